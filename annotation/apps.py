@@ -1,4 +1,4 @@
-"""The app of workers and studies: registers guards for migrations and parts of tick."""
+"""The app for workers and studies, which registers guards for migrations and parts of tick."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Cache, in each process, of study rows that a seat has frozen; tasks/frozen.py caches tasks.
+"""A per-process cache of study rows that a seat has frozen; tasks/frozen.py caches tasks.
 
 `clear` empties both.
 """
@@ -9,7 +9,7 @@ from functools import lru_cache
 from annotation.models import Participation, Scenario
 from tasks import frozen as tasks_frozen
 
-# The parts of the frozen design that pages and steps need at every turn.
+# Those parts of the frozen design that pages and steps need at every turn.
 FROM_STUDY = (
     "shows_help_examples", "auto_advance", "promise", "estimated_minutes", "idle_cutoff",
     "interface_language", "refuses_pastes", "screening_examples", "programs_as_people",
@@ -19,7 +19,7 @@ FROM_STUDY = (
 def scenario_of(participation: Participation) -> Scenario:
     """Return a copy of the participation's scenario with its task.
 
-    The scenario has a seat, so it is frozen (docs/protocol.md#invariants). Its study is not.
+    The scenario has a seat, so it is frozen (docs/protocol.md#invariants), but its study is not.
     """
     return copy.copy(_scenario(participation.scenario_id))
 
@@ -27,7 +27,7 @@ def scenario_of(participation: Participation) -> Scenario:
 @lru_cache(maxsize=1024)
 def _scenario(pk: int) -> Scenario:
     scenario = Scenario.objects.select_related("task", "study").get(pk=pk)
-    # Compute the values taken from the study now, then drop the study, which can change.
+    # Compute the values that come from the study now, then drop the study, which can change.
     for name in FROM_STUDY:
         getattr(scenario, name)
     del scenario._state.fields_cache["study"]
@@ -35,6 +35,6 @@ def _scenario(pk: int) -> Scenario:
 
 
 def clear() -> None:
-    """Empty the cache, also of tasks: for tests, where rolled-back rows reuse primary keys."""
+    """Clear the cache, including tasks: for tests, where rolled-back rows reuse primary keys."""
     _scenario.cache_clear()
     tasks_frozen.clear()

@@ -1,12 +1,12 @@
 """Database triggers that refuse changes to what was answered (docs/protocol.md#invariants).
 
-Turns, answers, their spans, reading times, answers to custom questions, runs of models, the ledger,
-decisions, exposures, comments and the audit log are insert-only. Examples and the manifest of a
-study that is not a draft never change. Triggers refuse every UPDATE and DELETE except those named
+Turns, answers, their spans, reading times, answers to custom questions, model runs, the ledger,
+decisions, exposures, comments and the audit log are insert-only. Examples, and the manifest of a
+study that is not a draft, never change. Triggers refuse every UPDATE and DELETE except those named
 in GUARDED (the erase path requires a tombstone); PostgreSQL's TRUNCATE and SQLite's INSERT OR
 REPLACE bypass row triggers, so each has a separate guard. An answer cannot be stored as submitted
-before its example was shown; where the design restricts people to the pages, a person's turn or
-answer cannot be stored as sent by the API.
+before its example was shown; where the design restricts humans to the pages, a person's turn or
+answer cannot be stored as sent through the API.
 
 A migration lifts the guards and restores them in its own transaction, so that a failed one leaves
 them in place (guards_in_migrations.py). `install` updates them after every migrate, and a system
@@ -47,7 +47,7 @@ ASKED = {
 
 
 class Rule(NamedTuple):
-    """What the database refuses for one table: SQL conditions over the rows OLD and NEW."""
+    """What the database refuses for one table, as SQL conditions over the rows OLD and NEW."""
 
     # Would this new row replace a guarded one? (SQLite's REPLACE deletes silently.)
     replaces: str
@@ -70,7 +70,7 @@ def _erased_turn(turn: str) -> str:
 
 
 def _text(row: str, column: str) -> str:
-    """Return SQL for the JSON of that column as text."""
+    """Return SQL for that column's JSON as text."""
     return f"""coalesce(CAST({row}."{column}" AS text), '')"""
 
 
@@ -79,7 +79,7 @@ def _same(column: str) -> str:
 
 
 def _renamed(column: str) -> str:
-    """Return SQL: new text equals old with the name of account u replaced by `deleted-` and id."""
+    """Return SQL: new text equals old with account u's name replaced by `deleted-` and its ID."""
     return (
         f"' ' || NEW.{column} || ' ' = replace(' ' || OLD.{column} || ' ',"
         " ' ' || u.username || ' ', ' deleted-' || u.id || ' ')"
@@ -110,7 +110,7 @@ GUARDED = {
         replaces=f"EXISTS (SELECT 1 FROM {RUN} r WHERE r.participation_id = NEW.participation_id)",
         may_go=_erased("OLD.participation_id"),
     ),
-    # Author and time of a comment never change.
+    # A comment's author and time never change.
     COMMENT: Rule(replaces=f"EXISTS (SELECT 1 FROM {COMMENT} c WHERE c.id = NEW.id)"),
     OWN: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {OWN} o WHERE o.id = NEW.id"
@@ -119,7 +119,7 @@ GUARDED = {
     ),
     # Earnings are never erased.
     LEDGER: Rule(replaces=f"EXISTS (SELECT 1 FROM {LEDGER} l WHERE l.id = NEW.id)"),
-    # A reason may reveal a score: erasing the participation's answers empties it; the decision
+    # A reason may reveal a score: erasing the participation's answers clears it; the decision
     # stays.
     DECISION: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {DECISION} d WHERE d.id = NEW.id)",
@@ -150,7 +150,7 @@ GUARDED = {
         replaces=f"EXISTS (SELECT 1 FROM {EXPOSURE} e WHERE e.id = NEW.id"
         " OR (e.worker_key = NEW.worker_key AND e.task_name = NEW.task_name))",
     ),
-    # S1 is stored with the answer: a change of gold would make it stale.
+    # S1 is stored with the answer: changing the gold would make it stale.
     EXAMPLE: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {EXAMPLE} e WHERE e.id = NEW.id OR (e.split_id ="
         " NEW.split_id AND (e.position = NEW.position OR e.source_id = NEW.source_id)))",
@@ -184,7 +184,7 @@ TOO_EARLY = (
 
 
 def _of_a_program(participation: str) -> str:
-    """Return SQL: the new row is a person's, by the API, where people are restricted to pages."""
+    """Return SQL: the new row is a person's, sent by API where humans are restricted to pages."""
     return (
         f"NEW.channel = 'api' AND EXISTS (SELECT 1 FROM {PARTICIPATION} p JOIN {STUDY} y"
         f" ON y.id = p.study_id WHERE p.id = {participation} AND p.kind = 'person'"
@@ -218,7 +218,7 @@ class Guard(NamedTuple):
 
 
 def _refusals() -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield (name, table, event, condition of refusal, sentence) of each row guard."""
+    """Yield (name, table, event, refusal condition, sentence) for each row guard."""
     for table, rule in GUARDED.items():
         sentence = f"{table} {rule.says}"
         yield f"{table}_no_update", table, "UPDATE", f"NOT ({rule.may_change})", sentence
@@ -297,7 +297,7 @@ def _not_standing(connection: BaseDatabaseWrapper) -> list[Guard]:
 
 
 def missing(connection: BaseDatabaseWrapper) -> list[str]:
-    """Return names of guards that are missing, disabled or differently defined."""
+    """Return the names of guards that are missing, disabled or differently defined."""
     return [guard.name for guard in _not_standing(connection)]
 
 
@@ -318,7 +318,7 @@ def install(connection: BaseDatabaseWrapper) -> None:
 def lift(connection: BaseDatabaseWrapper) -> list[Guard]:
     """Drop the guards, whatever their definition, and return them.
 
-    Used during a migration, and before tests empty the tables.
+    This is used during a migration, and before tests clear the tables.
     """
     standing = [guard for guard in _standing(connection) if guard.table in GUARDED]
     with connection.cursor() as cursor:
@@ -332,7 +332,7 @@ def install_after_migrate(using: str, **_kwargs: object) -> None:
 
 
 def say_what_is_missing() -> None:
-    """Log each missing guard, so that a server without it does not start silently."""
+    """Log each missing guard, so that no server starts silently without it."""
     connection = connections["default"]
     log = logging.getLogger("handful.guards")
     try:

@@ -1,8 +1,8 @@
 """Each migration runs with its tables locked and the guards lifted.
 
 On PostgreSQL a migration first locks every table. It yields to any transaction that holds one table
-and waits for another, so that `migrate` can run while people answer: they wait, and neither side is
-aborted. Then the guards are lifted, and restored at the end.
+and waits for another, so that `migrate` can run while annotators answer: they wait, and neither
+side is aborted. Then the guards are lifted, and restored at the end.
 """
 
 import random
@@ -31,14 +31,14 @@ TABLES_ARE_HELD = (
 
 
 def take_all_tables(connection: BaseDatabaseWrapper) -> None:
-    """Lock every table of ours until the transaction ends, without deadlocks.
+    """Lock all our tables until the transaction ends, without deadlocks.
 
-    People who answer lock the same tables in another order. If one of them waits for a table while
-    holding another, this releases all locks and tries again, before PostgreSQL detects a deadlock.
-    The order lets transactions pass that lock a participation's row first, as each step does.
-    Raises CommandError if another transaction holds a table for PATIENCE seconds.
+    Requests that store answers lock the same tables in another order. If one of them waits for a
+    table while holding another, this releases all locks and tries again, before PostgreSQL detects
+    a deadlock. The order lets through transactions that lock a participation's row first, as each
+    step does. Raises CommandError if another transaction holds a table for PATIENCE seconds.
     """
-    # Tables of the installed apps only: other tables in the database may not be ours.
+    # Only installed apps' tables: other tables in the database may not be ours.
     names = connection.introspection.django_table_names(only_existing=True, include_views=False)
     names.sort(key=lambda name: (name != PARTICIPATION, name))
     tables = ", ".join(connection.ops.quote_name(name) for name in names)
@@ -61,7 +61,7 @@ def take_all_tables(connection: BaseDatabaseWrapper) -> None:
 
 
 class Lift(Operation):
-    """The first operation of a migration of our tables: drop the guards, in its transaction."""
+    """The first operation in a migration of our tables: drop the guards, in its transaction."""
 
     def __init__(self) -> None:
         self.stood: list[Guard] = []

@@ -1,8 +1,8 @@
-"""Check that the keys are those that the data were stored under; rows hold keyed hashes.
+"""Check that the keys are those that the data was stored under; rows hold keyed hashes.
 
-With another WORKER_KEY a returning person would be new and could repeat a task; with another
-IDENTITY_KEY most people could not be paid. Both errors would be silent, so the server does not
-start.
+With another WORKER_KEY, a returning person would be new and could repeat a task; with another
+IDENTITY_KEY, most participants could not be paid. Both errors would be silent, so the server does
+not start.
 """
 
 from collections.abc import Sequence
@@ -27,13 +27,13 @@ def _value(name: str) -> str:
 
 
 def accept(*names: str) -> None:
-    """Store the current keys of those names as valid, replacing earlier ones."""
+    """Store the current keys with those names as valid, replacing earlier ones."""
     for name in names:
         KeyCheck.objects.update_or_create(name=name, defaults={"value": _value(name)})
 
 
 def wrong() -> str:
-    """Return a sentence with the wrong keys and what to do, or ""."""
+    """Return an error message with the wrong keys and what to do, or ""."""
     stored = dict(KeyCheck.objects.values_list("name", "value"))
     names = [
         name
@@ -52,7 +52,7 @@ def wrong() -> str:
 def require() -> None:
     """Raise ImproperlyConfigured for a wrong key; called when a server starts.
 
-    Passes if the database is unreachable or has not been migrated yet.
+    It passes if the database is unreachable or has not been migrated yet.
     """
     try:
         sentence = wrong()

@@ -1,4 +1,4 @@
-"""Addresses of the pages, of researchers first; those of the API are in urls_api.py."""
+"""URLs of the pages, with researchers' first; the API's URLs are in urls_api.py."""
 
 from django.urls import path
 

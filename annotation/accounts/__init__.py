@@ -1,4 +1,4 @@
-"""Accounts of researchers: invitations, API tokens, a first study, and closing an account.
+"""Researchers' accounts: invitations, API tokens, a first study, and closing an account.
 
-Begin with closing.py (what ends with an account). Sign-in itself is in config/ and django-allauth.
+Start with closing.py (what ends with an account). Sign-in itself is in config/ and django-allauth.
 """

@@ -27,11 +27,11 @@ from annotation.models.webhook import WITH_MAKER
 from tasks.clock import database_now
 from tasks.models import TaskMember
 
-DELETED = "deleted-"  # prefix of erased accounts' names; refused for new accounts
+DELETED = "deleted-"  # prefix for erased accounts' names; refused for new accounts
 
 
 class AccountError(ValueError):
-    """Why the account is unchanged; the text is for people."""
+    """Why the account is unchanged; its text is shown to users."""
 
 
 def close(user: User) -> None:
@@ -50,7 +50,7 @@ def reopen(user: User) -> None:
 
 
 def revoke_tokens(user: User, by: User | None = None) -> int:
-    """Revoke every API token of the account; return how many there were."""
+    """Revoke all the account's API tokens; return how many there were."""
     now = database_now()
     tokens = user.api_tokens.filter(revoked_at=None, expires_at__gt=now)
     ended = tokens.update(revoked_at=now)
@@ -63,7 +63,7 @@ def revoke_tokens(user: User, by: User | None = None) -> int:
 def erase(user: User) -> str:
     """Delete what is stored about a closed account; return the new name of its row.
 
-    Its actions in studies remain, under that name. Raises AccountError.
+    Its actions in studies remain under that name. Raises AccountError.
     """
     with transaction.atomic():
         user = User.objects.select_for_update().get(pk=user.pk)
@@ -118,7 +118,7 @@ def _rename_in_the_log(old: str, new: str) -> None:
 
 
 def _renamed(text: str, old: str, new: str) -> str:
-    """The same replacement as in the log's guard (annotation/guards.py)."""
+    """Return the text with the same replacement as in the log's guard (annotation/guards.py)."""
     return f" {text} ".replace(f" {old} ", f" {new} ")[1:-1]
 
 

@@ -1,4 +1,4 @@
-"""Forms that create or change accounts: first owner, invited users, time zone, address."""
+"""Forms that create or change accounts: first owner, invited users, time zone, email address."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ from annotation.web.fields import PageForm, PressedField, RowField, row_field
 
 
 class AccountForm(UserCreationForm):
-    """A free user name, a password twice, and an optional e-mail address."""
+    """A free user name, a password twice, and an optional email address."""
 
     class Meta:
         model = User
@@ -48,12 +48,12 @@ class AccountForm(UserCreationForm):
         return name
 
     def clean_email(self) -> str:
-        """Convert to lower case, as lookups by mail address expect."""
+        """Convert to lower case, as lookups by email address expect."""
         return str(self.cleaned_data["email"]).lower()
 
 
 class TimeZoneForm(forms.ModelForm):
-    """The time zone of times on the pages."""
+    """The time zone for times on the pages."""
 
     time_zone = forms.ChoiceField(
         label="Time zone", help_text="For times on your pages. Files, exports and the API use UTC."
@@ -71,7 +71,7 @@ class TimeZoneForm(forms.ModelForm):
 
 
 class AddressForm(forms.Form):
-    """The mail address for studies and passwords; empty: none."""
+    """The email address for studies and passwords; may be empty."""
 
     email = forms.EmailField(
         label="E-mail",
@@ -81,7 +81,7 @@ class AddressForm(forms.Form):
     )
 
     def clean_email(self) -> str:
-        """Convert to lower case, as lookups by mail address expect."""
+        """Convert to lower case, as lookups by email address expect."""
         return str(self.cleaned_data["email"]).lower()
 
 
@@ -155,7 +155,7 @@ class UserForm(PageForm):
 @never_cache
 @sensitive_post_parameters()
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """GET shows an invitation; POST accepts it. 404 if it was used or has ended."""
+    """Show an invitation on GET; accept it on POST. Raise 404 if it was used or has ended."""
     found = Invitation.objects.of(token)
     if found is None:
         return render(request, "accounts/invitation.html", status=404)

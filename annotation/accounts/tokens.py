@@ -1,4 +1,4 @@
-"""The researcher's tokens: API tokens of Handful, and those of accounts on Prolific."""
+"""The researcher's tokens: Handful's API tokens, and tokens for accounts on Prolific."""
 
 from datetime import timedelta
 from typing import Any
@@ -32,7 +32,7 @@ SCOPES = (
 
 
 class TokenForm(PageForm):
-    """Scopes, study and expiry of a token."""
+    """A token's scopes, study and expiry."""
 
     key = "token"
     name = forms.CharField(
@@ -72,7 +72,7 @@ class TokenForm(PageForm):
 
 
 class ProlificTokenForm(PageForm):
-    """A token of Prolific; never shown again, and not restored after a lost session."""
+    """A Prolific token, which is never shown again and not restored after a lost session."""
 
     key = "prolific"
     token = forms.CharField(
@@ -81,7 +81,7 @@ class ProlificTokenForm(PageForm):
         max_length=500,
         widget=forms.PasswordInput({"autocomplete": "off"}),
         help_text="In Prolific: Settings, Go to API token page.",
-        # Otherwise requests would fail with the header in the error message.
+        # Otherwise, requests would fail with the header in the error message.
         validators=[RegexValidator(r"\A[!-~]+\Z", "Copy only the token, without spaces.")],
     )
     workspace = forms.CharField(
@@ -102,7 +102,7 @@ class ProlificTokenForm(PageForm):
 @reauthentication_required(allow_get=True)
 @never_cache
 def tokens(request: ResearcherRequest) -> HttpResponse:
-    """GET lists the researcher's tokens; POST creates one, shown only in its reply."""
+    """List the researcher's tokens on GET; create one on POST, shown only in its response."""
     if request.method == "GET":
         return _page(request, TokenForm(request.user))
     form = TokenForm(request.user, request.POST)
@@ -144,7 +144,7 @@ def token_revoke(request: ResearcherRequest, pk: int) -> HttpResponse:
 @sensitive_post_parameters("token")
 @never_cache
 def prolific_token(request: ResearcherRequest) -> HttpResponse:
-    """GET asks for the password and lists the researcher's accounts; POST stores a token.
+    """Ask for the password and list the researcher's accounts on GET; store a token on POST.
 
     allauth would store a late POST in the session, with the token in plain text.
     """
@@ -180,7 +180,7 @@ def _prolific_page(
 
 @signed_in("POST")
 def prolific_token_remove(request: ResearcherRequest, pk: int) -> HttpResponse:
-    """Remove the token of one of the researcher's accounts on Prolific."""
+    """Remove the token for one of the researcher's accounts on Prolific."""
     account = get_object_or_404(ProlificAccount, pk=pk, owner=request.user)
     account.remove_token()
     messages.success(request, f"The token ending {account.last_characters} was removed.")

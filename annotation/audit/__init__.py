@@ -1,5 +1,5 @@
-"""The audit log: its entries, its pages, and the signals that record changes of `tasks`.
+"""The audit log: its entries, its pages, and the signals that record changes in `tasks`.
 
-Begin with log.py. Steps record their own entries in their transaction, by
+Start with log.py. Steps record their own entries in their own transactions, with
 `AuditEntry.objects.record`; signals.py records what `tasks` does.
 """

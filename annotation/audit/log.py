@@ -1,6 +1,6 @@
-"""Columns and filters of the audit log.
+"""The audit log's columns and filters.
 
-Readers see the log of their study, superusers that of the server. Only payers see pay.
+Readers see their study's log, and superusers the server's. Only payers see pay.
 """
 
 import json
@@ -31,7 +31,7 @@ def _name(entry: AuditEntry) -> str:
     return entry.by.get_username() if entry.by else ""
 
 
-# Columns of the page's CSV and of the API.
+# Columns in the page's CSV and the API.
 COLUMNS = [
     Column("at", meaning="UTC"),
     Column("by", meaning="user name; empty if the server or a command did it", get=_name),
@@ -45,12 +45,12 @@ COLUMNS = [
 
 
 def of_study(study: Study) -> AuditQuerySet:
-    """Return the log of a study as its reader (StudyQuerySet.visible_to) sees it, newest first."""
+    """Return a study's log as its reader (StudyQuerySet.visible_to) sees it, newest first."""
     return study.events.readable_by(study.rights).select_related("by").order_by("-at", "-pk")
 
 
 def everywhere() -> AuditQuerySet:
-    """Return the log of the whole server, newest first."""
+    """Return the whole server's log, newest first."""
     return AuditEntry.objects.select_related("by", "study").order_by("-at", "-pk")
 
 
@@ -63,7 +63,7 @@ def reduced(
     until: date | None = None,
     words: str = "",
 ) -> AuditQuerySet:
-    """Filter by all of these; `until` is the last day (UTC) included."""
+    """Filter by all of these criteria; `until` is the last day (UTC) to include."""
     if topic:
         entries = entries.filter(topic=topic)
     if who:

@@ -50,7 +50,7 @@ PER_PAGE = 50
 
 @signed_in("GET")
 def log(request: ResearcherRequest, name: str) -> HttpResponse:
-    """List actions on a study and its people, newest first; `?format=csv` downloads them."""
+    """List actions on a study and its annotators, newest first; `?format=csv` downloads them."""
     study = study_of(request, name, "read")
     return _shown(request, audit_log.of_study(study), study)
 

@@ -1,7 +1,7 @@
 """Audit log entries about objects of `tasks` and Django: tasks, models, tokens, accounts.
 
-Those packages do not import the log, so this module listens to their signals, in their transaction;
-this covers pages, API, jobs and commands.
+Those packages do not import the log, so this module listens to their signals, in their transaction.
+This covers pages, the API, jobs and commands.
 """
 
 from typing import Any
@@ -71,7 +71,7 @@ def panel_stored(instance: Panel, created: bool, **_kwargs: Any) -> None:
 
 
 def fields(row: Model) -> dict[str, Any]:
-    """Return columns by name, without keys, references, payment codes and addresses with them."""
+    """Return columns by name, without keys, references, payment codes or URLs containing them."""
     return {
         field.name: getattr(row, field.name)
         for field in row._meta.concrete_fields

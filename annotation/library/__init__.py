@@ -1,4 +1,4 @@
 """Pages, forms and API for tasks: import, datasets, the Few-shot Gym, the list of tasks.
 
-Begin with tasks.py. The rules of tasks are in the package `tasks`; this package shows them.
+Start with tasks.py. The `tasks` package has the rules for tasks; this package displays them.
 """

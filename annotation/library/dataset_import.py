@@ -1,7 +1,7 @@
-"""Import a dataset: the file, its columns and card; then the import continues as for a task.
+"""Importing a dataset: the file, its columns and card; the import then continues as for a task.
 
-These two pages create the files of the task; task_import then shows their report and ten examples
-as annotators will see them, and confirms.
+These two pages create the task's files; task_import then shows their report and ten examples as
+annotators will see them, and confirms.
 """
 
 import re
@@ -159,7 +159,7 @@ class ColumnsForm(PageForm):
                       "licence")),
     )  # fmt: skip
 
-    rare = ("Options of each row", "Numbers and typed answers")  # folded unless used
+    rare = ("Options of each row", "Numbers and typed answers")  # collapsed unless used
 
     def __init__(
         self,
@@ -190,7 +190,7 @@ class ColumnsForm(PageForm):
         field.choices = choices
 
     def clean_labels(self) -> list[list[str]]:
-        """Return [value, name, meaning] of each line."""
+        """Return [value, name, meaning] for each line."""
         lines = [line for line in self.cleaned_data["labels"].split("\n") if line.strip()]
         parts = [[part.strip() for part in line.split("|")] for line in lines]
         if any(len(part) > 3 or not part[0] for part in parts):
@@ -202,7 +202,7 @@ class ColumnsForm(PageForm):
 
     @property
     def grouped(self) -> list[tuple[str, list[forms.BoundField], bool]]:
-        """Return the fields by heading, and whether the group is folded."""
+        """Return the fields by heading, and whether the group is collapsed."""
         groups = [(title, [self[name] for name in names]) for title, names in self.groups]
         return [
             (title, fields, title in self.rare and not any(f.errors or f.value() for f in fields))
@@ -210,7 +210,7 @@ class ColumnsForm(PageForm):
         ]
 
     def wanted(self, reading: Reading) -> Wanted:
-        """Return the plan in the form. Raises FormatError if it is impossible."""
+        """Return the form's plan. Raises FormatError if it is impossible."""
         data = self.cleaned_data
         labels = data["labels"]
         columns = Columns(
@@ -237,8 +237,7 @@ class ColumnsForm(PageForm):
         )
 
 
-# Sentences of tasks/datasets name options of make_task. Option -> form field, where the names
-# differ.
+# Messages from tasks/datasets name make_task options. Option -> form field, where the names differ.
 _NAMED = {"as": "kind", "label": "labels", "define": "labels"}
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: ([a-z-]+))?")
 _FIELDS: dict[str, Any] = {**DatasetForm.base_fields, **ColumnsForm.base_fields}
@@ -250,7 +249,7 @@ def _field_of(option: str) -> str:
 
 
 def in_fields(sentence: str) -> str:
-    """Return a sentence of tasks/datasets with field labels in place of options."""
+    """Return a sentence from tasks/datasets with field labels instead of options."""
 
     def label(match: re.Match[str]) -> str:
         name, value = _field_of(match[1]), match[2] or ""
@@ -265,7 +264,7 @@ def in_fields(sentence: str) -> str:
 
 
 def refuse(form: PageForm, sentence: str, usual: str | None = None) -> None:
-    """Show a refusal at the first field that its sentence names, else at `usual`."""
+    """Show a refusal at the first field that its sentence names, or else at `usual`."""
     fields = (_field_of(match[1]) for match in _OPTION.finditer(sentence))
     form.add_error(
         next((name for name in fields if name in form.fields), usual), in_fields(sentence)
@@ -276,7 +275,7 @@ def refuse(form: PageForm, sentence: str, usual: str | None = None) -> None:
 @never_cache
 @signed_in("GET", "POST")
 def dataset_import(request: ResearcherRequest) -> HttpResponse:
-    """GET shows the form; POST stores the file and redirects to its columns."""
+    """Show the form on GET; store the file and redirect to its columns on POST."""
     form = DatasetForm(request.POST, request.FILES) if request.method == "POST" else DatasetForm()
     if form.is_bound:
         uploads.drop_old()
@@ -296,7 +295,7 @@ def dataset_import(request: ResearcherRequest) -> HttpResponse:
 @never_cache
 @signed_in("GET", "POST")
 def dataset_columns(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """GET shows the form as last sent, or a proposal; POST creates the files of the task."""
+    """Show the form as last sent, or a proposal, on GET; create the task's files on POST."""
     upload = upload_of(request, pk)
     path = dataset_uploads.path_of(upload)
     if path is None:

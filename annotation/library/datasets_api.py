@@ -1,4 +1,4 @@
-"""Create tasks from a dataset or the Few-shot Gym in one request, with the forms of the pages."""
+"""Create tasks from a dataset or the Few-shot Gym in one request, with the pages' forms."""
 
 import dataclasses
 import json
@@ -26,7 +26,7 @@ from tasks.metrics import METRICS
 from tasks.models import TaskUpload
 from tasks.tokens import GRANULARITIES
 
-# Card keys that the page's form has no field for: (type, choices).
+# Card keys for which the page's form has no field: (type, choices).
 CARD_KEYS: dict[str, tuple[type, Any]] = {
     "segments": (list, None),
     "family": (str, FAMILIES),
@@ -123,13 +123,13 @@ class Datasets(ApiView):
 
 
 def _as_typed(fields: dict[str, Any]) -> Any:
-    """Return the mapping as typed into the form: one label a line, sizes separated by blanks."""
+    """Return the mapping as typed into the form: one label per line, sizes separated by spaces."""
     typed = dict(fields)
     if isinstance(typed.get("shots"), list):
         typed["shots"] = " ".join(map(str, typed["shots"]))
     if isinstance(typed.get("text"), str):
         typed["text"] = [typed["text"]]
-    match typed.get("gold"):  # the command accepts several columns, the form one
+    match typed.get("gold"):  # the command accepts several columns, the form only one
         case [gold]:
             typed["gold"] = gold
     labels = typed.get("labels")
@@ -139,7 +139,7 @@ def _as_typed(fields: dict[str, Any]) -> Any:
 
 
 def _label(label: Any) -> str:
-    """Return a value, or {value, name, definition}, as a line of the form."""
+    """Return a value, or {value, name, definition}, as a line for the form."""
     if isinstance(label, dict):
         check_known(label, {"value", "name", "definition"})
         return " | ".join(str(label.get(k, "")) for k in ("value", "name", "definition"))
@@ -147,7 +147,7 @@ def _label(label: Any) -> str:
 
 
 def _with_card(wanted: Wanted, mapping: dict[str, Any]) -> Wanted:
-    """Add the card keys that the form does not have to the plan."""
+    """Add to the plan the card keys that the form does not have."""
     said = {}
     for key, (kind, choices) in CARD_KEYS.items():
         if key not in mapping:

@@ -1,4 +1,4 @@
-"""Import from the Few-shot Gym: files, then the answer kind of each task, then a job."""
+"""Importing from the Few-shot Gym: files, then each task's answer kind, then a job."""
 
 import secrets
 from typing import Any
@@ -34,7 +34,7 @@ class _FilesField(forms.FileField):
 
 
 class GymForm(PageForm):
-    """A ZIP, or the files of a folder; `files` combines both."""
+    """A ZIP, or a folder's files; `files` combines both."""
 
     key = "gym"
     archive = forms.FileField(
@@ -66,7 +66,7 @@ class GymForm(PageForm):
 
 
 class GymTasksForm(PageForm):
-    """The selection and answer kind of each task; the sample of the tests."""
+    """The selection and answer kind for each task, and the sample for the tests."""
 
     key = "tasks"
     test = WholeNumberField(
@@ -111,7 +111,7 @@ class GymTasksForm(PageForm):
 
     @property
     def sample(self) -> Sample | None:
-        """Return the sample in the form, if valid."""
+        """Return the form's sample, if valid."""
         size = self.cleaned_data["test"]
         return Sample(size, self.cleaned_data["seed"]) if size else None
 
@@ -128,7 +128,7 @@ class GymTasksForm(PageForm):
 @never_cache
 @signed_in("GET", "POST")
 def gym_import(request: ResearcherRequest) -> HttpResponse:
-    """GET shows the form; POST stores and reads the files, and redirects to the tasks."""
+    """Show the form on GET; store and read the files and redirect to the tasks on POST."""
     form = GymForm(request.POST, request.FILES) if request.method == "POST" else GymForm()
     if form.is_bound:
         uploads.drop_old()
@@ -147,7 +147,7 @@ def gym_import(request: ResearcherRequest) -> HttpResponse:
 @never_cache
 @signed_in("GET", "POST")
 def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """GET shows the tasks with their reports; POST starts the import of the selected ones."""
+    """Show the tasks with their reports on GET; start importing the selected ones on POST."""
     upload = _upload(request, pk)
     if upload.job and upload.job.is_done:
         return redirect("tasks")
@@ -170,7 +170,7 @@ def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 
 @signed_in("POST")
 def gym_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Run a part of the import; after the last part the tasks exist."""
+    """Run part of the import; after the last part, the tasks exist."""
     upload = _upload(request, pk)
     if upload.job is None:
         return go_to(request, _address(upload))

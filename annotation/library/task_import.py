@@ -1,6 +1,6 @@
 """Import in the browser: upload, review the data report and ten examples, confirm.
 
-Until it is confirmed an upload is visible only to its researcher, and is not a task.
+Until it is confirmed, an upload is visible only to its researcher and is not a task.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ from tasks.models import Example, Task, TaskUpload
 
 
 class CardForm(forms.Form):
-    """The card of an uploaded task: one of Handful's cards, or none."""
+    """An uploaded task's card: one of Handful's cards, or none."""
 
     card = forms.ChoiceField(
         choices=[("", "task.toml, among the files")]
@@ -38,7 +38,7 @@ class CardForm(forms.Form):
 
 
 class RemoveForm(forms.Form):
-    """The file of an upload whose button was pressed."""
+    """The uploaded file whose button was pressed."""
 
     remove = forms.CharField(strip=False)
 
@@ -47,7 +47,7 @@ class RemoveForm(forms.Form):
 @never_cache
 @signed_in("GET", "POST")
 def task_import(request: ResearcherRequest) -> HttpResponse:
-    """GET shows the form and unfinished imports; POST stores the files and redirects."""
+    """Show the form and unfinished imports on GET; store the files and redirect on POST."""
     if request.method == "GET":
         return _form(request, CardForm())
     uploads.drop_old()
@@ -89,7 +89,7 @@ def _address(upload: TaskUpload) -> str:
 @never_cache
 @signed_in("GET")
 def task_upload(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Show the uploaded files: their errors, or the data report and the examples."""
+    """Show the uploaded files: their errors, or the data report and examples."""
     upload = upload_of(request, pk)
     job = upload.job
     if job and job.kind == uploads.IMPORT and job.is_done:
@@ -164,7 +164,7 @@ def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 
 
 def _add(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
-    """Store the sent files and card; on errors return the page that shows them."""
+    """Store the sent files and card; if there are errors, return the page that shows them."""
     form, files = CardForm(request.POST), request.FILES.getlist("files")
     if not form.is_valid():
         return _page(request, upload, form=form)
@@ -181,7 +181,7 @@ def _add(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
 
 @signed_in("POST")
 def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Run a part of the check or the import; after the last part the task exists."""
+    """Run part of the check or import; after the last part, the task exists."""
     upload = upload_of(request, pk)
     if upload.job is None:
         return go_to(request, _address(upload))
@@ -191,7 +191,7 @@ def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 
 @signed_in("POST")
 def task_upload_confirm(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Import the task: a small one immediately; for others the page shows the progress."""
+    """Import the task: small ones immediately; for others, the page shows the progress."""
     upload = upload_of(request, pk)
     seen = upload_jobs.checked(upload)
     # Content that is already stored changes nothing, regardless of its owner.
@@ -232,7 +232,7 @@ def task_upload_discard(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @signed_in("GET", "POST")
 def task_upload_preview(request: ResearcherRequest, pk: UUID, number: int) -> HttpResponse:
-    """Show one of the ten examples as annotators see it, with the reveal of the training step."""
+    """Show one of the ten examples as annotators see it, with the training reveal."""
     upload = upload_of(request, pk)
     shown = upload_jobs.checked(upload).get("shown", [])
     if not 1 <= number <= len(shown):

@@ -1,4 +1,4 @@
-"""Pages of tasks: the list, one task with its card, data report, examples, team and checks."""
+"""Task pages: the list, and one task with its card, data report, examples, team and checks."""
 
 from functools import partial
 from typing import Any
@@ -23,12 +23,12 @@ from tasks.datasets import making
 from tasks.formats import FormatError
 from tasks.models import Example, Split, Task, TaskMember
 
-# Card keys with one text as value -> rows of their field.
+# Card keys whose value is one text -> rows of their field.
 TEXTS = {
     "title": 1, "description": 2, "instructions": 8, "submit_hint": 1, "question": 2,
     "source": 1, "licence": 1,
 }  # fmt: skip
-# Tables of the card -> their texts, and the one that labels an entry.
+# The card's tables -> their text keys, and the one that labels an entry.
 TABLES = {
     "labels": (("definition", "example"), "name"),
     "question_types": (("wording", "definition", "example"), "name"),
@@ -37,11 +37,11 @@ TABLES = {
 
 
 MAX_CHECKS = 1_000_000  # bytes
-MAX_NAME = 200  # bytes: file systems take 255
+MAX_NAME = 200  # bytes: file systems allow 255
 
 
 class ChecksForm(PageForm):
-    """A file of attention checks."""
+    """An attention check file."""
 
     key = "checks"
     checks = forms.FileField(
@@ -62,7 +62,7 @@ class ChecksForm(PageForm):
 
 
 class CardTextsForm(PageForm):
-    """Each text of the card as a field; `card` is the edited card."""
+    """Each text in the card as a field; `card` is the edited card."""
 
     key = "card"
 
@@ -97,7 +97,7 @@ class CardTextsForm(PageForm):
         return cleaned
 
     def card(self) -> Card:
-        """Return the edited card of a valid form."""
+        """Return a valid form's edited card."""
         return self._made
 
     def _changed(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def tasks(request: ResearcherRequest) -> HttpResponse:
     return render(request, "library/tasks.html", {"listing": shown if rows else None})
 
 
-# Columns of the list of tasks.
+# Columns of the task list.
 COLUMNS = [
     Column("task", "Task", get=str),
     Column("title", "Title", get=lambda task: task.card.title),
@@ -154,7 +154,7 @@ def _text(task: Task) -> str:
 
 
 def _families(tasks: list[Task]) -> listing.Filters[Task]:
-    """Return the existing families as choices of the list."""
+    """Return the existing families as choices for the list."""
     families = sorted({task.card.family for task in tasks})
     return {name: (name.replace("_", " ").capitalize(), partial(_is_of, name)) for name in families}
 
@@ -195,7 +195,7 @@ def _task_page(
     return render(request, "library/task.html", context, status=status)
 
 
-# Columns of the list of a task's examples.
+# Columns of a task's example list.
 EXAMPLES = [
     Column("example", "Example", get=lambda example: example.source_id),
     Column("file", "File", get=lambda example: example.split.filename),
@@ -208,7 +208,7 @@ EXAMPLES = [
 
 @signed_in("GET")
 def task_examples(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Show the texts of a task with their gold, file by file."""
+    """Show a task's text with its gold, file by file."""
     its = get_object_or_404(Task, name=name, version=version)
     rows = list(
         Example.objects.filter(split__task=its)
@@ -240,7 +240,7 @@ def task_card(request: ResearcherRequest, name: str, version: int) -> HttpRespon
 
 @signed_in("GET")
 def task_files(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Download card and files as a ZIP, which an import accepts with the same hash."""
+    """Download the card and files as a ZIP, which an import accepts with the same hash."""
     its = get_object_or_404(Task, name=name, version=version)
     content = exporting.as_zip(its)
     return download(content, f"{its.name}-v{its.version}.zip", "application/zip")
@@ -248,7 +248,7 @@ def task_files(request: ResearcherRequest, name: str, version: int) -> HttpRespo
 
 @signed_in("GET", "POST")
 def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Edit the card in a form; the result is validated as an upload and becomes a new version."""
+    """Edit the card in a form; the result is validated like an upload and becomes a new version."""
     its = get_object_or_404(Task, name=name, version=version)
     form = CardTextsForm(its.card, request.POST if request.method == "POST" else None)
     context = {"task": its, "form": form}
@@ -271,7 +271,7 @@ def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpRespon
 
 @signed_in("POST")
 def task_team(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Add a user to the team of a task."""
+    """Add a user to a task's team."""
     its = get_object_or_404(Task, name=name, version=version)
     form = TaskMemberForm(request.POST)
     if not form.is_valid():
@@ -290,7 +290,7 @@ def task_team(request: ResearcherRequest, name: str, version: int) -> HttpRespon
 def task_archive(
     request: ResearcherRequest, name: str, version: int, is_archived: bool
 ) -> HttpResponse:
-    """Archive a version or restore it."""
+    """Archive or restore a version."""
     its = get_object_or_404(Task, name=name, version=version)
     try:
         teams.archive_task(its, is_archived, request.user)
@@ -302,7 +302,7 @@ def task_archive(
 @uploads.takes_files(10 * MAX_CHECKS)  # slightly too large files get a form error
 @signed_in("POST")
 def task_checks(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Attach a file of attention checks to a task."""
+    """Attach an attention check file to a task."""
     its = get_object_or_404(Task, name=name, version=version)
     if not teams.may_change(name, request.user):
         return _task_page(request, its, problem=str(teams.NotInTeam(name)), status=403)

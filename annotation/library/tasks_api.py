@@ -1,4 +1,4 @@
-"""Tasks in the API: list and view them, import them from files, a dataset or the Few-shot Gym."""
+"""Tasks in the API: listing, viewing, and importing from files, a dataset or the Few-shot Gym."""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar
@@ -57,13 +57,13 @@ class ImportedShape(serializers.Serializer):
 
 
 class JobBegun(serializers.Serializer):
-    """Work longer than one request: POST /jobs/ID/run/ until it is done."""
+    """Work that takes longer than one request: POST to /jobs/ID/run/ until it is done."""
 
     job = jobs.JobShape()
 
 
 class ImportBody(serializers.Serializer):
-    """Files of the published layout or a ZIP; the card is among them or separate."""
+    """Files in the published layout, or a ZIP; the card is among them or separate."""
 
     card = serializers.FileField(required=False, help_text="task.toml")
     files = serializers.ListField(child=serializers.FileField(), required=False)
@@ -98,7 +98,7 @@ class TaskShape(serializers.Serializer):
 
 
 class Tasks(RowsView):
-    """List all versions of tasks, or import a new one."""
+    """List all task versions, or import a new one."""
 
     columns, kinds = COLUMNS, KINDS
     summary = "All tasks, every version"
@@ -134,7 +134,7 @@ class Tasks(RowsView):
 
 
 def _taken(request: Request, upload: TaskUpload) -> Response:
-    """Return the reply to the sent files; the caller deletes a refused upload."""
+    """Return the response to the sent files; the caller deletes a refused upload."""
     card = request.FILES.get("card")
     if card is not None:
         card.name = "task.toml"
@@ -152,7 +152,7 @@ def _taken(request: Request, upload: TaskUpload) -> Response:
 
 
 def imported(upload: TaskUpload) -> Response:
-    """Return the task of a small upload and delete the upload; the job of a large one."""
+    """Return a small upload's task, and delete the upload; return a large one's job."""
     job = upload.job
     if job is None:
         raise Conflict("The files changed in the meantime. Send them again.")
@@ -189,7 +189,7 @@ class TaskCard(ApiView):
 
 class TaskReport(ApiView):
     class ReportShape(serializers.Serializer):
-        """The data report of the page: sentences and numbers."""
+        """The page's data report: sentences and numbers."""
 
         lines = serializers.ListField(child=serializers.CharField())
         report = serializers.DictField()
@@ -203,7 +203,7 @@ class TaskReport(ApiView):
 
 
 class TaskTwin(Twin):
-    """A POST about one version of a task, for its team."""
+    """A POST about one task version, for its team."""
 
     def subject(self, request: Request, sent: dict[str, Any], **names: Any) -> Task:
         may_run(request)
@@ -227,7 +227,7 @@ class TaskTeam(TaskTwin):
 
 
 class TaskArchive(TaskTwin):
-    """Archive a task or restore it, by address."""
+    """Archive or restore a task, depending on the URL."""
 
     page = "task_archive"
     is_archived = True

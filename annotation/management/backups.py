@@ -1,8 +1,8 @@
-"""Backup in one file: a snapshot of the database, the files in var/, and fingerprints of the keys.
+"""Backups in one file: a database snapshot, the files in var/, and fingerprints of the keys.
 
-The keys are not included: with backup and keys one can read the ids of workers. The file is a tar
-archive, encrypted with age if a recipient is given. Its last member, backup.json, has the SHA-256
-of all others, so that a truncated or altered file is detected.
+The keys are not included, since the backup and the keys together reveal workers' IDs. The file is a
+tar archive, encrypted with age if a recipient is given. Its last member, backup.json, has the
+SHA-256 of all the others, so that a truncated or altered file is detected.
 """
 
 import contextlib
@@ -32,10 +32,10 @@ LAST = "backup.json"
 WRITTEN = "last_backup.txt"  # in var/: for `manage.py check`
 DATABASES = {"sqlite": "database.sqlite3", "postgresql": "database.dump"}
 KEYS = ("SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")
-FOLDERS = ("uploads", "jobs")  # of var/
-# Rows of these tables are left out: a backup must not contain valid sessions.
+FOLDERS = ("uploads", "jobs")  # in var/
+# These tables' rows are left out, since a backup must not contain valid sessions.
 LEFT_OUT = ("django_session", "shared_cache")
-# Connection options that locate the database; our statement limits must not apply to a dump.
+# Connection options that locate the database; our statement limits must not apply to dumps.
 PLACE = ("host", "port", "user", "dbname", "service", "sslmode", "sslrootcert", "sslcert", "sslkey")
 ENCRYPTED = b"age-encryption.org/"
 
@@ -61,7 +61,7 @@ def write(path: Path, recipient: str = "") -> dict[str, Any]:
             with archive.open("rb") as plain, finished.open("wb") as out:
                 age.encrypt_io(plain, out, [_recipient(age, recipient)])
         finished.chmod(0o600)
-        os.link(finished, path)  # fails if the path has been created meanwhile
+        os.link(finished, path)  # fails if the path has been created in the meantime
     (Path(settings.VAR_DIR) / WRITTEN).write_text(f"{contents['made_at']}\n")
     return contents
 
@@ -94,7 +94,7 @@ def _add(tar: tarfile.TarFile, members: list[tuple[str, Path]], folder: Path) ->
 
 
 def _files() -> list[tuple[str, Path]]:
-    """Return (name in the archive, path) of the files in var/: installation id, FOLDERS."""
+    """Return (name in the archive, path) for the files in var/: installation ID, FOLDERS."""
     root = Path(settings.VAR_DIR)
     paths = [root / installation.FILE]
     paths += [path for name in FOLDERS for path in sorted((root / name).rglob("*"))]
@@ -117,7 +117,7 @@ def _sha256(path: Path) -> str:
 
 
 def dump(path: Path) -> None:
-    """Write a snapshot of the database to that path, without the rows of LEFT_OUT."""
+    """Write a database snapshot to that path, without the rows of the tables in LEFT_OUT."""
     connection.ensure_connection()
     if connection.vendor == "sqlite":
         with contextlib.closing(sqlite3.connect(path)) as copy:
@@ -132,7 +132,7 @@ def dump(path: Path) -> None:
 
 
 def _run(program: str, *options: str) -> None:
-    """Run a PostgreSQL program on our database; its password is not visible in process lists."""
+    """Run a PostgreSQL program on our database, keeping its password out of process lists."""
     known = connection.get_connection_params()
     place = {name: known[name] for name in PLACE if known.get(name)}
     secret = {"PGPASSWORD": known["password"]} if known.get("password") else {}
@@ -211,9 +211,9 @@ def _key_line(identity: Path) -> str:
 
 
 def unpack(file: IO[bytes], folder: Path, path: Path) -> None:
-    """Extract regular files only, none outside `folder`; Debian 12's Python has no tar filter.
+    """Extract only regular files inside `folder`, as Debian 12's Python has no tar filter.
 
-    Raises CommandError for anything else; `path` is the name of the backup in it.
+    Raises CommandError for anything else; its message names the backup `path`.
     """
     try:
         with tarfile.open(fileobj=file) as tar:

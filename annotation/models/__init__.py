@@ -1,6 +1,6 @@
 """Studies, scenarios, workers, participations, turns and answers.
 
-Rules of the protocol are database constraints here where possible, with names that state them.
+Where possible, the protocol's rules are database constraints here, with names that state them.
 """
 
 from annotation.models.answers import (

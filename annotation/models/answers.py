@@ -1,4 +1,4 @@
-"""Turns and answers: insert-only, which database triggers enforce (annotation/guards.py)."""
+"""Turns and answers: insert-only, as database triggers enforce (annotation/guards.py)."""
 
 import itertools
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ from tasks.models.choices import one_of
 from tasks.spans import QUESTION, Span
 from tasks.spans import GivenAnswer as GivenAnswer
 
-# A longer gap between two steps of a worker counts as an absence, not as work.
+# A longer gap between a worker's steps counts as an absence, not as work.
 LONGEST_COUNTED_GAP = timedelta(minutes=5)
 
 
@@ -28,7 +28,7 @@ class Channel(models.TextChoices):
 
 class TurnQuerySet(models.QuerySet["Turn"]):
     def latest_of(self, participations: models.QuerySet) -> "TurnQuerySet":
-        """Return the latest turn of each of these, with its answer and activity."""
+        """Return each participation's latest turn, with its answer and activity."""
         own = self.filter(participation=models.OuterRef("pk")).order_by("-pk")
         latest = participations.order_by().values(latest=models.Subquery(own.values("pk")[:1]))
         return self.filter(pk__in=latest).select_related("answer", "activity")
@@ -49,10 +49,10 @@ class Turn(models.Model):
     shown_at = models.DateTimeField(default=timezone.now)
     # Time worked before this example was shown, without absences (LONGEST_COUNTED_GAP).
     worked_before = models.DurationField(default=timedelta)
-    # Channel of the request that showed it; if a decision showed it, that of the turn before.
+    # Channel of the request that showed it; if a decision showed it, the previous turn's channel.
     channel = models.CharField(max_length=4, choices=Channel)
 
-    # `worked_before` of the participation's first turn: set by Participation.latest_turn and show.
+    # The first turn's `worked_before`, set by Participation.latest_turn and show.
     first_worked_before: timedelta
 
     objects = TurnQuerySet.as_manager()
@@ -71,7 +71,7 @@ class Turn(models.Model):
                 name="one_turn_per_position_of_a_step",
             ),
         ]
-        # For the latest turn of a participation, which every page loads.
+        # For a participation's latest turn, which every page loads.
         indexes = [models.Index(fields=["participation", "-id"], name="latest_turn")]
 
     def __str__(self) -> str:
@@ -89,20 +89,20 @@ class Turn(models.Model):
 
     @property
     def shown_step(self) -> str:
-        """Return the step that annotators see: upstream is training, and no check is marked."""
+        """Return the step that annotators see: upstream counts as training; checks are unmarked."""
         if self.is_revealed:
             return Step.TRAINING
         return Step.ANNOTATION if self.step == Step.CHECK else self.step
 
     @property
     def card(self) -> Card:
-        """Return the card of its task: of the scenario, or of the upstream example's task."""
+        """Return its task's card: the scenario's task, or the upstream example's."""
         if self.step == Step.UPSTREAM:
             return frozen.card_of_example(self.example_id)
         return self.participation.scenario.task.card
 
     def prime_empty_relations(self) -> None:
-        """Mark relations as empty that a turn just shown cannot have, which saves queries."""
+        """Mark as empty the relations that a turn just shown cannot have, which saves queries."""
         for name in ("answer", "activity", "draft"):
             self._meta.get_field(name).set_cached_value(self, None)  # type: ignore[union-attr]  # a reverse one-to-one has it
 
@@ -110,7 +110,7 @@ class Turn(models.Model):
         """Return the active time on this example until `moment` (docs/statistics.md#active-time).
 
         It sums the gaps between display, signs of activity, the answer, and that moment. If a page
-        gives no sign (no JavaScript), a gap counts up to LONGEST_COUNTED_GAP.
+        sends no signs (no JavaScript), a gap counts up to LONGEST_COUNTED_GAP.
         """
         activity = getattr(self, "activity", None)
         if activity is None:
@@ -148,9 +148,9 @@ class Activity(models.Model):
 
 
 class Reading(models.Model):
-    """How long the reveal of a turn was read, from the answer to Continue. Insert-only.
+    """How long a turn's reveal was read, from the answer to Continue. Insert-only.
 
-    A separate row, since turns and answers are never updated. The time is active time, counted as
+    It has its own row, since turns and answers are never updated. This is active time, counted as
     for an answer (Turn.active_until).
     """
 
@@ -170,9 +170,9 @@ class Reading(models.Model):
 
 
 class Draft(models.Model):
-    """An unsent answer to a turn, saved by its page: the last write wins.
+    """An unsent answer to a turn, saved by its page; the last write wins.
 
-    Unlike an answer it may change. It is erased with the answer or the turn, and never exported.
+    Unlike an answer, it may change. It is erased with the answer or the turn, and never exported.
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
@@ -186,9 +186,9 @@ class Draft(models.Model):
 class Answer(models.Model):
     """The submission for a turn: spans, a label, values, or the explicit "no answer".
 
-    `values` are chosen options, a number or typed texts (GivenAnswer); null where the answer has
-    none. Insert-only. S1 is stored with it and stays valid: answer and gold cannot change
-    (docs/protocol.md#scoring).
+    `values` are chosen options, a number or typed text (GivenAnswer); null where the answer has
+    none. Insert-only. S1 is stored with it and stays valid, since neither answer nor gold can
+    change (docs/protocol.md#scoring).
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.PROTECT, primary_key=True)

@@ -14,31 +14,31 @@ from tasks.clock import database_now
 PREFIX = "handful_"  # lets secret scanners recognise a token
 NOTED_AT_MOST_EVERY = timedelta(hours=1)
 
-# Right of a role (study.RIGHTS) -> token scope that it needs; any scope includes "see".
+# A role's right (study.RIGHTS) -> the token scope that it requires; any scope includes "see".
 SCOPE_OF_RIGHT = {"read": "read", "own": "run", "pay": "pay"}
 
 
 def digest(token: str) -> str:
-    """Return the SHA-256 of a token, whose 256 random bits need no slower hash."""
+    """Return the token's SHA-256; its 256 random bits need no slower hash."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
     def valid(self) -> "ApiTokenQuerySet":
-        """Tokens neither revoked nor expired, of active accounts."""
+        """Return the tokens of active accounts that are neither revoked nor expired."""
         return self.filter(
             revoked_at=None, expires_at__gt=database_now(), owner__is_active=True
         ).select_related("owner")
 
     def of(self, token: str) -> "ApiToken":
-        """Return the valid row of that token, or raise ApiToken.DoesNotExist."""
+        """Return that token's valid row, or raise ApiToken.DoesNotExist."""
         return self.valid().get(digest=digest(token))
 
 
 class ApiToken(models.Model):
-    """A token of one researcher: its scopes, its study (None: all) and its expiry.
+    """A researcher's token: its scopes, its study (None: all) and its expiry.
 
-    It never allows more than its owner's role: each request passes the access checks of pages
+    It never allows more than its owner's role: each request passes the same access checks as pages
     (annotation/web/access.py).
     """
 
@@ -95,7 +95,7 @@ class ApiToken(models.Model):
         return self.revoked_at is not None or self.expires_at <= now
 
     def note_use(self) -> None:
-        """Store the time of use, at most once an hour."""
+        """Store the time of use at most once an hour."""
         now = database_now()
         if self.last_used_at is None or now - self.last_used_at >= NOTED_AT_MOST_EVERY:
             ApiToken.objects.filter(pk=self.pk).update(last_used_at=now)

@@ -26,10 +26,10 @@ class Criterion(models.TextChoices):
 
 
 class AccessRule(models.Model):
-    """An entry of a study's allow or deny list, in addition to the design.
+    """An entry on a study's allow or deny list, in addition to the design.
 
-    It can be created and ended while the study is open but never changes, which preserves the
-    history. `value` names a task or a study; a list of ids has `listed` workers.
+    It can be created and ended while the study is open, but never changes, which preserves the
+    history. `value` names a task or a study; a list of IDs has `listed` workers.
     """
 
     Effect = Effect
@@ -65,7 +65,7 @@ class AccessRule(models.Model):
 
 
 class ListedWorker(models.Model):
-    """A worker on an entry's list of ids, by keyed hash; they may never have arrived."""
+    """A worker on an entry's list of IDs, by keyed hash; the worker may never have arrived."""
 
     rule = models.ForeignKey(AccessRule, on_delete=models.CASCADE, related_name="listed")
     key = models.CharField(max_length=64)
@@ -81,16 +81,16 @@ class ListedWorker(models.Model):
 
 
 class Allocation(models.Model):
-    """Why an arrival got a scenario: the joinable ones, and how full they were.
+    """Why an arrival was given its scenario: which ones were joinable, and how full they were.
 
-    `arrival` counts the choices in the study, over all kinds. With the study's seed it breaks ties,
-    so that every choice can be reproduced from this row.
+    `arrival` counts the choices in the study, across all kinds. Together with the study's seed, it
+    breaks ties, so that every choice can be reproduced from this row.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="allocations")
     arrival = models.PositiveIntegerField()
     kind = models.CharField(max_length=10, choices=Kind)
-    # [[key of the scenario, seats taken, seats], ...] of the joinable ones.
+    # [[scenario key, seats taken, seats], ...] for the joinable ones.
     candidates = models.JSONField()
     scenario = models.ForeignKey(Scenario, on_delete=models.PROTECT, related_name="allocations")
     at = models.DateTimeField(default=timezone.now)
@@ -110,14 +110,14 @@ class Allocation(models.Model):
 
 class DeclinedOfferQuerySet(models.QuerySet["DeclinedOffer"]):
     def fresh(self, now: datetime) -> "DeclinedOfferQuerySet":
-        """Offers younger than a day; older ones have no effect and are deleted."""
+        """Return the offers from the last day; older ones have no effect and are deleted."""
         return self.filter(declined_at__gt=now - OFFERED_AGAIN_FOR)
 
 
 class DeclinedOffer(models.Model):
-    """The scenario that a worker declined: for a day they are offered no other one.
+    """The scenario that a worker declined; for a day, no other one is offered to them.
 
-    Only the keyed hash, and a count in the scenario, are stored.
+    Only the keyed hash and a count in the scenario are stored.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
@@ -139,7 +139,7 @@ class DeclinedOffer(models.Model):
 
 
 class Reason(models.TextChoices):
-    """Why a person got no seat: the codes of recruitment/join_errors.py, and MET."""
+    """Why a visitor got no seat: the codes in recruitment/join_errors.py, and MET."""
 
     MET = "met", "had done these tasks already, in another study"
     DONE = "done", "had already taken part in this study"
@@ -156,7 +156,7 @@ class Reason(models.TextChoices):
 
 
 class RefusedArrival(models.Model):
-    """How often people were refused for one reason, counted once for each browser."""
+    """How often visitors were refused for one reason, counted once per browser."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="refused_arrivals")
     reason = models.CharField(max_length=12, choices=Reason)

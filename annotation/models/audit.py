@@ -1,7 +1,7 @@
-"""The audit log: actions by pages, tokens and commands; insert-only (guards.py).
+"""The audit log: actions through pages, tokens and commands; insert-only (guards.py).
 
 A step writes its entry in its own transaction (`AuditEntry.objects.record`). Other actions, and
-downloads, are logged with the reply (config/audit.py).
+downloads, are logged with the response (config/audit.py).
 """
 
 from contextvars import ContextVar
@@ -21,11 +21,11 @@ from tasks.models.choices import one_of
 
 # The current request; None in commands. Set by config/audit.py.
 request_now: ContextVar[HttpRequest | None] = ContextVar("request_now", default=None)
-LONGEST = 200  # characters of a sentence
+LONGEST = 200  # characters in a sentence
 
 
 class Topic(models.TextChoices):
-    # Changes of a study outside its frozen design: reports list these.
+    # Changes to a study outside its frozen design, which reports list.
     STUDY = "study", "Changes while it runs"
     DESIGN = "design", "Design"
     TEAM = "team", "Team"
@@ -40,7 +40,7 @@ class Topic(models.TextChoices):
 
 
 def user_now() -> User | None:
-    """Return the researcher of the current request; None for annotators and in commands."""
+    """Return the current request's researcher, or None for annotators and in commands."""
     user = getattr(request_now.get(), "user", None)
     return user if isinstance(user, User) else None
 
@@ -57,9 +57,9 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
         after: Any = None,
         by: User | None = None,
     ) -> "AuditEntry":
-        """Log an action by `by`, or else by the researcher of the current request.
+        """Log an action by `by`, or else by the current request's researcher.
 
-        Entries must not contain identities of workers, tokens or gold.
+        Entries must not contain workers' identities, tokens or gold.
         """
         return self.create(
             study=study,
@@ -72,15 +72,15 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
         )
 
     def readable_by(self, rights: frozenset[str]) -> "AuditQuerySet":
-        """Return the entries of a study that these rights allow: only payers see pay."""
+        """Return the study's entries that these rights allow; only payers see pay."""
         return self if "pay" in rights else self.exclude(topic=Topic.PAY)
 
 
 class AuditEntry(models.Model):
     """An action by a user, or by the server (`by` None); never changed.
 
-    The study reference has no constraint: the entry outlives a deleted draft. Reasons of decisions
-    stay in their Decision, where a withdrawal empties them.
+    The study reference has no constraint: the entry outlives a deleted draft. Reasons for decisions
+    stay in their Decision, where a withdrawal clears them.
     """
 
     study = models.ForeignKey(
@@ -88,16 +88,16 @@ class AuditEntry(models.Model):
     )
     topic = models.CharField(max_length=8, choices=Topic, default=Topic.STUDY)
     what = models.CharField(max_length=LONGEST)
-    # Further subject: a pseudonym, a task, an account.
+    # A further subject: a pseudonym, a task or an account.
     about = models.CharField(max_length=LONGEST, blank=True)
     before = models.JSONField(null=True, encoder=DjangoJSONEncoder)
     after = models.JSONField(null=True, encoder=DjangoJSONEncoder)
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
-    # Name of the API token used; "" on a page and in a command.
+    # Name of the API token used; "" for pages and commands.
     token = models.CharField(max_length=60, blank=True)
-    # For entries logged once an hour: holder, address and hour.
+    # For entries logged once an hour: holder, URL and hour.
     once = models.CharField(max_length=64, null=True, unique=True)
     at = models.DateTimeField(default=timezone.now)
 

@@ -20,8 +20,8 @@ class About(models.TextChoices):
 class Decision(models.Model):
     """A decision about a participation, by a user or by the design's rule, with its reason.
 
-    Independent facts: in the analysis or not, paid or not, qualified after the training step or
-    not, and that unusually high ledger entries may be paid (always yes, for entries before it).
+    Its kinds are independent: in the analysis or not, paid or not, qualified after training or not,
+    and unusually high ledger entries released for payment (always yes, for entries before it).
     """
 
     About = About
@@ -55,7 +55,7 @@ class Decision(models.Model):
 
 
 class ScoreShown(models.Model):
-    """A user displayed the score of this participation before deciding on the analysis."""
+    """A user displayed this participation's score before deciding on the analysis."""
 
     participation = models.OneToOneField(
         Participation, on_delete=models.PROTECT, related_name="score_shown"
@@ -116,9 +116,9 @@ class Moment(models.TextChoices):
 
 
 class OwnAnswer(models.Model):
-    """The answer to one custom question, "" if left out; erased on withdrawal.
+    """The answer to one custom question, or "" if skipped; erased on withdrawal.
 
-    `question` is its id in the design (study/own_questions.py), which is frozen.
+    `question` is its ID in the design (study/own_questions.py), which is frozen.
     """
 
     Moment = Moment

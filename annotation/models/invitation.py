@@ -1,4 +1,4 @@
-"""Invitations to an account on this server, with or without a study's team."""
+"""Invitations to create an account on this server, with or without joining a study's team."""
 
 from datetime import timedelta
 
@@ -16,20 +16,20 @@ LASTS = timedelta(days=7)
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def unused(self) -> "InvitationQuerySet":
-        """Neither accepted nor revoked; no joins, which concurrent updates would not recheck."""
+        """Return those neither accepted nor revoked; no joins, which updates would not recheck."""
         return self.filter(accepted_at=None, revoked_at=None)
 
     def open(self) -> "InvitationQuerySet":
-        """Neither accepted nor revoked nor expired, and the inviter may still invite.
+        """Return those not accepted, revoked or expired, whose inviter may still invite.
 
-        The inviter must have an active account, as owner of the study or else as administrator.
+        The inviter must have an active account, as the study's owner or as an administrator.
         """
         administrator = Q(study=None, made_by__is_active=True, made_by__is_superuser=True)
         still_open = self.unused().filter(expires_at__gt=database_now())
         return still_open.filter(administrator | made_by_an_owner())
 
     def of(self, token: str) -> "Invitation | None":
-        """Return the open invitation of that link, or None."""
+        """Return that link's open invitation, or None."""
         return self.open().select_related("study", "made_by").filter(digest=digest(token)).first()
 
 

@@ -1,4 +1,4 @@
-"""Models in the annotator's seat: the identity of a model worker, and how its run went."""
+"""Models in the annotator's seat: a model worker's identity, and how its run went."""
 
 from django.core.validators import MinValueValidator
 from django.db import models
@@ -11,10 +11,10 @@ from tasks.models.choices import one_of
 
 
 class ModelAnnotator(models.Model):
-    """The identity of a worker of the kind model: a model on one training file, n-th replicate.
+    """A model worker's identity: a model on one training file, as the n-th replicate.
 
     The worker's key is the keyed hash of all these fields (annotation/recruitment/links.py), so no
-    two workers share them. At zero shots there is no split.
+    two workers share the same values. At zero shots there is no split.
     """
 
     worker = models.OneToOneField(
@@ -58,7 +58,7 @@ class ModelRun(models.Model):
     """How a model's participation was run, reported by the program at its end. Insert-only.
 
     Tokens and cost are the provider's; `invalid` counts answers that stayed invalid after all
-    retries, so that an empty answer was stored. `seconds` is the time spent in the model's replies.
+    retries, for which an empty answer was stored. `seconds` is the model's response time.
     """
 
     Examples, Context = Examples, Context

@@ -20,7 +20,7 @@ class EntryKind(models.TextChoices):
 
 
 class LedgerEntry(models.Model):
-    """Earnings of a participation, in integer cents. Insert-only (guards.py).
+    """A participation's earnings, in integer cents. Insert-only (guards.py).
 
     An entry is never changed or deleted, even if the worker withdraws.
     """
@@ -33,7 +33,7 @@ class LedgerEntry(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     cents = models.PositiveIntegerField()
     currency = models.CharField(max_length=3)
-    # The platform's submission that this pays for, if the platform's own exit pays it.
+    # The submission that this pays for, if the platform pays it on exit.
     submission = models.ForeignKey(
         "annotation.Submission", null=True, on_delete=models.PROTECT, related_name="ledger"
     )
@@ -82,7 +82,7 @@ class PaymentBatch(models.Model):
     """Entries that are paid together, by one method. Its state only moves forward.
 
     prepared -> paying -> paid; a prepared batch may be cancelled, which releases its entries.
-    "paying" is stored before the payment request, so that a crash in between is detected.
+    "paying" is stored before the payment request, so that a crash between the two is detected.
     """
 
     Method = Method

@@ -1,4 +1,4 @@
-"""Notices of study events to researchers, on the page and by mail, each event once."""
+"""Notices to researchers about study events, on the page and by email, once per event."""
 
 from django.conf import settings
 from django.db import models
@@ -9,7 +9,7 @@ from tasks.models.choices import one_of
 
 
 class About(models.TextChoices):
-    """The events; each researcher can switch each one off for a study."""
+    """The events; researchers can switch off each one for a study."""
 
     FIRST = "first", "The first annotator has started"
     CELL = "cell", "All seats of a scenario are taken"
@@ -33,9 +33,9 @@ class MailState(models.TextChoices):
 
 
 class Notice(models.Model):
-    """One event for one researcher; `subject` distinguishes it from others of its kind.
+    """One event for one researcher; `subject` distinguishes it from others of the same kind.
 
-    Notices without a study are about jobs that import tasks and predictions, for their starters.
+    Notices without a study tell researchers about import jobs that they started.
     """
 
     About, MailState = About, MailState
@@ -48,7 +48,7 @@ class Notice(models.Model):
     subject = models.CharField(max_length=80)
     what = models.CharField(max_length=200)
     detail = models.CharField(max_length=400, blank=True)
-    page = models.CharField(max_length=40)  # address name, within the study if set
+    page = models.CharField(max_length=40)  # URL name, within the study if set
     created_at = models.DateTimeField()
     read_at = models.DateTimeField(null=True)
     mail = models.CharField(max_length=7, choices=MailState, default=MailState.NONE)
@@ -85,13 +85,13 @@ class Notice(models.Model):
 
 
 class NoticeSwitch(models.Model):
-    """The notices of a study that one researcher switched off; without a row, all are on."""
+    """The notices that one researcher switched off for a study; without a row, all are on."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notice_switches"
     )
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="notice_switches")
-    page_off = models.JSONField(default=list)  # of About
+    page_off = models.JSONField(default=list)  # list of About
     mail_off = models.JSONField(default=list)
 
     class Meta:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # How long a seat is held while the consent text is read.
 HELD_UNTIL_CONSENT = timedelta(minutes=10)
-# A worker without a sign of work for longer than this is not at work.
+# A worker who shows no sign of work for longer than this is not at work.
 AT_WORK_WITHIN = timedelta(minutes=10)
 
 
@@ -40,12 +40,12 @@ class Status(models.TextChoices):
     REJECTED = "rejected", "rejected on the platform"
 
 
-# A live participation holds a seat; workers who left may take theirs again while it is free.
+# A live participation holds a seat; workers who left may take theirs back while it is free.
 LIVE = (Status.ARRIVED, Status.WORKING, Status.WAITING, Status.BETWEEN)
 MAY_RESUME = (Status.EXPIRED, Status.RETURNED)
-# Included in the cells of tables; ParticipationQuerySet.analysed wherever rows are loaded.
+# Included in table cells; ParticipationQuerySet.analysed is used wherever rows are loaded.
 ANALYSED = Q(status=Status.COMPLETED, in_analysis=True)
-# Fields as long as the task's files: deferred where many participations are loaded.
+# Fields as long as the task's files, deferred where many participations are loaded.
 ORDERS = ("training_order", "screening_order", "annotation_order", "checks")
 
 
@@ -54,16 +54,16 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return self.filter(status__in=LIVE)
 
     def expired_at_work(self) -> "ParticipationQuerySet":
-        """Expired or returned after the first example: resumable for a late worker."""
+        """Return those expired or returned after the first example: late workers can resume."""
         begun = Turn.objects.filter(participation=models.OuterRef("pk"))
         return self.filter(models.Exists(begun), status__in=MAY_RESUME)
 
     def seated(self) -> "ParticipationQuerySet":
-        """Participations with a seat number: live, or completed and in the analysis."""
+        """Return those with a seat number: live, or completed and in the analysis."""
         return self.filter(seat_number__isnull=False)
 
     def holding_seats(self, now: datetime, study: Study) -> "ParticipationQuerySet":
-        """Participations of that study that currently take a seat.
+        """Return that study's participations that currently occupy a seat.
 
         Annotators idle for longer than the limit keep their seat number until another arrival needs
         the seat (`expiry.expire_idle`), but the seat counts as free.
@@ -72,17 +72,17 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return seated.exclude(pk__in=seated.idle(now, study).order_by().values("pk"))
 
     def unconsented(self) -> "ParticipationQuerySet":
-        """Participations with a seat whose worker has not answered the request for consent."""
+        """Return those with a seat whose worker has not answered the consent request."""
         return self.filter(status=Status.ARRIVED)
 
     def analysed(self) -> "ParticipationQuerySet":
-        """Participations included in the analysis: completed and not excluded."""
+        """Return those included in the analysis: completed and not excluded."""
         return self.filter(ANALYSED)
 
     def in_cells(self) -> "ParticipationQuerySet":
-        """Participations whose cell is a task and a number of shots, without an upstream step.
+        """Return those whose cell is a task and a number of shots, without an upstream step.
 
-        In a cross-task study that is only the direct arm.
+        In a cross-task study, this is only the direct arm.
         """
         return self.filter(scenario__arm__in=[Arm.NONE, Arm.DIRECT])
 
@@ -95,20 +95,20 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
     def with_last_step(self) -> "ParticipationQuerySet":
         """Annotate `last_step_at`, the last progress: an answer, or an example shown.
 
-        An open page alone does not hold a seat: it may stay open indefinitely.
+        An open page alone does not hold a seat, since it may stay open indefinitely.
         """
         return self.annotate(last_step_at=_latest("answer__submitted_at", "shown_at"))
 
     def at_work(self, now: datetime) -> "ParticipationQuerySet":
-        """Live participations with a sign of work within AT_WORK_WITHIN."""
+        """Return live participations with a sign of work within AT_WORK_WITHIN."""
         since = now - AT_WORK_WITHIN
         return self.live().with_last_active().filter(last_active_at__gte=since)  # type: ignore[misc]  # annotated
 
     def idle(self, now: datetime, study: Study) -> "ParticipationQuerySet":
-        """Live participations of that study without progress for longer than allowed.
+        """Return that study's live participations without progress for longer than allowed.
 
         The limit is HELD_UNTIL_CONSENT before consent, and the study's idle limit after it; for
-        workers waiting for a decision it starts when the wait ends and their page continues.
+        workers waiting for a decision, it starts when the wait ends and their page continues.
         """
         limit = study.idle_limit
         at_work = [Status.WORKING, Status.BETWEEN]
@@ -126,7 +126,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
 
 
 def _latest(*of_turn: str) -> Greatest:
-    """The first of these times of the latest turn that is set, or consent, arrival, return."""
+    """Return the latest turn's first of these times that is set, or consent, arrival or return."""
     latest = Turn.objects.filter(participation=models.OuterRef("pk")).order_by("-pk")
     last_done = Coalesce(
         *(models.Subquery(latest.values(name)[:1]) for name in of_turn),
@@ -140,7 +140,7 @@ def _latest(*of_turn: str) -> Greatest:
 class Participation(models.Model):
     """One worker in one scenario, from arrival to payment; holds a seat while live."""
 
-    # Repeated from the scenario for the constraint of one live participation per worker and study.
+    # Copied from the scenario for the one-live-participation-per-worker-and-study constraint.
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="participations")
     scenario = models.ForeignKey(Scenario, on_delete=models.PROTECT, related_name="participations")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="participations")
@@ -169,17 +169,17 @@ class Participation(models.Model):
     finished_at = models.DateTimeField(null=True)
     comprehension_attempts_used = models.PositiveIntegerField(default=0)
     comprehended_at = models.DateTimeField(null=True)
-    # Verdict of the rule after the training step; null: not judged.
+    # The verdict by the rule after the training step; null: not judged.
     qualified = models.BooleanField(null=True)
     waiting_since = models.DateTimeField(null=True)
     decided_at = models.DateTimeField(null=True)
     # Active time up to the end, stored when pay is settled: it outlives the answers.
     worked_seconds = models.FloatField(null=True)
-    # Measures of completed ones (protocol/activity_summary.py): their answers no longer change.
+    # Measures for completed ones (protocol/activity_summary.py), whose answers no longer change.
     signs = models.JSONField(null=True)
-    # Hash of a random first-party cookie: the same one under two ids raises a quality flag.
+    # Hash of a random first-party cookie: the same one under two IDs raises a quality flag.
     browser = models.CharField(max_length=64, blank=True)
-    # The part for which this worker came, in a study in several parts (0: the whole study).
+    # The part that this worker came for, in a study in several parts (0: the whole study).
     part = models.PositiveSmallIntegerField(default=0)
     # Number of the Allocation that gave this seat.
     arrival = models.PositiveIntegerField()
@@ -245,15 +245,15 @@ class Participation(models.Model):
         return turn
 
     def latest_submission(self) -> "Submission | None":
-        """Return the platform's record of this work; for a further task, that of the first visit.
+        """Return the platform's record of this work; for a further task, that from the first visit.
 
-        Workers who continue with another task of the study do not arrive at the platform again.
+        Workers who continue with another task of the study do not return through the platform.
         """
         own = self.submissions.order_by("-pk").first()
         return own or self.worker.submissions.filter(study=self.study_id).order_by("-pk").first()
 
     def order_of(self, step: str) -> list[int]:
-        """Return the stored order of example ids in that step."""
+        """Return the stored order of example IDs in that step."""
         orders = {
             Step.UPSTREAM: self.upstream_order,
             Step.TRAINING: self.training_order,
@@ -263,7 +263,7 @@ class Participation(models.Model):
 
     @property
     def judged_order(self) -> list[int]:
-        """Return the order of the examples that a rule may judge: training, screening, or none."""
+        """Return the example order that a rule may judge: training, screening or none."""
         return self.training_order or self.screening_order
 
     def show(
@@ -277,8 +277,8 @@ class Participation(models.Model):
     ) -> "Turn":
         """Show the example at that position of the step to the worker: insert its turn.
 
-        `channel` is that of the request. `after` is the worker's previous turn, with work counted
-        up to `until`. Both times default to now. The caller holds the participation's lock.
+        `channel` is the request's. `after` is the worker's previous turn, with work counted up to
+        `until`. Both times default to now. The caller holds the participation's lock.
         """
         now = shown_at or database_now()
         if after is not None:  # clocks may be set back; each turn is shown after its previous step
@@ -301,21 +301,21 @@ class Participation(models.Model):
         return turn
 
     def has_seen_an_example(self) -> bool:
-        """Was an example shown to this participation, even if it was erased since?"""
+        """Was this participation shown an example, even if it has been erased since?"""
         erased = Tombstone.objects.filter(participation=self, turns_erased__gt=0)
         return self.turns.exists() or erased.exists()
 
     def worked_before_first(self, moment: datetime) -> timedelta:
-        """Return the time from arrival to the instructions, with consent, without absences."""
+        """Return the time from arrival to the instructions, including consent but not absences."""
         dates = [self.arrived_at, self.consented_at, self.comprehended_at, moment]
         marks = [date for date in dates if date is not None]
         gaps = (later - earlier for earlier, later in itertools.pairwise(marks))
-        # Server clocks differ and are set back: gaps are never negative.
+        # Server clocks differ and may be set back: gaps are never negative.
         return sum((min(max(gap, timedelta()), LONGEST_COUNTED_GAP) for gap in gaps), timedelta())
 
 
 class Tombstone(models.Model):
-    """Permits the erasure of a participation's answers, and preserves their counts.
+    """Permits erasing a participation's answers, and preserves their counts.
 
     The database allows deleting turns and answers only where this row exists (guards.py).
     """

@@ -1,4 +1,4 @@
-"""Preferences of an account for its own pages."""
+"""An account's preferences for its own pages."""
 
 import zoneinfo
 from functools import cache
@@ -12,7 +12,7 @@ UTC = "UTC"
 
 @cache
 def time_zones() -> tuple[str, ...]:
-    """Return the names of the time-zone database, such as "Europe/Berlin", with UTC first."""
+    """Return the time-zone database's names, such as "Europe/Berlin", with UTC first."""
     places = (name for name in zoneinfo.available_timezones() if "/" in name)
     left_out = ("Etc/", "SystemV/", "US/", "posix/", "right/")
     return (UTC, *sorted(name for name in places if not name.startswith(left_out)))
@@ -25,7 +25,7 @@ def check_time_zone(name: str) -> None:
 
 
 class Preferences(models.Model):
-    """Preferences of one account; without a row, all defaults."""
+    """One account's preferences; without a row, all are defaults."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL,
@@ -33,7 +33,7 @@ class Preferences(models.Model):
         on_delete=models.CASCADE,
         related_name="preferences",
     )
-    skips_first_study = models.BooleanField(default=False)  # the steps on the page Studies
+    skips_first_study = models.BooleanField(default=False)  # the steps on the Studies page
     time_zone = models.CharField(max_length=64, default=UTC, validators=[check_time_zone])
 
     def __str__(self) -> str:

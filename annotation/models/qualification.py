@@ -1,4 +1,4 @@
-"""The rules after the training step that a design can declare, and their units."""
+"""The rules that a design can declare for after the training step, and their units."""
 
 from django.db import models
 
@@ -19,7 +19,7 @@ class Qualification(models.TextChoices):
     RESEARCHER = "researcher", "a researcher decides while the annotator waits"
 
 
-# The unit of a threshold: its largest value, and its text.
+# A threshold's unit: its largest value and its text.
 SCALES = {
     Qualification.MINIMUM: (100, "0 to 100, such as 60"),
     Qualification.POINTS_BELOW: (100, "0 to 100 points, such as 20"),

@@ -1,4 +1,4 @@
-"""Recruitment platforms: panels, and studies, submissions and events of Prolific."""
+"""Recruitment platforms: panels, and Prolific's studies, submissions and events."""
 
 from django.conf import settings
 from django.db import models, transaction
@@ -13,7 +13,7 @@ from annotation.models.worker import Worker
 
 
 class Panel(models.Model):
-    """A platform that adds an id to the study's URL and expects a code or a redirect back."""
+    """A platform that adds an ID to the study's URL and expects a code or a redirect back."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="panels")
     name = models.CharField(max_length=60)
@@ -24,7 +24,7 @@ class Panel(models.Model):
     completed_code = models.CharField(max_length=60, blank=True)
     other_url = models.CharField(max_length=500, blank=True)
     other_code = models.CharField(max_length=60, blank=True)
-    # For people who never worked (no consent, full, wrong device): platforms do not pay them.
+    # For visitors who never worked (no consent, full, wrong device): platforms do not pay them.
     turned_away_url = models.CharField(max_length=500, blank=True)
     turned_away_code = models.CharField(max_length=60, blank=True)
 
@@ -51,7 +51,7 @@ class ProlificAccount(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="prolific_accounts"
     )
-    # Prolific's id of the account; empty once the owner's account here is erased.
+    # The account's ID on Prolific; empty once the owner's account here is erased.
     external_id = models.CharField(max_length=40, blank=True)
     token = models.TextField(blank=True)  # encrypted (recruitment/identities.py)
     last_characters = models.CharField(max_length=4, blank=True)
@@ -78,7 +78,7 @@ class ProlificAccount(models.Model):
         return f"Prolific account {self.external_id}"
 
     def remove_token(self) -> None:
-        """Empty the row, and log that in the audit log."""
+        """Clear the token, and record that in the audit log."""
         stored = ProlificAccount.objects.filter(pk=self.pk).exclude(token="")
         with transaction.atomic():
             if stored.update(token="", last_characters="", workspace="", project=""):
@@ -89,16 +89,16 @@ class ProlificAccount(models.Model):
 
 
 class ProlificStudy(models.Model):
-    """One study on Prolific, which leads to all scenarios or to one part of them.
+    """A study on Prolific, which leads to all scenarios or to one part of them.
 
     Where participants choose their scenario, each has a separate study there. `part` is 0 where one
-    study contains everything; else 1 is the training step and 2, 3, ... are parts of the annotation
-    step (recruitment/seats.py). `until` is the end of a part, in examples; null where it follows
-    from the number of parts.
+    study contains everything; otherwise 1 is the training step, and 2, 3, ... are parts of the
+    annotation step (recruitment/seats.py). `until` is the end of a part, in examples; null where it
+    follows from the number of parts.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="prolific_studies")
-    # The account that drafted it; null: the token of the environment (PROLIFIC_TOKEN).
+    # The account that drafted it; null: the environment's token (PROLIFIC_TOKEN).
     account = models.ForeignKey(
         ProlificAccount, null=True, on_delete=models.PROTECT, related_name="studies"
     )
@@ -117,21 +117,21 @@ class ProlificStudy(models.Model):
     codes = models.JSONField(
         default=dict
     )  # outcome (platform_adapters.OUTCOMES) -> completion code
-    # Only certain workspaces have signed addresses.
+    # Only certain workspaces have signed URLs.
     signed = models.BooleanField(default=False)
     signing_keys = models.JSONField(default=dict)  # as Prolific publishes them (JWKS)
     qualified_group = models.CharField(max_length=40, blank=True)
     blocklist_id = models.CharField(max_length=40, blank=True)
     blocklist_size = models.PositiveIntegerField(default=0)
-    # A lock of the request that creates it on Prolific, with its expiry: if two people press
-    # Publish at once, only one continues.
+    # Locks out other requests while one creates it on Prolific, until this expires: if two people
+    # press Publish at once, only one continues.
     creation = models.CharField(max_length=32, blank=True)
     creation_until = models.DateTimeField(null=True)
     # Why it is paused there, and whether Handful paused it: only then does Handful restart it.
     pause_reason = models.CharField(max_length=200, blank=True)
     paused_here = models.BooleanField(default=False)
     # Submissions that were asked to return and have not, and when the first of them is approved
-    # automatically; and what was approved there for people without work here.
+    # automatically; and what was approved there for people who did no work here.
     returns_open = models.PositiveIntegerField(default=0)
     returns_until = models.DateTimeField(null=True)
     approved_unknown = models.PositiveIntegerField(default=0)
@@ -152,7 +152,7 @@ class ProlificStudy(models.Model):
 
     @property
     def id_there(self) -> str:
-        """Return Prolific's id of a study that was created there."""
+        """Return the ID on Prolific of a study that was created there."""
         assert self.external_id is not None
         return self.external_id
 
@@ -161,7 +161,7 @@ class Submission(models.Model):
     """A platform's record of one person's work on one of its studies.
 
     `key` is a permanent keyed hash of platform and submission. `person` and `reference` are
-    encrypted ids, which only payers see and `purge_identities` deletes.
+    encrypted IDs, which only payers see and `purge_identities` deletes.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="submissions")
@@ -183,7 +183,7 @@ class Submission(models.Model):
     reference = models.TextField(blank=True)
     status = models.CharField(max_length=20, blank=True)
     outcome = models.CharField(max_length=20, blank=True)
-    # Does the platform confirm that it is this person's? null: not yet asked.
+    # Does the platform confirm that it belongs to this person? null: not yet asked.
     verified = models.BooleanField(null=True)
     return_requested_at = models.DateTimeField(null=True)
     # The participation's status before a rejection, restored if the rejection is reversed.
@@ -200,8 +200,8 @@ class Submission(models.Model):
 class WebhookEvent(models.Model):
     """An event from a platform, stored on arrival and processed by `tick`.
 
-    `event_id` is the signature of the request: the id in its header is not signed, so that a replay
-    could carry another one.
+    `event_id` is the signature of the request: the ID in its header is not signed, so a replay
+    could carry a different one.
     """
 
     event_id = models.CharField(max_length=100, unique=True)

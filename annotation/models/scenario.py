@@ -1,4 +1,4 @@
-"""Scenarios: the cells of a study, each with its seats."""
+"""Scenarios: a study's cells, each with its seats."""
 
 from datetime import timedelta
 from functools import cached_property
@@ -13,13 +13,13 @@ from annotation.models.study import Arm, Kind, Study
 from tasks.models import Example, Task
 from tasks.models.choices import one_of
 
-# Models earn nothing and take no seat of people: many are allowed, but not unlimited.
+# Models earn nothing and take no human annotator's seat: many are allowed, though not unlimited.
 MODEL_SEATS = 100
 
 
 class ScenarioQuerySet(models.QuerySet["Scenario"]):
     def in_cells(self) -> "ScenarioQuerySet":
-        """Scenarios without an upstream step: in a cross-task study those of the direct arm."""
+        """Return scenarios without an upstream step (in a cross-task study, the direct arm's)."""
         return self.filter(arm__in=[Arm.NONE, Arm.DIRECT])
 
 
@@ -30,11 +30,11 @@ class Scenario(models.Model):
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="scenarios")
     shots = models.PositiveIntegerField()
     split_number = models.PositiveIntegerField(null=True)
-    # Are there others like it on other splits? Then its name shows the split, without a query.
+    # Are there others like it on other splits? If so, its name shows the split, without a query.
     is_one_of_splits = models.BooleanField(default=False)
     arm = models.CharField(max_length=8, choices=Arm, default=Arm.NONE, blank=True)
     seats = models.PositiveIntegerField()
-    # Estimate shown to annotators, fixed at opening.
+    # The estimate shown to annotators, fixed at opening.
     minutes = models.PositiveIntegerField(null=True)
     # Only this count is stored about people who do not consent.
     declined = models.PositiveIntegerField(default=0)
@@ -72,7 +72,7 @@ class Scenario(models.Model):
 
     @cached_property
     def training_examples(self) -> int:
-        """Return the size of the training step; k shots may be k of each label."""
+        """Return the training step's size; k shots may mean k per label."""
         if not self.shots:
             return 0
         return self.task.train_split(self.shots, self.split_number).examples.count()
@@ -98,7 +98,7 @@ class Scenario(models.Model):
 
     @cached_property
     def programs_as_people(self) -> bool:
-        """May programs take the seats of people, by the API?"""
+        """May programs take human annotators' seats through the API?"""
         return self.study.programs_as_people
 
     @cached_property
@@ -119,14 +119,14 @@ class Scenario(models.Model):
 
     @cached_property
     def idle_cutoff(self) -> timedelta:
-        """Return the most that a gap between two signs of work counts."""
+        """Return the longest time that a gap between two signs of work may count for."""
         return timedelta(seconds=self.study.idle_cutoff_seconds)
 
 
 class UpstreamExample(models.Model):
     """An upstream example for the training of a cross-task arm, frozen at opening.
 
-    Its texts occur in no unseen task of the study and in no example of another upstream task
+    Its text occurs in no unseen task of the study and in no other upstream task's examples
     (study/cross_task.py), so that a worker never sees a text twice.
     """
 
@@ -156,9 +156,9 @@ class UpstreamExample(models.Model):
 
 
 class ArmTaken(models.Model):
-    """This worker began in that arm of the study, and may never join another arm.
+    """This worker started in that arm of the study, and may never join another arm.
 
-    Like an exposure it outlives the worker and every purge.
+    Like an exposure, it outlives the worker and every purge.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
@@ -183,7 +183,7 @@ class ArmTaken(models.Model):
 class AddedSeats(models.Model):
     """Seats added to a scenario after its study was opened.
 
-    `results_seen`: a participant had completed by then, so that results were visible.
+    `results_seen` means that a participant had completed by then, so results were visible.
     """
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="added_seats")

@@ -27,15 +27,15 @@ and the times at which you gave them under a random pseudonym that does not reve
 Please work on your own, without the help of other people, search engines or AI tools."""
 
 
-# Defaults of fields, named here so that migrations can refer to them.
-new_code = partial(secrets.token_urlsafe, 12)  # an unguessable name for an address: 96 bits
+# Field defaults, named here so that migrations can refer to them.
+new_code = partial(secrets.token_urlsafe, 12)  # an unguessable name for a URL: 96 bits
 new_token = partial(secrets.token_urlsafe, 18)  # an unguessable secret for a link: 144 bits
 new_seed = partial(secrets.randbelow, 2**31)
 first_split: partial[list[int]] = partial(list, (1,))
 
 
 class Kind(models.TextChoices):
-    """Kinds of annotators; they never share a seat or a cell of a table."""
+    """Kinds of annotators; they never share a seat or a table cell."""
 
     PERSON = "person", "people"
     SIMULATED = "simulated", "simulated annotators"
@@ -59,12 +59,12 @@ class Step(models.TextChoices):
 
 # Steps whose answers a rule judges before the annotation step; a participation has at most one.
 JUDGED_STEPS = (Step.TRAINING, Step.SCREENING)
-# Steps that show the gold after each answer.
+# Steps that show the gold label after each answer.
 REVEALED = (Step.UPSTREAM, Step.TRAINING)
 
 
 class Arm(models.TextChoices):
-    """Arm of a cross-task study: what precedes training on the unseen task; else none."""
+    """A cross-task study's arm: what precedes training on the unseen task, if anything."""
 
     NONE = "", "no arm"
     UPSTREAM = "upstream", "upstream tasks"
@@ -73,7 +73,7 @@ class Arm(models.TextChoices):
 
 
 class Role(models.TextChoices):
-    """Role of a user in a study's team."""
+    """A user's role in a study's team."""
 
     OWNER = "owner"
     ANALYST = "analyst"
@@ -108,7 +108,7 @@ COVERING = Q(
 
 class StudyQuerySet(models.QuerySet["Study"]):
     def covering_test_scores(self) -> "StudyQuerySet":
-        """Studies whose human test scores are still hidden."""
+        """Return studies whose human test scores are still hidden."""
         return self.filter(COVERING)
 
     def locked(self) -> "StudyQuerySet":
@@ -141,7 +141,7 @@ class Order(models.TextChoices):
 
 
 class ProlificReward(models.TextChoices):
-    """How rewards on Prolific treat scenarios of different length: one sum for all of them."""
+    """How the single reward on Prolific takes account of scenarios of different lengths."""
 
     SHORTEST = "shortest", "for the shortest scenario; longer work is paid by a bonus"
     LONGEST = "longest", "for the longest scenario, regardless of the assigned scenario"
@@ -184,7 +184,7 @@ class Study(models.Model):
         help_text="Numbers separated by spaces, such as 1 or 1 2 3. Each split is a separate"
         " scenario with separate seats.",
     )
-    # Cross-task study: training material of the arms before the unseen tasks, which are `tasks`.
+    # In a cross-task study: the arms' training material before the unseen tasks (`tasks`).
     upstream_tasks = models.ManyToManyField(
         Task,
         related_name="upstream_in",
@@ -236,7 +236,7 @@ class Study(models.Model):
         default="USD",
         validators=[RegexValidator(r"\A[A-Z]{3}\Z", "Use a three-letter code, such as USD.")],
     )
-    # The resulting estimate of each scenario is stored in Scenario.minutes (study/minutes.py).
+    # Each scenario's resulting estimate is stored in Scenario.minutes (study/minutes.py).
     estimated_minutes = models.PositiveIntegerField(
         null=True,
         blank=True,
@@ -259,7 +259,7 @@ class Study(models.Model):
     )
     base_reward = money(help_text="Minimum earnings of annotators who complete the study.")
     minimum_pay = money(help_text="Minimum earnings of annotators who have seen an example.")
-    # With the rate it caps the earnings of one person: required to open if the rate is paid.
+    # With the rate, it caps one person's earnings: required to open if the rate is paid.
     max_paid_hours = models.DecimalField(
         "maximum paid hours",
         max_digits=5,
@@ -270,7 +270,7 @@ class Study(models.Model):
         " annotators. Required to open a study that pays by the hour.",
         validators=[MinValueValidator(Decimal("0.1"))],
     )
-    # For all people together; required to open a paid study, null for volunteers.
+    # For all annotators together; required to open a paid study, null for volunteers.
     # lifecycle.raise_budget raises it later.
     budget = models.DecimalField(
         "budget of the study",
@@ -341,7 +341,7 @@ class Study(models.Model):
         " does not show. 0: no screening at zero shots.",
         validators=[MaxValueValidator(1000)],
     )
-    # Pause after this many consecutive screened-out people; null: never.
+    # Pause after this many consecutive annotators are screened out; null: never.
     max_screen_outs_in_a_row = models.PositiveIntegerField(
         "pause after this number of screen-outs in a row",
         default=5,
@@ -389,7 +389,7 @@ class Study(models.Model):
         help_text="Applies to buttons, tool instructions and messages. The texts of a task are not"
         " translated.",
     )
-    # In points of the score x 100; null: the design does not test equivalence.
+    # In points (score x 100); null: the design does not test equivalence.
     equivalence_margin = models.FloatField(
         "equivalence margin (points)",
         null=True,
@@ -464,17 +464,17 @@ class Study(models.Model):
     shared_address = models.BooleanField(
         "Many people may start from one internet address, such as a class", default=False
     )
-    # Set with its tombstone: then the study is no longer accessible.
+    # Set together with its tombstone: the study is then no longer accessible.
     deleted_at = models.DateTimeField(null=True, blank=True)
-    # After this day ids of annotators are deleted (privacy/erasure.py); null: only manually.
+    # After this day, annotators' IDs are deleted (privacy/erasure.py); null: only manually.
     identities_until = models.DateField("delete identities after", null=True, blank=True)
-    # After this day the study is deleted with all answers; null: only manually.
+    # After this day, the study is deleted with all answers; null: only manually.
     answers_until = models.DateField("delete the study after", null=True, blank=True)
     simulated_link_code = models.CharField(max_length=40, unique=True, default=new_code)
     manifest_hash = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True)
-    # Hidden from the list of studies; nothing else changes.
+    # Hidden from the study list; nothing else changes.
     archived_at = models.DateTimeField(null=True, blank=True)
 
     if TYPE_CHECKING:
@@ -544,7 +544,7 @@ class Study(models.Model):
 
     @property
     def manifest(self) -> str:
-        """Return the canonical JSON of the frozen design, "" for a draft; one query."""
+        """Return the frozen design's canonical JSON, or "" for a draft; makes one query."""
         try:
             return self.stored_manifest.text
         except ObjectDoesNotExist:
@@ -552,12 +552,12 @@ class Study(models.Model):
 
     @property
     def is_cross_task(self) -> bool:
-        """Are people trained on other tasks, by arm, before an unseen one?"""
+        """Are annotators trained on other tasks, by arm, before an unseen one?"""
         return self.upstream_examples is not None
 
     @property
     def trained_tasks(self) -> list[Task]:
-        """Return the upstream tasks and the sham task; [] for an ordinary study."""
+        """Return the upstream tasks and the sham task, or [] for an ordinary study."""
         sham = [self.sham_task] if self.sham_task else []
         return [*self.upstream_tasks.all(), *sham]
 
@@ -571,7 +571,7 @@ class Study(models.Model):
 
     @property
     def is_running(self) -> bool:
-        """Is it open or paused? Then seats and budget can be raised."""
+        """Is it open or paused, so that seats and budget can be raised?"""
         return self.status in (StudyStatus.OPEN, StudyStatus.PAUSED)
 
     @property
@@ -590,12 +590,12 @@ class Study(models.Model):
 
     @property
     def decision_limit(self) -> timedelta:
-        """Return the longest wait for the researcher's decision after the training."""
+        """Return the longest wait for the researcher's decision after training."""
         return timedelta(minutes=self.decision_minutes)
 
 
 class Member(models.Model):
-    """A member of a study's team; its creator (Study.owner) has no row and is always an owner."""
+    """A member of a study's team; its creator (Study.owner) has no row, and is always an owner."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="members")
     user = models.ForeignKey(
@@ -619,7 +619,7 @@ class Member(models.Model):
 
 
 def made_by_an_owner(field: str = "made_by") -> Q:
-    """Return a filter: the account in `field` is active and an owner of the row's study."""
+    """Return a filter for rows where the account in `field` is active and owns the row's study."""
     owners = Member.objects.filter(
         study=OuterRef("study"), user=OuterRef(field), role=Role.OWNER
     ).order_by()

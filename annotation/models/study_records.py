@@ -1,4 +1,4 @@
-"""Records of a study outside its design: texts, comments, report, comparisons."""
+"""A study's records outside its design: texts, comments, report, comparisons."""
 
 from django.conf import settings
 from django.db import models
@@ -11,7 +11,7 @@ from tasks.models.choices import one_of
 
 
 class StudyManifest(models.Model):
-    """The frozen design of a study that is not a draft, large and rarely read (guards.py).
+    """The frozen design of a study that is not a draft; large and rarely read (guards.py).
 
     Its SHA-256 is the study's `manifest_hash`.
     """
@@ -46,9 +46,9 @@ class ConsentText(models.Model):
 
 
 class StudyTombstone(models.Model):
-    """Record of a deleted study: its counts, and when and by whom it was deleted.
+    """A deleted study's record: its counts, and when and by whom it was deleted.
 
-    The study's row remains with design, money and counts, but is no longer accessible.
+    The study's row remains, with its design, money and counts, but is no longer accessible.
     """
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="tombstone")
@@ -69,16 +69,16 @@ class StudyTombstone(models.Model):
 
 
 class GoldOpinion(models.TextChoices):
-    """Opinion of a comment on the example's gold."""
+    """A comment's opinion on the example's gold label."""
 
     WRONG = "wrong", "wrong"
     RIGHT = "right", "right after all"
 
 
 class ExampleComment(models.Model):
-    """A comment on an example in a study, with author and time. Insert-only (guards.py).
+    """A comment on an example in a study, with its author and time. Insert-only (guards.py).
 
-    It may state that the gold is wrong or right; the latest such statement counts. Scores stay.
+    It may call the gold wrong or correct; the latest such statement counts. Scores do not change.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="comments")
@@ -100,9 +100,9 @@ class ExampleComment(models.Model):
 
 
 class ComparedFile(models.Model):
-    """A file compared with the people of a closed study, stored at closing.
+    """A file compared with a closed study's annotators, stored when the study closes.
 
-    Holm's correction covers these comparisons, so the file cannot be deleted afterwards.
+    Holm's correction covers these comparisons, so the file can no longer be deleted.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="compared_files")
@@ -121,7 +121,7 @@ class ComparedFile(models.Model):
 
 
 class ReportAnswer(models.Model):
-    """The researcher's answer to a field of the report's short form or title page, by name.
+    """The researcher's answer to a field on the report's short form or title page, by name.
 
     `sample` is the table of a demographic export, as JSON (monitoring/sample.py).
     """

@@ -1,4 +1,4 @@
-"""Webhooks of a study, and their deliveries, stored until and after they arrive."""
+"""A study's webhooks and their deliveries, which are stored before and after they arrive."""
 
 import uuid
 
@@ -11,7 +11,7 @@ from annotation.models.audit import AuditEntry, Topic
 from annotation.models.study import Study, made_by_an_owner
 from tasks.models.choices import one_of
 
-ENDED = "webhook ended: "  # beginning of its audit entry
+ENDED = "webhook ended: "  # start of its audit entry
 WITH_MAKER = " because its creator is no longer an owner of the study"
 
 
@@ -25,19 +25,19 @@ class Event(models.TextChoices):
 
 class WebhookQuerySet(models.QuerySet["Webhook"]):
     def of_owners(self) -> "WebhookQuerySet":
-        """Webhooks whose creator has an active account and is still an owner of the study."""
+        """Return webhooks whose creator has an active account and still owns the study."""
         return self.filter(made_by_an_owner())
 
 
 class Webhook(models.Model):
-    """An address that receives the events of a study (annotation/notices).
+    """A URL that receives a study's events (annotation/notices).
 
-    It ends when its creator is no longer an owner of the study, or has a closed account.
+    It ends when its creator no longer owns the study or has a closed account.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)
-    events = models.JSONField()  # of Event
+    events = models.JSONField()  # list of Event
     # Signs deliveries; encrypted, since it allows signing in our name.
     secret = models.TextField()
     made_by = models.ForeignKey(
@@ -60,7 +60,7 @@ class Webhook(models.Model):
         return f"webhook {self.pk} of {self.study}"
 
     def end(self, by: User | None = None, why: str = "") -> None:
-        """Delete it with its deliveries, and log that in the audit log."""
+        """Delete it with its deliveries, and record that in the audit log."""
         with transaction.atomic():
             what = f"{ENDED}{self.pk}{why}"
             AuditEntry.objects.record(what, Topic.PLATFORM, study=self.study, by=by)
@@ -74,15 +74,15 @@ class DeliveryState(models.TextChoices):
 
 
 class Delivery(models.Model):
-    """One event for one webhook: one delivery id, however often it is sent."""
+    """One event for one webhook, with one delivery ID however often it is sent."""
 
     State = DeliveryState
 
-    # The receiver's id of the delivery.
+    # The delivery's ID for the receiver.
     key = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     event = models.CharField(max_length=30, choices=Event)
-    subject = models.CharField(max_length=80)  # subject of the event, unique for each event
+    subject = models.CharField(max_length=80)  # the event's subject, unique for each event
     body = models.JSONField()
     state = models.CharField(max_length=9, choices=DeliveryState, default=DeliveryState.WAITING)
     attempts = models.PositiveIntegerField(default=0)

@@ -30,7 +30,7 @@ class PersonalLink(models.Model):
 
 
 class Worker(models.Model):
-    """A person or program that answers. `key` is a keyed hash of platform and id."""
+    """A person or program that answers. `key` is a keyed hash of platform and ID."""
 
     key = models.CharField(max_length=64, unique=True)
     platform = models.CharField(max_length=80)
@@ -47,7 +47,7 @@ class Worker(models.Model):
 
 
 class KeyCheck(models.Model):
-    """Identifies a key that ids are hashed or encrypted with (key_check.py)."""
+    """Identifies a key that IDs are hashed or encrypted with (key_check.py)."""
 
     name = models.CharField(max_length=20, unique=True)
     value = models.CharField(max_length=64)
@@ -59,7 +59,7 @@ class KeyCheck(models.Model):
 class Exposure(models.Model):
     """This worker has seen an example of this task, in any version; unique and permanent.
 
-    No foreign key: the row must outlive the worker, the study and every purge.
+    There is no foreign key, since the row must outlive the worker, the study and every purge.
     """
 
     worker_key = models.CharField(max_length=64)

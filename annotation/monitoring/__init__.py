@@ -1,5 +1,5 @@
-"""Monitoring of a running study: progress, quality flags, answers for the report.
+"""Monitoring a running study: progress, quality flags, answers for the report.
 
-Begin with progress.py, whose parts are funnel.py, seats.py and costs.py; overview.py lists many
-studies, participants.py the people of one study. Nothing here changes a participation.
+Start with progress.py, whose parts are funnel.py, seats.py and costs.py; overview.py lists many
+studies, and participants.py one study's participants. Nothing here changes a participation.
 """

@@ -37,9 +37,9 @@ PER_PAGE = 50
 
 @signed_in("GET")
 def participation(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
-    """Show all answers of one annotator, in the order of display.
+    """Show all of one annotator's answers, in display order.
 
-    Answers require the right to read, money the right to pay.
+    Answers require the right to read; money requires the right to pay.
     """
     return _page(request, annotator_of(request, name, pseudonym, "see"))
 
@@ -62,7 +62,7 @@ def _behaviour(
     study: Study,
     form: decisions.TickedForm | None = None,
 ) -> HttpResponse:
-    """Render the list, with the errors of a refused exclusion of several."""
+    """Render the list, with the errors from a refused exclusion of several annotators."""
     seen = flags.sentences(study)
     rows = flags.ranked(study, seen)
     context = {
@@ -79,7 +79,7 @@ def _behaviour(
 
 
 def _code(annotator: Participation) -> str:
-    """Return the completion code of the annotator's last page; "" before the end."""
+    """Return the completion code on the annotator's last page, or "" before the end."""
     way_out = current_exit(annotator)
     return way_out.code if way_out else ""
 
@@ -135,7 +135,7 @@ def _page(
 
 
 def _decisions(annotator: Participation, may_read: bool, may_pay: bool) -> QuerySet[Decision]:
-    """Return decisions on pay for payers; the others, which reveal scores, for readers."""
+    """Return pay decisions for payers, and the others, which reveal scores, for readers."""
     on_pay = Q(about__in=[Decision.About.PAY, Decision.About.RELEASE])
     seen = (on_pay if may_pay else Q(pk=None)) | (~on_pay if may_read else Q(pk=None))
     return annotator.decisions.select_related("by").filter(seen)
@@ -144,7 +144,7 @@ def _decisions(annotator: Participation, may_read: bool, may_pay: bool) -> Query
 def _peer_comparison(
     annotator: Participation, is_hidden: bool, told_steps: tuple[Step, ...]
 ) -> list[participants.Beside]:
-    """Return comparisons with other annotators, as far as scores are visible."""
+    """Return comparisons with other annotators, where scores are visible."""
     untold = [step for step in Step if step not in told_steps] if is_hidden else []
     return participants.beside(annotator, untold)
 
@@ -154,9 +154,9 @@ def _flags(annotator: Participation) -> list[str]:
 
 
 def _row(annotator: Participation, turn: Turn, is_hidden: bool) -> dict:
-    """Return a turn with answer and gold; without an answer it is the current question.
+    """Return a turn with its answer and gold; without an answer, it is the current question.
 
-    While the score is hidden only the answer is included.
+    While the score is hidden, only the answer is included.
     """
     card, example = turn.card, turn.example
     if turn.given is None:

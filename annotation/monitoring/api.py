@@ -90,7 +90,7 @@ class Participations(RowsView):
 
 
 class Decisions(RowsView):
-    """Payers see decisions on pay; readers of results see the others, which reveal scores."""
+    """Payers see pay decisions; readers of results see the others, which reveal scores."""
 
     columns = DECISIONS
     kinds: ClassVar = {
@@ -124,7 +124,7 @@ def _has(request: Request, study: Any, right: str) -> bool:
 
 
 class AnnotatorShape(serializers.Serializer):
-    """A row of the list, with the content of the annotator's page."""
+    """A row of the list, with the annotator's page content."""
 
     def get_fields(self) -> dict[str, Any]:
         made = {c.name: KINDS.get(c.name, serializers.CharField)(allow_null=True) for c in COLUMNS}
@@ -222,7 +222,7 @@ class Scenarios(ApiView):
 
 class Progress(ApiView):
     class ProgressShape(serializers.Serializer):
-        """What a polling client needs; with its ETag the reply is 304 while nothing changes."""
+        """What a polling client needs; with its ETag, the response is 304 while nothing changes."""
 
         status = serializers.CharField()
         seats = serializers.IntegerField(help_text="of people, all scenarios")

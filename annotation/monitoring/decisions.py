@@ -1,6 +1,6 @@
 """Decisions about annotators: analysis, pay, admission; also bonuses, seats and reviews.
 
-Each has a form and an action, shared by page and API.
+Each has a form and an action that the page and the API share.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ DECIDE = {
 class DecisionForm(PageForm):
     """A decision on analysis, pay, or admission to the annotation step.
 
-    Screening out and admitting are urgent: their reason is optional.
+    Screening out and admitting are urgent, so their reason is optional.
     """
 
     about = forms.ChoiceField(choices=Decision.About.choices, widget=forms.HiddenInput)
@@ -84,7 +84,7 @@ class Decide(AnnotatorPost):
 
 
 class ReasonForm(PageForm):
-    """The reason for a decision that the address names."""
+    """The reason for the decision that the URL names."""
 
     key = "reason"
     reason = _reason()
@@ -122,14 +122,14 @@ class TickedForm(PageForm):
 
     def __init__(self, ticked: Sequence[str] = (), *args: Any):
         super().__init__(*args)
-        # The step checks for each of them whether it is possible.
+        # The step checks whether it is possible for each of them.
         annotators = self.fields["annotators"]
         assert isinstance(annotators, forms.MultipleChoiceField)
         annotators.choices = [(name, name) for name in ticked]
 
 
 class TogetherForm(TickedForm):
-    """A decision on admission about several waiting annotators."""
+    """An admission decision about several waiting annotators."""
 
     outcome = YesNoField()
 
@@ -165,7 +165,7 @@ class ExcludeTogether(StudyPost):
 
 
 class DecideTogether(ExcludeTogether):
-    """Decide about all selected annotators, or about none of them."""
+    """Decide about all selected annotators, or none of them."""
 
     row = "people_decide"
     form_class = TogetherForm
@@ -236,7 +236,7 @@ class SeatForm(PageForm):
 
 
 class FreeSeat(AnnotatorPost):
-    """Free the seat of a person who is at work."""
+    """Free the seat of an annotator who is at work."""
 
     row, right, path = "participation_free_seat", "own", "free-seat/"
     form_class = SeatForm
@@ -265,7 +265,7 @@ class WithdrawForm(PageForm):
 
 
 class Withdraw(AnnotatorPost):
-    """Withdraw a participant, as they can on the study's page."""
+    """Withdraw a participant, as they can do themselves on the study's page."""
 
     row, right, path = "participation_withdraw", "own", "withdraw/"
     form_class = WithdrawForm

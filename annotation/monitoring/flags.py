@@ -1,4 +1,4 @@
-"""Quality flags: signs of possible careless work, which never have automatic consequences.
+"""Quality flags: signs of possibly careless work, which never have automatic consequences.
 
 Each sign can be recomputed from the exported CSVs. Thresholds: docs/statistics.md#quality-flags.
 """
@@ -15,7 +15,7 @@ from annotation.models import ORDERS, Kind, Participation, Study
 from annotation.protocol import qualification
 from annotation.protocol.activity_summary import Signs, answers_by_participation, signs
 
-SHARE_TOO_FAST = 0.05  # of the answers; tolerates slips
+SHARE_TOO_FAST = 0.05  # share of answers; tolerates slips
 MODAL_SHARE = 0.9  # among at least FEWEST answers
 FEWEST = 10
 LONGEST_RUN = 15  # of identical answers
@@ -24,7 +24,7 @@ BLURS_PER_ANSWER = 0.2
 FAST_PERSON_SDS = 3  # below the mean of at least OTHERS log-medians of others
 OTHERS = 5
 
-# Name of each flag -> label for counts.
+# Flag name -> label for counts.
 FLAGS = {
     "too_fast": "too fast",
     "fast_person": "much faster than others",
@@ -41,7 +41,7 @@ FLAGS = {
 def flags(
     work: Signs, others: Sequence[float] = (), shares_browser: bool = False
 ) -> dict[str, str]:
-    """Return name of each flag -> finding; `others` are medians (s) of others in the group."""
+    """Return flag name -> finding; `others` are the group's other medians (s)."""
     seen = {}
     if work.n and work.too_fast >= SHARE_TOO_FAST * work.n and work.too_fast:
         seen["too_fast"] = f"{work.too_fast} of {work.n} answers were too fast to have been read"
@@ -73,7 +73,7 @@ def flags(
 
 
 def is_fast_person(median: float | None, others: Sequence[float]) -> bool:
-    """Is this median time far below those of the others (all > 0), on the log scale?"""
+    """Is this median time far below the others' (all > 0), on the log scale?"""
     known = [math.log(other) for other in others if other > 0]
     if not median or len(known) < OTHERS:
         return False
@@ -83,7 +83,7 @@ def is_fast_person(median: float | None, others: Sequence[float]) -> bool:
 
 @dataclass(frozen=True)
 class Flagged:
-    """Of completed people: how many have any flag, and how many each (by FLAGS)."""
+    """How many completed annotators have any flag, and how many have each (by FLAGS)."""
 
     completed: int
     people: int
@@ -96,9 +96,9 @@ class Flagged:
 
 
 def for_completed(study: Study) -> Flagged:
-    """Count the stored flags of completed people: two queries, without loading answers.
+    """Count completed annotators' stored flags in two queries, without loading answers.
 
-    Each person is compared with people who completed the same scenario.
+    Each annotator is compared with others who completed the same scenario.
     """
     done = study.participations.filter(kind=Kind.PERSON, signs__isnull=False)
     people = {
@@ -163,13 +163,13 @@ def _flagged(
 
 
 def _shared_browsers(study: Study) -> set[str]:
-    """Return browsers that arrived under more than one id."""
+    """Return the browsers that arrived under more than one ID."""
     told = study.participations.exclude(browser="").order_by().values("browser")
     counts = told.annotate(workers=Count("worker", distinct=True))
     return set(counts.filter(workers__gt=1).values_list("browser", flat=True))
 
 
 def _others(own: Participation, medians: dict[tuple[int, str], dict[int, float]]) -> list[float]:
-    """Return the medians of others in the same scenario, of the same kind."""
+    """Return the medians of others of the same kind in the same scenario."""
     group = medians[own.scenario_id, own.kind]
     return [median for pk, median in group.items() if pk != own.pk]

@@ -1,4 +1,4 @@
-"""The funnel: how many participants of a scenario reached each stage, from arrival to analysis."""
+"""The funnel: how many participants in a scenario reached each stage, arrival to analysis."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ from tasks.models import Split
 ROBOTS = Kind.SIMULATED
 
 
-# Columns of a Funnel.
+# A Funnel's columns.
 FUNNEL = [
     Column("arrived", "Arrived", "Took a seat, including annotators who then declined."),
     Column("consented", "Consented", "Accepted the consent text."),
@@ -120,7 +120,7 @@ class Funnel:
 def with_training_size(study: Study) -> QuerySet[Scenario]:
     """Annotate scenarios with the number of examples (NER: questions) before the annotation step.
 
-    These are those of its training step, or at zero shots of its screening step.
+    These are its training examples or, at zero shots, its screening examples.
     """
     sizes = Split.objects.filter(
         task=OuterRef("task"),
@@ -134,7 +134,7 @@ def with_training_size(study: Study) -> QuerySet[Scenario]:
 
 
 def by_scenario_and_kind(study: Study, scenarios: list[Scenario]) -> dict[tuple[int, str], Funnel]:
-    """Return (key of a scenario, kind) -> funnel."""
+    """Return (scenario key, kind) -> funnel."""
     funnels = defaultdict(
         Funnel, {(scenario, kind): Funnel(**n) for scenario, kind, n in _counts(study, scenarios)}
     )
@@ -146,9 +146,9 @@ def by_scenario_and_kind(study: Study, scenarios: list[Scenario]) -> dict[tuple[
 
 
 def stages(study: Study) -> dict[int, str]:
-    """Return the stage of each participation: arrived, consented, trained or qualified.
+    """Return each participation's stage: arrived, consented, trained or qualified.
 
-    Withdrawn ones are left out: their stored counts are not individual.
+    Withdrawn ones are left out, since their stored counts are not individual.
     """
     trained, passed = _trained_and_passed(study)
     stage = Case(
@@ -172,7 +172,7 @@ def _size(scenarios: Iterable[Scenario]) -> Case:
     return Case(*sizes, default=Value(0))
 
 
-# Ends of a participation with separate counts.
+# Ways in which a participation can end that are counted separately.
 ENDS = (
     Status.COMPLETED, Status.SCREENED_OUT, Status.RETURNED, Status.EXPIRED, Status.REFUSED,
     Status.WITHDRAWN, Status.REJECTED,
@@ -180,7 +180,7 @@ ENDS = (
 
 
 def _counts(study: Study, scenarios: list[Scenario]) -> Iterator[tuple[int, str, dict[str, int]]]:
-    """Yield (key of a scenario, kind, the numbers of its Funnel)."""
+    """Yield (scenario key, kind, numbers for its Funnel)."""
     trained, passed = _trained_and_passed(study)
     which = {
         "consented": Q(consented_at__isnull=False), "trained": trained, "qualified": passed,
@@ -199,7 +199,7 @@ def _counts(study: Study, scenarios: list[Scenario]) -> Iterator[tuple[int, str,
 
 
 def _trained_and_passed(study: Study) -> tuple[Q, Q]:
-    """Return conditions: finished the step before the annotation step, and passed after it.
+    """Return conditions for having finished the step before the annotation step and passed it.
 
     Both need the annotation `training_size`.
     """
@@ -213,7 +213,7 @@ def _trained_and_passed(study: Study) -> tuple[Q, Q]:
     decided = Decision.objects.filter(
         participation=OuterRef("pk"), about=Decision.About.QUALIFICATION
     )
-    # In a cross-task study the erased turns include those of the upstream step.
+    # In a cross-task study, the erased turns include those in the upstream step.
     upstream = Case(
         When(
             scenario__arm__in=[Arm.UPSTREAM, Arm.SHAM],

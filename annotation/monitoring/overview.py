@@ -1,4 +1,4 @@
-"""Overview of a researcher's studies: state, seats, people at work, money."""
+"""Overview of a researcher's studies: state, seats, annotators at work, money."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ from tasks.columns import Column
 
 @dataclass(frozen=True)
 class Summary:
-    """One study in the list: seats of people, people at work, money in cents.
+    """One study in the list: human annotators' seats, annotators at work, money in cents.
 
-    It has no results: a mean over tasks and numbers of shots would not be meaningful.
+    It has no results, since a mean over tasks and numbers of shots would not be meaningful.
     """
 
     study: Study
@@ -99,7 +99,7 @@ COLUMNS = [
     ),
 ]
 
-# Filters of the list: name -> (label, condition).
+# List filters: name -> (label, condition).
 FILTERS = {
     status.value: (
         status.label.capitalize(),
@@ -141,7 +141,7 @@ def for_studies(studies: QuerySet[Study]) -> list[Summary]:
 
 
 def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
-    """Return study -> completed, working and waiting people, and the latest activity."""
+    """Return study -> annotators completed, working and waiting, and the latest activity."""
     recent = Q(kind=Kind.PERSON, status__in=LIVE)
     recent &= Q(last_active_at__gte=database_now() - AT_WORK_WITHIN)
     rows: Iterable[Any] = (

@@ -1,4 +1,4 @@
-"""Pages that watch studies: the list, the overview of one study, recruitment, people."""
+"""Pages for watching studies: the list, one study's overview, recruitment, participants."""
 
 from typing import Any
 
@@ -55,13 +55,13 @@ def studies(request: ResearcherRequest) -> HttpResponse:
 
 @signed_in("GET")
 def study(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show one study: results, pending actions, seats, people, money."""
+    """Show one study: results, pending actions, seats, annotators, money."""
     context = _overview(request, study_of(request, name, "see"))
     return render(request, "monitoring/study.html", context)
 
 
 def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
-    """Return the context of a study's page, in a fixed number of queries."""
+    """Return the context for a study's page, in a fixed number of queries."""
     rule = (study.qualification, study.shots, study.screening_examples)
     sums = consequences.for_study(study) if study.is_draft else None
     return _live(study) | {
@@ -79,7 +79,7 @@ def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
 
 
 def _live(study: Study) -> dict[str, Any]:
-    """Return the context that the actions of annotators change."""
+    """Return the context that annotators' actions change."""
     current = progress.for_study(study)
     return {
         "study": study,
@@ -109,7 +109,7 @@ def recruit(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @signed_in("GET")
 def people(request: ResearcherRequest, name: str) -> HttpResponse:
-    """List participants, waiting and working people, and their progress."""
+    """List participants, those waiting or at work, and their progress."""
     return people_page(request, study_of(request, name, "see"))
 
 
@@ -118,7 +118,7 @@ def people_page(
     study: Study,
     form: TogetherForm | None = None,
 ) -> HttpResponse:
-    """Render the list, with the errors of a refused decision about several people."""
+    """Render the list, with the errors from a refused decision about several annotators."""
     rows = study.participations.select_related("scenario__task").defer(
         *ORDERS, "scenario__task__card_data"
     )
@@ -147,7 +147,7 @@ def people_page(
     return render(request, "monitoring/people.html", context, status=422 if form else 200)
 
 
-# Parts of pages that reload automatically: ?part= -> template.
+# Page parts that reload automatically: ?part= -> template.
 LIVE_PARTS = {
     "overview": "monitoring/_overview_live.html",
     "recruit": "monitoring/_scenarios.html",
@@ -157,7 +157,7 @@ LIVE_PARTS = {
 
 @signed_in("GET")
 def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Return the part that a page polls every few seconds: 204 while unchanged."""
+    """Return the part that a page polls every few seconds, or 204 while it is unchanged."""
     study = study_of(request, name, "see")
     template = LIVE_PARTS.get(request.GET.get("part", "overview"))
     if not request.htmx or template is None:

@@ -26,7 +26,7 @@ from tasks.models import Example, Split
 
 PER_PAGE = 50
 
-# Columns of the list, for sorting and CSV. Progress is computed only for the page that is shown.
+# List columns, for sorting and CSV. Progress is computed only for the displayed page.
 COLUMNS = [
     Column("annotator", "Annotator", get=lambda person: person.pseudonym),
     Column("kind", "Kind"),
@@ -36,7 +36,7 @@ COLUMNS = [
     Column("arrived_at", "Arrived", show=lambda at: f"{at:%Y-%m-%d %H:%M}"),
 ]
 
-# Filters of the list: name -> (label, condition).
+# List filters: name -> (label, condition).
 FILTERS = {
     "live": ("In progress", lambda person: person.is_live),
     "waiting": ("Waiting", lambda person: person.status == Status.WAITING),
@@ -55,12 +55,12 @@ def text(person: Participation) -> str:
 
 
 def text_for_payers(person: Participation) -> str:
-    """The same, with the completion codes of ended participations."""
+    """Return the same, with the completion codes of ended participations."""
     return text(person) if person.is_live else f"{text(person)} {person.completion_code}"
 
 
 def neighbours(annotator: Participation) -> tuple[str, str]:
-    """Return the previous and next pseudonym in the list of people, "" at its ends."""
+    """Return the previous and next pseudonym in the list of participants, "" at its ends."""
     people = Participation.objects.filter(study=annotator.study_id)
     at, pk = annotator.arrived_at, annotator.pk
     before = people.filter(Q(arrived_at__gt=at) | Q(arrived_at=at, pk__gt=pk))
@@ -72,7 +72,7 @@ def neighbours(annotator: Participation) -> tuple[str, str]:
 
 
 def participation_rows(study: Study, page: list[Participation]) -> list[dict]:
-    """Return the progress of these participations of the study, in three queries."""
+    """Return these participations' progress in the study, in three queries."""
     sizes = dict(
         Example.objects.filter(split__kind=Split.Kind.TEST, split__task__studies=study)
         .order_by()
@@ -121,7 +121,7 @@ FEWEST = 3  # others: with fewer, a median would reveal individual scores
 
 @dataclass(frozen=True)
 class Beside:
-    """A number of this annotator, and the median of `n` others; None if missing."""
+    """A number for this annotator and the median for `n` others, each None if missing."""
 
     name: str
     own: float | None
@@ -131,7 +131,7 @@ class Beside:
 
 
 def beside(annotator: Participation, hidden_steps: Collection[str]) -> list[Beside]:
-    """Return scores (S1 x 100) and seconds an example with medians, by step, in one query.
+    """Return scores (S1 x 100) and seconds per example with medians, by step, in one query.
 
     The others completed the same scenario, are of the same kind and in the analysis: a median of at
     least FEWEST reveals no more about them than the table does. The annotator's score is omitted

@@ -1,6 +1,6 @@
-"""The progress of a study: seats, funnel, people at work, time and money.
+"""A study's progress: seats, funnel, annotators at work, time and money.
 
-Everything is counted in the database, in a number of queries that depends on neither people nor
+Everything is counted in the database, in a number of queries that depends on neither annotators nor
 answers; no answers are loaded.
 """
 
@@ -83,7 +83,7 @@ EXITS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """The seats of one scenario; `drawn` labels each one: done, working or free."""
+    """One scenario's seats; `drawn` labels each as done, working or free."""
 
     row: Seats
     drawn: list[str]
@@ -99,7 +99,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class AtWork:
-    """A person with a recent sign of work (ParticipationQuerySet.at_work), and their position."""
+    """An annotator with a recent sign of work (ParticipationQuerySet.at_work), and position."""
 
     pseudonym: str
     scenario: str
@@ -109,7 +109,7 @@ class AtWork:
 
 @dataclass(frozen=True)
 class Waiting:
-    """A person who waits for a researcher's decision after the training step."""
+    """An annotator who is waiting for a researcher's decision after the training step."""
 
     pseudonym: str
     scenario: str
@@ -118,7 +118,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a study, which its page refreshes every few seconds."""
+    """A study's progress, which its page refreshes every few seconds."""
 
     status: str
     seats: list[Seats]
@@ -161,9 +161,9 @@ class Progress:
 
     @property
     def full_on(self) -> date | None:
-        """Return the day on which the last seat is completed at the recent pace.
+        """Return the day on which the last seat will be completed at the recent pace.
 
-        None for a closed study.
+        Return None for a closed study.
         """
         if self.status == StudyStatus.CLOSED:
             return None
@@ -175,7 +175,7 @@ class Progress:
 
     @property
     def stages(self) -> list[tuple[str, int, float]]:
-        """Return the funnel for a chart: (stage, people, % of arrivals)."""
+        """Return the funnel for a chart: (stage, annotators, % of arrivals)."""
         people = self.people
         counts = {stage: getattr(people, stage) for stage in STAGES}
         whole = max(people.arrived, 1)
@@ -186,7 +186,7 @@ class Progress:
 
     @property
     def exits(self) -> list[tuple[str, int]]:
-        """Return how people ended without completing, and how many are still at work; no zeros."""
+        """Return how many ended in each way without completing or are at work; omit zeros."""
         named = {column.name: column.heading.lower() for column in FUNNEL} | {
             "at_work": "in progress"
         }
@@ -199,18 +199,18 @@ class Progress:
 
     @property
     def is_moving(self) -> bool:
-        """Can the actions of annotators still change anything here?"""
+        """Can annotators' actions still change anything here?"""
         live = self.people.at_work + self.simulated.at_work
         return self.status in (StudyStatus.OPEN, StudyStatus.PAUSED) or live > 0
 
     @property
     def version(self) -> str:
-        """Return a hash that differs exactly when the page would."""
+        """Return a hash that changes exactly when the page would."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
 
 
 def for_study(study: Study) -> Progress:
-    """Return the progress of the study, in nine queries."""
+    """Return the study's progress, in nine queries."""
     scenarios = list(with_training_size(study))
     funnels = by_scenario_and_kind(study, scenarios)
     courses = seats.courses(study)
@@ -240,7 +240,7 @@ def for_study(study: Study) -> Progress:
 
 
 def _undecided(study: Study) -> ParticipationQuerySet:
-    """Return people waiting after the training step, and completed work rejected on a platform."""
+    """Return annotators waiting after training, and completed work that a platform rejected."""
     rejected = exclusion.rejected_elsewhere(study).order_by().values("pk")
     people = study.participations.filter(Q(status=Status.WAITING) | Q(pk__in=rejected))
     people = people.select_related("scenario__task").order_by("waiting_since")
@@ -250,12 +250,12 @@ def _undecided(study: Study) -> ParticipationQuerySet:
 
 
 def latest_at_work(active: ParticipationQuerySet) -> list[AtWork]:
-    """Return the people at work with the latest signs of work, latest first."""
+    """Return the annotators at work with the latest signs of work, latest first."""
     return [_at_work(participation) for participation in _with_place(active)]
 
 
 def _with_place(active: ParticipationQuerySet) -> Iterable[Any]:
-    """Return the latest of them, with step and position of their latest turn."""
+    """Return the latest of them, with the step and position of their latest turn."""
     latest = Turn.objects.filter(participation=OuterRef("pk")).order_by("-pk")
     rows: Iterable[Any] = (
         active.select_related("scenario__task")
@@ -276,7 +276,7 @@ def _at_work(participation: Any) -> AtWork:
     elif participation.status in (Status.WAITING, Status.BETWEEN):
         where = participation.get_status_display()
     else:
-        # Attention checks have positions in the order of the annotation step.
+        # Attention checks have positions in the annotation order.
         is_check = participation.step == Step.CHECK
         step = Step.ANNOTATION if is_check else Step(participation.step)
         where = f"{step.label}, {participation.position + 1} of {len(participation.order_of(step))}"
@@ -286,7 +286,7 @@ def _at_work(participation: Any) -> AtWork:
 
 
 def grid(seats: Sequence[Seats]) -> Grid:
-    """Return the grid of these scenarios, in their order."""
+    """Return the grid for these scenarios, in their order."""
     columns: dict[tuple, str] = {}
     cells: dict[str, dict[tuple, Cell]] = {}
     ordered = sorted(seats, key=lambda row: (row.scenario.shots, row.scenario.split_number or 0))

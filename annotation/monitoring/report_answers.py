@@ -12,11 +12,11 @@ from annotation.models import AuditEntry, ReportAnswer, Study, Topic
 
 
 class StaleAnswers(ValueError):
-    """Another user has answered the same items since the page was loaded."""
+    """Another user has since answered the same items."""
 
 
 def versions(study: Study) -> str:
-    """Return a hash of each stored answer, as a form field: JSON, by item."""
+    """Return a hash of each stored answer by item, as JSON for a form field."""
     stored = study.report_answers.values_list("item", "text")
     return json.dumps({item: _mark(text) for item, text in stored}, sort_keys=True)
 
@@ -38,12 +38,12 @@ def touched(answers: Mapping[str, str], made_from: str) -> dict[str, str]:
 def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = "") -> int:
     """Store the edited answers, all or none; an empty one deletes the earlier one.
 
-    `made_from` is the result of `versions` for the page; default: a page without answers. Returns
+    `made_from` is the result of `versions` for the page, by default one without answers. Returns
     the number of changes. Raises StaleAnswers.
     """
     before = _read(made_from)
     with transaction.atomic():
-        # Of two owners who save at once, the second sees the answers of the first.
+        # Of two owners who save at once, the second sees the first one's answers.
         Study.objects.locked().get(pk=study.pk)
         stored = dict(study.report_answers.values_list("item", "text"))
         sent = touched(answers, made_from).items()
@@ -71,7 +71,7 @@ def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = ""
 
 
 def _read(made_from: str) -> dict[str, str]:
-    """Return the hashes by item; none if they cannot be parsed."""
+    """Return the hashes by item, or none if they cannot be parsed."""
     try:
         marks = json.loads(made_from)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""The sample table: counted answers of people in the analysis, with small cells hidden.
+"""The sample table: answer counts for annotators in the analysis, with small cells hidden.
 
-Two sources: the study's custom questions, and Prolific's demographic export. The export is read on
-upload and never stored: only its table, with small cells hidden, is.
+It has two sources: the study's custom questions, and Prolific's demographic export. The export is
+read on upload and never stored; only its table is, with small cells hidden.
 """
 
 import csv
@@ -28,7 +28,7 @@ SMALL, WITHHELD = f"<{FEWEST}", "withheld"
 OTHER = "other values"
 ITEM = "sample"  # name of an export's table among the report's answers
 SUBMISSION, PARTICIPANT = "Submission id", "Participant id"
-# Columns of the export about the submission, not the person.
+# Export columns about the submission, not the person.
 NOT_OF_THE_PERSON = frozenset(
     {
         SUBMISSION, PARTICIPANT, "Status", "Custom study tncs accepted at", "Started at",
@@ -38,20 +38,20 @@ NOT_OF_THE_PERSON = frozenset(
 )  # fmt: skip
 AGE = "Age"
 NO_DATA = frozenset({"", "DATA_EXPIRED", "CONSENT_REVOKED"})  # as written in the export
-LARGEST_EXPORT = 2_000_000  # bytes: a proxy accepts it at every address
+LARGEST_EXPORT = 2_000_000  # bytes: a proxy accepts it at every URL
 
 
 class ExportError(ValueError):
-    """Why an export cannot be read, with line and column; the text is for people."""
+    """Why an export cannot be read, with line and column; its text is shown to users."""
 
 
 @dataclass(frozen=True)
 class Row:
     """One answer to a question, or one row for numbers: n, share of `of`, median, quartiles.
 
-    `of` is the number of people who answered the question, None below FEWEST. `hidden` is SMALL for
-    a cell of fewer than FEWEST people, WITHHELD for one that would reveal such a cell; then the
-    numbers are None.
+    `of` is the number of people who answered the question, or None below FEWEST. `hidden` is SMALL
+    for a cell with fewer than FEWEST people, or WITHHELD for one that would reveal such a cell; its
+    numbers are then None.
     """
 
     question: str
@@ -72,7 +72,7 @@ class Row:
 
 
 def hidden(counts: Sequence[int]) -> list[str]:
-    """Return "", SMALL or WITHHELD for each cell, so that no hidden one can be computed.
+    """Return "", SMALL or WITHHELD for each cell, so that no hidden count can be computed.
 
     A reader knows the sum of all cells, the shown cells, and that a small cell has fewer than
     FEWEST people. The smallest shown cells are withheld until every hidden cell has more than one
@@ -90,7 +90,7 @@ def hidden(counts: Sequence[int]) -> list[str]:
 
 
 def _is_safe(counts: Sequence[int], marks: Sequence[str]) -> bool:
-    """Has each hidden cell several possible values, given the sum of the hidden ones?"""
+    """Does each hidden cell have several possible values, given the hidden cells' sum?"""
     total = sum(n for n, mark in zip(counts, marks, strict=True) if mark)
     shown = [n for n, mark in zip(counts, marks, strict=True) if not mark]
     largest = min([total, *shown])  # bound of a withheld cell: it was the smallest shown one
@@ -111,7 +111,7 @@ def of_choices(question: str, answers: Mapping[str, int]) -> list[Row]:
 
 
 def of_numbers(question: str, values: Sequence[float]) -> list[Row]:
-    """Return one row with median and quartiles; hidden for fewer than FEWEST people."""
+    """Return one row with median and quartiles, hidden for fewer than FEWEST people."""
     if len(values) < FEWEST:
         return [Row(question, "", None, None, SMALL)]
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -126,7 +126,7 @@ def _of(number: int) -> int | None:
 
 
 def own_rows(study: Study) -> list[Row]:
-    """Return rows for custom questions with choices or numbers; texts are not tabulated."""
+    """Return rows for custom questions with choices or numbers; text is not tabulated."""
     questions = [q for q in parse(study.own_questions) if q.kind in (CHOICE, NUMBER)]
     if not questions:
         return []
@@ -134,7 +134,7 @@ def own_rows(study: Study) -> list[Row]:
     given: dict[str, dict[int, str]] = {question.id: {} for question in questions}
     rows = OwnAnswer.objects.filter(participation__in=people).order_by("pk")
     for name, worker, answer in rows.values_list("question", "participation__worker", "answer"):
-        # With several tasks a person is asked more than once: use the first answer.
+        # With several tasks, a person is asked more than once: use the first answer.
         if name in given and answer.strip():
             given[name].setdefault(worker, answer.strip())
     return [row for q in questions for row in _of_question(q, list(given[q.id].values()))]
@@ -159,12 +159,12 @@ def _number(text: str) -> float | None:
 
 
 def stored_rows(study: Study) -> list[Row]:
-    """Return the stored table of an export, or []."""
+    """Return an export's stored table, or []."""
     return [Row(**row) for row in _stored(study).get("rows", [])]
 
 
 def about_export(study: Study) -> str:
-    """Return a sentence with the size and date of that table; "" without one."""
+    """Return a sentence with that table's size and date, or "" without one."""
     stored = _stored(study)
     if not stored:
         return ""
@@ -182,7 +182,7 @@ def _stored(study: Study) -> dict[str, Any]:
 def store_export(study: Study, text: str, by: User) -> int:
     """Read an export and replace the stored table; return the number of people.
 
-    Stores nothing about single persons. Raises ExportError.
+    It stores nothing about individuals. Raises ExportError.
     """
     people, others, rows = read_export(study, text)
     table = {
@@ -217,7 +217,7 @@ def drop_export(study: Study, by: User) -> None:
 
 
 def read_export(study: Study, text: str) -> tuple[int, int, list[Row]]:
-    """Return (people in the analysis, other lines, rows of the table). Raises ExportError."""
+    """Return (people in the analysis, other lines, table rows). Raises ExportError."""
     heads, lines = _lines(text)
     described = [head for head in heads if head and head not in NOT_OF_THE_PERSON]
     if not described:
@@ -244,7 +244,7 @@ def read_export(study: Study, text: str) -> tuple[int, int, list[Row]]:
 
 
 def _lines(text: str) -> tuple[list[str], dict[int, list[str]]]:
-    """Return (headings, line number -> cells) of the CSV. Raises ExportError."""
+    """Return the CSV's (headings, line number -> cells). Raises ExportError."""
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     lines: dict[int, list[str]] = {}
     heads: list[str] = []
@@ -277,7 +277,7 @@ def _lines(text: str) -> tuple[list[str], dict[int, list[str]]]:
 def _workers(
     study: Study, heads: Sequence[str], lines: Mapping[int, Sequence[str]]
 ) -> dict[int, int]:
-    """Return person in the analysis (worker key) -> line of the file. Raises ExportError."""
+    """Return person in the analysis (worker key) -> line in the file. Raises ExportError."""
     key_column = SUBMISSION if SUBMISSION in heads else PARTICIPANT
     place = heads.index(key_column)
     line_of: dict[str, int] = {}
@@ -298,7 +298,7 @@ def _workers(
         found: Iterable[tuple[str, int]] = of_people.values_list("key", "worker")
     else:
         found = people.values_list("worker__key", "worker")
-    # Several submissions of one person: use the first line.
+    # If one person has several submissions, use the first line.
     lines_of: dict[int, int] = {}
     for key, worker in found:
         if key in line_of:
@@ -316,7 +316,7 @@ def _age(number: int, value: str) -> float:
 
 
 def _pooled(values: Iterable[str]) -> dict[str, int]:
-    """Return value -> people; values of fewer than FEWEST people are pooled in one unnamed cell."""
+    """Return value -> people; values with fewer than FEWEST people share one unnamed cell."""
     counts = Counter(values)
     common = {value: n for value, n in sorted(counts.items()) if n >= FEWEST}
     rest = sum(counts.values()) - sum(common.values())

@@ -1,4 +1,4 @@
-"""The seats of each scenario: completed, at work and free, with the time still required."""
+"""Each scenario's seats: completed, at work and free, with the time still required."""
 
 import statistics
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ DAYS = 7
 
 
 class Course(NamedTuple):
-    """A person's scenario, outcome, arrival and end, and seconds of work."""
+    """An annotator's scenario, outcome, arrival and end, and seconds of work."""
 
     scenario: int
     status: str
@@ -28,7 +28,7 @@ class Course(NamedTuple):
 
 @dataclass(frozen=True)
 class Pace:
-    """People who completed on each of the last days (UTC, ending today), and the latest.
+    """Annotators who completed on each of the last days (UTC, ending today), and the latest.
 
     `per_day` is the mean over these days, or since the first arrival; 0 without completions.
     """
@@ -39,21 +39,21 @@ class Pace:
 
     @property
     def bars(self) -> list[tuple[date, int, int, int]]:
-        """Return (day, people, top and height of its bar in % of the best day's)."""
+        """Return (day, annotators, its bar's top and height as % of the best day's)."""
         most = max(1, *(count for _day, count in self.days))
         heights = [round(100 * count / most) for _day, count in self.days]
         pairs = zip(self.days, heights, strict=True)
         return [(day, count, 100 - height, height) for (day, count), height in pairs]
 
     def full_on(self, open_seats: int) -> date | None:
-        """Return the day on which that many more people will have completed at this pace."""
+        """Return the day on which that many more annotators will have completed at this pace."""
         if not self.per_day or not open_seats:
             return None
         return self.days[-1][0] + timedelta(days=min(open_seats / self.per_day, 10_000))
 
 
 def courses(study: Study) -> list[Course]:
-    """Return the courses of all people of the study, in one query."""
+    """Return the courses of all the study's human annotators, in one query."""
     people = study.participations.filter(kind=Kind.PERSON).order_by()
     return [Course(*row) for row in people.values_list(*Course._fields)]
 
@@ -68,7 +68,7 @@ def measured(rows: Iterable[tuple[datetime, datetime | None, str]], now: datetim
     today = now.date()
     days = [today - timedelta(days=back) for back in reversed(range(DAYS))]
     counts = tuple((day, done[day]) for day in days)
-    # An arrival later than now has another machine's clock.
+    # An arrival later than now was timed by another machine's clock.
     begun = min(today, max(days[0], min(came).date())) if came else today
     number = sum(count for _day, count in counts)
     return Pace(counts, number / ((today - begun).days + 1), max(came, default=None))
@@ -110,10 +110,10 @@ SEATS = [
 
 @dataclass(frozen=True)
 class Seats:
-    """The seats of one scenario: people's seats by state, and simulated annotators.
+    """One scenario's seats: human annotators' seats by state, and simulated annotators.
 
     `open_seats` (free or at work) are still to be completed while the study assigns seats; each
-    takes `seconds_each`, the median over `median_of` people, or the study's estimate (0).
+    takes `seconds_each`, the median over `median_of` annotators, or the study's estimate (0).
     """
 
     scenario: Scenario
@@ -168,7 +168,7 @@ def for_scenarios(
 
 
 def _times_of_completed(courses: Iterable[Course]) -> dict[int, list[float]]:
-    """Return scenario -> active seconds of each person who completed it."""
+    """Return scenario -> active seconds for each annotator who completed it."""
     times: dict[int, list[float]] = defaultdict(list)
     for course in courses:
         if course.status == Status.COMPLETED and course.worked_seconds is not None:
@@ -177,7 +177,7 @@ def _times_of_completed(courses: Iterable[Course]) -> dict[int, list[float]]:
 
 
 def _left(study: Study) -> Counter[int]:
-    """Return scenario -> people idle beyond the limit, whose seats count as free."""
+    """Return scenario -> annotators idle beyond the limit, whose seats count as free."""
     idle = study.participations.filter(kind=Kind.PERSON).idle(database_now(), study)
     return Counter(idle.order_by().values_list("scenario", flat=True))
 
@@ -190,7 +190,7 @@ def _seats(
     robots: Funnel,
     left: int,
 ) -> Seats:
-    # By constraint exactly the live and analysed participations have a seat number.
+    # By constraint, exactly the live and analysed participations have a seat number.
     completed, working = people.analysed, people.at_work - left
     free = scenario.seats - completed - working
     return Seats(
@@ -200,7 +200,7 @@ def _seats(
         working=working,
         free=free,
         simulated=robots.analysed + robots.at_work,
-        # A closed study assigns no seats, but people at work may finish.
+        # A closed study assigns no seats, but annotators at work may finish.
         open_seats=working + (0 if study.status == StudyStatus.CLOSED else free),
         seconds_each=statistics.median(times) if times else 60 * scenario.estimated_minutes,
         median_of=len(times),

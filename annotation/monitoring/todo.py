@@ -1,4 +1,4 @@
-"""Actions that a study requires of researchers: sentences with the pages for them."""
+"""Actions that a study requires from researchers, as sentences with the pages for them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from annotation.pay import budget, ledger
 from annotation.web.wording import in_words
 
 QUIET = timedelta(hours=6)
-# From this many verdicts on, mostly failures, the rule may be at fault rather than the people.
+# With this many verdicts, mostly failures, the rule may be at fault rather than the annotators.
 FEWEST_SCREENED_OUT = 3
 # With fewer completions the median wage is not reported; rounding differences are ignored.
 FEWEST_PAID = 3
@@ -36,7 +36,7 @@ class Need:
     subject: str = "study"
 
 
-# The right required to see it; for others, the right to see the study.
+# The right required to see each; for others, it is the right to see the study.
 RIGHTS = {"rejected": "own", "pay": "pay", "wage": "pay", "flags": "read", "platform": "own"}
 
 
@@ -59,7 +59,7 @@ def all_needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
 
 
 def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
-    """Participations that continue only after an owner's decision."""
+    """Yield participations that continue only after an owner's decision."""
     if not progress.waiting:
         return
     number = len(progress.waiting)
@@ -79,7 +79,7 @@ def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
 
 
 def _rejected(progress: Progress) -> Iterator[Need]:
-    """Completed work rejected on a platform, without a researcher's decision so far."""
+    """Yield completed work rejected on a platform and not yet decided on by a researcher."""
     if names := progress.rejected:
         them = "it" if len(names) == 1 else "each"
         yield Need(
@@ -95,7 +95,7 @@ def _rejected(progress: Progress) -> Iterator[Need]:
 
 
 def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
-    """Signs of problems with the recruitment or the rule."""
+    """Yield signs of problems with the recruitment or the rule."""
     people = progress.people
     judged = people.screened_out + people.qualified
     if people.screened_out >= FEWEST_SCREENED_OUT and 2 * people.screened_out > judged:
@@ -148,7 +148,7 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
 
 
 def _elsewhere(study: Study) -> Iterator[Need]:
-    """Studies paused on a platform while open here."""
+    """Yield studies paused on a platform while open here."""
     if study.status != StudyStatus.OPEN:
         return
     for there in study.prolific_studies.filter(status="PAUSED").exclude(pause_reason=""):
@@ -164,10 +164,10 @@ def _elsewhere(study: Study) -> Iterator[Need]:
 
 
 def _wage(study: Study, progress: Progress) -> Iterator[Need]:
-    """Did people who completed earn less an hour than the design promises?
+    """Did annotators who completed earn less per hour than the design promises?
 
-    Apart from rounding the ledger pays at least the rate times the active time, unless the cap of
-    paid hours is reached: so this means that the cap is too low.
+    Apart from rounding, the ledger pays at least the rate times the active time unless the cap on
+    paid hours is reached, so this means that the cap is too low.
     """
     if not study.hourly_rate or progress.people.completed < FEWEST_PAID:
         return
@@ -185,7 +185,7 @@ def _wage(study: Study, progress: Progress) -> Iterator[Need]:
 
 
 def _due(progress: Progress) -> Iterator[Need]:
-    """Money owed, and work to review."""
+    """Yield money owed, and work to review."""
     if progress.money.due > 0:
         words = progress.money.in_words
         yield Need("pay", f"{words['due']} to pay", "Earned and not yet paid.", "Pay", "pay")

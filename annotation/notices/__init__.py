@@ -1,5 +1,5 @@
 """Messages about a study: notices to researchers, and signed webhooks.
 
-Begin with webhooks.py (events), then sending.py (delivery and allowed addresses). None of this runs
+Start with webhooks.py (events), then sending.py (delivery and allowed addresses). None of this runs
 in an annotator's request: events are read from stored rows.
 """

@@ -61,7 +61,7 @@ def as_record(webhook: Webhook) -> dict[str, Any]:
 
 
 class Webhooks(ApiView):
-    """The webhooks of a study, for its owners."""
+    """A study's webhooks, for its owners."""
 
     @extend_schema(
         summary="The webhooks of a study",

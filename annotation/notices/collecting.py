@@ -1,9 +1,9 @@
-"""Notices: required actions of a study (monitoring/todo.py), and past events.
+"""Notices: a study's required actions (monitoring/todo.py) and past events.
 
-Read from stored rows by `manage.py tick`, never in a request. A constraint makes each notice one
-row, so that each researcher gets the same event once, however often this runs. Researchers who
-switched an event off get it as read and without mail, so that switching it on sends nothing old.
-Mails are plain text, retried with growing gaps.
+They are read from stored rows by `manage.py tick`, never in a request. A constraint makes each
+notice one row, so that each researcher gets the same event once, however often this runs.
+Researchers who switched an event off get it as read and without an email, so that switching it on
+sends nothing old. Emails are plain text, and are retried at growing intervals.
 """
 
 import logging
@@ -28,19 +28,19 @@ from tasks import mail
 from tasks.clock import database_now
 from tasks.models import Job, PeriodicPart
 
-# Older events are not mailed, such as after a server's downtime or an upgrade.
+# Older events are not emailed, such as after server downtime or an upgrade.
 FRESH = timedelta(days=1)
-# How long before the deletion of identities owners are notified.
+# How long before identities are deleted owners are notified.
 BEFORE_DELETION = timedelta(days=7)
-# How long a notice stays after it was read.
+# How long a notice stays after it has been read.
 KEPT = timedelta(days=90)
-# The starter watched a job of fewer seconds, unless it failed.
+# Anyone who starts a shorter job is assumed to have watched it, unless it failed.
 LONG_JOB = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class Happened:
-    """An event of a study for holders of the right; `only` restricts it to one user."""
+    """A study's event for holders of the right; `only` restricts it to one user."""
 
     about: str
     subject: str
@@ -52,7 +52,7 @@ class Happened:
 
 
 def collect() -> str:
-    """Store new notices; return a sentence with their number."""
+    """Store new notices; return a sentence stating how many."""
     now, new = database_now(), 0
     open_studies = Study.objects.filter(status__in=(StudyStatus.OPEN, StudyStatus.PAUSED))
     recent = Job.objects.filter(touched_at__gte=now - FRESH).values_list("parameters__study")
@@ -70,9 +70,9 @@ def collect() -> str:
 
 
 def prune() -> str:
-    """Delete notices read long ago that cannot recur; return a sentence with their number.
+    """Delete notices read long ago that cannot recur; return a sentence stating how many.
 
-    Those of open studies stay, except for jobs: they record which events were sent.
+    Open studies' notices stay, except those about jobs: they record which events were sent.
     """
     told_once = Q(about=NoticeAbout.JOB) | ~Q(
         study__status__in=(StudyStatus.OPEN, StudyStatus.PAUSED)
@@ -82,7 +82,7 @@ def prune() -> str:
 
 
 def of_study(study: Study, now: datetime) -> Iterator[Happened]:
-    """Yield all present events of the study, whether notified or not."""
+    """Yield all current events in the study, whether notified or not."""
     if study.is_running:
         for need in todo.all_needs(study, progress.for_study(study), now):
             if need.name in NoticeAbout.values:
@@ -110,7 +110,7 @@ def _arrivals(study: Study) -> Iterator[Happened]:
 
 
 def _not_synced(study: Study) -> Iterator[Happened]:
-    """Reported once since the last successful sync; the server's log has the reason."""
+    """Yield one event since the last successful sync; the server's log has the reason."""
     failing = PeriodicPart.objects.filter(name="platforms").exclude(error="").first()
     if failing and study.prolific_studies.exclude(external_id=None).exists():
         since = failing.succeeded_at
@@ -123,7 +123,7 @@ def _not_synced(study: Study) -> Iterator[Happened]:
 
 
 def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
-    """Notify owners before the day; a changed day is notified again."""
+    """Yield events that notify owners before the day, and again if the day changes."""
     day = study.identities_until
     if day is not None and day <= now.date() + BEFORE_DELETION:
         yield Happened(
@@ -143,7 +143,7 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
 
 
 def _webhooks(study: Study, now: datetime) -> Iterator[Happened]:
-    """Notify owners of webhooks that ended with the role or account of their creators."""
+    """Yield events for webhooks that ended with their creators' role or account."""
     for entry in study.events.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH):
         what = "A webhook has ended because its creator is no longer an owner of this study"
         detail = "No more events are sent to its address. If you still need it, create another."
@@ -163,7 +163,7 @@ _ENDED = Q(state__in=(Job.State.DONE, Job.State.FAILED), owner__isnull=False)
 
 
 def _of_job(job: Job) -> Happened | None:
-    """Return the notice of an ended job; None if its starter watched it."""
+    """Return an ended job's notice, or None if the person who started it was watching."""
     if not job.has_failed and job.touched_at - job.created_at < LONG_JOB:
         return None
     what = f"A job ({job.kind.replace('_', ' ')}) {'has failed' if job.has_failed else 'is done'}"
@@ -172,9 +172,9 @@ def _of_job(job: Job) -> Happened | None:
 
 
 def _imports(now: datetime) -> int:
-    """Store notices of imports (jobs without a study) for their starters; return the number.
+    """Store notices about imports (jobs without a study) for their owners; return the number.
 
-    Only on the page: mails about them could not be switched off for a study.
+    They appear only on the page: emails about them could not be switched off for a study.
     """
     ended = Job.objects.filter(_ENDED, touched_at__gte=now - FRESH)
     new = [
@@ -193,7 +193,7 @@ def _imports(now: datetime) -> int:
 
 
 def team_of(study: Study) -> list[tuple[User, frozenset[str]]]:
-    """Return all members of the study who can sign in, with their rights in it."""
+    """Return all of the study's members who can sign in, with their rights in it."""
     team = [(study.owner, RIGHTS[Role.OWNER])]
     team += [
         (member.user, RIGHTS[Role(member.role)]) for member in study.members.select_related("user")
@@ -229,11 +229,11 @@ def _store(
 logger = logging.getLogger(__name__)
 
 GAPS = [timedelta(minutes=m) for m in (2, 10, 60, 360, 1440)]
-AT_ONCE = 200  # mails in a run
+AT_ONCE = 200  # emails per run
 
 
 def send_mails() -> str:
-    """Send due mails, oldest first; return a sentence with their number."""
+    """Send due emails, oldest first; return a sentence stating how many."""
     due = Notice.objects.filter(mail=Notice.MailState.WAITING, next_at__lte=database_now())
     rows = due.select_related("user", "study").order_by("next_at", "pk")[:AT_ONCE]
     return f"{sum(send(notice) for notice in rows)} sent"
@@ -242,7 +242,7 @@ def send_mails() -> str:
 def send(notice: Notice) -> bool:
     """Try to send once, unless another process does.
 
-    The attempt is counted and the next one scheduled before sending, so that a mail is retried if
+    The attempt is counted and the next one scheduled before sending, so that an email is retried if
     the process is killed.
     """
     now, tried = database_now(), notice.attempts
@@ -262,7 +262,7 @@ def send(notice: Notice) -> bool:
 
 
 def message(notice: Notice) -> EmailMessage:
-    """Return the mail: subject with study and event; body with details and a link."""
+    """Return the email: a subject with study and event, and a body with details and a link."""
     assert notice.study is not None  # notices without a study are shown on the page only
     root = settings.SITE_URL
     lines = [f"{notice.what}.".replace("..", "."), notice.detail, ""]

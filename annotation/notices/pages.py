@@ -1,4 +1,4 @@
-"""The pages of notices: a user's notices, and the settings for a study."""
+"""The notice pages: a user's notices, and the settings for a study."""
 
 from django import forms
 from django.conf import settings
@@ -43,7 +43,7 @@ class SwitchForm(PageForm):
         return cls(initial=on)
 
     def off(self) -> dict[str, list[str]]:
-        """Return the events switched off, by field of the row."""
+        """Return the events that are switched off, by row field."""
         sent = self.cleaned_data
         return {
             f"{name}_off": [about for about in NoticeAbout.values if about not in sent[name]]
@@ -56,7 +56,7 @@ PER_PAGE = 50
 
 @signed_in("GET", "POST")
 def notices(request: ResearcherRequest) -> HttpResponse:
-    """GET lists the user's notices, unread first; POST marks one as read and opens it, or all."""
+    """List the user's notices on GET, unread first; on POST, open one and mark it read, or all."""
     visible = Study.objects.visible_to(request.user).values("pk")
     mine = request.user.notices.filter(Q(study=None) | Q(study__in=visible))
     if request.method == "POST":
@@ -79,7 +79,7 @@ def notices(request: ResearcherRequest) -> HttpResponse:
 
 @signed_in("GET", "POST")
 def switches(request: ResearcherRequest, name: str) -> HttpResponse:
-    """GET shows the notice settings for this study; POST stores them."""
+    """Show this study's notice settings on GET; store them on POST."""
     study = study_of(request, name, right_to("notice_switches"))
     switch = NoticeSwitch.objects.filter(user=request.user, study=study).first() or NoticeSwitch()
     form = SwitchForm.of(switch)

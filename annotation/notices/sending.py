@@ -1,8 +1,8 @@
-"""Delivery of webhooks: signed, retried with growing gaps, only to public addresses.
+"""Webhook delivery: signed, retried at growing intervals, and only to public addresses.
 
-The signature follows Standard Webhooks: HMAC-SHA256 over id, time and body. Receivers check
-signature and time, and accept each id once. The name is resolved and checked here, and the
-connection uses the checked address: neither redirects (none is followed) nor a changed DNS reply
+The signature follows Standard Webhooks: HMAC-SHA256 over ID, time and body. Receivers check the
+signature and time, and accept each ID once. The name is resolved and checked here, and the
+connection uses the checked address: neither redirects (none is followed) nor a changed DNS response
 can lead elsewhere.
 """
 
@@ -30,26 +30,26 @@ from tasks.clock import database_now
 
 logger = logging.getLogger(__name__)
 
-TIMEOUT = 10  # seconds of a delivery, from connecting to the status line of the reply
-RUN = 30  # seconds of a run; the next run sends the rest
-LONGEST_LINE = 1024  # bytes of a status line
-# Gaps after each attempt without a 2xx; after the last one the delivery has failed.
+TIMEOUT = 10  # seconds per delivery, from connecting to the response's status line
+RUN = 30  # seconds per run; the next run sends the rest
+LONGEST_LINE = 1024  # bytes in a status line
+# Intervals after each attempt without a 2xx; after the last one, the delivery has failed.
 GAPS = [timedelta(minutes=m) for m in (1, 5, 30, 120, 360, 720, 1440)]
 CARRYING = [ipaddress.ip_network(text) for text in ("64:ff9b::/96", "64:ff9b:1::/48")]  # NAT64
-# Special by the registries of IANA, though Python reports some of these addresses as global.
+# Special according to IANA's registries, though Python reports some of these as global.
 SPECIAL = [
     ipaddress.ip_network(text)
     for text in ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "3fff::/20", "2620:4f:8000::/48")
 ]
-AT_ONCE = 200  # deliveries of a webhook in a run
+AT_ONCE = 200  # deliveries per webhook and run
 
 
 class Refused(ValueError):
-    """An address that must not receive requests; the text is for people."""
+    """A URL that must not receive requests; its text is shown to users."""
 
 
 def check_address(url: str) -> SplitResult:
-    """Return the parts of a valid webhook address, without resolving its name. Raises Refused."""
+    """Return the parts of a valid webhook URL, without resolving its host name. Raises Refused."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -75,7 +75,7 @@ def _is_allowed(host: str, port: int | None) -> bool:
 def place_of(parts: SplitResult) -> str:
     """Return the IP address to connect to: resolved now, and public unless a setting allows it.
 
-    Raises Refused if any address of the name is not public, and OSError.
+    Raises Refused if any of the name's addresses is not public, and OSError.
     """
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -89,7 +89,7 @@ def place_of(parts: SplitResult) -> str:
 
 
 def is_public(place: str) -> bool:
-    """Is it a public internet address, also as IPv4 embedded in IPv6?"""
+    """Is it a public internet address, including IPv4 embedded in IPv6?"""
     try:
         ip = ipaddress.ip_address(place.partition("%")[0])
     except ValueError:
@@ -106,7 +106,7 @@ def is_public(place: str) -> bool:
 
 
 def signature(secret: str, identity: str, at: int, body: bytes) -> str:
-    """Return the header webhook-signature: v1 and the base64 of the HMAC."""
+    """Return the webhook-signature header: v1 and the base64-encoded HMAC."""
     key = base64.b64decode(secret.partition("_")[2])
     signed = f"{identity}.{at}.".encode() + body
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
@@ -115,7 +115,7 @@ def signature(secret: str, identity: str, at: int, body: bytes) -> str:
 def send_due() -> int:
     """Send due deliveries for at most RUN seconds, by webhook in turn; return how many arrived.
 
-    After a failure the webhook's other deliveries wait for its retry. So a slow or dead receiver
+    After a failure, the webhook's other deliveries wait for its retry. A slow or dead receiver thus
     delays only its own deliveries, and no other part of the tick.
     """
     until, arrived = time.monotonic() + RUN, 0
@@ -143,7 +143,7 @@ def _due_by_webhook() -> deque[deque[Delivery]]:
 
 
 def _still_waits(delivery: Delivery) -> bool:
-    """Did it fail with a retry pending? Then all others of its webhook wait as long."""
+    """Did it fail, with a retry pending? If so, all its webhook's other deliveries wait as long."""
     now = Delivery.objects.filter(pk=delivery.pk, state=Delivery.State.WAITING).first()
     if now is None:
         return False
@@ -153,10 +153,10 @@ def _still_waits(delivery: Delivery) -> bool:
 
 
 def send(delivery: Delivery) -> bool:
-    """Try once, unless another process does; True if it arrived. The row stores the outcome.
+    """Try once, unless another process does; return True if it arrived. The row stores the outcome.
 
     The attempt is counted and the next one scheduled before sending, so that a delivery is retried
-    under the same id if the process is killed.
+    under the same ID if the process is killed.
     """
     now, tried = database_now(), delivery.attempts
     gap = GAPS[min(tried, len(GAPS) - 1)]
@@ -180,7 +180,7 @@ def send(delivery: Delivery) -> bool:
 
 
 def _attempt(delivery: Delivery, at: int) -> tuple[int | None, str]:
-    """Return the status of the reply, or why there is none."""
+    """Return the response's status, or why there is none."""
     webhook, identity = delivery.webhook, str(delivery.key)
     body = json.dumps({**delivery.body, "id": identity}, sort_keys=True).encode()
     try:
@@ -205,7 +205,7 @@ def post(url: str, body: bytes, headers: dict[str, str]) -> int:
     """POST to the checked address and return the status. Raises Refused, OSError.
 
     It ends within TIMEOUT, whatever the receiver does; the system's resolver has its own limits for
-    name lookups. A redirect is returned as status, not followed.
+    name lookups. A redirect is returned as a status, and not followed.
     """
     parts = check_address(url)
     place, until = place_of(parts), time.monotonic() + TIMEOUT
@@ -224,7 +224,7 @@ def post(url: str, body: bytes, headers: dict[str, str]) -> int:
 
 
 def _connected(parts: SplitResult, place: str, until: float) -> socket.socket:
-    """Connect to that IP address; with TLS the certificate must match the host."""
+    """Connect to that IP address; with TLS, the certificate must match the host."""
     is_secure = parts.scheme == "https"
     raw = socket.create_connection((place, parts.port or (443 if is_secure else 80)), _left(until))
     if not is_secure:
@@ -238,7 +238,7 @@ def _connected(parts: SplitResult, place: str, until: float) -> socket.socket:
 
 
 def _status(connection: socket.socket, until: float) -> int:
-    """Return the status of the reply's first line, and read nothing further, even after a 1xx."""
+    """Return the status in the response's first line, and read no further, even after a 1xx."""
     line = b""
     while b"\n" not in line and len(line) < LONGEST_LINE:
         connection.settimeout(_left(until))

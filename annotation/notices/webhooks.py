@@ -33,7 +33,7 @@ from tasks.models import Job
 MAX_WEBHOOKS = 20  # in a study
 PREFIX = "whsec_"  # as Standard Webhooks writes secrets
 FINISHED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN)
-# Entry of the study's log -> event.
+# Entry in the study's log -> event.
 LOGGED = {
     "paused": Event.STUDY_PAUSED,
     "Paused automatically": Event.STUDY_PAUSED,
@@ -42,7 +42,7 @@ LOGGED = {
 
 
 class WebhookError(ValueError):
-    """Why a webhook was not created; the text is for people."""
+    """Why a webhook was not created; its text is shown to users."""
 
 
 def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, str]:
@@ -75,14 +75,14 @@ def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, 
 
 
 def collect_and_send() -> str:
-    """Do both, for `manage.py tick`; return a sentence with the result."""
+    """Collect and send deliveries, for `manage.py tick`; return a sentence with the result."""
     end_of_former_owners()
     new = collect()
     return f"{new} new, {sending.send_due()} arrived"
 
 
 def end_of_former_owners() -> None:
-    """End webhooks whose creator is no longer an owner of the study or has a closed account."""
+    """End webhooks whose creator no longer owns the study or has a closed account."""
     for webhook in Webhook.objects.exclude(pk__in=Webhook.objects.of_owners().values("pk")):
         webhook.end(why=WITH_MAKER)
 
@@ -147,7 +147,7 @@ def _finished(participation: Participation) -> dict[str, Any]:
 
 
 def filled(study: Study) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield scenarios with all seats of people taken; once for each number of seats."""
+    """Yield scenarios with all human annotators' seats taken, once for each number of seats."""
     holding = Participation.objects.holding_seats(database_now(), study).filter(kind=Kind.PERSON)
     taken: dict[int, int] = {}
     for scenario in holding.order_by().values_list("scenario_id", flat=True):

@@ -1,5 +1,5 @@
-"""The annotator's pages, the API of participants, and the preview of a study.
+"""The annotator's pages, the participant API, and the study preview.
 
-Begin with pages.py; state.py selects the page of a participation, turn.py renders one question or
-reveal. The context of a question never contains gold.
+Start with pages.py; state.py selects a participation's page, and turn.py renders one question or
+reveal. A question's context never contains gold.
 """

@@ -1,8 +1,8 @@
-"""Participation by program: join, then the steps of one participation by its token.
+"""Participation by program: joining, then one participation's steps by its token.
 
 Each view calls the step function of the matching page (annotation/participation/), so that both
-follow one protocol. GET returns the state without changes. Each POST returns the new state, also in
-a refusal (docs/researchers/api.md#participants).
+follow one protocol. GET returns the state without changing it. Each POST returns the new state,
+even when refused (docs/researchers/api.md#participants).
 """
 
 from collections.abc import Callable, Mapping
@@ -65,7 +65,7 @@ def read(body: type[bodies.Body], request: Request) -> dict[str, Any]:
 
 
 def _flat(errors: Any, path: str = "") -> dict[str, list[str]]:
-    """Return the errors of nested fields by path: "answer.spans.0.start"."""
+    """Return nested fields' errors by path: "answer.spans.0.start"."""
     if isinstance(errors, Mapping):
         parts = [_flat(inner, f"{path}.{name}" if path else str(name))
                  for name, inner in errors.items()]  # fmt: skip
@@ -77,7 +77,7 @@ def _flat(errors: Any, path: str = "") -> dict[str, list[str]]:
 
 
 class Spoken(ApiView):
-    """Replies in the language of the study, never cached, as on the pages."""
+    """Responds in the study's language, uncached, as the pages do."""
 
     @method_decorator(never_cache)
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
@@ -95,7 +95,7 @@ class Spoken(ApiView):
 class Work(Spoken):
     """One step of the participation whose token is sent.
 
-    A step that the present state does not allow is refused with that state and the code `conflict`.
+    A step that the current state does not allow is refused with that state and the code `conflict`.
     """
 
     conflict = "conflict"
@@ -113,7 +113,7 @@ class Work(Spoken):
 
 
 def holder(request: Request) -> Participation:
-    """Return the participation of the token; activates the language of its study.
+    """Return the token's participation, and activate its study's language.
 
     Raises AuthenticationFailed.
     """
@@ -124,7 +124,7 @@ def holder(request: Request) -> Participation:
 
 
 def mine(request: Request) -> Participation:
-    """The same, if programs may work on it. Raises also answering.PeopleUsePages."""
+    """Return the same, if programs may work on it. Also raises answering.PeopleUsePages."""
     participation = holder(request)
     answering.check_channel(Channel.API, participation.kind, participation.study)
     return participation
@@ -293,7 +293,7 @@ class Resume(Work):
 
 
 class Withdraw(Work):
-    """Withdraw; also allowed for people, since it shows nothing and needs no page."""
+    """Withdraw; also allowed for human annotators, since it shows nothing and needs no page."""
 
     @documented("Erase the answers and leave")
     def post(self, request: Request) -> Response:
@@ -321,7 +321,7 @@ class NextTask(Work):
 
 
 def holding(participation: Participation) -> dict[str, Any]:
-    """Return the reply to a new participant: token and state."""
+    """Return the response to a new participant: token and state."""
     return {
         "token": participation.token,
         "participation": participation.pseudonym,

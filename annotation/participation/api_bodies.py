@@ -1,6 +1,6 @@
-"""JSON bodies that participants send: their shape for the document, and their form fields.
+"""JSON bodies that participants send: their shape for the OpenAPI document, and form fields.
 
-The kinds of answers (tasks/answers/) read those fields, as they do for a page.
+The answer kinds (tasks/answers/) read those fields, as they do for a page.
 """
 
 import json
@@ -14,7 +14,7 @@ from annotation.participation.forms import MAX_EXIT_ANSWER
 from tasks.spans import QUESTION
 
 MAX_KEY, MAX_INTEGER = 2**63 - 1, 2**31 - 1
-# Python's default message would repeat what was sent, even if it is not text.
+# The default message would repeat what was sent, even if it is not text.
 UNKNOWN = {"invalid_choice": "Expected one of the documented values."}
 
 
@@ -34,7 +34,7 @@ class Body(serializers.Serializer):
 
 
 def verbatim(**options: Any) -> serializers.CharField:
-    """Return a field for a text that is stored exactly as sent."""
+    """Return a field for text that is stored exactly as sent."""
     return serializers.CharField(trim_whitespace=False, allow_blank=True, **options)
 
 
@@ -47,7 +47,7 @@ class SpanBody(Body):
 
 
 class AnswerFields(Body):
-    """The fields of the task's kind of answer, or `no_answer` alone."""
+    """The fields for the task's answer kind, or `no_answer` alone."""
 
     label = verbatim(required=False, help_text="the name of a label")
     option = serializers.IntegerField(
@@ -150,7 +150,7 @@ class JoinBody(Body):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Require a model's description and place for models, and refuse them for others."""
+        """Require a model's description and place for models, and refuse them for other kinds."""
         for name in ("model", "scenario"):
             if (name in attrs) != (attrs.get("kind") == Kind.MODEL):
                 raise serializers.ValidationError(
@@ -190,7 +190,7 @@ class RunBody(Body):
 
 
 def fields_of(answer: Mapping[str, Any]) -> dict[str, str]:
-    """Return the fields of the page's form for that validated answer (AnswerFields)."""
+    """Return the page's form fields for that validated answer (AnswerFields)."""
     fields = {name: answer[name] for name in ("label", "number", "text") if name in answer}
     if "option" in answer:
         fields["option"] = str(answer["option"])

@@ -1,8 +1,8 @@
 """Joining a study by program: the content of its landing page, and a seat.
 
 Simulated annotators and models join with a researcher's token; each kind has separate seats.
-Programs may take a seat for people, by the open link or a personal link, only where the design
-allows it (protocol/answering.py).
+Programs may take a human annotator's seat, by the open link or a personal link, only where the
+design allows it (protocol/answering.py).
 """
 
 from http import HTTPStatus
@@ -40,7 +40,7 @@ class PerResearcher(PerHolder):
 
 
 class Join(Spoken):
-    """A study's link, by the code in its address."""
+    """A study's link, by the code in its URL."""
 
     authentication_classes = [TokenAuthentication]
     permission_classes: list[type] = []  # open to all visitors, like its page
@@ -95,9 +95,9 @@ class Join(Spoken):
 
 
 def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arrival:
-    """Return the arrival by a link that Handful gave out; 404 for an unknown link.
+    """Return the arrival for a link that Handful gave out; raise 404 for an unknown link.
 
-    A platform's link needs a platform id, which programs are not asked for: it raises
+    A platform's link needs a platform ID, which programs are not asked for, so it raises
     answering.PeopleUsePages, or Unfit where the design allows programs.
     """
     adapter = adapter_at(code)
@@ -112,7 +112,7 @@ def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arriv
 def _for_researcher(
     request: Request, arrival: visitors.Arrival, kind: str, sent: dict[str, Any]
 ) -> tuple[visitors.Arrival, Seated | None]:
-    """Return the arrival of a simulated annotator or model, joined with a researcher's token.
+    """Return the arrival for a simulated annotator or model, joined with a researcher's token.
 
     Raises NotAuthenticated, PermissionDenied, Unfit, and Http404 for another researcher's study.
     """
@@ -149,7 +149,7 @@ def _scenario(study: Study, wanted: dict[str, Any]) -> Scenario:
 
 
 def _seated(arrival: visitors.Arrival) -> Participation:
-    """Seat the arrival, or return its ended participation. Raises RecruitmentError."""
+    """Seat the arrival, or return its already ended participation. Raises RecruitmentError."""
     try:
         return arrival.start(in_browser=False)
     except join_errors.RecruitmentError:

@@ -1,6 +1,6 @@
-"""The state of a participation as JSON, from the functions that build its page.
+"""A participation's state as JSON, from the functions that build its page.
 
-Gold enters only through `_revealed`, from a page with a reveal: an answered turn of a training step
+Gold enters only through `_revealed`, from a page with a reveal: an answered training turn
 (docs/protocol.md#invariants).
 """
 
@@ -36,7 +36,7 @@ from tasks.cards import Card, Help
 from tasks.spans import GivenAnswer
 
 DECLINED = "declined"
-# Values of `step`; "gone" has its reason in `status`.
+# Values of `step`; for "gone", `status` gives the reason.
 STEPS = (
     "consent", "own_questions", "instructions", "comprehension", "question", "reveal", "review",
     "waiting", "between", "finished", "gone", DECLINED,
@@ -44,7 +44,7 @@ STEPS = (
 
 
 def state_of(participation: Participation, turn: Turn | None = None) -> dict[str, Any]:
-    """Return the state of the participation; `turn` is its latest, if loaded. Writes nothing."""
+    """Return the participation's state; `turn` is its latest, if loaded. Writes nothing."""
     translation.activate(participation.scenario.interface_language)
     about = {
         "participation": participation.pseudonym,
@@ -65,7 +65,7 @@ def state_of(participation: Participation, turn: Turn | None = None) -> dict[str
 def record_of(participation: Participation) -> dict[str, Any]:
     """Return all answers of this participation in order, with gold where it was revealed.
 
-    It contains nothing beyond earlier replies, so that a program can continue after a crash.
+    It contains nothing beyond earlier responses, so that a program can continue after a crash.
     """
     translation.activate(participation.scenario.interface_language)
     scenario = participation.scenario
@@ -93,12 +93,12 @@ def record_of(participation: Participation) -> dict[str, Any]:
 
 
 def declined(way_out: Exit | None) -> dict[str, Any]:
-    """Return the state of an arrival that declined; it has no participation."""
+    """Return the state for an arrival that declined, which has no participation."""
     return {"step": DECLINED} | _exit(way_out)
 
 
 def _outside(participation: Participation) -> dict[str, Any]:
-    """Return the state of pages before the first and after the last turn."""
+    """Return the state for pages before the first and after the last turn."""
     page, study = page_outside_turns(participation), participation.study
     step = page["stage"]
     if step == "consent":
@@ -143,7 +143,7 @@ def _finished(participation: Participation, page: dict[str, Any]) -> dict[str, A
 
 
 def _own(participation: Participation, moment: str) -> list[dict[str, Any]]:
-    """Return the study's custom questions of that moment, while they are open."""
+    """Return the study's custom questions for that moment, while they are open."""
     return [
         {
             "id": question.id, "text": question.text, "kind": question.kind,
@@ -169,7 +169,7 @@ def _instructions(scenario: Scenario, page: dict[str, Any]) -> dict[str, Any]:
 
 
 def task_of(card: Card, shows_examples: bool) -> dict[str, Any]:
-    """Return what annotators see of the task, in the instructions and at each example."""
+    """Return what annotators see about the task, in the instructions and with each example."""
     limits = {"lowest": card.lowest, "highest": card.highest, "step": card.step}
     return {
         "title": card.title,
@@ -219,7 +219,7 @@ def _at_turn(participation: Participation, page: TurnPage) -> dict[str, Any]:
 
 
 def _question(page: TurnPage) -> dict[str, Any]:
-    """Return the example: its texts, question, choices and position."""
+    """Return the example: its text, question, choices and position."""
     asked, place = page.question, page.place
     return {
         "turn": int(page.key),

@@ -1,4 +1,4 @@
-"""The forms of the annotator's pages, except the answer (tasks/spans.py reads that)."""
+"""The forms on the annotator's pages, except the answer, which tasks/spans.py reads."""
 
 import re
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ UNASKED = {"invalid_choice": gettext_lazy("Please choose one of the answers on t
 
 
 class ConsentForm(forms.Form):
-    """Yes or no; the template has the buttons."""
+    """Yes or no; the template renders the buttons."""
 
     agree = forms.ChoiceField(choices=[("yes", "yes"), ("no", "no")])
 
@@ -87,7 +87,7 @@ def _text(label: "StrPromise", rows: int) -> TextField:
 
 
 class OwnForm(PageForm):
-    """Custom questions of the study; field names are `own-` and their id."""
+    """The study's custom questions; field names are `own-` followed by their ID."""
 
     key = "own"
 
@@ -97,7 +97,7 @@ class OwnForm(PageForm):
             self.fields[f"own-{question.id}"] = _own_field(question)
 
     def own(self) -> dict[str, str]:
-        """Return id of a question -> answer, of a valid form."""
+        """Return question ID -> answer for a valid form."""
         return {
             name.removeprefix("own-"): "" if value is None else str(value)
             for name, value in self.cleaned_data.items()
@@ -106,7 +106,7 @@ class OwnForm(PageForm):
 
 
 def _own_field(question: OwnQuestion) -> forms.Field:
-    """Return the form field for its kind, with the researcher's texts unchanged."""
+    """Return the form field for its kind, with the researcher's wording unchanged."""
     required = gettext_lazy("Please answer this question.")
     # Translators: a question that cannot be left out.
     mark = gettext(" (required)") if question.is_required else ""
@@ -135,7 +135,7 @@ def _own_field(question: OwnQuestion) -> forms.Field:
 
 
 class ExitForm(OwnForm):
-    """The questions at the end: the optional ones of this form, and the study's custom ones."""
+    """The questions at the end: this form's optional ones, and the study's custom ones."""
 
     key = "exit"
     seen_before = _choice(gettext_lazy("Had you seen these texts or this task before?"))

@@ -1,4 +1,4 @@
-"""Context of a study's landing page: the study, and Start, or why there is no seat."""
+"""Context of a study's landing page: the study, with Start or the reason for having no seat."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -23,10 +23,10 @@ REFUSED = "refused"  # name and salt of the cookie
 def landing_page(
     arrival: Arrival, begun: Participation | None = None, code: str = ""
 ) -> dict[str, Any]:
-    """Return the context of participation/landing.html; `begun` is the visitor's participation.
+    """Return the context for participation/landing.html; `begun` is the visitor's participation.
 
-    `code` is the reason for having no seat, if known. State found by an unverified id is shown only
-    in the browser that began it.
+    `code` is the reason for having no seat, if known. State found by an unverified ID is shown only
+    in the browser that started it.
     """
     study, adapter = arrival.study, arrival.adapter
     state = code or arrival.refusal() or "open"
@@ -54,7 +54,7 @@ def landing_page(
         "state": "open" if begun or may_start else state,
         "sentence": join_errors.NO_SEAT.get(state, ""),
         "resume_url": reverse("work", args=[begun.token]) if begun and not has_submission else "",
-        # Pressing Continue stores another submission, or the next part: GET writes nothing.
+        # Pressing Continue stores another submission, or the next part, as GET writes nothing.
         "goes_on_by_post": bool(begun and has_submission),
         "ended_url": reverse("work", args=[ended.token]) if ended else "",
         "exit": way_out,
@@ -67,9 +67,9 @@ def landing_page(
 
 
 def count_refusal(request: HttpRequest, arrival: Arrival, response: HttpResponse) -> None:
-    """Count a refusal of this arrival by the landing page: each reason once for each browser.
+    """Count the landing page's refusal of this arrival: each reason once per browser.
 
-    The cookie stores the reasons, only for the addresses of this link, and no identity.
+    The cookie stores the reasons, for this link's URLs only, and no identity.
     """
     state = landing_page(arrival, arrival.begun())["refused"]
     if not state or arrival.kind != Kind.PERSON:
@@ -92,9 +92,9 @@ def count_refusal(request: HttpRequest, arrival: Arrival, response: HttpResponse
 
 
 def what_it_asks(study: Study) -> dict[str, Any]:
-    """Return the number and size of examples, as ranges since the seat determines the task."""
+    """Return the number and size of examples, as ranges, since the seat determines the task."""
     loads = minutes.workloads(study, list(study.tasks.all()))
-    # Neither the unseen task nor the arm of a cross-task study is revealed.
+    # Neither the unseen task nor the arm is revealed in a cross-task study.
     cards = [load.task.card for load in loads]
     cards += [task.card for task in cross_task.trained_first(study)]
     trained = [load.training + more for load in loads for more in {0, load.upstream}]
@@ -124,7 +124,7 @@ def _description(card: Card) -> str:
 
 
 def in_range(numbers: Iterable[int]) -> str:
-    """Return text such as "20", or "20 to 30"; empty without numbers."""
+    """Return text such as "20" or "20 to 30", or "" without numbers."""
     ordered = sorted(numbers)
     if not ordered:
         return ""
@@ -135,6 +135,6 @@ def in_range(numbers: Iterable[int]) -> str:
 
 
 def roughly(words: int) -> int:
-    """Round a number of words: 23 is 25, 187 is 200."""
+    """Round a word count: 23 becomes 25, 187 becomes 200."""
     step = 5 if words < 50 else 10 if words < 100 else 50
     return max(step * round(words / step), 5)

@@ -1,7 +1,7 @@
-"""The annotator's pages: a study's landing page, and one address for everything after Start.
+"""The annotator's pages: a study's landing page, and one URL for everything after Start.
 
-GET /work/<token>/ shows the current state of the participation; each POST performs one step and
-returns the new state: with htmx as a fragment, else by a redirect.
+GET /work/<token>/ shows the participation's current state; each POST performs one step and returns
+the new state: as a fragment with htmx, otherwise by a redirect.
 """
 
 from collections.abc import Callable
@@ -54,10 +54,10 @@ from tasks.spans import AnswerError
 
 
 def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
-    """Decorate a page for these methods, in the language of the study, never cached.
+    """Decorate a page for these methods, in the study's language and never cached.
 
-    The Back button must not restore an answered question. After "No, I do not take part" it leads
-    to an address without a participation.
+    The Back button must not restore an answered question. After "No, I do not take part", it leads
+    to a URL without a participation.
     """
 
     def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -82,7 +82,7 @@ def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
 
 @worker_page("GET")
 def landing(request: access.PageRequest, code: str) -> HttpResponse:
-    """Show topic, duration and pay; Start, or why there is no seat."""
+    """Show the topic, duration and pay, with Start or the reason for having no seat."""
     arrival = visitors.arrival(request, code)
     return _landing(request, arrival, arrival.begun())
 
@@ -107,7 +107,7 @@ def start(request: access.PageRequest, code: str) -> HttpResponse:
     except join_errors.RecruitmentError as refusal:
         if refusal.code == "busy":
             return _busy(request, arrival)
-        # The page of a preview has an explanation.
+        # A preview's page has an explanation.
         refused = "" if refusal.code == "preview" else refusal.code
         return _landing(request, arrival, refused=refused, status=409)
     response = redirect("work", participation.token)
@@ -117,7 +117,7 @@ def start(request: access.PageRequest, code: str) -> HttpResponse:
 
 @worker_page("POST")
 def refused(request: access.PageRequest, code: str) -> HttpResponse:
-    """Count a refusal by the landing page by its reason, once for each browser."""
+    """Count the landing page's refusal by reason, once per browser."""
     arrival = visitors.arrival(request, code, request.POST.get("arrival", ""))
     response = HttpResponse(status=204)
     count_refusal(request, arrival, response)
@@ -125,7 +125,7 @@ def refused(request: access.PageRequest, code: str) -> HttpResponse:
 
 
 def _busy(request: access.PageRequest, arrival: visitors.Arrival) -> HttpResponse:
-    """Show that too many start at once; the page keeps its Start button."""
+    """Show that too many people are starting at once; the page keeps its Start button."""
     response = _landing(request, arrival, refused="busy", status=429)
     response["Retry-After"] = str(visitors.WINDOW)
     return response
@@ -133,7 +133,7 @@ def _busy(request: access.PageRequest, arrival: visitors.Arrival) -> HttpRespons
 
 @worker_page("GET")
 def work(request: access.PageRequest, token: str) -> HttpResponse:
-    """Show the state of the participation: consent, instructions, question, reveal or end."""
+    """Show the participation's state: consent, instructions, question, reveal or end."""
     return _state(request, visitors.participation_of(token))
 
 
@@ -161,9 +161,9 @@ def consent(request: access.PageRequest, token: str) -> HttpResponse:
 @never_cache
 @require_GET
 def declined(request: access.PageRequest) -> HttpResponse:
-    """Show the page after declining: identical for all, since nothing is stored about them.
+    """Show the page after declining, which is the same for all, since nothing is stored about them.
 
-    The exit is signed in the address, since no row could provide it.
+    The exit is signed in the URL, since no row could provide it.
     """
     try:
         way_out = Exit(*signing.loads(request.GET.get("exit", "")))
@@ -191,7 +191,7 @@ def comprehend(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def wait(request: access.PageRequest, token: str) -> HttpResponse:
-    """Poll for the decision of a waiting participation; 204 without one."""
+    """Poll for the decision on a waiting participation; respond with 204 without one."""
     participation = qualification.move_on(token)
     if request.htmx and participation.status == Status.WAITING:
         return HttpResponse(status=204)
@@ -202,14 +202,14 @@ def wait(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def ping(request: access.PageRequest, token: str) -> HttpResponse:
-    """Store a sign of work on the page's turn; the reply is empty."""
+    """Store a sign of work on the page's turn; the response is empty."""
     active_time.ping(token, turn_of(request.POST), request.POST)
     return HttpResponse(status=204)
 
 
 @worker_page("POST")
 def draft(request: access.PageRequest, token: str) -> HttpResponse:
-    """Store an unsent answer to the page's question; the reply is empty."""
+    """Store an unsent answer to the page's question; the response is empty."""
     try:
         active_time.keep_draft(token, turn_of(request.POST), request.POST)
     except AnswerError:
@@ -256,7 +256,7 @@ def resume(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("GET", "POST")
 def withdraw(request: access.PageRequest, token: str) -> HttpResponse:
-    """GET asks for confirmation; POST erases the answers."""
+    """Ask for confirmation on GET; erase the answers on POST."""
     participation = visitors.participation_of(token)
     if request.method == "POST":
         withdrawal.withdraw(token)
@@ -274,14 +274,14 @@ def own_data(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("GET", "POST")
 def try_tool(request: access.PageRequest, token: str, number: int) -> HttpResponse:
-    """Show an invented sentence; POST shows whether the answer is right, and stores nothing."""
+    """Show an invented sentence; POST shows whether the answer is correct, and stores nothing."""
     participation = visitors.participation_of(token)
     page = try_out.page(participation, number) if try_out.is_offered(participation) else None
     if page is None:
         address = reverse("work", args=[token])
         return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
     status = 200
-    if "turn" in request.POST:  # else the Continue button of the previous sentence
+    if "turn" in request.POST:  # otherwise, it is the previous sentence's Continue button
         page, status = tried(page, request.POST)
     return render_turn(request, page, status, participation=participation)
 
@@ -298,7 +298,7 @@ def begin(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def answer(request: access.PageRequest, token: str) -> HttpResponse:
-    """Store an answer, as in the table of docs/protocol.md#replies."""
+    """Store an answer, following the table in docs/protocol.md#replies."""
     try:
         participation, turn = answering.submit(token, turn_of(request.POST), request.POST)
     except answering.Conflict as conflict:
@@ -319,7 +319,7 @@ def go_on(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def next_task(request: access.PageRequest, token: str) -> HttpResponse:
-    """Start the next task of the study, where it allows more than one per worker."""
+    """Start the study's next task, where it allows more than one per worker."""
     participation = visitors.participation_of(token)
     worker = participation.worker
     try:
@@ -338,7 +338,7 @@ def next_task(request: access.PageRequest, token: str) -> HttpResponse:
 def _after_post(
     request: access.PageRequest, participation: Participation, turn: Turn | None
 ) -> HttpResponse:
-    """Return the new state: as a fragment for htmx, else by redirect, so that reload is safe."""
+    """Return the new state: as a fragment for htmx, else by redirect, so that reloading is safe."""
     translation.activate(participation.scenario.interface_language)
     address = reverse("work", args=[participation.token])
     if not request.htmx:

@@ -1,10 +1,10 @@
 """A preview of a scenario as annotators see it; stores nothing.
 
 It covers all pages: consent, instructions with their questions, training with reveals, the
-annotation step, the questions at the end. A bar on each page leads forward, back, and out.
+annotation step, the questions at the end. A bar on each page leads forwards, backwards and out.
 
-Only owners and analysts of the study may open it, so a preview may reveal what an annotator's page
-would not yet. Requests are stateless: step and position are in the address.
+Only the study's owners and analysts may open it, so a preview may reveal what an annotator's page
+would not yet. Requests are stateless: step and position are in the URL.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ from tasks.models import Example
 def scenario_preview(
     request: ResearcherRequest, name: str, scenario: int, step: str, position: int
 ) -> HttpResponse:
-    """GET shows an example; POST shows its reveal (training) or the next example."""
+    """Show an example on GET; show its reveal (training) or the next example on POST."""
     study = study_of(request, name, right_to("scenario_preview"))
     chosen = get_object_or_404(study.scenarios.select_related("task", "study"), pk=scenario)
     if step in OUTSIDE:
@@ -56,7 +56,7 @@ def scenario_preview(
     total = len(examples)
     if position >= total:
         raise Http404
-    # Annotators see the upstream and the training step as one.
+    # Annotators see the upstream and training steps as one.
     before = cross_task.length(study, chosen.arm)
     trained = before + chosen.training_examples
     is_trained = step in (Step.UPSTREAM, Step.TRAINING)
@@ -85,7 +85,7 @@ def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
     status = 200
     if request.method == "POST":
         if "turn" not in request.POST:
-            # The Continue button of the previous reveal requests this example.
+            # The previous reveal's Continue button requests this example.
             return go_to(request, page.answer_url)
         page, status = tried(page, request.POST)
         if page.reveal and page.place.step != Step.TRAINING:
@@ -94,7 +94,7 @@ def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
 
 
 def _examples(scenario: Scenario, step: str) -> Sequence[Example]:
-    """Return the examples of the step, in file order."""
+    """Return the step's examples, in file order."""
     if step == Step.UPSTREAM:
         return cross_task.samples(scenario.study, scenario.arm)
     if step == Step.SCREENING:
@@ -113,11 +113,11 @@ def _address(scenario: Scenario, step: str, position: int) -> str:
 
 
 def _following(scenario: Scenario, step: str, position: int) -> str:
-    """Return the page after that one; after the last one the study's."""
+    """Return the page after that one, or the study's page after the last one."""
     return bar(scenario, step, position).next_url or reverse("study", args=[scenario.study.name])
 
 
-# The sequence of pages -------------------------------------------------------------------------
+# The page sequence -----------------------------------------------------------------------------
 
 CONSENT, OWN, INSTRUCTIONS, END = "consent", "questions", "instructions", "end"
 OUTSIDE = (CONSENT, OWN, INSTRUCTIONS, END)
@@ -131,7 +131,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Bar:
-    """The position of a preview page: `parts` are (name, address, is it this one)."""
+    """A preview page's position: `parts` are (name, URL, whether it is this one)."""
 
     scenario: str
     parts: list[tuple[str, str, bool]]
@@ -141,7 +141,7 @@ class Bar:
 
 
 def bar(scenario: Scenario, step: str, position: int) -> Bar:
-    """Return the bar of that page."""
+    """Return that page's bar."""
     sizes = _sizes(scenario)
     places = [(part, number) for part, size in sizes.items() for number in range(size)]
     here = places.index((step, position))
@@ -153,7 +153,7 @@ def bar(scenario: Scenario, step: str, position: int) -> Bar:
 
 
 def _sizes(scenario: Scenario) -> dict[str, int]:
-    """Return the number of pages of each part, in order, without missing parts."""
+    """Return each part's number of pages, in order, without missing parts."""
     sizes = {
         CONSENT: 1,
         OWN: int(bool(of_moment(scenario.study.own_questions, BEFORE))),
@@ -172,7 +172,7 @@ def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) ->
     if step not in _sizes(scenario):
         raise Http404
     here = bar(scenario, step, 0)
-    if request.method == "POST":  # the button of the previous page
+    if request.method == "POST":  # the previous page's button
         return go_to(request, _address(scenario, step, 0))
     study, on = scenario.study, here.next_url or here.out_url
     with translation.override(study.interface_language):
@@ -192,7 +192,7 @@ def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) ->
 
 
 def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
-    """Return the end page as after the estimated minutes, with the questions of the design."""
+    """Return the end page as after the estimated minutes, with the design's questions."""
     study = scenario.study
     own = of_moment(study.own_questions, AFTER)
     asks = study.exit_questionnaire or own
@@ -200,7 +200,7 @@ def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
     earned = max(ledger.for_time(study, worked), ledger.cents(study.base_reward))
     return {
         "stage": "finished",
-        # "arrived": the viewer of a preview has nothing to leave or withdraw.
+        # "arrived": someone viewing a preview has nothing to leave or withdraw.
         "participation": {"worked_seconds": worked.total_seconds(), "status": "arrived"},
         "answered": scenario.training_examples + scenario.task.test_split.examples.count(),
         "worked": in_words(worked),

@@ -1,7 +1,7 @@
-"""Progress of a participation: position, remaining examples, time left, earned and expected pay.
+"""A participation's progress: position, remaining examples, time left, earned and expected pay.
 
-The pace is the participation's after enough answers, before that the study's estimate. Pure
-functions of existing counts: nothing is stored for them.
+The pace is the participation's own after enough answers; before that, the study's estimate. These
+are pure functions of existing counts, for which nothing is stored.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ PLACES = {
 
 @dataclass(frozen=True)
 class Place:
-    """The position of an example in its step, and how many examples the steps have."""
+    """An example's position in its step, and how many examples the steps have."""
 
     step: str
     number: int
@@ -42,17 +42,17 @@ class Place:
 
     @property
     def name(self) -> Any:
-        """Return the name of the step."""
+        """Return the step's name."""
         return STEPS["try-out" if self.trying else self.step]
 
     @property
     def in_words(self) -> str:
-        """Return step and position, in full."""
+        """Return the step and position in full."""
         return PLACES["try-out" if self.trying else self.step] % vars(self)
 
     @property
     def title(self) -> str:
-        """Return step and position, for the title of the window."""
+        """Return the step and position for the window title."""
         return gettext("%(step)s, %(number)s of %(total)s") % (vars(self) | {"step": self.name})
 
     @property
@@ -66,20 +66,20 @@ class Place:
 
     @property
     def before_test(self) -> int:
-        """Return the number of examples of the training or the screening step."""
+        """Return the number of examples in the training or screening step."""
         return self.training_total or self.screening_total
 
     @property
     def answered(self) -> int:
-        """Return how many examples of all steps were answered before this one."""
+        """Return how many examples in all steps were answered before this one."""
         before = self.before_test if self.step == "annotation" else 0
         return before + self.number - 1
 
     def tracks(self, done: int) -> list[dict[str, float]]:
-        """Return start and progress of the tracks before and in the test, in % of the whole.
+        """Return the start and progress of the tracks before and in the test, as % of the whole.
 
-        `done` examples of this step are answered. The track before the test is at least 15 % wide,
-        so that it is visible.
+        `done` examples in this step have been answered. The track before the test is at least 15 %
+        wide, so that it is visible.
         """
         totals = [self.before_test, self.test_total]
         if self.is_before_test and not self.before_test:
@@ -104,10 +104,10 @@ class Progress:
 
     answered: int = 0
     total: int = 0
-    # Time worked so far, and the part of it on answered examples.
+    # Time worked so far, and the part spent on answered examples.
     worked: float = 0.0
     on_examples: float = 0.0
-    # The study's estimate for the whole work; None if it has none.
+    # The study's estimate for all of the work; None if it has none.
     estimated: float | None = None
     hourly_rate: Decimal = Decimal(0)
     max_paid_seconds: int | None = None
@@ -119,12 +119,12 @@ class Progress:
 
     @property
     def earned(self) -> str:
-        """Return earnings so far by the time worked, rounded down; exact ones are in the ledger."""
+        """Return earnings so far for the time worked, rounded down; the ledger has exact ones."""
         return str(self._pay(self.worked_seconds).quantize(Decimal("0.01"), ROUND_DOWN))
 
     @cached_property
     def seconds_left(self) -> float | None:
-        """Return the time left at this pace, else by the study's estimate; None without either."""
+        """Return the time left at this pace or by the study's estimate, or None without either."""
         to_come = self.total - self.answered
         if self.answered >= ENOUGH:
             return self.on_examples / self.answered * to_come
@@ -140,7 +140,7 @@ class Progress:
 
     @cached_property
     def expected_pay(self) -> Decimal | None:
-        """Return the pay for all work at this pace, capped; None without a rate or a time."""
+        """Return the capped pay for all work at this pace, or None without a rate or a time."""
         if not self.hourly_rate or self.seconds_left is None:
             return None
         pay = self._pay(self.worked + self.seconds_left)

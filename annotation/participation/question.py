@@ -1,7 +1,7 @@
-"""An example as annotators see it: question and texts as tokens, and the control of its answer.
+"""An example as annotators see it: the question and text as tokens, and the control for its answer.
 
-The kind asked for is a coloured word, a placeholder is a gap. The text never changes: screen
-readers and copying get the question as stored. WIDGETS lists what each kind of answer needs on the
+The kind asked for is a coloured word, and a placeholder is a gap. The text never changes: screen
+readers and copying get the question as stored. WIDGETS lists what each answer kind needs on the
 page, which loads nothing else. Every control works without scripts; static/js/ enhances them.
 """
 
@@ -24,7 +24,7 @@ from tasks.tokens import tokens
 
 COLOURS = 3  # for a card's kinds: --kind-1 to --kind-3
 PLACEHOLDER = "@placeholder"
-# CLUES created questions of ReCoRD in this form; its instructions say to ignore it.
+# CLUES created ReCoRD questions in this form; its instructions say to ignore it.
 FRAME = re.compile(r"\AAccording to claims in the suit,|What is @placeholder\?\Z")
 
 
@@ -32,9 +32,9 @@ FRAME = re.compile(r"\AAccording to claims in the suit,|What is @placeholder\?\Z
 def token_markup(text: str, granularity: str) -> SafeString:
     """Return the text as one line of token elements; gaps are elements too.
 
-    The texts of the elements concatenate to the text, so that the page computes token offsets,
-    which would be two thirds of the reply. Every piece of text is escaped here; nothing else is
-    ever marked safe.
+    The elements' text concatenates to the whole text, so that the page can compute the token
+    offsets, which would make up two thirds of the response. Every piece of text is escaped here;
+    nothing else is ever marked safe.
     """
     parts = []
     end_of_last = 0
@@ -53,7 +53,7 @@ def token_markup(text: str, granularity: str) -> SafeString:
 
 @dataclass(frozen=True)
 class Segment:
-    """One box of text: its name on the card, its text, and its tokens as markup."""
+    """One text box: its name on the card, its text, and its tokens as markup."""
 
     index: int
     name: str
@@ -67,7 +67,7 @@ class Segment:
 
 @lru_cache(maxsize=2048)
 def question_markup(text: str, kind: str = "", number: int = 0, filling: str = "") -> SafeString:
-    """Return the escaped question with elements around kind, gaps and frame.
+    """Return the escaped question with elements around the kind, gaps and frame.
 
     A reveal writes its answer into the gap (`filling`), at the same size.
     """
@@ -94,7 +94,7 @@ TYPED = ("answer", "pasting", "texts")
 
 @dataclass(frozen=True)
 class Widget:
-    """The element (and script) of a kind, its template, and the modules that it imports."""
+    """A kind's element (and script), its template, and the modules that it imports."""
 
     element: str
     template: str
@@ -121,7 +121,7 @@ WIDGETS = {
 
 @dataclass(frozen=True)
 class Question:
-    """What a page shows of an example and its card; never its gold, except in the gap of a reveal.
+    """What a page shows of an example and its card; never its gold, except in a reveal's gap.
 
     `filling` is the answer in that gap.
     """
@@ -160,18 +160,18 @@ class Question:
 
     @cached_property
     def kind_number(self) -> int:
-        """Return the number of the kind's colour, from 1; 0 for none."""
+        """Return the kind's colour number, from 1, or 0 for none."""
         return self.card.question_types.index(self.kind) % COLOURS + 1 if self.kind else 0
 
     @cached_property
     def help_title(self) -> str:
-        """Return the title of the help on the kind asked for; "" without kinds."""
+        """Return the help title for the kind asked for, or "" without kinds."""
         rule = self.card.rule_for(self.example.question, ())
         return rule.title if rule else ""
 
     @property
     def help_windows(self) -> list[Help]:
-        """Return the help of the card, starting with that on the kind asked for."""
+        """Return the card's help, starting with that for the kind asked for."""
         return sorted(self.card.help_windows, key=lambda help: help.title != self.help_title)
 
     @property
@@ -183,7 +183,7 @@ class Question:
 
     @cached_property
     def tokens(self) -> SafeString | str:
-        """Return the question for highlighting; "" if the task does not allow that."""
+        """Return the question for highlighting, or "" if the task does not allow that."""
         card = self.card
         return token_markup(self.text, card.granularity) if card.question_selectable else ""
 
@@ -197,14 +197,14 @@ class Question:
 
     @property
     def limits(self) -> dict[str, str]:
-        """Return range and step of a number, in plain digits, as far as the card has them."""
+        """Return a number's range and step in plain digits, as far as the card has them."""
         card = self.card
         stated = {"lowest": card.lowest, "highest": card.highest, "step": card.step}
         return {name: written(value) for name, value in stated.items() if value is not None}
 
     @cached_property
     def digits(self) -> range:
-        """Return the digits that select a label or option; none if two digits were needed."""
+        """Return the digits that select a label or option; none if two digits would be needed."""
         choices = len(self.card.labels or self.example.options)
         return range(1, choices + 1 if choices <= MAX_DIGITS else 1)
 
@@ -215,5 +215,5 @@ class Question:
 
     @property
     def is_searched(self) -> bool:
-        """Is the list of labels so long that it has a search field?"""
+        """Is the label list long enough to have a search field?"""
         return len(self.card.labels) > MAX_DIGITS

@@ -1,7 +1,7 @@
 """Context of a reveal: the answer compared with the gold.
 
-The only module that adds gold to a page; only for an answered turn of the training step, a preview,
-and researchers (docs/protocol.md#invariants).
+This is the only module that adds gold to a page, and only for an answered turn of the training
+step, a preview, and researchers (docs/protocol.md#invariants).
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ class RevealedChoice:
 
 @dataclass(frozen=True)
 class Reveal:
-    """The answer and the gold, in the texts of the page."""
+    """The answer and the gold, in the page's texts."""
 
     comparison: Comparison
     answer: GivenAnswer
@@ -57,11 +57,11 @@ class Reveal:
     choices: list[RevealedChoice]
     findings: Sequence[Finding]
     gold: Sequence[str]
-    # Is the answer judged as right or wrong? Long texts are only compared (Card.is_judged).
+    # Is the answer judged as correct or wrong? Long texts are only compared (Card.is_judged).
     is_judged: bool = True
     # The researcher's explanation of the gold; "" if the file has none.
     explanation: str = ""
-    # After a wrong answer: the meaning of the correct label or of the kind asked for.
+    # After a wrong answer, the meaning of the correct label or of the kind asked for.
     rule: Help | None = None
 
     @property
@@ -70,7 +70,7 @@ class Reveal:
 
     @property
     def score(self) -> int:
-        """Return S1 x 100 rounded; 0 and 100 only for exactly none and all."""
+        """Return S1 x 100, rounded; 0 and 100 only if exact."""
         if self.comparison.s1 in (0, 1):
             return int(100 * self.comparison.s1)
         return min(99, max(1, round(100 * self.comparison.s1)))
@@ -111,9 +111,9 @@ def reveal_page(
     comparison: Comparison,
     other_kinds: Mapping[str, str] | None = None,
 ) -> Reveal:
-    """Build a reveal. Only for an answered turn of the training step, or a preview.
+    """Build a reveal, only for an answered turn of the training step or a preview.
 
-    `other_kinds` as in tasks/findings.py: gold of related questions that may be named.
+    `other_kinds` is as in tasks/findings.py: gold from related questions that may be named.
     """
     names = [label.name for label in card.labels] or list(example.options)
     said = findings_on(card, example, answer, comparison, example.gold, other_kinds)
@@ -146,7 +146,7 @@ def _only_boundaries(said: Sequence[Finding]) -> bool:
 def _pieces(
     comparison: Comparison, segment: int, text: str, said: Sequence[Finding]
 ) -> list[RevealedPiece]:
-    """Split the text into pieces; those of an inexact highlight have its finding."""
+    """Split the text into pieces; those in an inexact highlight have its finding."""
     kinds = {
         finding.start: finding.kind
         for finding in said
@@ -164,7 +164,7 @@ def _pieces(
 def _choices(
     names: Sequence[str], answer: GivenAnswer, gold: Sequence[str]
 ) -> list[RevealedChoice]:
-    """Return all choices; of a searched list only the chosen and the correct ones."""
+    """Return all choices, or only the chosen and correct ones for a searchable list."""
     choices = [
         RevealedChoice(number, name, name in answer.texts, name in gold)
         for number, name in enumerate(names, start=1)

@@ -1,4 +1,4 @@
-"""Context of a participation's page in each state: consent, instructions, turn, wait, end."""
+"""Context for a participation's page in each state: consent, instructions, turn, wait, end."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -81,12 +81,12 @@ NOT_COMPREHENDED = gettext_lazy(
     " You are paid for the time you worked."
 )
 
-# First and last answers of the training step that the end page compares.
+# First and last training answers, which the end page compares.
 TEN, FEWEST_TO_COMPARE = 10, 3
 
 
 def page_outside_turns(participation: Participation) -> dict:
-    """Return the context of pages before the first and after the last turn, with `stage`."""
+    """Return the context for pages before the first and after the last turn, with `stage`."""
     token, study = participation.token, participation.study
     if participation.status == Status.ARRIVED:
         return consent_page(study, reverse("consent", args=[token]))
@@ -119,18 +119,18 @@ def page_outside_turns(participation: Participation) -> dict:
 
 
 def consent_page(study: Study, address: str) -> dict:
-    """Return the page of consent; its buttons lead to that address."""
+    """Return the consent page, whose buttons lead to that URL."""
     html = as_html(study.consent_text)
     return {"stage": "consent", "consent_html": html, "consent_url": address}
 
 
 def questions_page(questions: list[OwnQuestion], address: str) -> dict:
-    """Return the page of custom questions before the instructions."""
+    """Return the page with custom questions before the instructions."""
     return {"stage": "own_questions", "own_form": OwnForm(questions), "own_url": address}
 
 
 def _why_it_ended(participation: Participation) -> str:
-    """Return a sentence for the annotator."""
+    """Return a sentence that tells the annotator why it ended."""
     is_screened_out = participation.status == Status.SCREENED_OUT
     if is_screened_out and comprehension.is_open(participation):
         return str(NOT_COMPREHENDED)
@@ -179,14 +179,14 @@ def next_instructions(participation: Participation, card: Card) -> dict:
 
 
 def card_of_visit(participation: Participation) -> Card:
-    """Return the card for pages outside turns: before the end never that of an unseen task."""
+    """Return the card for pages outside turns: before the end, never an unseen task's."""
     if participation.status == Status.COMPLETED:
         return participation.scenario.task.card
     return upstream_step.first_card(participation)
 
 
 def instructions_of(scenario: Scenario, card: Card | None = None) -> dict:
-    """Return the context of participation/_instructions.html for a scenario, or for that card."""
+    """Return the context for participation/_instructions.html for a scenario, or for that card."""
     card = card or scenario.task.card
     return {
         "card": card,
@@ -225,9 +225,9 @@ def exit_form(participation: Participation, *sent: Any) -> ExitForm | None:
 
 
 def _learned(participation: Participation) -> dict[str, Any]:
-    """Return the training answers in order, right or not; {} without a training step.
+    """Return the training answers in order, correct or not; {} without a training step.
 
-    They were revealed before. Results of the annotation step are never shown.
+    They have been revealed already. Results from the annotation step are never shown.
     """
     answers = Answer.objects.filter(turn__participation=participation, turn__step=Step.TRAINING)
     ticks = [s1 == 1 for s1 in answers.order_by("turn").values_list("s1", flat=True)]
@@ -246,7 +246,7 @@ def _of(ticks: list[bool]) -> str:
 
 
 def earned_in_words(participation: Participation) -> str:
-    """Return the earnings in the ledger, such as 12.34 USD; "" for none."""
+    """Return the earnings in the ledger, such as 12.34 USD, or "" if there are none."""
     total = sum(entry.cents for entry in participation.ledger.all())
     return pay_in_words(total, participation.study.currency)
 
@@ -256,11 +256,11 @@ def pay_in_words(cents: int, currency: str) -> str:
 
 
 def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPage:
-    """Return the page of a turn: its question, or (training step, answered) its reveal."""
+    """Return a turn's page: its question or, for an answered training turn, its reveal."""
     scenario = participation.scenario
     turn.participation = participation
     card, revealed = turn.card, None
-    # Annotators see one training step: the upstream examples, then those of the task.
+    # Annotators see one training step: the upstream examples, then the task's.
     before = len(participation.upstream_order)
     training = before + len(participation.training_order)
     review = training_review.shown_after(participation, turn)
@@ -305,7 +305,7 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
 def render_turn(
     request: HttpRequest, page: TurnPage, status: int = 200, **context: Any
 ) -> HttpResponse:
-    """Return that page; for htmx only the part that changes."""
+    """Return that page, or only the part that changes for htmx."""
     if request.htmx:  # type: ignore[attr-defined]  # by its middleware
         return render(request, page.template, {"turn": page}, status=status)
     shown = {"turn": page, "stage": "turn", "card": page.card, "sentences": of_scripts()}
@@ -313,9 +313,9 @@ def render_turn(
 
 
 def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
-    """Return the page of a preview or try-out after an answer, with its HTTP status.
+    """Return a preview's or try-out's page after an answer, with its HTTP status.
 
-    The answer is validated as in the real step: a reveal, or the errors (422). Stores nothing.
+    The answer is validated as in the real step, giving a reveal or errors (422). Stores nothing.
     """
     card, example = page.card, page.example
     try:
@@ -327,7 +327,7 @@ def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
 
 
 def _progress(participation: Participation, turn: Turn) -> Progress:
-    """Return the progress of this participation at that turn, its latest, and its pace."""
+    """Return this participation's progress and pace at that turn, its latest."""
     scenario = participation.scenario
     worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
     upstream = len(participation.upstream_order)
@@ -348,7 +348,7 @@ def _progress(participation: Participation, turn: Turn) -> Progress:
 
 
 def own_data_file(participation: Participation, rights: Collection[str] = WHOLE) -> JsonResponse:
-    """Return JSON to download, named by the pseudonym, limited to those `rights`."""
+    """Return JSON to download, named after the pseudonym and limited to those `rights`."""
     way_out = current_exit(participation)
     name = f"{participation.pseudonym}.json"
     return JsonResponse(

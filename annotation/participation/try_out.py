@@ -1,8 +1,8 @@
 """Try the tool: three invented sentences, so that training teaches the task and not the widget.
 
-They precede the first example and are the same in all scenarios of a task. They never contain its
-labels, questions or texts, and are in the language of the interface. Nothing is stored or scored;
-the time counts as time at the instructions. The design switches them on (Study.try_the_tool).
+They precede the first example and are the same in all of a task's scenarios. They never contain its
+labels, questions or text, and are in the interface language. Nothing is stored or scored; the time
+counts towards the instructions. The design switches them on (Study.try_the_tool).
 """
 
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from tasks.tokens import CHAR, WORD, has_no_spaces
 
 @dataclass(frozen=True)
 class MadeUp:
-    """One invented example, in the language of the page; the question says what to do."""
+    """One invented example, in the page's language; the question says what to do."""
 
     text: str
     question: str
@@ -161,7 +161,7 @@ BY_KIND = {
 
 
 def is_offered(participation: Participation) -> bool:
-    """Is it offered: before the first example, if the design switches it on?"""
+    """Is it offered, which is before the first example if the design switches it on?"""
     return (
         participation.study.try_the_tool
         and participation.status == Status.WORKING
@@ -177,7 +177,7 @@ def sentences(card: Card) -> tuple[MadeUp, ...]:
 
 
 def page(participation: Participation, number: int) -> TurnPage | None:
-    """Return the page of that sentence, counted from 1; None after the last one."""
+    """Return that sentence's page, counted from 1, or None after the last one."""
     scenario = participation.scenario
     shown = sentences(scenario.task.card)
     if not 1 <= number <= len(shown):
@@ -201,7 +201,7 @@ def page(participation: Participation, number: int) -> TurnPage | None:
 
 
 def _card(card: Card) -> Card:
-    """Return a card with the same widget, without the content of the task."""
+    """Return a card with the same widget, without the task's content."""
     language = get_language() or settings.LANGUAGE_CODE
     texts = " ".join(made_up.text for made_up in sentences(card))
     return Card(

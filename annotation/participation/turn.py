@@ -28,7 +28,7 @@ VERDICTS = {
 
 @dataclass(frozen=True)
 class TurnPage:
-    """The context of participation/_turn.html."""
+    """The context for participation/_turn.html."""
 
     card: Card
     example: Example
@@ -39,14 +39,14 @@ class TurnPage:
     shows_examples: bool
     progress: Progress = field(default_factory=Progress)
     reveal: Reveal | None = None
-    # At the end of the training step: the commonest mistakes.
+    # At the end of the training step, the most common mistakes.
     review: Sequence[Mistake] = ()
-    # Results of the last ten examples of the training step, including this one.
+    # Results for the last ten training examples, including this one.
     tally: Sequence[bool] = ()
     # The personal link that signs of work and drafts go to; "" where nothing is stored.
     token: str = ""
     cutoff_seconds: int = 60
-    # The stored draft of this question, and its age in seconds.
+    # The stored draft for this question, and its age in seconds.
     draft: tuple[str, float] | None = None
     # In the annotation step: a label is submitted as soon as it is chosen.
     advances: bool = False
@@ -56,7 +56,7 @@ class TurnPage:
     error: str = ""
     notice: str = ""
     sent: dict[str, str] = field(default_factory=dict)
-    back_url: str = ""  # of the preview of an import
+    back_url: str = ""  # for an import preview
     bar: object | None = None  # navigation of a study's preview
 
     @property
@@ -67,7 +67,7 @@ class TurnPage:
 
     @property
     def template(self) -> str:
-        """Return the template of this state."""
+        """Return this state's template."""
         return "participation/_review.html" if self.review else "participation/_turn.html"
 
     @cached_property
@@ -86,7 +86,7 @@ class TurnPage:
 
     @property
     def options(self) -> list[tuple[str, bool]]:
-        """Return the options of this example, each with whether the sent answer has it."""
+        """Return this example's options, each with whether the sent answer has it."""
         sent = self.sent
         return [
             (text, sent.get("option") == str(place) or sent.get(f"option-{place}") == "1")

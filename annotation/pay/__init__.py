@@ -1,5 +1,5 @@
-"""Earnings and budgets: what participants earn, what a seat can cost, what the budget holds.
+"""Earnings and budgets: what participants earn, what a seat can cost, what the budget covers.
 
-Begin with ledger.py (insert-only entries); budget.py and holds.py build on it. This package must
+Start with ledger.py (insert-only entries); budget.py and holds.py build on it. This package must
 not import the study, because a design has to know what one seat can cost.
 """

@@ -1,8 +1,8 @@
-"""The budget of a study: its balance, who may spend, and automatic pauses.
+"""A study's budget: its balance, who may spend it, and automatic pauses.
 
 A seat is assigned only if earnings so far, what those at work can still earn (each up to the cap)
 and the newcomer's cap fit into the budget; seats are assigned under the study's lock, which
-prevents overspending. People with a seat may finish and are paid. Platform fees are extra.
+prevents overspending. Annotators with a seat may finish and are paid. Platform fees are extra.
 """
 
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ from annotation.pay import ledger
 from tasks.clock import database_now
 
 PERMISSION = "annotation.spend"
-# Audit entries when a study begins to assign seats (lifecycle.TRANSITIONS), and when it pauses
+# Audit entries for when a study starts to assign seats (lifecycle.TRANSITIONS), and when it pauses
 # automatically.
 OPENINGS = ("opened", "reopened")
 PAUSED = "Paused automatically: "
@@ -42,14 +42,14 @@ BUDGET_REACHED = "the budget is reached"
 
 
 class BudgetError(ValueError):
-    """Why an amount cannot be spent; the text is for people."""
+    """Why an amount cannot be spent; its text is shown to users."""
 
 
 # Who may spend --------------------------------------------------------------------------------
 
 
 def check_may_spend(user: User | None) -> None:
-    """Raise PermissionDenied for an account that may not spend; None is the command line."""
+    """Raise PermissionDenied for an account that may not spend; None means the command line."""
     if user is not None and not user.has_perm(PERMISSION):
         raise PermissionDenied(
             "Your account may not spend money. An administrator of this server can grant it the"
@@ -85,23 +85,23 @@ def _idle(study: Study, now: datetime | None) -> list[int]:
 
 
 def _left_unsettled(study: Study, idle: Iterable[int] = ()) -> ParticipationQuerySet:
-    """Return people who left after the first example and are not settled."""
+    """Return the unsettled participations of annotators who left after the first example."""
     left = Q(worked_seconds=None) & ~Q(status__in=LIVE)
     begun = Exists(Turn.objects.filter(participation=OuterRef("pk")))
     return _people(study).filter(begun, left | Q(pk__in=idle))
 
 
 def settle_left(study: Study) -> None:
-    """Settle those who expired or returned, so that their earnings are in the ledger.
+    """Settle participations that expired or returned, so that their earnings are in the ledger.
 
-    The caller holds the study's lock. People who return can still continue.
+    The caller holds the study's lock. Annotators who return can still continue.
     """
     for participation in _left_unsettled(study).order_by("pk"):
         ledger.settle(Participation.objects.select_for_update(no_key=True).get(pk=participation.pk))
 
 
 def settle_left_in_turn(study: Study) -> None:
-    """Do the same with one transaction each, so that others need not wait for all of them."""
+    """Do the same in separate transactions, so that others need not wait for all of them."""
     for pk in _left_unsettled(study).order_by("pk").values_list("pk", flat=True):
         with transaction.atomic():
             Study.objects.locked().get(pk=study.pk)
@@ -109,9 +109,9 @@ def settle_left_in_turn(study: Study) -> None:
 
 
 def spent(study: Study, returning: Participation | None = None, now: datetime | None = None) -> int:
-    """Return what people have earned so far with bonuses, in cents, paid or not.
+    """Return what annotators have earned so far, including bonuses, in cents, paid or not.
 
-    For the `returning` participation only entries in the ledger count: the rest is reserved.
+    For the `returning` participation, only ledger entries count: the rest is reserved.
     """
     entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
     entered = entries.aggregate(total=Sum("cents", default=0))["total"]
@@ -136,7 +136,7 @@ def reserved(
 
 
 def _still_due(left: ParticipationQuerySet) -> int:
-    """Return what will be entered for those who left, without bonuses; two queries."""
+    """Return what will be entered for those who left, without bonuses; makes two queries."""
     entered = Sum("ledger__cents", filter=~Q(ledger__kind=ledger.Kind.BONUS), default=0)
     unpaid = left.filter(is_paid=True).defer(*ORDERS).annotate(entered=entered)
     last = {turn.participation_id: turn for turn in Turn.objects.latest_of(left)}
@@ -155,9 +155,9 @@ def has_room(
     returning: Participation | None = None,
     now: datetime | None = None,
 ) -> bool:
-    """Does the budget allow one more person, or the `returning` one, at that moment?
+    """Does the budget allow one more annotator, or the `returning` one, at that moment?
 
-    Binding only under the study's lock. Simulated annotators and models cost nothing.
+    The result is binding only under the study's lock. Simulated annotators and models cost nothing.
     """
     most = ledger.cap(study)
     if study.budget is None or not most or kind != Kind.PERSON:
@@ -170,7 +170,7 @@ def has_room(
 
 
 def _at_most_taken(study: Study, most: int, returning: Participation | None) -> int:
-    """Return an upper bound of earned and reserved cents, in one query.
+    """Return an upper bound on earned and reserved cents, in one query.
 
     It assumes that everyone at work, or gone but not settled, earns up to the cap.
     """
@@ -186,7 +186,7 @@ def _at_most_taken(study: Study, most: int, returning: Participation | None) -> 
 
 
 def room(study: Study, taken: int | None = None) -> int | None:
-    """Return how many more people the budget allows now; None without a limit.
+    """Return how many more annotators the budget allows now, or None without a limit.
 
     `taken` is what is spent and reserved in cents, if already known.
     """
@@ -222,7 +222,7 @@ def give_bonus(participation: Participation, amount: int, reason: str, by: User)
 
 
 def _promised(study: Study) -> int:
-    """Return the rewards of all places on Prolific, drafted or published, in cents."""
+    """Return the rewards for all places on Prolific, drafted or published, in cents."""
     rows = study.prolific_studies.values_list("reward_cents", "places")
     return sum(reward * places for reward, places in rows)
 
@@ -262,13 +262,13 @@ def check_publication(study: Study, rewards: int) -> None:
 def watch(study_id: int) -> None:
     """Pause the study if necessary, after this transaction is committed.
 
-    The study's lock comes before that of a participation, which is held here.
+    The study's lock comes before a participation's, which is held here.
     """
     transaction.on_commit(partial(pause_if_due, study_id), robust=True)
 
 
 def pause_if_due(study_id: int) -> None:
-    """Pause an open study at its budget, or after its number of consecutive screen-outs."""
+    """Pause an open study that has reached its budget or its number of consecutive screen-outs."""
     with transaction.atomic():
         study = Study.objects.locked().get(pk=study_id)
         if study.status != StudyStatus.OPEN:
@@ -278,13 +278,13 @@ def pause_if_due(study_id: int) -> None:
         if reason:
             study.status = StudyStatus.PAUSED
             study.save(update_fields=["status"])
-            if sums:  # owners and payers see amounts, the whole team the pause
+            if sums:  # owners and payers see amounts; the whole team sees the pause
                 study.events.record(f"Budget reached: {sums}", Topic.PAY, study=study)
             study.events.create(what=PAUSED + reason, by=None)
 
 
 def is_reached(study: Study) -> str:
-    """Return a sentence if the budget allows no further seat in any case; else ""."""
+    """Return a sentence if the budget allows no further seat in any case, or "" otherwise."""
     most = ledger.cap(study)
     if study.budget is None or not most or not _has_free_seat(study):
         return ""
@@ -302,9 +302,9 @@ def _has_free_seat(study: Study) -> bool:
     return _people(study).seated().count() < seats
 
 
-# Screen-outs before any answer. From platforms where one client can arrive as many people (set in
-# apps.py), they do not count: otherwise a stranger could pause a study in seconds by failing the
-# comprehension questions.
+# Screen-outs before any answer. They do not count from platforms where one client can arrive as
+# many people (set in apps.py): otherwise a stranger could pause a study within seconds by failing
+# the comprehension questions.
 _COSTS_NOTHING = Q(outcome=False) & ~Exists(
     Answer.objects.filter(turn__participation=OuterRef("participation"))
 )
@@ -312,10 +312,10 @@ anonymous_platforms = Q()
 
 
 def _screened_out_in_a_row(study: Study) -> str:
-    """Return a sentence if the design's number of consecutive people were screened out.
+    """Return a sentence if the design's number of consecutive annotators were screened out.
 
-    Counted from the latest opening, so that reopening restarts the count. By an open link or a
-    panel, people count only after they answered an example.
+    The count starts at the latest opening, so that reopening restarts it. On an open link or a
+    panel, people count only once they have answered an example.
     """
     number = study.max_screen_outs_in_a_row
     if number is None:
@@ -339,7 +339,7 @@ def _screened_out_in_a_row(study: Study) -> str:
 
 
 def notice(study: Study) -> str:
-    """Return why the study is paused automatically now; else ""."""
+    """Return why the study is automatically paused now, or "" if it is not."""
     if study.status != StudyStatus.PAUSED:
         return ""
     latest = study.events.filter(Q(what__startswith=PAUSED) | Q(what__in=[*OPENINGS, "paused"]))

@@ -1,4 +1,4 @@
-"""Ledger entries far above what others earned are held for a payer's review.
+"""Ledger entries far above what others earned, which are held for a payer's review.
 
 Pings are reported by the client: if time-based earnings exceed three times the usual amount in the
 scenario, a person reviews them before payment. A held entry stays in the ledger, outside batches,
@@ -29,13 +29,13 @@ from tasks.clock import database_now
 
 TIMES = 3  # times the usual amount, above which an entry is held
 OTHERS_NEEDED = 3  # minimum for their median; below it the estimate is used
-# Entries by time. Rewards of platform exits and bonuses were already approved by a person.
+# Time-based entries. A person has already approved rewards for platform exits and bonuses.
 BY_TIME = (ledger.Kind.TOP_UP, ledger.Kind.PARTIAL, ledger.Kind.WAITING)
 
 
 @dataclass(frozen=True)
 class Hold:
-    """Earnings of a participation, the usual amount, and the part held; in cents."""
+    """A participation's earnings, the usual amount, and the part held, in cents."""
 
     participation: Participation
     earned: int
@@ -48,7 +48,7 @@ class Hold:
 
 
 def holds(study: Study) -> list[Hold]:
-    """Return what is held for review now, in the order of the ledger."""
+    """Return what is currently held for review, in ledger order."""
     waiting: dict[int, list[LedgerEntry]] = defaultdict(list)
     entries = LedgerEntry.objects.filter(
         participation__study=study, participation__kind=Kind.PERSON, participation__is_paid=True,
@@ -82,7 +82,7 @@ def holds(study: Study) -> list[Hold]:
 
 
 def _earned(study: Study) -> dict[int, tuple[int, int, bool]]:
-    """Return participation -> (cents without bonuses, scenario, completed), with entries."""
+    """Return participation -> (cents without bonuses, scenario, completed), if it has entries."""
     people = study.participations.filter(kind=Kind.PERSON, ledger__isnull=False).annotate(
         cents=Sum("ledger__cents", filter=~Q(ledger__kind=ledger.Kind.BONUS), default=0)
     )
@@ -96,7 +96,7 @@ def _earned(study: Study) -> dict[int, tuple[int, int, bool]]:
 
 
 def _usual(participation: Participation, others: list[int]) -> float:
-    """Return the median of the others who completed; if they are few, the estimated pay."""
+    """Return the median for the others who completed or, if too few did, the estimated pay."""
     if len(others) >= OTHERS_NEEDED:
         return statistics.median(others)
     study, minutes = participation.study, participation.scenario.estimated_minutes
@@ -105,7 +105,7 @@ def _usual(participation: Participation, others: list[int]) -> float:
 
 
 def release(participation: Participation, reason: str, by: User) -> None:
-    """Release the held earnings of this participation for payment; logged with user and reason.
+    """Release this participation's held earnings for payment; logged with user and reason.
 
     Later entries are judged separately. Raises ValueError without a reason.
     """

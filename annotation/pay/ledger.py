@@ -2,10 +2,10 @@
 
 Completing a task earns the larger of the base reward and the hourly rate times the active time;
 annotators who end earlier (screened out, returned, expired, withdrawn) earn the rate for the time
-worked, and at least the study's minimum once they saw an example. Those who end before the first
+worked, at least the study's minimum once they have seen an example. Those who end before the first
 example earn nothing, unless the comprehension questions screened them out. Waiting for a decision
 is also paid at the rate. Apart from bonuses, earnings never exceed the study's cap (`cap`). Amounts
-are integer cents, rounded up. The ledger only grows: `settle` enters what is due and missing.
+are integer cents, rounded up. The ledger only grows: `settle` enters what is due but missing.
 """
 
 import statistics
@@ -40,12 +40,12 @@ SAME_BONUS_WITHIN = timedelta(minutes=1)
 
 
 def cents(amount: Decimal) -> int:
-    """Return an amount of currency in cents, rounded up."""
+    """Return a currency amount in cents, rounded up."""
     return int((amount * 100).to_integral_value(rounding=ROUND_CEILING))
 
 
 def for_time(study: Study, time: timedelta) -> int:
-    """Return the hourly rate for that time, in cents, up to the study's maximum paid hours."""
+    """Return the pay for that time in cents, up to the study's maximum paid hours."""
     seconds = Decimal(str(time.total_seconds()))
     if study.max_paid_hours is not None:
         seconds = min(seconds, study.max_paid_hours * 3600)
@@ -69,7 +69,7 @@ def cap(study: Study) -> int | None:
 def active_time(participation: Participation) -> timedelta:
     """Return the time worked from arrival to the last sign of work, by the study's rule.
 
-    The clock stops when the wait for a decision begins, and at the end of a part.
+    The clock stops when the wait for a decision starts, and at the end of a part.
     """
     if participation.worked_seconds is not None and not participation.is_live:
         return timedelta(seconds=participation.worked_seconds)
@@ -91,7 +91,7 @@ def active_time_to(participation: Participation, last: Turn | None) -> timedelta
 
 
 def _stopped_at(participation: Participation, last: Turn) -> datetime | None:
-    """Return when work on the latest turn ended without a further example; else None."""
+    """Return when work on the latest turn ended without a further example, or None."""
     if last.given is not None and not last.is_revealed:
         return last.given.submitted_at
     since = participation.waiting_since
@@ -99,7 +99,7 @@ def _stopped_at(participation: Participation, last: Turn) -> datetime | None:
 
 
 def waiting_time(participation: Participation) -> timedelta:
-    """Return the time waited for a decision, even without one, up to the study's limit."""
+    """Return the time spent waiting for a decision, even if none came, up to the study's limit."""
     end = participation.decided_at or participation.finished_at
     if participation.waiting_since is None or end is None:
         return timedelta()
@@ -108,7 +108,7 @@ def waiting_time(participation: Participation) -> timedelta:
 
 
 def amount_due(participation: Participation, worked: timedelta, has_begun: bool) -> int:
-    """Return the value of this participation's work in cents, without waiting and bonuses.
+    """Return what this participation's work is worth in cents, without waiting or bonuses.
 
     `has_begun`: an example was shown to it.
     """
@@ -123,17 +123,17 @@ def amount_due(participation: Participation, worked: timedelta, has_begun: bool)
 
 
 def for_waiting(participation: Participation, besides: int) -> int:
-    """Return the value of the wait for a decision, in cents, after other earnings."""
+    """Return what the wait for a decision is worth in cents, given the other earnings."""
     waited = for_time(participation.study, waiting_time(participation))
     most = cap(participation.study)
     return waited if most is None else min(waited, max(most - besides, 0))
 
 
 def settle(participation: Participation) -> list[LedgerEntry]:
-    """Enter what is due to an ended participation and not yet in the ledger.
+    """Enter what is due for an ended participation and not yet in the ledger.
 
-    The caller holds the participation's lock. Does nothing for live participations, simulated
-    annotators, and participations that a researcher decided not to pay.
+    The caller holds the participation's lock. This does nothing for live participations, simulated
+    annotators, or participations that a researcher decided not to pay.
     """
     study = participation.study
     if participation.is_live:
@@ -185,7 +185,7 @@ def _entry(
 def _enter_exits(
     participation: Participation, entered: dict[str, int], enter: Callable[..., None]
 ) -> None:
-    """Enter what Prolific itself pays for the exits of this participation."""
+    """Enter what Prolific itself pays for this participation's exits."""
     paid_already = set(
         participation.ledger.filter(submission__isnull=False).values_list(
             "submission_id", flat=True
@@ -208,9 +208,9 @@ def _enter_exits(
 
 
 def settle_ended(study: Study) -> int:
-    """Settle all ended participations of a study; return how many entries were made.
+    """Settle all of a study's ended participations; return how many entries were made.
 
-    Expired and returned workers are settled here and not when they leave: they may come back.
+    Expired and returned workers are settled here rather than when they leave, as they may return.
     """
     ended = study.participations.filter(kind="person").exclude(status__in=LIVE)
     count = 0
@@ -253,7 +253,7 @@ def decide(participation: Participation, is_paid: bool, reason: str, by: User | 
 def add_bonus(participation: Participation, amount: int, reason: str, by: User) -> LedgerEntry:
     """Enter a bonus of that many cents; budget.give_bonus checks the study's budget first.
 
-    Raises ValueError without amount or reason, and for simulated annotators.
+    Raises ValueError without an amount or reason, and for simulated annotators.
     """
     if participation.kind != WorkerKind.PERSON:
         raise ValueError("Only people are paid, and this annotator is simulated.")
@@ -282,7 +282,7 @@ def add_bonus(participation: Participation, amount: int, reason: str, by: User) 
 
 @dataclass(frozen=True)
 class Wage:
-    """Earnings and times of one participation; amounts in cents, wages in cents per hour."""
+    """One participation's earnings and times; amounts are in cents, wages in cents per hour."""
 
     participation: Participation
     active_seconds: float
@@ -300,7 +300,7 @@ class Wage:
 
 
 def wages(participations: Iterable[Participation]) -> list[Wage]:
-    """Return earnings, payments and times of settled participations."""
+    """Return the earnings, payments and times of settled participations."""
     rows = []
     for participation in participations:
         entries = list(participation.ledger.all())
@@ -319,7 +319,7 @@ def wages(participations: Iterable[Participation]) -> list[Wage]:
 
 
 def elapsed_seconds(participation: Participation) -> float | None:
-    """Return the time from arrival to end; None if returned or expired, whose end is unknown."""
+    """Return the time from arrival to end, or None if returned or expired (end unknown)."""
     end = participation.finished_at or participation.decided_at
     return max((end - participation.arrived_at).total_seconds(), 0.0) if end else None
 
@@ -330,7 +330,7 @@ def _is_paid(entry: LedgerEntry) -> bool:
 
 
 def settled(study: Study) -> "QuerySet[Participation]":
-    """Return people of the study with settled work, ready for `wages`."""
+    """Return the study's human participations with settled work, ready for `wages`."""
     people = study.participations.filter(kind="person", worked_seconds__isnull=False)
     return people.select_related("scenario__task", "study").prefetch_related(
         "ledger__payment__batch"
@@ -338,11 +338,11 @@ def settled(study: Study) -> "QuerySet[Participation]":
 
 
 def median_wage(wage_rows: Iterable[Wage]) -> float | None:
-    """Return the median wage per active hour, in cents; None without work."""
+    """Return the median wage per active hour in cents, or None without any work."""
     known = [wage.per_active_hour for wage in wage_rows if wage.per_active_hour is not None]
     return statistics.median(known) if known else None
 
 
 def in_currency(amount: int) -> str:
-    """1234 -> 12.34."""
+    """Return the amount in currency: 1234 gives 12.34."""
     return f"{amount // 100}.{amount % 100:02d}"

@@ -14,9 +14,9 @@ from annotation.web.wording import money
 
 
 def promise(study: Study, minutes: Iterable[int] = ()) -> str:
-    """Return the promised pay in words: the rate, the cap, and the minimum for completing.
+    """Return the promised pay in words: the rate, the cap and the minimum for completing.
 
-    With the minutes of each scenario, the expected amount comes first.
+    If each scenario's minutes are given, the expected amount comes first.
     """
     if not study.is_paid:
         return gettext("none (you are a volunteer)")
@@ -35,7 +35,7 @@ def promise(study: Study, minutes: Iterable[int] = ()) -> str:
 
 
 def _expected(study: Study, minutes: Sequence[int]) -> str:
-    """Return the expected pay with rate and cap; "" if no duration is known."""
+    """Return the expected pay with the rate and cap, or "" if no duration is known."""
     if not minutes or not minutes[0]:
         return ""
 
@@ -58,7 +58,7 @@ def _expected(study: Study, minutes: Sequence[int]) -> str:
 
 
 def _rate(study: Study) -> str:
-    """Return the pay per hour, with the cap if any."""
+    """Return the hourly pay, with the cap, if any."""
     rate, hours, most = money(study.hourly_rate, study.currency), study.max_paid_hours, cap(study)
     if hours is None or most is None:
         return gettext("%(amount)s per hour") % {"amount": rate}

@@ -1,4 +1,4 @@
-"""Pay in the API: a dry run of what is due, and the actions of the page."""
+"""Pay in the API: a dry run of what is due, and the page's actions."""
 
 from typing import Any, ClassVar
 
@@ -50,7 +50,7 @@ class PayShape(serializers.Serializer):
 
 
 def as_record(study: Study, done: str = "") -> dict[str, Any]:
-    """Return due entries and batches of a study."""
+    """Return a study's due entries and batches."""
     made = study.payment_batches.annotate(cents=Sum("payments__entry__cents", default=0))
     return {
         "done": done,
@@ -77,7 +77,7 @@ def as_record(study: Study, done: str = "") -> dict[str, Any]:
 
 
 class Pay(StudyTwin):
-    """Pay a study; `{"dry_run": true}` returns what is due without changes."""
+    """Pay a study; `{"dry_run": true}` returns what is due without changing anything."""
 
     page = "pay"
     summary = "Show what is due (dry_run), or prepare, pay, mark, cancel, release"

@@ -29,11 +29,11 @@ MAX_BONUSES = 200  # lines in a batch, as Prolific recommends
 
 
 class PaymentError(Exception):
-    """Why a payment is impossible now; the text is for people."""
+    """Why a payment is impossible now; its text is shown to users."""
 
 
 def unpaid(study: Study) -> list[LedgerEntry]:
-    """Return entries of people that are in no batch, oldest first."""
+    """Return human annotators' ledger entries that are in no batch, oldest first."""
     entries = LedgerEntry.objects.filter(participation__study=study, payment__isnull=True)
     return list(
         entries.filter(participation__kind="person")
@@ -43,7 +43,7 @@ def unpaid(study: Study) -> list[LedgerEntry]:
 
 
 def payout_route(entry: LedgerEntry) -> tuple[str, int | None]:
-    """Return method and key of the study on Prolific for an entry; "" for not now."""
+    """Return an entry's payment method ("" for not now) and its study's key on Prolific."""
     own = entry.submission
     if not entry.participation.is_paid:
         return "", None
@@ -52,7 +52,7 @@ def payout_route(entry: LedgerEntry) -> tuple[str, int | None]:
         if came_by.verified is None and came_by.reference:
             return "", None  # not yet confirmed by Prolific
         if not came_by.verified or not came_by.person:
-            return Method.HAND, None  # Prolific cannot pay unknown people
+            return Method.HAND, None  # Prolific cannot pay people it does not know
     if entry.kind == Kind.SCREEN_OUT and own is not None:
         if own.status == "SCREENED_OUT":
             return Method.EXIT, own.prolific_study_id
@@ -67,7 +67,7 @@ def payout_route(entry: LedgerEntry) -> tuple[str, int | None]:
 
 
 def _by_bonus(submission: Submission) -> tuple[str, int | None]:
-    """Return a bonus on Prolific, or manual payment if the id is no longer known."""
+    """Return a bonus on Prolific, or manual payment if the ID is no longer known."""
     if identities.is_lost(submission.person):
         return Method.HAND, None
     return Method.BONUS, submission.prolific_study_id
@@ -80,7 +80,7 @@ def payable(study: Study) -> list[LedgerEntry]:
 
 
 def prepared_in_words(number: int) -> str:
-    """Return a sentence on the prepared batches."""
+    """Return a sentence about the prepared batches."""
     if not number:
         return "Nothing new is due."
     return "1 batch was prepared." if number == 1 else f"{number} batches were prepared."
@@ -89,8 +89,8 @@ def prepared_in_words(number: int) -> str:
 def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
     """Settle all ended participations and put entries without a batch into batches.
 
-    What Prolific paid for an exit is entered as paid. Nothing else is paid here; held entries are
-    left out.
+    What Prolific paid for an exit is entered as paid. Nothing else is paid here, and held entries
+    are left out.
     """
     ledger.settle_ended(study)
     with transaction.atomic():
@@ -123,7 +123,7 @@ def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
 def log(
     batch: PaymentBatch, what: str, before: str | None, by: User | None = None, **more: Any
 ) -> None:
-    """Log the new state of a batch in the audit log; `before` is its previous state."""
+    """Record a batch's new state in the audit log; `before` is its previous state."""
     AuditEntry.objects.record(
         f"{what} ({batch.get_method_display()})", Topic.PAY, study=batch.study,
         about=f"batch {batch.pk}", by=by,
@@ -132,7 +132,7 @@ def log(
 
 
 def _portions(entries: list[LedgerEntry]) -> list[list[LedgerEntry]]:
-    """Split entries into portions of at most MAX_BONUSES people, each person in one portion."""
+    """Split entries into portions for at most MAX_BONUSES people, each person in one portion."""
     by_worker: dict[int, list[LedgerEntry]] = defaultdict(list)
     for entry in entries:
         by_worker[entry.participation.worker_id].append(entry)
@@ -144,7 +144,7 @@ def _portions(entries: list[LedgerEntry]) -> list[list[LedgerEntry]]:
 
 
 def cancel(batch: PaymentBatch) -> None:
-    """Release the entries of a prepared batch. Raises PaymentError."""
+    """Release a prepared batch's entries. Raises PaymentError."""
     with transaction.atomic():
         batch = PaymentBatch.objects.select_for_update(no_key=True).get(pk=batch.pk)
         if batch.state != State.PREPARED:
@@ -156,5 +156,5 @@ def cancel(batch: PaymentBatch) -> None:
 
 
 def total(batch: PaymentBatch) -> int:
-    """Return the sum of a batch in cents."""
+    """Return a batch's sum in cents."""
     return batch.payments.aggregate(cents=Sum("entry__cents", default=0))["cents"]

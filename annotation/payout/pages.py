@@ -1,4 +1,4 @@
-"""The researcher's page of money: earnings, payments, and what is due."""
+"""The researcher's pay page: earnings, payments, and what is due."""
 
 from datetime import timedelta
 from typing import Any
@@ -52,7 +52,7 @@ class BatchForm(PageForm):
 
 @signed_in("GET", "POST")
 def pay_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """GET shows wages and batches; POST prepares, pays, cancels, or marks as paid."""
+    """Show wages and batches on GET; prepare, pay, cancel or mark as paid on POST."""
     study = study_of(request, name, right_to("pay"))
     if request.method == "GET":
         return _page(request, study)
@@ -79,7 +79,7 @@ def _prepare(request: ResearcherRequest, study: Study) -> str:
 def _batch(request: ResearcherRequest, study: Study, action: str) -> str:
     """Pay a batch, mark it as paid, or cancel it; return a sentence with the result.
 
-    404 for a batch of another study. Raises PaymentError, ProlificError.
+    Raises Http404 for another study's batch, PaymentError and ProlificError.
     """
     form = BatchForm(study, request.POST)
     if not form.is_valid():
@@ -100,7 +100,7 @@ def _batch(request: ResearcherRequest, study: Study, action: str) -> str:
 
 
 def _release(request: ResearcherRequest, study: Study) -> HttpResponse:
-    """Release an annotator's held pay for payment."""
+    """Release an annotator's held pay."""
     form = ReleaseForm(request.POST)
     if not form.is_valid():
         return _page(request, study, form)
@@ -147,7 +147,7 @@ def _page(
 
 
 def _looked_up(study: Study, code: str) -> dict[str, Any]:
-    """Return the annotator whose page now shows that completion code, for a payer."""
+    """Return, for a payer, the annotator whose page now shows that completion code."""
     owner = study.participations.filter(completion_code__iexact=code).first() if code else None
     way_out = current_exit(owner) if owner else None
     is_shown = way_out is not None and way_out.code.casefold() == code.casefold()
@@ -155,7 +155,7 @@ def _looked_up(study: Study, code: str) -> dict[str, Any]:
 
 
 def _wage_row(wage: ledger.Wage) -> dict:
-    """Return the time, earnings and payments of one annotator."""
+    """Return one annotator's time, earnings and payments."""
     return {
         "annotator": wage.participation,
         "worked": in_words(timedelta(seconds=wage.active_seconds)),
@@ -167,7 +167,7 @@ def _wage_row(wage: ledger.Wage) -> dict:
 
 
 def _hold_row(hold: holds.Hold, sent: ReleaseForm | None) -> dict:
-    """Return the held pay of one annotator, with the form that releases it."""
+    """Return one annotator's held pay, with the form that releases it."""
     pseudonym = hold.participation.pseudonym
     form = ReleaseForm()
     if sent is not None and sent.data.get("annotator") == pseudonym:

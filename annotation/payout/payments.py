@@ -1,9 +1,9 @@
-"""Payment of ledger entries in batches (batches.py), safe against crashes.
+"""Paying ledger entries in batches (batches.py), safe against crashes.
 
-Approving a submission pays its reward and may be repeated. Paying a batch of bonuses may not:
-Prolific would pay again. So a batch is stored as "paying" before the request; one in that state
-later (after a crash, or a lost reply) is first looked up: what Prolific shows with the submissions
-says whether the money has arrived. Only an explicit refusal (`ProlificError.refused`) means that no
+Approving a submission pays its reward and may be repeated. Paying a bonus batch may not: Prolific
+would pay again. So a batch is stored as "paying" before the request; one in that state later (after
+a crash, or a lost response) is first looked up: what Prolific shows for the submissions tells
+whether the money has arrived. Only an explicit refusal (`ProlificError.refused`) means that no
 money moved.
 """
 
@@ -30,20 +30,20 @@ from annotation.recruitment.links import PersonalLinkAdapter
 from tasks.clock import database_now
 from tasks.csv_files import csv_text, no_formula
 
-# Prolific pays bonuses with a delay: only after it does their absence mean anything.
+# Prolific pays bonuses with a delay; only after that does their absence mean anything.
 SETTLING = timedelta(hours=1)
-LOST = "cannot be decrypted: IDENTITY_KEY was lost"  # replaces an id
+LOST = "cannot be decrypted: IDENTITY_KEY was lost"  # replaces an ID
 SOMEBODY_ELSE = "This batch is already being paid."
-# Submissions that are or can be approved. Others were returned, rejected or timed out.
+# Submissions that are or can be approved. Others were returned, were rejected or timed out.
 TO_APPROVE = {"RESERVED", "ACTIVE", "PROCESSING", "AWAITING_REVIEW"}
 BATCH_COLUMNS = ["platform", "id", "annotator", "amount", "currency", "kind", "reason", "code"]
 MAX_APPROVALS = 1000  # in a request, as Prolific recommends
 
 
 def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch:
-    """Pay a prepared batch through Prolific, or look up the outcome of a started one.
+    """Pay a prepared batch through Prolific, or look up the outcome of one already started.
 
-    Raises PaymentError or ProlificError; the batch stores its progress, and calling again
+    Raises PaymentError or ProlificError; the batch stores its progress, and calling this again
     continues.
     """
     batch.refresh_from_db()
@@ -62,7 +62,7 @@ def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch
 def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
     """Approve every submission; those that cannot be approved leave the batch and stay due.
 
-    Prolific approves many submissions with a delay: the status that it shows of each one decides.
+    Prolific approves many submissions with a delay: the status that it shows for each decides.
     """
     submissions = {submission.pk: submission for submission in _submissions(batch)}
     references = _references(list(submissions.values()), batch, client)
@@ -121,7 +121,7 @@ def _tell(gone: list[str], waiting: list[Submission], lost: list[Submission]) ->
 def _ask_for(references: list[str], client: Client) -> dict[str, str]:
     """Request these approvals; return the refused ones with Prolific's reasons.
 
-    All together or, if Prolific refuses that, one by one, so that one refusal blocks no other.
+    They are sent together or, if Prolific refuses, one by one, so that no refusal blocks others.
     """
     refused = {}
     try:
@@ -143,9 +143,9 @@ def _ask_for(references: list[str], client: Client) -> dict[str, str]:
 def _references(
     submissions: list[Submission], batch: PaymentBatch, client: Client
 ) -> dict[int, str]:
-    """Return primary key of each submission -> its id on Prolific.
+    """Return each submission's primary key -> its ID on Prolific.
 
-    An id lost with IDENTITY_KEY is found by its hash in Prolific's list, or left out.
+    An ID lost with IDENTITY_KEY is found by its hash in Prolific's list, or left out.
     """
     references, lost = {}, []
     for submission in submissions:
@@ -173,13 +173,13 @@ def _cannot_be_found(lost: list[Submission]) -> str:
 
 
 def _study_there(batch: PaymentBatch) -> str:
-    """Return Prolific's id of the study that the batch is paid through."""
+    """Return the ID on Prolific of the study that the batch is paid through."""
     assert batch.prolific_study is not None
     return batch.prolific_study.id_there
 
 
 def _statuses(batch: PaymentBatch, client: Client) -> dict[str, str]:
-    """Return Prolific's status of each submission of the batch's study; skips malformed rows."""
+    """Return Prolific's status for each submission to the batch's study; skip malformed rows."""
     shown = {}
     for told in client.submissions(_study_there(batch)):
         with suppress(ProlificError):
@@ -192,12 +192,12 @@ def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
     if batch.state == State.PAYING:
         return _look_up(batch, client)
     if not batch.external_id:
-        # Setting bonuses up pays nothing: if this is lost, another one is set up.
+        # Setting up bonuses pays nothing: if this is lost, they are set up again.
         batch.external_id = client.prepare_bonuses(_study_there(batch), bonus_lines(batch))
         batch.save(update_fields=["external_id"])
     if not _claim(batch, State.PREPARED, State.PAYING):
         raise PaymentError(SOMEBODY_ELSE)
-    # From here on it may have been paid: look it up before another request.
+    # From here on, it may have been paid: look it up before another request.
     try:
         client.pay_bonuses(batch.external_id)
     except ProlificError as error:
@@ -208,7 +208,7 @@ def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
 
 
 def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
-    """Move the batch on if it is still in that state; of two processes only one can."""
+    """Move the batch on if it is still in that state; only one of two processes can."""
     with transaction.atomic():
         moved = PaymentBatch.objects.filter(pk=batch.pk, state=source).update(
             state=target, paying_since=database_now()
@@ -220,7 +220,7 @@ def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
 
 
 def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
-    """Check requested bonuses: all arrived, or none after a long time."""
+    """Check the requested bonuses: all arrived, or none did after a long time."""
     due = _by_submission(batch)
     references = _references([submission for submission, _cents in due], batch, client)
     if lost := [submission for submission, _cents in due if submission.pk not in references]:
@@ -242,8 +242,8 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
             f"The connection failed while batch {batch.pk} was being paid. Prolific does not show"
             " its bonuses yet. Try again in an hour; payments are never made twice."
         )
-    # Nothing arrived in all that time: the request was lost. Set it up again under a new id, but
-    # only if no other process has done so meanwhile, which then pays it.
+    # Nothing arrived in all that time: the request was lost. Set it up again under a new ID, unless
+    # another process has done so in the meantime, which then pays it.
     same = PaymentBatch.objects.filter(
         pk=batch.pk, state=State.PAYING, paying_since=batch.paying_since
     )
@@ -320,9 +320,9 @@ def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:
 
 
 def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
-    """Return (participant, amount in currency), one line each, as Prolific takes bonuses.
+    """Return (participant, amount in currency) for each line, as Prolific expects bonuses.
 
-    Raises PaymentError if a participant's id is not available.
+    Raises PaymentError if a participant's ID is not available.
     """
     sums: dict[str, int] = defaultdict(int)
     for submission, cents in _by_submission(batch):
@@ -339,9 +339,9 @@ def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
 def batch_csv(batch: PaymentBatch) -> str:
     """Return a batch as CSV for manual payment.
 
-    Bonuses of Prolific have its format (participant,amount, no header); all others have a header
-    (BATCH_COLUMNS). Cells that spreadsheets would read as formulas are escaped. A lost id is marked
-    in its cell. Raises PaymentError for a bonus without an id.
+    Prolific bonuses have its format (participant,amount, no header); all others have a header
+    (BATCH_COLUMNS). Cells that spreadsheets would read as formulas are escaped. A lost ID is marked
+    in its cell. Raises PaymentError for a bonus without an ID.
     """
     header = [] if batch.method == Method.BONUS else BATCH_COLUMNS
     rows = bonus_lines(batch) if batch.method == Method.BONUS else _batch_rows(batch)
@@ -368,7 +368,7 @@ def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
 
 
 def _link_names(study: Study) -> dict[str, str]:
-    """Return key of the worker of each personal link -> its name."""
+    """Return the key of each personal link's worker -> the link's name."""
     links: Iterable[PersonalLink] = study.personal_links.all()
     return {
         identities.worker_key(PersonalLinkAdapter.platform, link.code): link.name for link in links
@@ -376,9 +376,9 @@ def _link_names(study: Study) -> dict[str, str]:
 
 
 def pay_all(study: Study, by: User | None, client: Client | None = None) -> list[str]:
-    """Prepare and pay all that goes through Prolific; return sentences on the results.
+    """Prepare and pay everything that goes through Prolific; return sentences about the results.
 
-    A failed batch does not prevent the payment of others.
+    A failed batch does not prevent others from being paid.
     """
     prepare(study, by)
     sentences = []

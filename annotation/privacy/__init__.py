@@ -1,5 +1,5 @@
 """Withdrawal, erasure, personal data on request, and retention.
 
-Begin with erasure.py, which deletes answers and leaves a tombstone; withdrawal.py uses it. No other
-package deletes rows of participants.
+Start with erasure.py, which deletes answers and leaves a tombstone; withdrawal.py uses it. No other
+package deletes participants' rows.
 """

@@ -1,4 +1,4 @@
-"""Retention of identities, and deletion of studies, by page and API; the list of deleted ones."""
+"""Retaining identities and deleting studies, by page and API; the list of deleted studies."""
 
 from datetime import date
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from tasks.clock import database_now
 
 
 class RetentionForm(PageForm):
-    """The days after which identities, or the study with all answers, are deleted."""
+    """The days after which identities, or the study with all its answers, are deleted."""
 
     key = "retention"
     until = forms.DateField(
@@ -58,7 +58,7 @@ class RetentionForm(PageForm):
 
 
 class Retention(StudyPost):
-    """Set the days of deletion; past days are refused."""
+    """Set the deletion days; past days are refused."""
 
     row, right, path = "retention", "own", "retention/"
     form_class = RetentionForm

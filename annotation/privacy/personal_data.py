@@ -1,8 +1,8 @@
 """The data stored about one annotator's work in a task, as a file for that annotator.
 
-It contains only displayed examples, and nothing derived from gold: no scores, right answers,
-reasons of decisions (some state scores) or marks of attention checks. So it can be handed out at
-any time.
+It contains only displayed examples, and nothing derived from gold: no scores, correct answers,
+reasons for decisions (some state scores) or attention check marks. It can therefore be handed out
+at any time.
 """
 
 from collections.abc import Collection
@@ -24,7 +24,7 @@ LEFT_OUT = (
 def personal_data(
     participation: Participation, code: str | None, rights: Collection[str] = WHOLE
 ) -> dict[str, Any]:
-    """Return everything stored under that pseudonym except LEFT_OUT; times in ISO 8601, UTC.
+    """Return everything stored under that pseudonym except LEFT_OUT, with times in ISO 8601, UTC.
 
     `code` is the completion code that the annotator's page shows now. A researcher's copy leaves
     out answers without the right to read, and earnings and the code without the right to pay.

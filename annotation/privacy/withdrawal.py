@@ -1,9 +1,9 @@
-"""Withdrawal: the answers are erased, the seat is free again, a tombstone preserves the counts.
+"""Withdrawal: the answers are erased, the seat is freed, and a tombstone preserves the counts.
 
-The only function that deletes answers (docs/protocol.md#invariants): the database guards allow it
-only for a participation with a tombstone. Scores are deleted too: reasons of decisions contain
-some, and so do the results of jobs. That this worker has seen the task stays stored as a keyed
-hash, so that examples are never repeated; earnings and decisions remain as well.
+This is the only code that deletes answers (docs/protocol.md#invariants): the database guards allow
+it only for a participation with a tombstone. Scores are deleted too, since reasons for decisions
+and job results contain some. That this worker has seen the task remains stored as a keyed hash, so
+that examples are never repeated; earnings and decisions remain as well.
 """
 
 from datetime import datetime
@@ -34,7 +34,7 @@ REASON = "withdrawn"  # replaces every reason written about a participation
 
 
 def withdraw(token: str) -> Participation:
-    """Erase the answers of that participation. A second call changes nothing.
+    """Erase that participation's answers. A second call changes nothing.
 
     Raises Participation.DoesNotExist.
     """
@@ -53,7 +53,7 @@ def withdraw(token: str) -> Participation:
         participation.signs = None
         participation.qualified = None
         participation.comprehension_attempts_used = 0
-        # It links this participation to others of the same browser.
+        # It links this participation to others from the same browser.
         participation.browser = ""
         participation.upstream_order = participation.training_order = []
         participation.screening_order = []
@@ -76,8 +76,8 @@ def withdraw(token: str) -> Participation:
 def withdraw_on_request(participation: Participation, reason: str, by: User) -> None:
     """Withdraw a participant at their request to the researchers; logged with the reason.
 
-    The answers are erased as by the participant. Raises ValueError without a reason, and for a
-    participation that has been withdrawn already.
+    The answers are erased as if the participant had withdrawn. Raises ValueError without a reason,
+    and for a participation that has been withdrawn already.
     """
     reason = reason.strip()
     if not reason:
@@ -115,8 +115,8 @@ def _erase_reasons(participation: Participation) -> None:
 def _jobs_that_hold(participation: Participation) -> list[int]:
     """Return jobs, done or not, whose files or results include these answers.
 
-    A release bundle covers the whole study; a job of the analysis page names in its `cells` the
-    tasks and shots that it covers.
+    A release bundle covers the whole study; an analysis page job names in its `cells` the tasks and
+    shots that it covers.
     """
     return [
         job.pk

@@ -1,5 +1,5 @@
 """Prolific: its arrivals, its API, its studies and submissions.
 
-Begin with client.py and sync.py; adapter.py receives participants. An annotator's request never
+Start with client.py and sync.py; adapter.py receives participants. An annotator's request never
 waits for Prolific.
 """

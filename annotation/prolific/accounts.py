@@ -1,4 +1,4 @@
-"""The API token used on Prolific: of the account that drafted a study, or the server's.
+"""The API token used on Prolific: the token of the account that drafted a study, or the server's.
 
 `client_of` returns the client for a study; only this module reads stored tokens.
 """
@@ -19,7 +19,7 @@ FINISH_THERE = "Finish the studies on Prolific"
 
 
 def client_of(there: ProlificStudy | None, patient: bool = False) -> Client:
-    """Return the client for a study on Prolific; None means the environment's.
+    """Return the client for a study on Prolific; for None, the environment's.
 
     Raises ProlificError if the token was removed.
     """
@@ -32,7 +32,7 @@ def client_of_account(account: ProlificAccount | None, patient: bool = False) ->
 
 
 def account_of(user: User) -> ProlificAccount | None:
-    """Return the account for this user's drafts: that with the newest token, if any."""
+    """Return the account for this user's drafts: the one with the newest token, if any."""
     return ProlificAccount.objects.filter(owner=user).exclude(token="").first()
 
 
@@ -44,7 +44,7 @@ class Token(NamedTuple):
 
 
 def token_of(account: ProlificAccount | None) -> Token:
-    """Return the token of an account, or of the environment, in words."""
+    """Describe the token in use for an account, or for the environment."""
     try:
         client_of_account(account)
     except ProlificError as error:
@@ -58,15 +58,15 @@ def token_of(account: ProlificAccount | None) -> Token:
 def set_token(owner: User, token: str, workspace: str, project: str) -> ProlificAccount:
     """Store a token that Prolific accepts, with its workspace and project.
 
-    Another account on Prolific gets a new row: earlier studies keep theirs. Raises ProlificError,
-    and stores nothing then.
+    A different account on Prolific gets a new row, while earlier studies keep theirs. Stores
+    nothing if it raises ProlificError.
     """
     client = Client(Access(token, workspace, project))
     external_id = client.me()[:40]
     workspace = client.workspace()
     project = client.project(workspace)
     with transaction.atomic():
-        # Serialised with closing the user's account: one of the two sees the other.
+        # Serialised with closing the user's account, so that one of the two sees the other.
         if not User.objects.select_for_update(no_key=True).filter(pk=owner.pk, is_active=True):
             raise ProlificError("Your account was closed: the token was not stored.")
         account, _created = ProlificAccount.objects.update_or_create(
@@ -86,7 +86,7 @@ def set_token(owner: User, token: str, workspace: str, project: str) -> Prolific
 
 
 def _access(account: ProlificAccount) -> Access:
-    """Return the access of the stored token. Raises ProlificError."""
+    """Return the stored token's access. Raises ProlificError."""
     owner, gone = account.owner, "The API token of these studies on Prolific was removed"
     if not account.external_id:
         raise ProlificError(f"{gone} with the account of its owner. {FINISH_THERE}.")

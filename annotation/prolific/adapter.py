@@ -1,7 +1,7 @@
-"""Arrivals from Prolific: the ids in the address, signed or plain, and the exits.
+"""Arrivals from Prolific: the IDs in the URL, signed or plain, and the exits.
 
-SESSION_ID is Prolific's submission: the same one resumes; with another one the same person finds
-their stored state, since a worker is the keyed hash of PROLIFIC_PID. Plain ids are accepted
+SESSION_ID is Prolific's submission: the same one resumes; with a different one, the same person
+finds their stored state, since a worker is the keyed hash of PROLIFIC_PID. Plain IDs are accepted
 provisionally: `sync.verify` then asks Prolific whether there is such a submission.
 """
 
@@ -30,14 +30,14 @@ LEEWAY = 30  # seconds that two clocks may differ
 
 
 class ProlificAdapter(PlatformAdapter):
-    """The address of one study on Prolific."""
+    """The URL for one study on Prolific."""
 
     platform, words, confirms = "prolific", "Prolific", True
 
     def __init__(self, prolific_study: ProlificStudy):
         self.prolific_study, self.study = prolific_study, prolific_study.study
         self.part = prolific_study.part
-        # Without the platform's signature, visitors can invent ids.
+        # Without the platform's signature, visitors can invent IDs.
         self.anonymous = not prolific_study.signed
 
     @classmethod
@@ -52,11 +52,11 @@ class ProlificAdapter(PlatformAdapter):
 
     @classmethod
     def sources(cls, study: Study) -> list[Source]:
-        """Return Prolific, also before drafts exist: lists are made before people arrive."""
+        """Return Prolific, even before drafts exist: lists are made before people arrive."""
         return [Source(cls.platform, cls.words)]
 
     def identity(self, request: HttpRequest) -> Identity | None:
-        # Normalise spellings: another one would make the same person a new worker.
+        # Normalise spellings: a different one would make the same person a new worker.
         ids = {name: request.GET.get(name, "").lower() for name in PARAMETERS}
         if not all(ID.fullmatch(value) for value in ids.values()) or len({*ids.values()}) < 3:
             raise NotAdmitted(
@@ -77,7 +77,7 @@ class ProlificAdapter(PlatformAdapter):
         return Identity(ids["PROLIFIC_PID"], ids["SESSION_ID"], verified=self.prolific_study.signed)
 
     def _check_signature(self, request: HttpRequest, ids: dict[str, str]) -> None:
-        """Raise NotAdmitted unless Prolific has just signed exactly these ids for this server."""
+        """Raise NotAdmitted unless Prolific has just signed exactly these IDs for this server."""
         token = request.GET.get("prolific_token", "")
         claims = verified(token, self.prolific_study.signing_keys, request)
         claim = claims["prolific"]
@@ -118,7 +118,7 @@ class ProlificAdapter(PlatformAdapter):
 
 
 def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str, Any]:
-    """Return the claims of a signed address. Raises NotAdmitted if forged, foreign or stale."""
+    """Return a signed URL's claims. Raises NotAdmitted if it is forged, foreign or stale."""
     try:
         claims = jwt.decode(
             token,
@@ -126,7 +126,7 @@ def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str
             algorithms=["RS256"],
             issuer=ISSUER,
             leeway=LEEWAY,
-            # The audience is the whole address of the study: see _is_for.
+            # The audience is the study's whole URL: see _is_for.
             options={"require": ["exp", "aud", "iss", "sub"], "verify_aud": False},
         )
     except jwt.ExpiredSignatureError:
@@ -163,7 +163,7 @@ def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str
 
 
 def _is_for(audience: object, own: str) -> bool:
-    """Does the audience (an address, or a list of them) name this server?"""
+    """Does the audience (a URL, or a list of them) name this server?"""
     for value in audience if isinstance(audience, list) else [audience]:
         try:
             address = urlsplit(value) if isinstance(value, str) else None

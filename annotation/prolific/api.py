@@ -32,7 +32,7 @@ class PanelShape(serializers.Serializer):
 
 
 class Panels(PostTwin):
-    """Other platforms, each with a separate address."""
+    """Other platforms, each with its own URL."""
 
     step = platforms.NewPanel
     reply = PanelShape
@@ -78,7 +78,7 @@ class CostShape(serializers.Serializer):
 
 
 class AskedShape(serializers.Serializer):
-    """What Prolific returns for a draft."""
+    """What Prolific says about a draft."""
 
     id = serializers.IntegerField(help_text="of the draft")
     eligible = serializers.IntegerField(help_text="eligible people; 0: fewer than 25")
@@ -86,7 +86,7 @@ class AskedShape(serializers.Serializer):
 
 
 class ProlificCosts(ApiView):
-    """The costs of the drafts, by our estimate and by Prolific."""
+    """The drafts' costs, by our estimate and by Prolific's."""
 
     parameters = frozenset({"ask"})
 

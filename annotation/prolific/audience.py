@@ -1,6 +1,6 @@
-"""The audience of a design as Prolific's filters, with current ids.
+"""A design's audience as Prolific's filters, with current IDs.
 
-study/audience.py validates the design. Prolific's ids of choices can differ between workspaces, so
+study/audience.py validates the design. Prolific's IDs for choices can differ between workspaces, so
 they are looked up whenever a study is created.
 """
 
@@ -11,7 +11,7 @@ from annotation.models import Study
 from annotation.prolific.client import Client, Json
 from annotation.prolific.drafts import PlanError
 
-# Audience key -> the filter's id and title, either of which identifies it.
+# Audience key -> the filter's ID and title, either of which identifies it.
 CHOICES = {
     "countries": ("current-country-of-residence", "Current country of residence"),
     "languages": ("fluent-languages", "Fluent languages"),
@@ -23,7 +23,7 @@ RANGES = {
 
 
 def filters(study: Study, client: Client, workspace: str) -> list[Json]:
-    """Return the filters of the study's audience. Raises PlanError if Prolific lacks one."""
+    """Return the filters for the study's audience. Raises PlanError if Prolific lacks one."""
     held = study.audience
     wanted = {key: held[key] for key in (*CHOICES, "quotas") if held.get(key)}
     ranges = {
@@ -52,7 +52,7 @@ def filters(study: Study, client: Client, workspace: str) -> list[Json]:
 
 
 def _found(known: list[Json], names: tuple[str, str], key: str) -> Json:
-    """Return the filter with that id or title."""
+    """Return the filter with that ID or title."""
     for each in known:
         if each.get("filter_id") == names[0] or _same(each.get("title"), names[1]):
             return each
@@ -63,7 +63,7 @@ def _found(known: list[Json], names: tuple[str, str], key: str) -> Json:
 
 
 def _choice(found: Json, name: str, key: str) -> str:
-    """Return the id of the choice with that name."""
+    """Return the ID of the choice with that name."""
     choices = found.get("choices")
     named = choices if isinstance(choices, dict) else {}
     for pk, title in named.items():
@@ -76,7 +76,7 @@ def _choice(found: Json, name: str, key: str) -> str:
 
 
 def _add_quota(sent: dict[str, Json], found: Json, shares: dict[str, float]) -> None:
-    """Add weights for the choices of a filter, which are then the selected ones."""
+    """Add weights for a filter's choices, which then become the selected ones."""
     named = {_choice(found, name, "quotas"): share for name, share in shares.items()}
     weights = dict(sorted(named.items()))  # PostgreSQL's JSON has no order
     condition = sent.setdefault(found["filter_id"], {"filter_id": found["filter_id"]})
@@ -99,6 +99,6 @@ def _near(name: str, known: list[str]) -> str:
 
 
 def warning(study: Study) -> Json:
-    """Return the fields of a content warning, if any."""
+    """Return the fields for a content warning, if any."""
     text = study.audience.get("content_warning", "")
     return {"content_warnings": ["sensitive"], "content_warning_details": text} if text else {}

@@ -1,9 +1,9 @@
-"""Client of Prolific's API, the only module that knows its addresses.
+"""The client for Prolific's API, in the only module that knows its URLs.
 
-Documented facts: docs/prolific.md#what-prolific-documents.
+The documented facts are in docs/prolific.md#what-prolific-documents.
 
-Units: a reward is in cents, the amounts of a bonus CSV are in currency. Prolific spells statuses in
-several forms, this module in one: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.
+Units: rewards are in cents, and amounts in a bonus CSV are in currency. Prolific spells statuses in
+several forms, this module in only one: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.
 """
 
 import logging
@@ -30,14 +30,14 @@ from annotation.prolific.errors import (
 
 logger = logging.getLogger(__name__)
 
-# Timeouts in seconds: to connect, and between two parts of a reply.
+# Timeouts in seconds: for connecting, and between two parts of a response.
 HURRIED = (3, 10)  # a user waits for a page
-PATIENT = (10, 30)  # a command of the server
+PATIENT = (10, 30)  # a server command
 PAGE_SIZE = 100
 MAX_STATUS = 20  # characters; the longest documented one has 18
-# POST requests without effects.
+# POST requests without side effects.
 READ_ONLY = {"eligibility-count/", "study-cost-calculator/"}
-# One call at a time: a slow Prolific blocks one thread of this process, not all of them.
+# One call at a time: a slow Prolific blocks one of this process's threads, not all of them.
 _TURN = threading.Lock()
 
 Json = dict[str, Any]
@@ -57,21 +57,21 @@ class Access:
     token: str = field(repr=False)
     workspace: str = ""
     project: str = ""
-    names: tuple[str, str] = ("Workspace", "Project")  # names of the settings for people
+    names: tuple[str, str] = ("Workspace", "Project")  # setting names, shown to users
 
 
 class Client:
-    """The calls with one token. Failed reads are retried, writes are not."""
+    """The API calls with one token. Failed reads are retried; writes are not."""
 
     def __init__(self, access: Access | None = None, patient: bool = False) -> None:
-        """Use the environment's token without `access`; accounts.py has those of accounts.
+        """Use the environment's token without `access`; accounts.py provides account tokens.
 
-        `patient` is for commands; without it a page waits for the reply. Raises ProlificError.
+        `patient` is for commands; otherwise a page waits for the response. Raises ProlificError.
         """
         self.access = access or environment()
         self.root = f"{settings.PROLIFIC_URL}/api/v1"
         self.timeout = PATIENT if patient else HURRIED
-        # Prolific may have acted for this client, or for an earlier one of the same work.
+        # Prolific may have acted for this client, or for an earlier one with the same work.
         self.has_acted = False
         self.session = requests.Session()
         self.session.headers["Authorization"] = f"Token {self.access.token}"
@@ -89,7 +89,7 @@ class Client:
     def _call(
         self, method: str, path: str, json: Any = None, shape: type = dict, **parameters: Any
     ) -> Any:
-        """Return the JSON of a reply, which must be `shape`. Raises ProlificError otherwise."""
+        """Return the response's JSON, which must be a `shape`. Raises ProlificError otherwise."""
         reply = self._send(method, path, json, parameters)
         try:
             body = reply.json()
@@ -132,26 +132,26 @@ class Client:
     # Account -------------------------------------------------------------------------------------
 
     def me(self) -> str:
-        """Return Prolific's id of the token's account."""
+        """Return the ID on Prolific of the token's account."""
         return _text(self._call("GET", "users/me/"), "id")
 
     def workspace(self) -> str:
-        """Return the workspace of the access, or the only one. Raises ProlificError."""
+        """Return the access's workspace, or the only one. Raises ProlificError."""
         known = self._listed("workspaces/")
         return _chosen(self.access.names[0], self.access.workspace, known)
 
     def project(self, workspace: str) -> str:
-        """Return the project of the access, or the only one. Raises ProlificError."""
+        """Return the access's project, or the only one. Raises ProlificError."""
         known = self._listed(f"workspaces/{workspace}/projects/")
         return _chosen(self.access.names[1], self.access.project, known)
 
     def _listed(self, path: str) -> dict[str, str]:
-        """Return ids and titles of one of Prolific's lists."""
+        """Return the IDs and titles in one of Prolific's lists."""
         rows = _rows(self._call("GET", path), path)
         return {str(row["id"]): str(row.get("title", "")) for row in rows if row.get("id")}
 
     def currency(self, workspace: str) -> str:
-        """Return the currency of payments, such as GBP. Raises ProlificError."""
+        """Return the payment currency, such as GBP. Raises ProlificError."""
         body = self._call("GET", f"workspaces/{workspace}/balance/")
         return _text(body, "currency_code").upper()
 
@@ -171,7 +171,7 @@ class Client:
         return None
 
     def signing_keys(self) -> Json:
-        """Return the published public keys of signed addresses."""
+        """Return the published public keys for signed URLs."""
         return self._call("GET", ".well-known/study/jwks.json")
 
     # Audience ------------------------------------------------------------------------------------
@@ -182,12 +182,12 @@ class Client:
         return _rows(self._call("GET", path, workspace_id=workspace), path)
 
     def eligible(self, filters: list[Json], workspace: str) -> int:
-        """Return how many people pass all filters; fewer than 25 are reported as 0."""
+        """Return how many people match all filters; fewer than 25 are reported as 0."""
         body = {"filters": filters, "workspace_id": workspace}
         return _number(self._call("POST", "eligibility-count/", body), "count")
 
     def cost(self, reward: int, places: int) -> int:
-        """Return the cost of that many places at that reward, with fees and VAT, in cents."""
+        """Return the cost of that many places at that reward, including fees and VAT, in cents."""
         body = {"reward": reward, "total_available_places": places}
         return _number(self._call("POST", "study-cost-calculator/", body), "total_cost")
 
@@ -218,9 +218,9 @@ class Client:
     # Submissions ---------------------------------------------------------------------------------
 
     def submissions(self, study: str) -> Iterator[Any]:
-        """Yield all submissions of a study; a page past the end is 404 and ends the list.
+        """Yield all of a study's submissions; a page past the end gives 404, which ends the list.
 
-        Rows are unchecked: callers validate what they use.
+        Rows are not validated: callers check what they use.
         """
         parameters: Json = {
             "study": study, "ordering": "started_at", "page": 1, "page_size": PAGE_SIZE,
@@ -249,11 +249,11 @@ class Client:
         return shown
 
     def approve(self, submission: str) -> None:
-        """Approve and so pay the reward. Repeating has no effect."""
+        """Approve a submission, which pays the reward. Repeating this has no effect."""
         self._send("POST", f"submissions/{submission}/transition/", {"action": "APPROVE"})
 
     def approve_all(self, submissions: list[str]) -> None:
-        """Approve up to 1000 submissions, which takes effect later: check their statuses."""
+        """Approve up to 1000 submissions. This takes effect later: check their statuses."""
         self._send("POST", "submissions/bulk-approve/", {"submission_ids": submissions})
 
     def ask_to_return(self, submission: str, reason: str) -> None:
@@ -261,14 +261,14 @@ class Client:
         self._send("POST", f"submissions/{submission}/request-return/", body)
 
     def reject(self, submission: str, message: str, category: str) -> None:
-        """Reject without pay; needs a message of at least 100 characters and a category."""
+        """Reject without pay; requires a category and a message of at least 100 characters."""
         body = {"action": "REJECT", "message": message, "rejection_category": category}
         self._send("POST", f"submissions/{submission}/transition/", body)
 
     # Money ---------------------------------------------------------------------------------------
 
     def prepare_bonuses(self, study: str, lines: Iterable[tuple[str, str]]) -> str:
-        """Set up bonuses of (participant, amount such as "1.50") without paying; return the id."""
+        """Set up bonuses of (participant, amount such as "1.50") without paying; return the ID."""
         text = "\n".join(f"{person},{amount}" for person, amount in lines)
         body = {"study_id": study, "csv_bonuses": text}
         return _text(self._call("POST", "submissions/bonus-payments/", body), "id")
@@ -276,7 +276,7 @@ class Client:
     def pay_bonuses(self, batch: str) -> None:
         """Pay bonuses that were set up. NOT safe to repeat: a second call pays again.
 
-        After a ProlificError without `refused` it is unknown whether they are paid.
+        After a ProlificError without `refused`, it is unknown whether they have been paid.
         """
         self._call("POST", f"bulk-bonus-payments/{batch}/pay/", shape=object)
 
@@ -295,7 +295,7 @@ class Client:
         return {str(row.get("participant_id")) for row in _rows(self._call("GET", path), path)}
 
     def secret(self, workspace: str) -> str:
-        """Return the secret that signs the workspace's webhooks; "" if there is none."""
+        """Return the secret that signs the workspace's webhooks, or "" if there is none."""
         path = "hooks/secrets/"
         for row in _rows(self._call("GET", path, workspace_id=workspace), path):
             if row.get("workspace_id", workspace) == workspace and row.get("value"):
@@ -303,11 +303,11 @@ class Client:
         return ""
 
     def replace_secret(self, workspace: str) -> str:
-        """Return a new secret; the old one is deleted for all programs of the workspace."""
+        """Return a new secret; the old one is deleted for all programs using the workspace."""
         return _text(self._call("POST", "hooks/secrets/", {"workspace_id": workspace}), "value")
 
     def is_subscribed(self, workspace: str, event: str, target: str) -> bool:
-        """Is there a subscription that sends these events to that address?"""
+        """Is there a subscription that sends these events to that URL?"""
         path = "hooks/subscriptions/"
         return any(
             row.get("event_type") == event
@@ -317,7 +317,7 @@ class Client:
         )
 
     def subscribe(self, workspace: str, event: str, target: str) -> None:
-        """Subscribe an address to events, and confirm it."""
+        """Subscribe a URL to events, and confirm the subscription."""
         body = {"workspace_id": workspace, "event_type": event, "target_url": target}
         reply = self._send("POST", "hooks/subscriptions/", body)
         try:
@@ -331,7 +331,7 @@ class Client:
 
 
 def environment() -> Access:
-    """Return the access of the server's environment. Raises ProlificError without one."""
+    """Return the access from the server's environment. Raises ProlificError if there is none."""
     if not settings.PROLIFIC_TOKEN:
         raise ProlificError(NO_TOKEN)
     return Access(
@@ -343,7 +343,7 @@ def environment() -> Access:
 
 
 def _rows(page: Json, path: str) -> list[Json]:
-    """Return the rows of a list. Raises ProlificError."""
+    """Return a list's rows. Raises ProlificError."""
     rows = page.get("results")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise undocumented(f"list {path}", page)
@@ -351,7 +351,7 @@ def _rows(page: Json, path: str) -> list[Json]:
 
 
 def _text(body: Json, name: str) -> str:
-    """Return a required text. Raises ProlificError."""
+    """Return a required string. Raises ProlificError."""
     value = body.get(name)
     if not isinstance(value, str) or not value:
         raise undocumented(f"{name} in its reply", body)
@@ -367,7 +367,7 @@ def _number(body: Json, name: str) -> int:
 
 
 def _next_page(page: Json) -> str:
-    """Return path and query of the next page, always on our API root; "" for none.
+    """Return the next page's path and query, always on our API root, or "" if there is none.
 
     The token is never sent to another host.
     """
@@ -382,7 +382,7 @@ def _next_page(page: Json) -> str:
 
 
 def _chosen(setting: str, wanted: str, known: dict[str, str]) -> str:
-    """Return the wanted id if known, or the only known one."""
+    """Return the wanted ID if known, or the only known one."""
     if wanted in known:
         return wanted
     if not wanted and len(known) == 1:

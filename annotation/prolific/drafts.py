@@ -1,12 +1,12 @@
-"""Drafts of studies on Prolific, derived from the design within Prolific's limits.
+"""Study drafts for Prolific, derived from the design within Prolific's limits.
 
-One study there contains all scenarios: each arrival is assigned to one of them here, so reward and
-times are the same for all, and its public name mentions neither tasks nor shots. Where the design
-lets participants choose their scenario, each scenario has a separate study. Either is done in one
-session or in parts (docs/prolific.md#what-prolific-allows). In one session the code "not qualified"
-pays a fixed smaller reward. In parts the training step is one study whose code "completed" adds
-people to a participant group, and the annotation step is one or more further studies that only this
-group may enter; each lasts less than a day.
+One study there contains all scenarios: each arrival is assigned to one of them here, so the reward
+and times are the same for all, and its public name mentions neither tasks nor shots. Where the
+design lets participants choose their scenario, each scenario has a separate study. Either is done
+in one session or in parts (docs/prolific.md#what-prolific-allows). In one session, the code "not
+qualified" pays a fixed smaller reward. In parts, the training step is one study whose code
+"completed" adds people to a participant group, and the annotation step is one or more further
+studies that only this group may enter; each lasts less than a day.
 """
 
 import math
@@ -45,16 +45,16 @@ from tasks.models import Example
 LONGEST_SESSION = 24 * 60 - 1  # minutes: "under a day"
 MAX_PARTS = 10
 LEAST_SCREEN_OUT = {"GBP": 10, "USD": 14}
-# Public name and description of every study, so that people cannot select by them.
+# Every study's public name and description, so that participants cannot self-select by them.
 NEUTRAL_NAME = "Read short texts and answer questions about them"
 SHOTS = re.compile(r"\bshots?\b")
 NOT_CREATED, CREATING = "not created", "being created"
 
 
 class PlanError(ValueError):
-    """Why such studies cannot be drafted; the text is for people.
+    """Why such studies cannot be drafted; its text is shown to users.
 
-    `field` is the field of the draft's form concerned, if any.
+    `field` is the field of the draft form that it concerns, if any.
     """
 
     def __init__(self, sentence: str, field: str | None = None):
@@ -63,7 +63,7 @@ class PlanError(ValueError):
 
 
 def shortest_maximum(minutes: int) -> int:
-    """Return Prolific's minimum for the maximum time, in minutes, given the estimate."""
+    """Return Prolific's lower bound for the maximum time, in minutes, given the estimate."""
     return math.ceil(2 + 2 * minutes + 2 * math.sqrt(minutes))
 
 
@@ -79,10 +79,10 @@ def new_codes() -> dict[str, str]:
 
 
 def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
-    """Draft the studies: one for all scenarios, or (`annotation_parts` > 0) one for each part.
+    """Draft the studies: one for all scenarios or, if `annotation_parts` > 0, one per part.
 
-    Where participants choose their scenario, the same for each scenario. Replaces drafts if none
-    was created yet. Creates nothing on Prolific. Raises PlanError.
+    Where participants choose their scenario, it does the same for each scenario. It replaces drafts
+    if none has been created yet, and creates nothing on Prolific. Raises PlanError.
     """
     if study.status != StudyStatus.OPEN:
         raise PlanError(f"The study is {study.status}. Open it first.")
@@ -92,7 +92,7 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
             f" {study.currency}. Design a new study in the currency of your workspace."
         )
     account = account_of(by)
-    # Without a token or a reply, currencies are compared when the study is created.
+    # Without a token or response, currencies are compared when the study is created.
     with suppress(ProlificError):
         client = client_of_account(account)
         check_currency(study, client.currency(client.workspace()))
@@ -114,7 +114,7 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
 
 
 def check_currency(study: Study, currency: str) -> None:
-    """Raise PlanError if the account pays in another currency than the study promises."""
+    """Raise PlanError if the account does not pay in the currency that the study promises."""
     if study.currency != currency:
         raise PlanError(
             f"Your workspace on Prolific pays in {currency}, but this study pays in"
@@ -128,7 +128,7 @@ def check_currency(study: Study, currency: str) -> None:
 def planned(
     study: Study, annotation_parts: int, reward: str = ""
 ) -> list[tuple[ProlificStudy, list[Scenario]]]:
-    """Return the drafts of a plan, unsaved, with their scenarios.
+    """Return a plan's unsaved drafts with their scenarios.
 
     `reward` replaces the design's choice (ProlificReward). Raises PlanError.
     """
@@ -166,10 +166,10 @@ def public_name(study: Study) -> str:
 def _drafts(
     study: Study, name: str, scenarios: list[Scenario], annotation_parts: int, reward: str
 ) -> Iterator[ProlificStudy]:
-    """Return the drafts of a group of scenarios: one, or one for each part."""
+    """Return the drafts for a group of scenarios: one in total, or one per part."""
     firsts = [before_annotation(scenario) for scenario in scenarios]
     if not any(firsts):
-        annotation_parts = 0  # without a judged step there is nothing to separate
+        annotation_parts = 0  # without a judged step, there is nothing to separate
     minutes = [
         _minutes_of_parts(scenario, first, annotation_parts)
         for scenario, first in zip(scenarios, firsts, strict=True)
@@ -217,7 +217,7 @@ def _share_of_first(scenario: Scenario) -> float:
 
 
 def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> list[int]:
-    """Return the minutes of each part of a scenario; without parts, of the whole.
+    """Return the minutes for each part of a scenario or, without parts, for all of it.
 
     A scenario without a step before the annotation step has an equal share of it in each part.
     """
@@ -232,9 +232,9 @@ def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> 
 
 
 def costs(study: Study) -> list[Cost]:
-    """Return the cost of the stored studies on Prolific, and of each choice of the reward.
+    """Return the cost of the stored studies on Prolific, and of each reward choice.
 
-    Only the first once a study was created there; [] without drafts.
+    Only the first is returned once a study has been created there; [] without drafts.
     """
     stored = list(study.prolific_studies.prefetch_related("scenarios"))
     if not stored:
@@ -266,7 +266,7 @@ def _cost(
 
 
 def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
-    """Change the values of a draft. Raises PlanError; a study on Prolific stays as it is."""
+    """Change a draft's values. Raises PlanError; a study already on Prolific stays as it is."""
     if draft.external_id:
         raise PlanError("The study already exists on Prolific. Change it there.")
     before = {name: getattr(draft, name) for name in fields}
@@ -297,7 +297,7 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
 
 
 def check_pay(draft: ProlificStudy, hourly: int) -> None:
-    """Raise PlanError below that hourly rate (cents), or for a screen-out out of bounds."""
+    """Raise PlanError below that hourly rate (cents), or for screen-out pay out of bounds."""
     currency = draft.study.currency
     least = least_reward(hourly, draft.minutes)
     if draft.reward_cents < least:

@@ -1,7 +1,7 @@
-"""Errors of Prolific in plain language. The server's log has the details.
+"""Prolific's errors in plain language. The server's log has the details.
 
-Refusals, time-outs and undocumented replies are all ProlificError. Only a refusal guarantees that
-nothing was done.
+Refusals, timeouts and undocumented responses all raise ProlificError. Only a refusal guarantees
+that nothing was done.
 """
 
 import logging
@@ -11,7 +11,7 @@ from urllib3.exceptions import NewConnectionError
 
 logger = logging.getLogger(__name__)
 
-# Prolific's documented refusals. After anything else the action may have been done.
+# Prolific's documented refusals. After anything else, the action may have been carried out.
 REFUSALS = {400, 402, 403, 404, 422}
 NOT_REACHED = (
     "Prolific could not be reached. Nothing was published or paid. Try again in a few minutes."
@@ -30,10 +30,10 @@ UNKNOWN_TOKEN = (
 
 
 class ProlificError(Exception):
-    """Prolific refused, sent an undocumented reply or was unreachable, as the text says.
+    """Prolific refused, sent an undocumented response or was unreachable, as the text says.
 
-    `status` is the HTTP status, 0 without a reply. `refused`: Prolific gave a reason, and nothing
-    was done. `unreachable`: there was no reply, and further requests would get none.
+    `status` is the HTTP status, 0 without a response. `refused`: Prolific gave a reason and did
+    nothing. `unreachable`: there was no response, and further requests would get none.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ProlificError(Exception):
 
 
 def undocumented(what: str, received: object, status: int = 0) -> ProlificError:
-    """Return the error for a reply with an undocumented part `what`; logs `received`."""
+    """Return the error for a response with an undocumented part `what`, and log `received`."""
     logger.warning("Prolific's %s is undocumented (status %s): %.200r", what, status, received)
     return ProlificError(
         f"Prolific's {what} differs from its documentation. Try again in a few minutes.", status
@@ -58,7 +58,7 @@ def was_not_sent(error: Exception) -> bool:
 
 
 def complaint(reply: requests.Response) -> ProlificError:
-    """Return the error for a reply with an error status, with Prolific's reason if given."""
+    """Return the error for a response with an error status, with Prolific's reason if given."""
     status = reply.status_code
     try:
         error = reply.json()["error"]

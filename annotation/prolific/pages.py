@@ -1,4 +1,4 @@
-"""The researcher's page of platforms: links, panels, and studies on Prolific."""
+"""The researcher's Platforms page: links, panels, and studies on Prolific."""
 
 import hmac
 import json
@@ -38,7 +38,7 @@ DECIMAL = {"inputmode": "decimal"}
 
 
 class PanelForm(OnPage, forms.ModelForm):
-    """Another platform, with its parameters and its return addresses."""
+    """Another platform, with its parameters and return URLs."""
 
     key = "panel"
 
@@ -64,7 +64,7 @@ class PanelForm(OnPage, forms.ModelForm):
         }
 
     def _post_clean(self) -> None:
-        """Show errors of the panel rules at their fields."""
+        """Show errors from the panel rules at their fields."""
         super()._post_clean()  # type: ignore[misc]  # no public hook is called as late
         try:
             panel.check(self.instance)
@@ -75,11 +75,11 @@ class PanelForm(OnPage, forms.ModelForm):
 
 
 class NameTaken(ValueError):
-    """Another platform of the study has the name."""
+    """Another of the study's platforms has this name."""
 
 
 class NewPanel(StudyPost):
-    """Add another platform, with a separate address."""
+    """Add another platform, with its own URL."""
 
     row = "panel_new"
     form_class = PanelForm
@@ -165,7 +165,7 @@ class DraftForm(PageForm):
         self.fields["reward"].label = f"Reward in {draft.study.currency}"
 
     def values(self) -> dict[str, Any]:
-        """Return the fields of the draft, with amounts in cents."""
+        """Return the draft's fields, with amounts in cents."""
         amounts = ("reward", "screen_out")
         sent = self.cleaned_data
         cents = {f"{name}_cents": ledger.cents(sent[name]) for name in amounts}
@@ -186,7 +186,7 @@ def _page(
     problem: str = "",
     status: int = 422,
 ) -> HttpResponse:
-    """Render the page; `sent` is a form with errors: that of `draft`, or another one."""
+    """Render the page; `sent` is a form with errors, for `draft` or another form."""
 
     def address(code: str) -> str:
         return request.build_absolute_uri(reverse("landing", args=[code]))
@@ -231,7 +231,7 @@ def _page(
 
 
 def _asked(request: ResearcherRequest, study: Study) -> dict[str, Any]:
-    """Return what Prolific says of the drafts, if the request asks for it."""
+    """Return what Prolific says about the drafts, if the request asks for it."""
     if request.GET.get("ask") != "prolific":
         return {}
     try:
@@ -261,7 +261,7 @@ def _prolific_row(there: ProlificStudy, form: OnPage, asked: dict[str, Any]) -> 
 
 @signed_in("GET")
 def panel_visit(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Show where a panel's address leads, and the return addresses; stores nothing."""
+    """Show where a panel's URL leads, and the return URLs; stores nothing."""
     study = study_of(request, name, "own")
     platform = get_object_or_404(study.panels, pk=pk)
     context = {
@@ -361,7 +361,7 @@ def receive(request: HttpRequest) -> HttpResponse:
 
 
 def _signature(request: HttpRequest) -> str:
-    """Return the signature of a request that Prolific signed recently; "" for any other."""
+    """Return the signature on a request that Prolific signed recently, or "" for any other."""
     timestamp = request.headers.get("X-Prolific-Request-Timestamp", "")
     given = request.headers.get("X-Prolific-Request-Signature", "")
     secret = settings.PROLIFIC_WEBHOOK_SECRET

@@ -1,4 +1,4 @@
-"""Places on Prolific for the seats that are free here, and why a study there is paused."""
+"""Places on Prolific for the seats that are free here, and why a study is paused there."""
 
 from typing import Any
 
@@ -16,10 +16,10 @@ NOT_OPEN = "Handful paused it: the study does not assign seats"
 
 
 def fit_places(study: Study, states: list[Found], client: Client, done: Synced) -> None:
-    """Set places on Prolific for free seats here, within the budget.
+    """Set the number of places on Prolific for the free seats here, within the budget.
 
     All studies on Prolific share the budget. People with a place there and no seat yet already use
-    a free seat and a part of the budget.
+    up a free seat and part of the budget.
     """
     study = Study.objects.get(pk=study.pk)
     room = budget.room(study)
@@ -35,7 +35,7 @@ def fit_places(study: Study, states: list[Found], client: Client, done: Synced) 
 
 
 def _share_out(wanted: list[int], room: int | None) -> list[int]:
-    """Distribute `room`: always one more to the study that lacks most."""
+    """Distribute `room`, giving one at a time to the study that lacks most."""
     if room is None:
         return wanted
     shares = [0] * len(wanted)
@@ -50,7 +50,7 @@ def _fit(
 ) -> None:
     """Add places there, pause or restart, so that this many new arrivals are admitted.
 
-    A place with a requested return is not replaced: it is returned or approved.
+    A place whose return was requested is not replaced: it will be returned or approved.
     """
     prolific_study, reason = state.study, "" if wanted else if_none
     needed = state.kept + wanted
@@ -77,7 +77,7 @@ def _fit(
 
 
 def _pause(prolific_study: ProlificStudy, client: Client, reason: str) -> None:
-    """Pause the study: arrivals without a free seat would have to return it, unpaid."""
+    """Pause the study, since arrivals without a free seat would have to return it unpaid."""
     client.transition(prolific_study.id_there, "PAUSE")
     _store(prolific_study, status="PAUSED", pause_reason=reason, paused_here=True)
 
@@ -97,7 +97,7 @@ def _store(prolific_study: ProlificStudy, **changes: Any) -> None:
 def start_by_hand(prolific_study: ProlificStudy) -> None:
     """Restart a paused study at a researcher's request.
 
-    Raises PlanError if it is not paused, and ProlificError.
+    Raises PlanError if it is not paused, or ProlificError.
     """
     if not prolific_study.external_id or prolific_study.status != "PAUSED":
         raise PlanError(f"{prolific_study.name} is not paused on Prolific.")
@@ -109,7 +109,7 @@ def start_by_hand(prolific_study: ProlificStudy) -> None:
 
 
 def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, there: dict) -> None:
-    """Store why it is paused if Handful did not pause it."""
+    """Store why it is paused, if Handful did not pause it."""
     slots = _slots(there)
     screened_out = sum(row.status == "SCREENED_OUT" for row in rows)
     paused_here = prolific_study.paused_here
@@ -119,7 +119,7 @@ def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, ther
             " completion code there, then start it"
         )
     elif before == "AWAITING_REVIEW":
-        # Prolific pauses when a place is freed after all of them were filled.
+        # Prolific pauses when a place becomes free after all of them were filled.
         reason, paused_here = "Prolific paused it: a place was freed", True
     else:
         reason = "It was paused on Prolific, not by Handful"
@@ -127,7 +127,7 @@ def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, ther
 
 
 def _slots(there: dict) -> int | None:
-    """Return how many paid screen-outs the study allows; None without any, or if unknown."""
+    """Return how many paid screen-outs the study allows, or None if it has none or if unknown."""
     codes = there.get("completion_codes")
     for code in codes if isinstance(codes, list) else []:
         actions = code.get("actions") if isinstance(code, dict) else None

@@ -1,8 +1,8 @@
 """A researcher's requests about one submission apart from approval: return and rejection.
 
-Enforces Prolific's rules (docs/prolific.md#what-prolific-allows): neither low accuracy nor a
-screen-out justifies a rejection. Valid grounds are failed attention checks (one in studies of less
-than five minutes, else two), work far faster than that of others, no work at all, and clear low
+It enforces Prolific's rules (docs/prolific.md#what-prolific-allows): neither low accuracy nor a
+screen-out justifies a rejection. Valid grounds are failed attention checks (one in studies shorter
+than five minutes, otherwise two), work far faster than others', no work at all, and clearly low
 effort. Rejected work is not paid; inclusion in the analysis is independent.
 """
 
@@ -24,17 +24,17 @@ CATEGORIES = {
     "LOW_EFFORT": "clear low effort",
     "NO_DATA": "no answers",
 }
-SHORT_STUDY = 5  # minutes: from here on one failed check is not enough
+SHORT_STUDY = 5  # minutes: from this length, one failed check is not enough
 SDS_TOO_FAST = 3
 OTHERS_NEEDED = 5  # minimum for a mean and standard deviation of times
-# Prolific has finished these.
+# Prolific has finished processing these.
 OVER = {
     "APPROVED", "PARTIALLY_APPROVED", "REJECTED", "RETURNED", "TIMED_OUT", "SCREENED_OUT",
 }  # fmt: skip
 
 
 class ReviewError(ValueError):
-    """Why the request was not sent; the text is for people."""
+    """Why the request was not sent; its text is shown to users."""
 
 
 def reviewable(participation: Participation) -> Submission | None:
@@ -45,9 +45,9 @@ def reviewable(participation: Participation) -> Submission | None:
 
 
 def ask_to_return(participation: Participation, reason: str, client: Client | None = None) -> None:
-    """Ask a participant on Prolific to return the submission, which they may refuse.
+    """Ask a participant on Prolific to return the submission, which they may decline to do.
 
-    Raises ReviewError, ProlificError.
+    Raises ReviewError or ProlificError.
     """
     submission = _one(participation)
     if not reason.strip():
@@ -70,7 +70,7 @@ def reject(
 ) -> None:
     """Reject a submission on Prolific, and apply the consequences here.
 
-    Raises ReviewError, also if Prolific's rules do not allow it, and ProlificError.
+    Raises ProlificError, or ReviewError, including when Prolific's rules do not allow it.
     """
     submission = _one(participation)
     message = message.strip()
@@ -101,7 +101,7 @@ def reject(
 
 
 def _no_ground(participation: Participation, submission: Submission, category: str) -> str:
-    """Return why Prolific's rules do not allow this ground here; "" if they do."""
+    """Return why Prolific's rules do not allow this ground here, or "" if they do."""
     if category == "FAILED_CHECK":
         passed, answered = attention_checks.results(participation)
         assert submission.prolific_study is not None  # chosen so by `_on_prolific`
@@ -120,7 +120,7 @@ def _no_ground(participation: Participation, submission: Submission, category: s
 
 
 def _not_too_fast(participation: Participation) -> str:
-    """Return why the active time is not exceptionally fast among the scenario's others."""
+    """Return why the work is not exceptionally fast compared with the scenario's others, or ""."""
     theirs = participation.study.participations.filter(
         scenario=participation.scenario_id,
         kind=participation.kind,
@@ -156,7 +156,7 @@ def _one(participation: Participation) -> Submission:
 
 
 def _reference(submission: Submission) -> str:
-    """Return its id on Prolific. Raises ReviewError if it is not available."""
+    """Return its ID on Prolific. Raises ReviewError if it is not available."""
     try:
         return identities.decrypt(submission.reference)
     except identities.LostKey as error:

@@ -40,10 +40,10 @@ LONGEST_CREATION = timedelta(minutes=2)
 
 
 def create(draft: ProlificStudy, root: str, client: Client | None = None) -> None:
-    """Create the study on Prolific and publish it. `root` is Handful's address.
+    """Create the study on Prolific and publish it. `root` is Handful's base URL.
 
-    A repeated call continues where the first stopped. Raises ProlificError, and PlanError if pay or
-    currency do not fit Prolific, or while another request creates it.
+    A repeated call continues where the first stopped. Raises ProlificError, and PlanError if
+    Prolific does not allow the pay or currency, or while another request creates it.
     """
     client = client or client_of(draft)
     if draft.external_id:
@@ -75,7 +75,7 @@ def create(draft: ProlificStudy, root: str, client: Client | None = None) -> Non
 
 
 def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
-    """Create the study after all checks; return Prolific's reply."""
+    """Create the study after all checks; return Prolific's response."""
     workspace = client.workspace()
     project = client.project(workspace)
     currency = client.currency(workspace)
@@ -89,7 +89,7 @@ def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
     try:
         return client.create_study(payload(draft, root, project, who))
     except ProlificError as error:
-        # Only certain workspaces have these two features, with undocumented error messages.
+        # Only certain workspaces have these two features; their error messages are undocumented.
         advice = ""
         if error.refused and draft.screen_out_cents and draft.part == 0:
             advice += (
@@ -104,7 +104,7 @@ def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
 
 
 def _least_hourly(client: Client, workspace: str, currency: str) -> int:
-    """Return the minimum hourly rate in cents: Prolific's current one, at least the documented."""
+    """Return the minimum hourly rate in cents: Prolific's current or documented, if higher."""
     with suppress(ProlificError):
         return max(client.minimum_hourly(workspace, currency) or 0, LEAST_HOURLY[currency])
     return LEAST_HOURLY[currency]
@@ -116,7 +116,7 @@ def _claim(draft: ProlificStudy) -> str:
     Returns the name of this creation, valid for LONGEST_CREATION. Raises PlanError.
     """
     now, creation = database_now(), secrets.token_hex(16)
-    # A conditional update: of two requests the second finds the claim of the first.
+    # A conditional update: of two requests, the second finds the first one's claim.
     free = ProlificStudy.objects.filter(free_to_create(now), pk=draft.pk, external_id=None)
     claimed = free.update(status=CREATING, creation=creation, creation_until=now + LONGEST_CREATION)
     if not claimed:
@@ -125,12 +125,12 @@ def _claim(draft: ProlificStudy) -> str:
 
 
 def free_to_create(now: datetime) -> Q:
-    """Return a filter: not being created, or the creation has timed out."""
+    """Return a filter for drafts that are not being created, or whose creation has timed out."""
     return Q(creation_until=None) | Q(creation_until__lte=now)
 
 
 def _release(draft: ProlificStudy, creation: str, **fields: Any) -> bool:
-    """End this creation and store its result, unless another one has started meanwhile."""
+    """End this creation and store its result, unless another one has started in the meantime."""
     ours = ProlificStudy.objects.filter(pk=draft.pk, creation=creation)
     return bool(ours.update(creation="", creation_until=None, **fields))
 
@@ -154,7 +154,7 @@ def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
 
 @dataclass(frozen=True)
 class Asked:
-    """Prolific's reply on a draft: eligible people, and the cost of its places in cents.
+    """Prolific's response about a draft: eligible people, and the cost of its places in cents.
 
     `eligible` counts the audience before anyone is blocked; 0 means fewer than 25.
     """
@@ -169,7 +169,7 @@ class Asked:
 
 
 def ask(study: Study, client: Client | None = None) -> list[Asked]:
-    """Ask about drafts that were not created yet. Raises ProlificError, and PlanError."""
+    """Ask about drafts that have not been created yet. Raises ProlificError, and PlanError."""
     client = client or client_of(study.prolific_studies.first())
     workspace = client.workspace()
     eligible = client.eligible(audience.filters(study, client, workspace), workspace)
@@ -182,7 +182,7 @@ def ask(study: Study, client: Client | None = None) -> list[Asked]:
 def payload(
     draft: ProlificStudy, root: str, project: str, who: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
-    """Return the request that creates the study in that project, for `who` (filters)."""
+    """Return the request that creates the study in that project for `who` (filters)."""
     address = root.rstrip("/") + reverse("landing", args=[draft.code])
     ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PARAMETERS)
     filters = []
@@ -221,10 +221,10 @@ def payload(
 
 
 def description(draft: ProlificStudy) -> str:
-    """Return the description that people read on Prolific before they begin.
+    """Return the description that people read on Prolific before they start.
 
-    Where all scenarios are one study, it names neither tasks nor shots, so that self-selection is
-    the same for all arms.
+    Where one study covers all scenarios, it names neither tasks nor shots, so that self-selection
+    is the same for all arms.
     """
     scenarios = list(draft.scenarios.select_related("task"))
     if draft.study.participants_choose_scenario:
@@ -245,7 +245,7 @@ def description(draft: ProlificStudy) -> str:
 
 
 def _screening(draft: ProlificStudy) -> list[str]:
-    """Return the notice, required by Prolific, that some participants cannot continue."""
+    """Return the notice, which Prolific requires, that some participants cannot continue."""
     screens = draft.study.qualification != Qualification.NONE
     if draft.part > 1 or not screens or not (draft.part or draft.screen_out_cents):
         return []
@@ -287,7 +287,7 @@ def _code(draft: ProlificStudy, outcome: str) -> dict[str, Any]:
 
 
 def sum_in_words(draft: ProlificStudy) -> str:
-    """Return the rewards of all places of a draft, in words; Prolific's fees are extra."""
+    """Return the rewards for all of a draft's places, in words; Prolific's fees are extra."""
     return f"{ledger.in_currency(draft.places * draft.reward_cents)} {draft.study.currency}"
 
 
@@ -310,7 +310,7 @@ def rewards(draft: ProlificStudy) -> int:
 
 
 def free_seats(draft: ProlificStudy) -> int:
-    """Return how many seats of people are free in this study's scenarios."""
+    """Return how many human annotators' seats are free in this study's scenarios."""
     scenarios = draft.scenarios.all()
     held = Participation.objects.holding_seats(database_now(), draft.study)
     taken = held.filter(kind=Kind.PERSON, scenario__in=scenarios)

@@ -1,4 +1,4 @@
-"""Submissions on Prolific and their effects: free seats, pay decisions, confirmed people."""
+"""Submissions on Prolific and their effects: freed seats, pay decisions, confirmed people."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +37,7 @@ RECRUITING = {"ACTIVE", "PAUSED", "AWAITING_REVIEW", "COMPLETED"}
 
 @dataclass
 class Synced:
-    """The results and problems of one run."""
+    """One run's results and problems."""
 
     submissions: int = 0
     changed: int = 0
@@ -104,7 +104,7 @@ class Row:
 
 
 def _moment(text: Any) -> datetime | None:
-    """Return one of Prolific's times; None if missing or invalid."""
+    """Return one of Prolific's times, or None if it is missing or invalid."""
     try:
         time = parse_datetime(text) if isinstance(text, str) else None
     except ValueError:
@@ -117,7 +117,7 @@ class Found:
     """A study on Prolific as this run found it."""
 
     study: ProlificStudy
-    # Submissions that hold a place; of these, how many await no return, or are not here yet.
+    # Submissions that hold a place; of these, how many await no return, or have not arrived here.
     held: int
     kept: int
     coming: int
@@ -140,9 +140,9 @@ NOT_CONFIRMED = "Prolific does not confirm that this submission belongs to this 
 
 
 def sync_submission(session: str, client: Client | None = None) -> bool:
-    """Sync one submission; False if its study is not one of ours. Raises ProlificError.
+    """Sync one submission; return False if its study is not ours. Raises ProlificError.
 
-    `client` is for a page that waits; without it the study's patient client is used.
+    `client` is for a page that waits; without it, the study's patient client is used.
     """
     key = arrivals.submission_key(ProlificAdapter.platform, session.lower())
     known = Submission.objects.select_related("prolific_study__account__owner")
@@ -151,17 +151,17 @@ def sync_submission(session: str, client: Client | None = None) -> bool:
         return False
     client = client or client_of(submission.prolific_study, patient=True)
     told = client.submission(session)
-    # The requested submission, whatever id its row has.
+    # The requested submission, whatever ID its row has.
     return take_over(Row.read({**told, "id": session}), Synced())
 
 
 def take_over(row: Row, done: Synced) -> bool:
-    """Store a submission's status and apply its effects, once; both or neither."""
+    """Store a submission's status and apply its effects, once: both or neither."""
     with transaction.atomic():
         submission = Submission.objects.filter(key=row.key).first()
         if submission is None or not _is_news(submission, row):
             return submission is not None
-        # The order of all locks: study, participation, submission.
+        # Locks are always taken in this order: study, participation, submission.
         Study.objects.locked().get(pk=submission.study_id)
         locked = Participation.objects.select_for_update(no_key=True)
         participation = locked.filter(pk=submission.participation_id).first()  # type: ignore[misc]  # none: no row
@@ -189,7 +189,7 @@ def _follow(
 ) -> None:
     """Apply the effects of a new status; the caller holds the locks."""
     if participation is None or participation.submissions.order_by("-pk").first() != submission:
-        return  # a later submission of the same person represents their work
+        return  # a later submission by the same person represents their work
     if before == "REJECTED":
         _rejection_taken_back(submission, participation)
     if submission.status == "RETURNED":
@@ -202,7 +202,7 @@ def _follow(
 
 
 def _was_rejected(submission: Submission, participation: Participation) -> None:
-    """Rejected on Prolific: the work ends, and is not paid.
+    """Handle a rejection on Prolific: the work ends, and is not paid.
 
     An ended participation keeps its status, and a completed one stays in the analysis until a
     researcher excludes it (exclusion.rejected_elsewhere).
@@ -217,11 +217,11 @@ def _was_rejected(submission: Submission, participation: Participation) -> None:
 
 
 def _rejection_taken_back(submission: Submission, participation: Participation) -> None:
-    """Undo the effects of the rejection, unless a user has decided otherwise since."""
+    """Undo the rejection's effects, unless a user has since decided otherwise."""
     reason = "the rejection on Prolific was taken back"
     if participation.status == Status.REJECTED:
         ended = submission.status_before_rejection
-        # Their seat was freed: if another is free, their page offers to continue.
+        # Their seat was freed; if another is free, their page offers to continue.
         back = ended if ended in MAY_RESUME else Status.RETURNED
         participation.status = back
         participation.save(update_fields=["status"])
@@ -238,10 +238,10 @@ def _was_ours(participation: Participation) -> bool:
 
 
 def verify(study: Study, client: Client, done: Synced) -> None:
-    """Verify each arrival with plain ids: is this submission this person's, in this study?
+    """Verify each arrival with plain IDs: is this submission this person's, in this study?
 
     Unconfirmed people are named on the study's pages, and not paid without a payer's decision.
-    Until then Prolific is asked again, since its data may lag.
+    Until they are confirmed, Prolific is asked again, since its data may lag.
     """
     asked = study.submissions.filter(prolific_study__external_id__isnull=False)
     asked = asked.exclude(verified=True).exclude(reference="")
@@ -283,7 +283,7 @@ def _has_payers_word(participation: Participation | None) -> bool:
 
 
 def _pay_again(participation: Participation, reason: str) -> None:
-    """Pay people who were unpaid only because of a status on Prolific that no longer holds."""
+    """Pay people who were unpaid only because of a status on Prolific that no longer applies."""
     latest = participation.submissions.order_by("-pk").first()
     holds = participation.submissions.filter(verified=False).exists() or (
         latest is not None and latest.status == "REJECTED"
@@ -293,7 +293,7 @@ def _pay_again(participation: Participation, reason: str) -> None:
 
 
 def _is_confirmed(submission: Submission, client: Client) -> bool | None:
-    """Does Prolific know this submission for this person and study? None: perhaps not yet."""
+    """Does Prolific know this submission for this person and study? None means perhaps not yet."""
     try:
         told = client.submission(identities.decrypt(submission.reference))
     except ProlificError as error:

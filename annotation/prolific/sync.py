@@ -1,8 +1,8 @@
 """Sync with Prolific: statuses, freed seats, places, blocklists, confirmed arrivals.
 
-Run by `manage.py tick`, by a button, and for one submission by its webhook. The API is
-authoritative: an event only says what to look up, so events may be late, repeated or unordered. The
-request that delivers a signed event stores it once; it is processed here, so that no thread for
+It is run by `manage.py tick`, by a button, and for one submission by its webhook. The API is
+authoritative: an event only says what to look up, so events may be late, repeated or out of order.
+The request that delivers a signed event stores it once; it is processed here, so that no thread for
 annotators waits for Prolific. A malformed row does not block others: `Synced.problems` reports it.
 """
 
@@ -49,10 +49,10 @@ AUTO_APPROVAL = timedelta(days=21)
 
 
 def sync(study: Study, client: Client | None = None, patient: bool = False) -> Synced:
-    """Sync a study, whose studies on Prolific all belong to one account.
+    """Sync a study whose studies on Prolific all belong to one account.
 
-    Problems are in `problems`. Raises ProlificError if Prolific is unreachable; completed parts
-    remain.
+    Problems are collected in `problems`. Raises ProlificError if Prolific is unreachable; completed
+    parts remain.
     """
     client, done = client or client_of(study.prolific_studies.first(), patient), Synced()
     expiry.expire_idle(study)
@@ -98,7 +98,7 @@ def _sync_one(prolific_study: ProlificStudy, client: Client, done: Synced) -> Fo
 
 
 def _note_what_costs(prolific_study: ProlificStudy, rows: list[Row]) -> None:
-    """Store the payments on Prolific without work here."""
+    """Store the payments on Prolific for which there is no work here."""
     open_yet = [row for row in rows if row.return_is_open]
     ends = [row.completed_at or row.return_requested_at for row in open_yet]
     since = [end for end in ends if end is not None]
@@ -112,7 +112,7 @@ def _note_what_costs(prolific_study: ProlificStudy, rows: list[Row]) -> None:
 def _bar(study: Study, client: Client, done: Synced) -> None:
     """Block on Prolific those who may not take part, so that they never arrive.
 
-    Only workers whose id is neither purged nor lost can be blocked; the others are refused on
+    Only workers whose ID is neither purged nor lost can be blocked; the others are refused on
     arrival, by hash.
     """
     group = (
@@ -153,7 +153,7 @@ def handle_waiting_events() -> str:
 
 
 def to_sync() -> QuerySet[Study]:
-    """Return the studies on Prolific, except those with a removed token: their pages say so."""
+    """Return the studies on Prolific, except those whose token was removed: their pages say so."""
     there = ProlificStudy.objects.exclude(external_id=None).exclude(account__token="")
     return Study.objects.filter(prolific_studies__in=there).distinct()
 
@@ -201,7 +201,7 @@ def handle_events() -> Synced:
         with done.noting(f"event about {resource}"):
             done.submissions += 1
             done.changed += sync_submission(resource)
-            # Events that arrived meanwhile report newer changes.
+            # Events that have since arrived report newer changes.
             WebhookEvent.objects.filter(pk__in=events).update(handled_at=timezone.now())
     old = timezone.now() - timedelta(seconds=2 * OLDEST)
     WebhookEvent.objects.filter(received_at__lt=old).delete()

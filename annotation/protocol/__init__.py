@@ -1,5 +1,5 @@
 """The steps of the protocol, one module each: training, screening, annotation, checks.
 
-Begin with answering.py, which stores an answer and decides what follows. Steps know recruitment,
-pay and the study, but no pages.
+Start with answering.py, which stores an answer and decides what follows. Steps know about
+recruitment, pay and the study, but not about pages.
 """

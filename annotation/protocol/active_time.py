@@ -1,10 +1,10 @@
 """Active time: pages send signs of work, and the server measures with its clock.
 
 A page sends pings while it is visible and was used recently. Each ping adds the time since the last
-sign of work, at most the study's cut-off (docs/statistics.md#active-time). Waiting and breaks do
-not count: the wait for a decision is paid separately (annotation/pay/ledger.py), and a break
-between two parts is not work. Other reports of the page (left, duration, pasted text) are stored
-only as counts, and are unverified.
+sign of work, up to the study's cut-off (docs/statistics.md#active-time). Waiting and breaks do not
+count: the wait for a decision is paid separately (annotation/pay/ledger.py), and a break between
+two parts is not work. The page's other reports (left, duration, pasted text) are stored only as
+counts, unverified.
 
 The page also sends unsent input after a pause (static/js/drafts.js): another tab or device can
 continue it, and the last write wins. A draft is never an answer: only its size and form are
@@ -26,9 +26,9 @@ MAX_PER_PING = 1000
 
 
 def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
-    """Store a sign of work on that turn; False if it is not (or no longer) the current one.
+    """Store a sign of work on that turn; return False if it is not (or no longer) the current one.
 
-    False also while the worker waits for a decision or is between two parts. Raises
+    Also returns False while the worker waits for a decision or is between two parts. Raises
     Participation.DoesNotExist.
     """
     with transaction.atomic():
@@ -64,7 +64,7 @@ def _told(turn: Turn, fields: Mapping[str, str]) -> dict[str, float]:
 
 
 def keep_draft(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
-    """Store the draft for that turn; False if it is not (or no longer) the open question.
+    """Store the draft for that turn; return False if it is not (or no longer) the open question.
 
     Raises Participation.DoesNotExist, and spans.AnswerError for an invalid draft.
     """
@@ -97,7 +97,7 @@ def _draft(text: str) -> str:
 
 
 def draft_of(turn: Turn) -> tuple[str, float] | None:
-    """Return the draft of that open question as JSON with its age in seconds, or None."""
+    """Return that open question's draft as JSON with its age in seconds, or None."""
     draft = getattr(turn, "draft", None)
     if draft is None or turn.given is not None:
         return None

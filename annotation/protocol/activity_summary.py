@@ -1,4 +1,4 @@
-"""Behaviour of one participation: times, runs, absences and pastes, from its answers.
+"""A participation's behaviour: times, runs, absences and pastes, from its answers.
 
 These facts are not judged here; monitoring/flags.py defines which of them raise a quality flag.
 Each can be recomputed from the exported CSVs.
@@ -41,9 +41,9 @@ class Answered:
 
 
 class Signs(NamedTuple):
-    """The numbers of one participation, in the order of its answers.
+    """One participation's numbers, in the order of its answers.
 
-    Stored with a participation on completion, after which its answers do not change.
+    They are stored with a participation on completion, after which its answers do not change.
     """
 
     n: int
@@ -62,9 +62,9 @@ class Signs(NamedTuple):
 
 
 def signs(answers: Sequence[Answered]) -> Signs:
-    """Summarise the answers of one participation, given in display order.
+    """Summarise one participation's answers, given in display order.
 
-    An answer is too fast below max(1 s, 0.3 of the own median), or below its reading time.
+    An answer is too fast below max(1 s, 0.3 x the annotator's median), or below its reading time.
     """
     times = [answer.seconds for answer in answers]
     median = statistics.median(times) if times else None
@@ -93,15 +93,15 @@ def signs(answers: Sequence[Answered]) -> Signs:
 
 
 def for_participation(participation: Participation) -> Signs:
-    """Return the signs of this participation, from its answers."""
+    """Return this participation's signs, computed from its answers."""
     answers = dict(answers_by_participation([participation.pk]))
     return signs(answers.get(participation.pk, []))
 
 
 def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[Answered]]]:
-    """Yield participation and its answers in order; AT_ONCE participations are in memory.
+    """Yield each participation and its answers in order, with AT_ONCE participations in memory.
 
-    Answers of upstream steps are left out: only one arm has them.
+    Answers from upstream steps are left out: not every arm has them.
     """
     words = {}
     shown = Turn.objects.filter(participation__in=people).values("example")
@@ -150,5 +150,5 @@ def _texts_by_turn(people: Sequence[int]) -> dict[int, str]:
 
 
 def word_count(texts: Iterable[str]) -> int:
-    """Return the number of words to read: runs without blanks."""
+    """Return the number of words to read, which are runs without spaces."""
     return sum(len(text.split()) for text in texts)

@@ -1,8 +1,7 @@
-"""The annotation step: the test examples in order, without reveal or score.
+"""The annotation step: the test examples in order, without reveals or scores.
 
-A study on a platform that limits the time of one session is done in parts
-(annotation/recruitment/seats.py): the step then stops at the end of a part and continues when the
-worker comes for the next one.
+A study on a platform that limits session length is done in parts (annotation/recruitment/seats.py):
+the step then stops at the end of a part and continues when the worker comes for the next one.
 """
 
 from datetime import datetime
@@ -15,13 +14,13 @@ from tasks.clock import database_now
 
 
 def go_on(participation: Participation, answered: Turn) -> Turn | None:
-    """Show the next test example; None after the last one, or at the end of a part.
+    """Show the next test example; return None after the last one, or at the end of a part.
 
     The caller holds the participation's lock and the transaction that stores the answer, so that an
     answered test example is never without its successor.
     """
     if answered.position + 1 < len(participation.annotation_order):
-        # Shown with the reply to that answer, at the same time.
+        # Shown with the response to that answer, at the same time.
         given = answered.answer
         return show(
             participation, answered, given.channel,
@@ -46,7 +45,7 @@ def show(
     position: int = 0,
     shown_at: datetime | None = None,
 ) -> Turn | None:
-    """Show a test example, the first by default; None if the worker's part ends before it.
+    """Show a test example, by default the first; return None if the worker's part ends before it.
 
     Work on the previous example counts up to `until`. The caller holds the lock.
     """

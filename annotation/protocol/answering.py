@@ -1,8 +1,8 @@
-"""Processing of submitted answers, by the table of docs/protocol.md#replies.
+"""Processing submitted answers, following the table in docs/protocol.md#replies.
 
 The first stored answer wins; repeating it returns the current state; a different one is a conflict;
-an invalid payload stores nothing. Everything shown afterwards is read from committed rows, so that
-a kill between commit and reply loses nothing: a reload shows the same.
+an invalid payload stores nothing. Everything shown afterwards is read from committed rows, so a
+kill between commit and response loses nothing: a reload shows the same.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ from tasks.tokens import TOKENISER
 
 
 class Conflict(Exception):
-    """The answer is not for the current question: the state does not change (409)."""
+    """The answer is not to the current question: the state does not change (409)."""
 
     ALREADY_REVEALED = gettext_lazy(
         "You have already answered this example. Your first answer counts."
@@ -84,9 +84,9 @@ def submit(
 
 
 def _read(turn: Turn, fields: Mapping[str, str]) -> GivenAnswer:
-    """Return the answer in the fields; if a model gives up, the empty one, in any task.
+    """Return the answer in the fields, or the empty one if a model gives up, in any task.
 
-    A person can correct an answer; a model whose output stays invalid would block its run
+    A human can correct an answer, but a model whose output stays invalid would block its run
     (docs/researchers/models.md). Raises AnswerError.
     """
     if fields.get("gives_up") == "1" and turn.participation.kind == Kind.MODEL:
@@ -96,7 +96,7 @@ def _read(turn: Turn, fields: Mapping[str, str]) -> GivenAnswer:
 
 
 def _same_or_conflict(turn: Turn, fields: Mapping[str, str]) -> None:
-    """Pass if these fields repeat the answer stored for the turn; else raise Conflict."""
+    """Raise Conflict unless these fields repeat the answer stored for the turn."""
     try:
         again = _read(turn, fields)
     except AnswerError:
@@ -132,7 +132,7 @@ def store(turn: Turn, given: GivenAnswer, channel: str) -> None:
 
 
 class PeopleUsePages(Exception):
-    """A program acts for a person, which the design of the study does not allow."""
+    """A program acts for a person, which the study's design does not allow."""
 
     SENTENCE = (
         "People take part in this study on its pages: open its link, or the personal link, in a"
@@ -151,7 +151,7 @@ def check_channel(channel: str, kind: str, design: Study | Scenario) -> None:
 
 
 class RunError(ValueError):
-    """Why a run is not stored; `code` for programs, the text for people."""
+    """Why a run is not stored: `code` is for programs, the text is shown to users."""
 
     def __init__(self, code: str, sentence: str):
         super().__init__(sentence)
@@ -159,7 +159,7 @@ class RunError(ValueError):
 
 
 def note(token: str, told: Mapping[str, Any]) -> bool:
-    """Store the facts of a completed run; False if stored before: the first ones remain.
+    """Store a completed run's facts; return False, keeping the first ones, if stored before.
 
     `told` has the fields of ModelRun. Raises Participation.DoesNotExist and RunError.
     """

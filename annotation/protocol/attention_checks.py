@@ -20,9 +20,9 @@ from tasks.models import Example, Split, Task
 
 
 def import_checks(task: Task, path: Path) -> Split:
-    """Attach the checks of a JSON Lines file to that version of the task.
+    """Attach the checks in a JSON Lines file to that version of the task.
 
-    Raises FormatError, also if the task already has checks, which never change. Raises
+    Raises FormatError, including when the task already has checks, which never change. Raises
     checking.Busy while another upload is being checked.
     """
     try:
@@ -56,7 +56,7 @@ def import_checks(task: Task, path: Path) -> Split:
 
 
 def import_upload(task: Task, filename: str, content: bytes, by: User) -> Split:
-    """Attach an uploaded file of checks. Raises FormatError, checking.Busy."""
+    """Attach an uploaded check file. Raises FormatError, checking.Busy."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / filename
         path.write_bytes(content)
@@ -90,7 +90,7 @@ def mix_in(participation: Participation, seed: str) -> None:
 
 
 def results(participation: Participation) -> tuple[int, int]:
-    """Return (checks passed, checks answered) of a participation."""
+    """Return a participation's (checks passed, checks answered)."""
     scores = Answer.objects.filter(
         turn__participation=participation, turn__step=Step.CHECK
     ).values_list("s1", flat=True)

@@ -1,13 +1,13 @@
-"""Decisions on the analysis, and on stopping, are made without knowledge of the scores.
+"""Decisions on the analysis and on stopping are made without knowing the scores.
 
 Excluding frees the seat for another person: users who see scores first could repeat this until the
 result fits. So a person's score stays hidden until a decision on them, with its reason, is stored.
-Users who display it before can still decide, and the decision records that the score was seen.
+Users who display it first can still decide, but the decision records that the score was seen.
 
 Rehearsals have no such decisions, so they hide nothing.
 
-Where the design hides test scores, those of people stay hidden until the study is closed, on pages
-of single persons and in tables, files and exports (optional stopping).
+Where the design hides test scores, those of human annotators stay hidden until the study is closed,
+on annotators' pages and in tables, files and exports (optional stopping).
 """
 
 from django.contrib.auth.models import User
@@ -37,7 +37,7 @@ UNTIL_CLOSED = (
 
 
 class ScoresHidden(PermissionDenied):
-    """The requested data contain test scores of people that the study still hides."""
+    """The requested data contain human test scores that the study still hides."""
 
     def __init__(self, study: Study):
         super().__init__(UNTIL_CLOSED)
@@ -45,18 +45,18 @@ class ScoresHidden(PermissionDenied):
 
 
 def are_covered(study: Study) -> bool:
-    """Has the study people whose test scores are still hidden?"""
+    """Does the study have human annotators whose test scores are still hidden?"""
     return study.covers_test_scores and study.participations.filter(kind=Kind.PERSON).exists()
 
 
 def check_uncovered(study: Study) -> None:
-    """Raise ScoresHidden while test scores of people are hidden; call it before using them."""
+    """Raise ScoresHidden while human test scores are hidden; call it before using them."""
     if are_covered(study):
         raise ScoresHidden(study)
 
 
 def undecided(study: Study) -> set[int]:
-    """Return the keys of people without a manual decision on the analysis or a shown score."""
+    """Return the keys of humans with no manual decision on the analysis and no score shown."""
     if study.rehearsal:
         return set()
     decided = Decision.objects.filter(_BY_HAND, participation=OuterRef("pk"))
@@ -66,7 +66,7 @@ def undecided(study: Study) -> set[int]:
 
 
 def hidden(study: Study) -> set[int]:
-    """Return the keys of people whose test scores are hidden."""
+    """Return the keys of human annotators whose test scores are hidden."""
     if not study.covers_test_scores:
         return undecided(study)
     people = study.participations.filter(kind=Kind.PERSON)
@@ -74,7 +74,7 @@ def hidden(study: Study) -> set[int]:
 
 
 def is_undecided(participation: Participation) -> bool:
-    """Is it a person in `undecided`?"""
+    """Is it a human annotator's, and in `undecided`?"""
     return (
         participation.kind == Kind.PERSON
         and not participation.study.rehearsal
@@ -84,24 +84,24 @@ def is_undecided(participation: Participation) -> bool:
 
 
 def is_hidden(participation: Participation) -> bool:
-    """Is the test score of this participation hidden?"""
+    """Is this participation's test score hidden?"""
     return is_covered(participation) or is_undecided(participation)
 
 
 def is_covered(participation: Participation) -> bool:
-    """Does the design hide the test score of this participation for now?"""
+    """Does the design hide this participation's test score for now?"""
     return participation.kind == Kind.PERSON and participation.study.covers_test_scores
 
 
 def is_seen(participation: Participation, by: User | None) -> bool | None:
-    """Return whether a decision on the analysis could see the score; None for automatic ones."""
+    """Return whether the score was visible to a decision on the analysis; None if automatic."""
     return None if by is None else not is_hidden(participation)
 
 
 def hides_training(participation: Participation, is_undecided: bool) -> bool:
-    """Are its training answers shown without gold, too?
+    """Are its training answers shown without gold too?
 
-    Not for participations waiting after that step (or the screening): the decision needs them.
+    They are not while a participation waits after that step (or screening) for a decision.
     """
     return is_undecided and participation.status != Status.WAITING
 
@@ -126,7 +126,7 @@ def show(participation: Participation, by: User | None) -> None:
 def scores_of(request: HttpRequest, name: str, right: str = "read") -> Study:
     """Return the study if the user may read results and human test scores are not hidden.
 
-    Used for every page, file and API reply with results. Raises ScoresHidden.
+    Every page, file and API response with results uses it. Raises ScoresHidden.
     """
     study = study_of(request, name, right)
     check_uncovered(study)

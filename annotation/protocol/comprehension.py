@@ -1,10 +1,10 @@
 """Comprehension questions about the instructions, before the first example.
 
-Workers who fail within the study's number of attempts are not rejected but paid for the time and
+Workers who fail within the study's number of attempts are not rejected but paid for their time and
 screened out (docs/prolific.md#what-prolific-allows).
 
-The researcher writes them as text: a question, then its options, one on each line, with an asterisk
-before the correct one; a blank line between two questions.
+The researcher writes them as text: a question, then its options, one per line, with an asterisk
+before the correct one. Blank lines separate questions.
 
     How often can you change an answer?
     - As often as I like
@@ -23,15 +23,15 @@ from tasks.clock import database_now
 
 
 def is_open(participation: Participation) -> bool:
-    """Has this worker questions left to answer correctly?"""
+    """Does this worker have questions left to answer correctly?"""
     asked = bool(participation.study.comprehension_questions.strip())
     return asked and participation.comprehended_at is None
 
 
 def answer(token: str, given: Mapping[str, str]) -> list[int]:
-    """Store one attempt; return the numbers (from 1) of wrong answers.
+    """Store one attempt; return the numbers (from 1) of the wrong answers.
 
-    `given` has the number of an option for each question. Raises Participation.DoesNotExist.
+    `given` has an option number for each question. Raises Participation.DoesNotExist.
     """
     with transaction.atomic():
         participation = lock(token)

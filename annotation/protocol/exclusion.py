@@ -1,7 +1,7 @@
-"""Manual exclusion from the analysis and its reversal, each with a reason.
+"""Manual exclusion from the analysis, and its reversal, each with a reason.
 
 Inclusion in the analysis and payment are independent: nothing here changes pay. Excluding frees the
-seat, so that the scenario still ends with as many analysed annotators as seats. Each manual
+seat, so that the scenario still ends up with as many analysed annotators as seats. Each manual
 decision records whether the score could be seen (blinding.py).
 """
 
@@ -28,11 +28,11 @@ from tasks.clock import database_now
 
 
 class ExclusionError(Exception):
-    """Why it is impossible; the text is for people."""
+    """Why it is impossible; its text is shown to users."""
 
 
 class CannotExclude(ExclusionError):
-    """Why several cannot be excluded together: pseudonym -> sentence."""
+    """Why several annotators cannot be excluded together: pseudonym -> sentence."""
 
     def __init__(self, problems: dict[str, str]):
         super().__init__(" ".join(problems.values()))
@@ -40,7 +40,7 @@ class CannotExclude(ExclusionError):
 
 
 def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
-    """People in the analysis whose submission the platform rejected, undecided here.
+    """Return annotators in the analysis whose submission the platform rejected, undecided here.
 
     A rejection does not end a completed participation: a researcher excludes or keeps it.
     """
@@ -54,7 +54,7 @@ def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
 
 
 def exclude_together(study: Study, pseudonyms: Iterable[str], reason: str, by: User | None) -> None:
-    """Exclude several, each as by `decide` with a separate decision; all or none.
+    """Exclude several annotators as `decide` does, each with its own decision: all or none.
 
     Raises CannotExclude.
     """
@@ -77,9 +77,9 @@ def exclude_together(study: Study, pseudonyms: Iterable[str], reason: str, by: U
 def decide(participation: Participation, in_analysis: bool, reason: str, by: User | None) -> None:
     """Exclude a completed participation from the analysis, or include it again; logged.
 
-    Including one that is in the analysis is a decision only on `rejected_elsewhere`: to keep it.
+    Including one already in the analysis is a decision only for `rejected_elsewhere`: to keep it.
     Raises ExclusionError without a reason, for a participation that is not completed, and when the
-    seat was given to another participant; then nothing has changed.
+    seat was given to another participant; in these cases nothing changes.
     """
     reason = reason.strip()
     if not reason:

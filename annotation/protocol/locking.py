@@ -1,11 +1,11 @@
-"""The lock of a participation, which each step of the protocol takes."""
+"""A participation's lock, which each step of the protocol takes."""
 
 from annotation.frozen import scenario_of
 from annotation.models import Participation
 
 
 def lock(token: str) -> Participation:
-    """Return the participation of that personal link, locked until the transaction ends.
+    """Return that personal link's participation, locked until the transaction ends.
 
     Every step takes this lock, so that two tabs (or a double click) are processed in sequence.
     Raises Participation.DoesNotExist.

@@ -1,8 +1,8 @@
 """A study's custom questions: before the instructions, and with the questions at the end.
 
-Only people are asked: simulated annotators and models have no demographics. All questions of a
-moment are answered together, once; a skipped question has an empty answer. The questions at the end
-that every study can ask (EXIT_QUESTIONS) are optional too.
+Only human annotators are asked: simulated annotators and models have no demographics. All questions
+asked at one moment are answered together, once; a skipped question has an empty answer. The
+questions at the end that every study can ask (EXIT_QUESTIONS) are optional too.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ WHILE = {BEFORE: Status.WORKING, AFTER: Status.COMPLETED}
 
 
 def asked(participation: Participation, moment: str) -> list[OwnQuestion]:
-    """Return the questions of that moment that this worker has not answered yet."""
+    """Return that moment's questions that this worker has not answered yet."""
     declared = participation.study.own_questions
     if not declared.strip() or participation.kind != Kind.PERSON:
         return []
@@ -27,7 +27,7 @@ def asked(participation: Participation, moment: str) -> list[OwnQuestion]:
 
 
 def answer(token: str, moment: str, given: Mapping[str, str]) -> None:
-    """Store the answers (id -> text) of that moment; repeating changes nothing.
+    """Store that moment's answers (ID -> text); repeating changes nothing.
 
     The form checks required ones. Raises Participation.DoesNotExist.
     """

@@ -1,10 +1,10 @@
-"""Admission to the annotation step, by the rule of the design.
+"""Admission to the annotation step, by the design's rule.
 
 "Filter annotators whose performance is very low compared to average annotators in the group"
-(CLUES, section 4). The rule judges the training step, or at zero shots the screening step if the
-design has one. The group are all of the same kind who finished this step with the same task, shots
-and training file in this study, including screened-out but not withdrawn ones. Screening out is a
-paid exit, not a rejection, and frees the seat.
+(CLUES, section 4). The rule judges the training step, or, at zero shots, the screening step if the
+design has one. The group consists of everyone of the same kind who finished this step with the same
+task, shots and training file in this study, including screened-out but not withdrawn ones.
+Screening out is a paid exit, not a rejection, and frees the seat.
 """
 
 import statistics
@@ -36,13 +36,13 @@ from annotation.recruitment import seats
 from annotation.study.screening import OTHERS_NEEDED
 from tasks.clock import database_now
 
-# Bound of rounding errors in sums of fractions, which must not screen anyone out.
+# Bound on rounding errors in sums of fractions, which must not screen anyone out.
 ROUNDING = 1e-6  # points
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of the rule; provisional while the group is too small."""
+    """The rule's result, which is provisional while the group is too small."""
 
     passes: bool
     reason: str
@@ -56,7 +56,7 @@ def verdict(
     others: Sequence[float],
     step: str = "training",
 ) -> Verdict:
-    """Apply the rule to a mean S1 of that step and those of the others in the group, all x 100.
+    """Apply the rule to a mean S1 in that step and those of the others in the group, all x 100.
 
     The threshold is in points, or in standard deviations (ddof 1) of the others.
     """
@@ -81,9 +81,9 @@ def verdict(
 
 
 def judged_means(study: Study) -> dict[int, tuple[int, str, float]]:
-    """Return participation -> (scenario, kind, mean S1 x 100 of the judged step).
+    """Return participation -> (scenario, kind, mean S1 x 100 in the judged step).
 
-    For all who finished that step: with as many answers as its order has examples.
+    This covers all who finished that step, with as many answers as its order has examples.
     """
     answered = (
         Answer.objects.filter(turn__participation__study=study, turn__step__in=JUDGED_STEPS)
@@ -110,7 +110,7 @@ def judged_means(study: Study) -> dict[int, tuple[int, str, float]]:
 
 
 def judge(participation: Participation) -> Verdict:
-    """Return the present verdict of the study's rule on this participation."""
+    """Return the current verdict of the study's rule on this participation."""
     study = participation.study
     means = judged_means(study)
     if participation.pk not in means:
@@ -185,7 +185,7 @@ class CannotDecide(Exception):
 def decide_together(
     study: Study, pseudonyms: Iterable[str], passes: bool, reason: str, by: User
 ) -> None:
-    """Decide alike about several waiting workers, each as by `decide`; all or none.
+    """Make the same decision about several waiting workers, as `decide` does: all or none.
 
     Raises CannotDecide if any of them is not (or no longer) waiting.
     """
@@ -208,7 +208,7 @@ def decide_together(
 
 
 def end_of_wait(participation: Participation) -> datetime | None:
-    """Return the deadline of a researcher's decision; after it the annotator is admitted."""
+    """Return the deadline for a researcher's decision, after which the annotator is admitted."""
     since = participation.waiting_since
     return None if since is None else since + participation.study.decision_limit
 
@@ -224,7 +224,7 @@ def move_on(token: str) -> Participation:
 
 
 def screen_out(participation: Participation, reason: str, by: User | None = None) -> None:
-    """Screen out with pay: frees the seat, keeps the answers. The caller holds the lock."""
+    """Screen out with pay, freeing the seat but keeping the answers. The caller holds the lock."""
     score_seen = blinding.is_seen(participation, by)
     participation.status = Status.SCREENED_OUT
     participation.seat_number = None
@@ -260,7 +260,7 @@ def _note(participation: Participation, passes: bool, reason: str, by: User | No
 
 
 def flagged_again(study: Study) -> dict[int, str]:
-    """Return provisional passes that would fail now, with reasons."""
+    """Return provisional passes that would now fail, with reasons."""
     if study.qualification not in OTHERS_NEEDED:
         return {}
     means = judged_means(study)
@@ -282,7 +282,7 @@ def flagged_again(study: Study) -> dict[int, str]:
 
 
 def after_screening_answer(participation: Participation, answered: Turn) -> Turn | None:
-    """Show the next screening example; after the last one apply the rule, None if not admitted.
+    """Show the next screening example or, after the last, apply the rule (None: not admitted).
 
     Nothing is revealed or scored for the worker, as in the annotation step. The answers are used
     only by the rule, so that all arms can be selected alike.

@@ -1,4 +1,4 @@
-"""The review at the end of the training step: the commonest mistakes and their rules.
+"""The review at the end of the training step: the most common mistakes and their rules.
 
 It is shown once, between the last reveal and the annotation step, if there were mistakes, and only
 repeats earlier reveals. Whether it is shown follows from stored rows (the reading of the last
@@ -13,7 +13,7 @@ from tasks.cards import Card, Help
 from tasks.comparison import compare_answer
 from tasks.findings import Finding, findings_on
 
-SHOWN = 3  # commonest kinds of mistakes
+SHOWN = 3  # most common kinds of mistakes
 EXAMPLES = 2  # of each kind, the latest
 
 
@@ -22,7 +22,7 @@ class Mistake:
     """One kind of mistake: its count, latest instances, and rules."""
 
     kind: str
-    # In label tasks: the chosen label, and the correct one.
+    # In label tasks, the chosen label and the correct one.
     given: str = ""
     gold: str = ""
     count: int = 0
@@ -39,7 +39,7 @@ class Mistake:
 
 
 def commonest(participation: Participation) -> list[Mistake]:
-    """Return the commonest kinds of mistakes in the training step, at most SHOWN."""
+    """Return the most common kinds of mistakes in the training step, at most SHOWN."""
     card = participation.scenario.task.card
     groups: dict[tuple[str, str, str], Mistake] = {}
     turns = participation.turns.filter(step=Step.TRAINING, answer__isnull=False)
@@ -64,12 +64,12 @@ def _mistakes(turn: Turn, card: Card) -> Iterator[Finding]:
 
 
 def is_due(participation: Participation, turn: Turn) -> bool:
-    """Does this page follow the reveal of that turn? Only the last one, after a mistake."""
+    """Does this page follow that turn's reveal? Only the last one does, after a mistake."""
     return _is_last(participation, turn) and bool(commonest(participation))
 
 
 def shown_after(participation: Participation, turn: Turn) -> list[Mistake]:
-    """Return the mistakes if the page is due now, after that latest turn; else []."""
+    """Return the mistakes if the page is due now, after that latest turn, or []."""
     is_read = _is_last(participation, turn) and Reading.objects.filter(turn=turn).exists()
     return commonest(participation) if is_read else []
 

@@ -1,8 +1,8 @@
 """The upstream step of a cross-task study: training on other tasks before the unseen one.
 
-Its turns are answered, stored and revealed like those of the training step. A page with the next
-task's instructions separates two tasks: it follows from stored rows (the reading of the last
-reveal), so that a reload or a second device shows the same.
+Its turns are answered, stored and revealed like training turns. A page with the next task's
+instructions separates two tasks; it follows from stored rows (the reading of the last reveal), so
+that a reload or a second device shows the same.
 """
 
 from annotation.models import ArmTaken, Exposure, Participation, Reading, Status, Step, Turn
@@ -13,7 +13,7 @@ from tasks.models import Example, Split
 
 
 def may_begin(participation: Participation) -> bool:
-    """Record that this worker sees the scenario's tasks, and its arm; False if seen before.
+    """Record that this worker sees the scenario's tasks and arm; return False if seen before.
 
     An upstream task counts as seen in all studies. The caller holds the participation's lock.
     """
@@ -31,12 +31,12 @@ def may_begin(participation: Participation) -> bool:
     if Exposure.objects.filter(worker_key=key, task_name__in=names).exists():
         return False
     rows = [Exposure.objects.get_or_create(worker_key=key, task_name=name) for name in names]
-    # The same worker may have been recorded meanwhile, in another study.
+    # The same worker may have been recorded in another study in the meantime.
     return all(is_new for _row, is_new in rows)
 
 
 def _has_met_a_text(participation: Participation) -> bool:
-    """Was this worker shown a text of the study before, in any task or arm? By hash."""
+    """Was this worker shown one of the study's texts before, in any task or arm (by hash)?"""
     shown = Turn.objects.filter(participation__worker=participation.worker_id)
     contexts = shown.values_list("example__context", flat=True)
     met = {text for context in contexts for text in cross_task.texts_of(context)}
@@ -55,7 +55,7 @@ def _has_met_a_text(participation: Participation) -> bool:
 
 
 def first_card(participation: Participation) -> Card:
-    """Return the card of this participation's first task: an upstream one, if any."""
+    """Return the card for this participation's first task, which is an upstream one, if any."""
     order = cross_task.draw(participation) if participation.scenario.arm else []
     return frozen.card_of_example(order[0]) if order else participation.scenario.task.card
 
@@ -72,7 +72,7 @@ def ends_a_task(participation: Participation, turn: Turn) -> bool:
 
 
 def card_shown_after(participation: Participation, turn: Turn | None) -> Card | None:
-    """Return the card of the next task if its instructions are shown now; else None."""
+    """Return the next task's card if its instructions are shown now, or None otherwise."""
     if turn is None or participation.status != Status.WORKING:
         return None
     if not ends_a_task(participation, turn) or not Reading.objects.filter(turn=turn).exists():
@@ -84,7 +84,7 @@ def card_shown_after(participation: Participation, turn: Turn | None) -> Card | 
 
 
 def following(participation: Participation, turn: Turn, channel: str) -> Turn:
-    """Show what follows that turn: the next upstream example, or the next step's first.
+    """Show what follows that turn: the next upstream example, or the next step's first one.
 
     The caller holds the participation's lock.
     """

@@ -69,7 +69,7 @@ class LinkRow(serializers.Serializer):
 
 
 class Links(PostTwin):
-    """Create personal links, one for each name."""
+    """Create personal links, one per name."""
 
     step = lists.Links
     more_fields: ClassVar = {

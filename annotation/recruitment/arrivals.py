@@ -10,9 +10,9 @@ from annotation.recruitment.platform_adapters import Identity, PlatformAdapter
 
 
 def arrive(adapter: PlatformAdapter, who: Identity, browser: str) -> Participation:
-    """Assign a seat to the arrival, and store the platform's record of their work.
+    """Assign a seat to the arriving worker, and store the platform's record of their work.
 
-    `browser` is the random value of the browser's cookie. Raises RecruitmentError.
+    `browser` is the random value in the browser's cookie. Raises RecruitmentError.
     """
     # Swept even if this arrival is refused in the end.
     expiry.expire_idle(adapter.study)
@@ -30,16 +30,16 @@ def arrive(adapter: PlatformAdapter, who: Identity, browser: str) -> Participati
             verified=who.verified,
             refused=adapter.refusal(),
         )
-        # Panels such as SONA have no submission id: then the person's id leads back and is paid.
+        # Panels such as SONA have no submission ID: the person's ID leads back and is paid.
         if who.submission or adapter.submission_fields():
             _note_submission(adapter, who, participation.worker, participation)
         return participation
 
 
 def note_elsewhere(adapter: PlatformAdapter, who: Identity) -> None:
-    """Store the arrival of an unverified id in another browser, for confirmation by the platform.
+    """Store the arrival of an unverified ID in another browser, for confirmation by the platform.
 
-    The visitor is shown nothing. Once Prolific confirms the new submission as that person's,
+    The visitor is shown nothing. Once Prolific confirms that the new submission is that person's,
     `attach` lets them continue by their personal link.
     """
     worker = Worker.objects.filter(key=worker_key(adapter.platform, who.person)).first()
@@ -48,7 +48,7 @@ def note_elsewhere(adapter: PlatformAdapter, who: Identity) -> None:
 
 
 def attach(submission: Submission) -> None:
-    """Attach a confirmed submission to its worker's participation; its next part may begin."""
+    """Attach a confirmed submission to its worker's participation, whose next part may start."""
     with transaction.atomic():
         study = Study.objects.locked().get(pk=submission.study_id)
         theirs = study.participations.filter(worker=submission.worker_id).order_by("-pk")
@@ -63,17 +63,17 @@ def attach(submission: Submission) -> None:
 
 
 def submission_key(platform: str, submission: str) -> str:
-    """Return the keyed hash that identifies a platform's record of some work."""
+    """Return the keyed hash that identifies a platform's record of a worker's work."""
     return worker_key(f"submission:{platform}", submission)
 
 
 def _note_submission(
     adapter: PlatformAdapter, who: Identity, worker: Worker, participation: Participation | None
 ) -> None:
-    """Store the platform's record of this work once, perhaps without a participation so far."""
+    """Store the platform's record of this work once, perhaps before there is a participation."""
     submission = who.submission
     if not submission:
-        assert participation is not None  # without an id there is always a participation
+        assert participation is not None  # without an ID there is always a participation
         submission = f"participation {participation.pk}"
     stored, created = Submission.objects.get_or_create(
         key=submission_key(adapter.platform, submission),

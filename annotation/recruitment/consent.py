@@ -1,4 +1,4 @@
-"""The answer to the consent text; after "no" only a count remains."""
+"""The answer to the consent text; after "no", only a count remains."""
 
 from django.db import transaction
 from django.db.models import F, ProtectedError
@@ -16,14 +16,14 @@ from annotation.models import (
 )
 from tasks.clock import database_now
 
-# Before consent, also if the seat has expired: after declining only a count remains.
+# Before consent, even if the seat has expired: after declining, only a count remains.
 UNDECIDED = (Status.ARRIVED, *MAY_RESUME)
 
 
 def record(participation: Participation, agree: bool) -> None:
     """Store consent, or delete all but a count. Does nothing if already answered.
 
-    After a bonus or a decision, the row of a declined participation remains, as withdrawn.
+    After a bonus or a decision, a declined participation's row remains, as withdrawn.
     """
     arrived = Participation.objects.filter(pk=participation.pk, status=Status.ARRIVED)
     if agree:

@@ -1,8 +1,8 @@
-"""Allow and deny lists of a study, in addition to its design.
+"""A study's allow and deny lists, which apply in addition to its design.
 
 The lists are outside the frozen design: they can change while the study is open, and all changes
-are stored. A worker is admitted if no entry denies them and, where there are entries that allow, at
-least one of them applies.
+are stored. A worker is admitted if no deny entry applies and, where there are allow entries, at
+least one of them does.
 """
 
 from django.contrib.auth.models import User
@@ -29,11 +29,11 @@ MAX_PEOPLE = 10_000
 
 
 class RuleError(ValueError):
-    """Why an entry cannot be created; the text is for people."""
+    """Why an entry cannot be created; its text is shown to users."""
 
 
 def admits(study: Study, key: str) -> bool:
-    """May the worker with that key take part, by the present lists?"""
+    """Do the current lists let the worker with that key take part?"""
     listed = ListedWorker.objects.filter(rule=OuterRef("pk"), key=key)
     rules = list(study.access_rules.filter(ended_at__isnull=True).annotate(lists=Exists(listed)))
     if any(rule.effect == AccessRule.Effect.DENY and _meets(rule, key) for rule in rules):
@@ -43,7 +43,7 @@ def admits(study: Study, key: str) -> bool:
 
 
 def _meets(rule: AccessRule, key: str) -> bool:
-    """Does the entry apply to that worker? `lists`, annotated by `admits`, covers lists of ids."""
+    """Does the entry apply to that worker? `lists`, annotated by `admits`, covers lists of IDs."""
     if rule.criterion == AccessRule.Criterion.TASK:
         return Exposure.objects.filter(worker_key=key, task_name=rule.value).exists()
     if rule.criterion == AccessRule.Criterion.STUDY:
@@ -52,7 +52,7 @@ def _meets(rule: AccessRule, key: str) -> bool:
 
 
 def qualified_in(study_name: str) -> ParticipationQuerySet:
-    """Return participations that qualified in, or completed, the study of that name."""
+    """Return participations that qualified in, or completed, the study with that name."""
     theirs = Participation.objects.filter(study__name=study_name)
     return theirs.filter(qualified=True) | theirs.filter(status=Status.COMPLETED).exclude(
         qualified=False
@@ -60,7 +60,7 @@ def qualified_in(study_name: str) -> ParticipationQuerySet:
 
 
 def sources(study: Study) -> dict[str, Source]:
-    """Return platform name in hashes -> source of ids, Handful's links last."""
+    """Return platform name in hashes -> source of IDs, with Handful's links last."""
     return {
         source.platform: source
         for adapter in reversed(ADAPTERS)
@@ -71,11 +71,11 @@ def sources(study: Study) -> dict[str, Source]:
 def add_rule(
     study: Study, effect: str, criterion: str, value: str, by: User, platform: str = ""
 ) -> AccessRule:
-    """Create an entry. For a list of people, `value` has one id of that platform on each line.
+    """Create an entry. For a list of people, `value` has one of that platform's IDs on each line.
 
-    `platform` is one of `sources(study)`; without one, each line names it before the id. The ids
-    of personal links are their names. Raises RuleError, also if the entry would exclude all people
-    (study/consequences.py).
+    `platform` is one of `sources(study)`; without one, each line names it before the ID. The IDs
+    for personal links are their names. Raises RuleError, including when the entry would exclude
+    everyone (study/consequences.py).
     """
     value, keys = value.strip(), []
     if criterion == AccessRule.Criterion.TASK and not Task.objects.filter(name=value).exists():
@@ -103,14 +103,14 @@ def add_rule(
 
 
 def _keys(study: Study, text: str, chosen: str) -> list[str]:
-    """Return the keyed hashes of the ids in that text, without duplicates. Raises RuleError."""
+    """Return the keyed hashes of the IDs in that text, without duplicates. Raises RuleError."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines or len(lines) > MAX_PEOPLE:
         raise RuleError(f"Enter 1 to {MAX_PEOPLE} ids, one per line.")
     names = sources(study)
     keys: dict[str, None] = {}
     for number, line in enumerate(lines, start=1):
-        # A platform's name may contain blanks, and begin with another name.
+        # A platform's name may contain spaces, and start with another name.
         named = [name for name in names if line.startswith(f"{name} ")]
         platform = chosen if chosen in names else max(named, key=len, default="")
         if not platform:
@@ -125,13 +125,13 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
 
 
 def in_words(rule: AccessRule) -> str:
-    """Return the number of people on a list, and how many of them are known here."""
+    """Return the number of people on a list, and how many of them are known here, in words."""
     known = Worker.objects.filter(key__in=rule.listed.values("key")).count()
     return f"{rule.listed.count()} on the list; {known} of them have already been here."
 
 
 def end_rule(study: Study, pk: int, by: User) -> None:
-    """End an entry, which stays stored. A second call changes nothing."""
+    """End an entry, which remains stored. A second call changes nothing."""
     with transaction.atomic():
         ended = study.access_rules.filter(pk=pk, ended_at__isnull=True)
         for rule in ended:

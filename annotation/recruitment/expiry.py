@@ -1,4 +1,4 @@
-"""Seats that become free: idle too long, returned on the platform, or freed by a researcher.
+"""Seats that become free: idle for too long, returned on the platform, or freed by a researcher.
 
 Other steps free seats too: consent.py (declined), training_step.py (task already done),
 qualification.py (screened out), withdrawal.py, exclusion.py, prolific/submissions.py (rejected).
@@ -15,7 +15,7 @@ from tasks.clock import database_now
 
 
 def free_by_hand(participation: Participation, reason: str, by: User) -> None:
-    """Free the seat of an annotator who does not return, by a researcher; logged with the reason.
+    """Free the seat of an annotator who does not return, for a researcher; logged with the reason.
 
     An annotator who does return continues where they stopped, if a seat is free. Raises ValueError
     without a reason, and if there is no seat to free.
@@ -33,12 +33,12 @@ def free_by_hand(participation: Participation, reason: str, by: User) -> None:
 
 
 def freed(participation: Participation) -> str:
-    """Return the beginning of the log entry on a manually freed seat; the reason follows."""
+    """Return the start of the log entry for a manually freed seat; the reason follows."""
     return f"seat of {participation.pseudonym} freed: "
 
 
 def release_seat(participation: Participation, status: str) -> bool:
-    """Free the seat of a live participation that ended on the platform or by a researcher.
+    """Free the seat of a live participation that the platform or a researcher ended.
 
     `status` is RETURNED or EXPIRED. Returns whether a seat was freed.
     """
@@ -52,9 +52,9 @@ def release_seat(participation: Participation, status: str) -> bool:
 
 
 def sweep() -> int:
-    """Free idle seats of all studies, and delete old declined offers; return the number of seats.
+    """Free idle seats in all studies, and delete old declined offers; return the number of seats.
 
-    Also settles participants who left, so that the budget need not compute it at each arrival.
+    It also settles participants who left, so that the budget need not compute this at each arrival.
     """
     now, freed = database_now(), 0
     at_work = Participation.objects.live().values("study")
@@ -67,9 +67,9 @@ def sweep() -> int:
 
 
 def expire_idle(study: Study, now: datetime | None = None) -> int:
-    """Free the seats of workers who exceed the idle limit at that moment; return the number.
+    """Free the seats of workers who exceed the idle limit at that moment; return their number.
 
-    `holding_seats` counts these seats as free before; only this clears their numbers.
+    `holding_seats` already counts these seats as free; only this function clears their numbers.
     """
     idle = study.participations.idle(now or database_now(), study)
     with transaction.atomic():

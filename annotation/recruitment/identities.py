@@ -1,6 +1,6 @@
-"""A worker's identity: a permanent keyed hash, and an encrypted id until payment.
+"""A worker's identity: a permanent keyed hash, and an encrypted ID until payment.
 
-The hash prevents a person from repeating a task, also after withdrawal and purge. The id is stored
+The hash prevents a person from repeating a task, even after withdrawal and purge. The ID is stored
 only encrypted (Fernet), shown only to payers, and deleted by `purge`.
 """
 
@@ -25,7 +25,7 @@ from annotation.recruitment.platform_adapters import ADAPTERS
 def worker_key(platform: str, identity: str) -> str:
     """Return the keyed hash that prevents a person from repeating a task, even after a purge.
 
-    Ids of platforms are typed, pasted and inserted by programs: all spellings (surrounding blanks,
+    Platforms' IDs are typed, pasted or inserted by programs: all spellings (surrounding spaces,
     case, full-width digits) give the same hash.
     """
     own = platform == "browser" or any(d.own_codes and d.platform == platform for d in ADAPTERS)
@@ -41,16 +41,16 @@ def _cipher() -> Fernet:
 
 
 def encrypt(text: str) -> str:
-    """Encrypt an id for storage; "" stays ""."""
+    """Encrypt an ID for storage; "" stays ""."""
     return _cipher().encrypt(text.encode()).decode() if text else ""
 
 
 class LostKey(ValueError):
-    """An id stored under another IDENTITY_KEY; the text is for people."""
+    """An ID was stored under another IDENTITY_KEY; the text is shown to users."""
 
 
 def decrypt(ciphertext: str) -> str:
-    """Return the id, "" if purged. Raises LostKey under another IDENTITY_KEY."""
+    """Return the ID, or "" if it was purged. Raises LostKey under another IDENTITY_KEY."""
     if not ciphertext:
         return ""
     try:
@@ -62,7 +62,7 @@ def decrypt(ciphertext: str) -> str:
 
 
 def is_lost(ciphertext: str) -> bool:
-    """Was this id stored with another IDENTITY_KEY, so that it cannot be decrypted?"""
+    """Was this ID stored with another IDENTITY_KEY, so that it cannot be decrypted?"""
     try:
         decrypt(ciphertext)
     except LostKey:
@@ -70,14 +70,14 @@ def is_lost(ciphertext: str) -> bool:
     return False
 
 
-SHORTEST_SOUGHT = 6  # characters: shorter ids match texts by chance
+SHORTEST_SOUGHT = 6  # characters: shorter IDs match text by chance
 
 
 def without_ids(study: Study) -> Callable[[str], str]:
-    """Return a function that replaces ids and personal link names of the study by "[id]".
+    """Return a function that replaces the study's IDs and personal link names with "[id]".
 
-    For texts written by people. Purged ids are unknown, and very short ones are skipped. Raises
-    LostKey under another IDENTITY_KEY.
+    It is meant for text written by people. Purged IDs are unknown, and very short ones are skipped.
+    Raises LostKey under another IDENTITY_KEY.
     """
     links = set(study.personal_links.values_list("name", "code").iterator())
     known = {text for pair in links for text in pair}
@@ -91,13 +91,13 @@ def without_ids(study: Study) -> Callable[[str], str]:
 
 
 class PurgeError(Exception):
-    """Why the identities of a study are still needed; the text is for people."""
+    """Why a study's identities are still needed; its text is shown to users."""
 
 
 def purge(study: Study) -> int:
-    """Delete the ids of all workers of a study; return the number.
+    """Delete the IDs of all of a study's workers; return their number.
 
-    Raises PurgeError while people are at work or earnings are unpaid.
+    Raises PurgeError while annotators are at work or earnings are unpaid.
     """
     with transaction.atomic():
         study = Study.objects.locked().get(pk=study.pk)

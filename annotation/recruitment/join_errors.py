@@ -1,4 +1,4 @@
-"""Availability of seats: one code and one sentence for each reason of refusal."""
+"""Seat availability: one code and one sentence for each reason for refusal."""
 
 from datetime import datetime
 
@@ -27,7 +27,7 @@ from tasks.clock import database_now
 
 
 class RecruitmentError(Exception):
-    """Why there is no seat. `code` is a key of NO_SEAT; the text is for people."""
+    """Why there is no seat. `code` is a key of NO_SEAT; its text is shown to users."""
 
     def __init__(self, code: str, sentence: str | Promise = ""):
         super().__init__(sentence or NO_SEAT[code])
@@ -94,9 +94,9 @@ def joinable(
 ) -> list[Scenario]:
     """Return scenarios with a free seat of that kind whose task this worker has never seen.
 
-    In the whole study, or `among` those keys, by primary key. Each has `taken`, the seats of that
-    kind taken at that moment. After declining a scenario, a worker is for a day offered only that
-    one, so that they cannot search for the shortest.
+    They are from the whole study, or `among` those keys, by primary key. Each has `taken`, the
+    seats of that kind taken at that moment. For a day after declining a scenario, a worker is
+    offered only that one, so that they cannot search for the shortest.
     """
     seen = Exposure.objects.filter(worker_key=key).values("task_name")
     held = Participation.objects.holding_seats(now or database_now(), study).filter(kind=kind)
@@ -122,9 +122,9 @@ def refusal(
     browser: str = "",
     now: datetime | None = None,
 ) -> str:
-    """Return why this worker would get no seat now (a code of NO_SEAT), or "".
+    """Return why this worker would get no seat now (a code in NO_SEAT), or "".
 
-    `browser` is the keyed hash of the browser's cookie, "" if it does not matter.
+    `browser` is the keyed hash of the browser's cookie, or "" if it does not matter.
     """
     if study.status != StudyStatus.OPEN:
         return study.status
@@ -159,20 +159,20 @@ def _knows_the_training(study: Study, key: str) -> bool:
 
 
 def _has_left(study: Study, key: str) -> bool:
-    """Has this worker withdrawn or been screened out? Then they get no other task here."""
+    """Has this worker withdrawn or been screened out, and so gets no other task here?"""
     left = (Status.WITHDRAWN, Status.SCREENED_OUT)
     return study.participations.filter(worker__key=key, status__in=left).exists()
 
 
 def is_rejected(study: Study, key: str) -> bool:
-    """Has the platform rejected this worker's work in the study? Then it gets no more work."""
+    """Has the platform rejected this worker's work in the study, so that they get no more?"""
     return study.submissions.filter(worker__key=key, status="REJECTED").exists()
 
 
 def tasks_begun(study: Study, key: str) -> int:
-    """Return how many tasks of the study this worker has begun: with an example shown.
+    """Return how many of the study's tasks this worker has started, with an example shown.
 
-    Or ended before by the worker's actions: the comprehension questions allow one try only.
+    It includes tasks that the worker ended before that: comprehension questions allow only one try.
     """
     theirs = Participation.objects.filter(study=study, worker__key=key)
     ended = (Status.WITHDRAWN, Status.SCREENED_OUT)
@@ -187,9 +187,9 @@ def next_task_is_offered(participation: Participation) -> bool:
 
 
 def counted_reason(study: Study, key: str, code: str, among: list[int] | None = None) -> str:
-    """Return the Reason of a refusal with this code; "" if it is not counted.
+    """Return the Reason for a refusal with this code, or "" if it is not counted.
 
-    "full" becomes MET if only tasks that this worker has done keep them from a free seat.
+    "full" becomes MET if seats are free, but only for tasks that this worker has already done.
     """
     if code == Reason.FULL:
         names = study.tasks.values("name")

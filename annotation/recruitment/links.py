@@ -2,8 +2,8 @@
 
 Personal links are created in bulk with names chosen by the researcher. The name is stored with the
 link and never exported; the worker is identified by the keyed hash of the link's code. A model with
-another training file is a different annotator, since its context is new. The same model on the same
-file again is a numbered replicate (docs/protocol.md#invariants).
+another training file is a different annotator, since its context is new. Another run of the same
+model on the same file is a numbered replicate (docs/protocol.md#invariants).
 """
 
 import json
@@ -33,7 +33,7 @@ COOKIE_AGE = 400 * 24 * 3600  # seconds; the maximum in browsers
 
 
 def browser(request: HttpRequest) -> str:
-    """Return the random value of this browser's signed cookie; "" for an unknown browser."""
+    """Return the random value in this browser's signed cookie, or "" for an unknown browser."""
     held = request.get_signed_cookie(
         settings.WORKER_COOKIE_NAME, default="", salt=COOKIE_SALT, max_age=COOKIE_AGE
     )
@@ -41,7 +41,7 @@ def browser(request: HttpRequest) -> str:
 
 
 class OpenLink(PlatformAdapter):
-    """One link for all. A worker is a browser: each browser may take part once."""
+    """One link for everyone. Each browser counts as a worker and may take part once."""
 
     platform, words = "link", "an open link"
     anonymous = own_codes = True
@@ -70,13 +70,13 @@ class OpenLink(PlatformAdapter):
 
 
 class SimulatedLink(OpenLink):
-    """A separate link of the study, so that simulated annotators never count as people."""
+    """A separate link to the study, so that simulated annotators never count as human."""
 
     platform, kind, anonymous = "simulated", Kind.SIMULATED, False
 
     @classmethod
     def at(cls, code: str) -> PlatformAdapter | None:
-        # Simulated annotators exist only in rehearsals: other studies have no such link.
+        # Simulated annotators exist only in rehearsals; other studies have no such link.
         study = Study.objects.filter(simulated_link_code=code, rehearsal=True).first()
         return cls(study) if study is not None else None
 
@@ -91,7 +91,7 @@ class ModelAdapter(OpenLink):
 
     @classmethod
     def at(cls, code: str) -> PlatformAdapter | None:
-        return None  # models join by the API
+        return None  # models join through the API
 
     def __init__(self, scenario: Scenario, person: str):
         super().__init__(scenario.study)
@@ -140,7 +140,7 @@ class PersonalLinkAdapter(OpenLink):
 MOST = 1000
 LONGEST_NAME = 200
 
-# State of a link, from the latest participation of its worker in the study.
+# A link's state, from its worker's latest participation in the study.
 STATES = {
     Status.ARRIVED: "active",
     Status.WORKING: "active",
@@ -157,11 +157,11 @@ STATES = {
 
 
 class LinkError(ValueError):
-    """Why the links were not created; the text names the line."""
+    """Why the links were not created; its text names the line."""
 
 
 def make_links(study: Study, text: str) -> list[PersonalLink]:
-    """Create one link for each line of names. All or none.
+    """Create one link for each line with a name: all or none.
 
     Raises LinkError for too many names, too long ones, and those that the study already has.
     """
@@ -185,7 +185,7 @@ def make_links(study: Study, text: str) -> list[PersonalLink]:
 
 
 def links_with_states(study: Study) -> list[tuple[PersonalLink, str]]:
-    """Return the links of a study, oldest first, with states: unused, active, done, ..."""
+    """Return a study's links, oldest first, with their states: unused, active, done, ..."""
     links: Sequence[PersonalLink] = list(study.personal_links.order_by("pk"))
     keys = {worker_key(PersonalLinkAdapter.platform, link.code): link.pk for link in links}
     participations = study.participations.filter(
@@ -211,7 +211,7 @@ class Seated:
 
     @property
     def identity(self) -> str:
-        """The text hashed to the worker's key; all versions of a task have the same name."""
+        """Return the text hashed to the worker's key; a task's versions all have the same name."""
         place = self.scenario
         split = [place.task.name, place.shots, place.split_number, place.arm]
         return json.dumps([self.name, self.revision, self.prompt_hash, split, self.replicate])

@@ -1,4 +1,4 @@
-"""Settings outside the frozen design, by page and API: lists, switches, seats, budget."""
+"""Settings outside the frozen design, on pages and in the API: lists, switches, seats, budget."""
 
 from typing import Any, ClassVar
 
@@ -31,7 +31,7 @@ UNCHOSEN = {"required": NOT_CHOSEN, "invalid_choice": NOT_CHOSEN}
 
 
 class RuleForm(PageForm):
-    """An entry of the allow and deny lists; recruitment/eligibility.py parses its value."""
+    """An entry on the allow or deny list; recruitment/eligibility.py parses its value."""
 
     key = "rule"
     effect = forms.ChoiceField(
@@ -94,7 +94,7 @@ class Lists(StudyPost):
 
 
 class SwitchesForm(OnPage, forms.ModelForm):
-    """Switches of a running study."""
+    """A running study's switches."""
 
     key = "switches"
 
@@ -117,7 +117,7 @@ class Switches(StudyPost):
 
 
 class SeatsForm(PageForm):
-    """Additional seats for a scenario of the study."""
+    """Additional seats for one of the study's scenarios."""
 
     key = "seats"
     scenario = RowField(Scenario.objects.none(), empty_label=None)
@@ -175,7 +175,7 @@ class BudgetForm(PageForm):
 
 
 class Budget(StudyPost):
-    """Raise the budget, which limits what people can earn from then on."""
+    """Raise the budget, which limits what participants can earn from then on."""
 
     row, right, path = "budget", "own", "budget/"
     form_class = BudgetForm
@@ -226,7 +226,7 @@ class LinksForm(PageForm):
 
 
 class Links(StudyPost):
-    """Create personal links, one for each name."""
+    """Create personal links, one per name."""
 
     row = "personal_links"
     form_class = LinksForm
@@ -254,7 +254,7 @@ def _links_page(request: HttpRequest, study: Study, form: LinksForm | None = Non
 
 @signed_in("GET")
 def links_file(request: HttpRequest, name: str) -> HttpResponse:
-    """Download name, link and state, for a mail merge."""
+    """Download names, links and states, for a mail merge."""
     study = study_of(request, name, "pay")
     rows = (
         [no_formula(link.name), _address(request, link), state]

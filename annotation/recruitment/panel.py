@@ -1,6 +1,6 @@
-"""Panels: platforms that add an id to the study's address and expect a code or redirect back.
+"""Panels: platforms that add an ID to the study's URL and expect a code or redirect back.
 
-CloudResearch Connect and SONA are presets; researchers set parameter names and return addresses.
+CloudResearch Connect and SONA are presets; researchers set parameter names and return URLs.
 """
 
 import re
@@ -26,7 +26,7 @@ CODES = ("completed_code", "other_code", "turned_away_code")
 URLS = ("completed_url", "other_url", "turned_away_url")
 PLACEHOLDERS = ("{id}", "{submission}", "{code}")
 HOST_OF_THEIRS = re.compile(r"https?://[^/?#]*[{}@\\]")
-# Characters of ids: none that addresses, spreadsheets or logs interpret.
+# Characters allowed in IDs: none that URLs, spreadsheets or logs interpret.
 SAFE_ID = r"[A-Za-z0-9_.:@-]{0,200}"
 
 
@@ -67,7 +67,7 @@ PRESETS = {
 
 
 def check(panel: Panel) -> None:
-    """Raise ValidationError, with reasons at the fields, for a panel that cannot work."""
+    """Raise ValidationError, with reasons for each field, for a panel that cannot work."""
     errors = {}
     for field in ("id_parameter", "submission_parameter"):
         name = getattr(panel, field)
@@ -97,13 +97,13 @@ def check(panel: Panel) -> None:
 
 
 class PanelAdapter(PlatformAdapter):
-    """The study's address for one platform."""
+    """The study's URL for one platform."""
 
     platform, anonymous = "panel:", True  # followed by the name
 
     def __init__(self, panel: Panel):
         self.panel, self.study = panel, panel.study
-        # Ids are specific to the platform: the same id on another one is another person.
+        # IDs are specific to the platform: the same ID on another platform is another person.
         self.platform, self.words = self.platform + panel.name, panel.name
 
     @classmethod
@@ -127,7 +127,7 @@ class PanelAdapter(PlatformAdapter):
         return self.read(request.GET)
 
     def read(self, parameters: QueryDict) -> Identity:
-        """Return the identity in the parameters of an address. Raises NotAdmitted."""
+        """Return the identity in a URL's parameters. Raises NotAdmitted."""
         person = parameters.get(self.panel.id_parameter, "").strip()
         submission = parameters.get(self.panel.submission_parameter, "").strip()
         if not person:
@@ -152,7 +152,7 @@ class PanelAdapter(PlatformAdapter):
         return self.is_placeholder(request.GET)
 
     def is_placeholder(self, parameters: QueryDict) -> bool:
-        """Is the id a placeholder, as Connect and others send it in a researcher's preview?"""
+        """Is the ID a placeholder, as Connect and others send in a researcher's preview?"""
         return bool(re.match(r"[%{\[$]", parameters.get(self.panel.id_parameter, "")))
 
     def submission_fields(self) -> dict[str, Any]:
@@ -168,7 +168,7 @@ class PanelAdapter(PlatformAdapter):
         if identity is None and ("{id}" in url or "{submission}" in url):
             url = ""  # no destination
         if HOST_OF_THEIRS.match(url):
-            url = ""  # a worker's id must not determine the host
+            url = ""  # a worker's ID must not determine the host
         values = (identity.person, identity.submission, code) if identity else ("", "", code)
         for placeholder, value in zip(PLACEHOLDERS, values, strict=True):
             url = url.replace(placeholder, quote(value, safe=""))
@@ -177,7 +177,7 @@ class PanelAdapter(PlatformAdapter):
 
 @dataclass(frozen=True)
 class Visit:
-    """The result of opening a panel's address: identity and exits, or the error."""
+    """The result of opening a panel's URL: identity and exits, or the error."""
 
     query: str
     who: Identity | None = None
@@ -189,7 +189,7 @@ class Visit:
 
 
 def visit(panel: Panel, query: str | None) -> Visit:
-    """Return the result for that query; without one, for an example."""
+    """Return the result for that query, or for an example without one."""
     if query is None:
         query = f"{panel.id_parameter}=TEST-PERSON"
         if panel.submission_parameter:

@@ -1,7 +1,7 @@
 """Base types of platform adapters: what a platform knows about an arrival.
 
-An adapter is an address under /join/. It determines the identity of the arrival, whether it is a
-preview, its scenarios, and the exit. ADAPTERS lists the registered classes.
+An adapter is a URL under /join/. It determines the arrival's identity, whether it is a preview, its
+scenarios, and the exit. ADAPTERS lists the registered classes.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from django.http import HttpRequest
 
 from annotation.models import Kind, Study, Submission
 
-# Outcomes that platforms distinguish; each has a separate completion code.
+# Outcomes that platforms distinguish; each has its own completion code.
 OUTCOMES = {
     "completed": "completed",
     "not_qualified": "not qualified after training (paid)",
@@ -27,10 +27,10 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class Identity:
-    """A person's identity at a platform, and the platform's id of their work.
+    """A person's identity on a platform, and their work's ID there.
 
     `verified` means that it cannot be another person: the platform vouched for it, or it is a
-    secret of ours. An address with plain ids verifies nothing.
+    secret of ours. A URL with plain IDs verifies nothing.
     """
 
     person: str
@@ -40,7 +40,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Exit:
-    """How a participant leaves: a code to enter, a return address, or both."""
+    """How a participant leaves: with a code to enter, a return URL, or both."""
 
     code: str = ""
     url: str = ""
@@ -49,7 +49,7 @@ class Exit:
 
 @dataclass(frozen=True)
 class Source:
-    """A platform whose ids a list of people may contain; `codes` if it lists names instead."""
+    """A platform whose IDs a list of people may contain; `codes` if it lists names instead."""
 
     platform: str
     label: str
@@ -57,11 +57,11 @@ class Source:
 
 
 class NotAdmitted(Exception):
-    """This arrival may be forged or stale; the text is for people."""
+    """This arrival may be forged or stale; its text is shown to users."""
 
 
 class PlatformAdapter:
-    """One address under /join/; each platform has a subclass in ADAPTERS."""
+    """One URL under /join/; each platform has a subclass in ADAPTERS."""
 
     platform: str  # part of every worker's key, so never rename it
     words: str = ""  # the source of participants, in documents
@@ -69,37 +69,37 @@ class PlatformAdapter:
     kind: str = Kind.PERSON
     part: int = 0
     anonymous: bool = False  # visitors can arrive repeatedly under any name
-    invited: bool = False  # researchers gave the address to known people
-    confirms: bool = False  # the platform can confirm later whose submission it is
-    own_codes: bool = False  # ids are Handful's codes or names of models: case-sensitive
+    invited: bool = False  # researchers gave the URL to known people
+    confirms: bool = False  # the platform can later confirm whose submission it is
+    own_codes: bool = False  # IDs are Handful's codes or model names: case-sensitive
 
     @classmethod
     def named(cls, field: str) -> Q:
-        """Return the condition that this field is the name of a platform of this class."""
+        """Return the condition that this field names a platform of this class."""
         return Q((field, cls.platform))
 
     @classmethod
     def sources(cls, study: Study) -> list[Source]:
-        """Return the sources of ids for lists of people in that study."""
+        """Return the sources of IDs for that study's lists of people."""
         return []
 
     @classmethod
     def at(cls, code: str) -> "PlatformAdapter | None":
-        """Return the adapter at that address, if it belongs to this class."""
+        """Return the adapter at that URL, if it belongs to this class."""
         return None
 
     @classmethod
     def links(cls, study: Study) -> list[tuple[str, str, str]]:
-        """Return its links to the study, for the page *Platforms*: label, code, explanation."""
+        """Return its links to the study, for the *Platforms* page: label, code, explanation."""
         return []
 
     @classmethod
     def of(cls, submission: Submission) -> "PlatformAdapter | None":
-        """Return the adapter of this submission, if it belongs to this class."""
+        """Return this submission's adapter, if it belongs to this class."""
         return None
 
     def identity(self, request: HttpRequest) -> Identity | None:
-        """Return the identity of the arrival; None if unknown. Raises NotAdmitted."""
+        """Return the arrival's identity, or None if it is unknown. Raises NotAdmitted."""
         raise NotImplementedError
 
     def is_preview(self, request: HttpRequest) -> bool:
@@ -107,23 +107,23 @@ class PlatformAdapter:
         return False
 
     def scenarios(self) -> list[int] | None:
-        """Return keys of the scenarios that it leads to; None for the whole study."""
+        """Return the keys of the scenarios that it leads to, or None for the whole study."""
         return None
 
     def refusal(self) -> str:
-        """Return why this adapter assigns no new seats (a code of join_errors.NO_SEAT), or ""."""
+        """Return why this adapter assigns no new seats (a code in join_errors.NO_SEAT), or ""."""
         return ""
 
     def submission_fields(self) -> dict[str, Any]:
-        """Return the fields of a submission's row that identify this adapter."""
+        """Return the fields in a submission's row that identify this adapter."""
         return {}
 
     def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
-        """Return the exit for this outcome; None if there is none."""
+        """Return the exit for this outcome, or None if there is none."""
         raise NotImplementedError
 
 
-# In the order in which addresses are tried; each platform adds its classes (apps.py).
+# In the order in which URLs are tried; each platform adds its classes (apps.py).
 ADAPTERS: list[type[PlatformAdapter]] = []
 
 
@@ -132,7 +132,7 @@ def adapter_at(code: str) -> PlatformAdapter | None:
 
 
 def source_of(platform: str) -> str:
-    """Return that platform in words; of a panel, its name without the prefix."""
+    """Return that platform in words; for a panel, its name without the prefix."""
     words = {adapter.platform: adapter.words for adapter in ADAPTERS}
     return words.get(platform) or platform[platform.find(":") + 1 :]
 

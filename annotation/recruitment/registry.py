@@ -10,9 +10,9 @@ logger = logging.getLogger(__name__)
 
 
 def exit_of(participation: Participation, outcome: str) -> Exit | None:
-    """Return the exit of this participation, on the platform of its latest submission.
+    """Return this participation's exit, on the platform of its latest submission.
 
-    For a further task the outcome is that of the first task, with which the submission ended.
+    For a further task, the outcome is that of the first task, with which the submission ended.
     """
     latest = participation.latest_submission()
     if latest is None:
@@ -31,9 +31,9 @@ def exit_of(participation: Participation, outcome: str) -> Exit | None:
 
 
 def current_exit(participation: Participation) -> Exit | None:
-    """Return the exit of this participation in its present state; None before its end.
+    """Return this participation's exit in its current state, or None before its end.
 
-    Used by the last page and the personal data file, so that neither shows a code earlier.
+    The last page and the personal data file use this, so that neither shows a code earlier.
     """
     status, outcome = participation.status, ""
     if status == Status.BETWEEN:
@@ -53,7 +53,7 @@ def current_exit(participation: Participation) -> Exit | None:
 
 
 def is_rejected(participation: Participation) -> bool:
-    """Does the platform show this work as rejected, however it ended here?"""
+    """Does the platform show this work as rejected, regardless of how it ended here?"""
     latest = participation.submissions.order_by("-pk").first()
     return participation.status == Status.REJECTED or (
         latest is not None and latest.status == "REJECTED" and not participation.is_paid
@@ -66,11 +66,11 @@ def _had_completed(participation: Participation) -> bool:
 
 
 class Agreed(Exception):
-    """The worker consented in another tab meanwhile, which takes precedence."""
+    """The worker has since consented in another tab, which takes precedence."""
 
 
 def decline(token: str) -> Exit | None:
-    """Delete the participation of a worker who declines; return the exit, which no row stores.
+    """Delete a declining worker's participation; return the exit, which no row stores.
 
     A second click finds nothing. Raises Agreed.
     """

@@ -1,15 +1,15 @@
-"""Seats: assigned at Start, resumed later, never over-filled.
+"""Seats, which are assigned at Start, resumed later and never over-filled.
 
 A seat is taken at Start, before consent, and held for ten minutes until consent, then for the
-study's idle limit. Allocation is balanced: the least filled scenario that this worker may join,
-ties broken by the study's seed; each choice is logged with its candidates. The schema makes
-over-filling impossible (a seat number is unique per scenario and kind); the lock here turns a race
-for the last seat into a clear "full" instead of an error.
+study's idle limit. Allocation is balanced: a worker gets the least filled scenario that they may
+join, with ties broken by the study's seed; each choice is logged with its candidates. The schema
+makes over-filling impossible (a seat number is unique per scenario and kind); the lock here turns a
+race for the last seat into a clear "full" instead of an error.
 
 A study can be done in parts: Prolific allows less than a day for one submission and has no
 qualifications, so the training (or screening) step is then one study there, and the annotation step
-one or more others (docs/prolific.md#what-prolific-allows). For workers who came by a link there are
-no parts: `Participation.part` is 0.
+one or more others (docs/prolific.md#what-prolific-allows). For workers who came by a link, there
+are no parts: `Participation.part` is 0.
 """
 
 import random
@@ -55,9 +55,9 @@ def join(
 ) -> Participation:
     """Take a seat for this worker, or return the live participation that they already have.
 
-    By `anonymous` links, people who have not consented hold at most a third of the seats. If the id
-    is not `verified`, a participation is returned only to the browser that began it. `refused` is
-    why the adapter assigns no new seat, a code of join_errors.NO_SEAT. Raises RecruitmentError if
+    On `anonymous` links, people who have not consented hold at most a third of the seats. If the ID
+    is not `verified`, a participation is returned only to the browser that started it. `refused` is
+    why the adapter assigns no new seat, a code in join_errors.NO_SEAT. Raises RecruitmentError if
     there is no seat for them.
     """
     now = database_now()
@@ -85,7 +85,7 @@ def join(
 def _begun_before(
     study: Study, worker: Worker, browser: str, verified: bool
 ) -> Participation | None:
-    """Return this worker's resumable participation in the study, seated; else None.
+    """Return this worker's resumable participation in the study, seated, or None.
 
     The caller holds the study's lock. Raises RecruitmentError.
     """
@@ -130,7 +130,7 @@ def _too_many_unconsented(study: Study) -> bool:
 def _choose(
     study: Study, key: str, kind: str, among: list[int] | None, now: datetime
 ) -> tuple[Scenario, list[list[int]]]:
-    """Choose a scenario; return it with the candidates, as in Allocation."""
+    """Choose a scenario; return it with the candidates as in Allocation."""
     joinable = join_errors.joinable(study, key, kind, among, now)
     scenarios = {scenario.pk: scenario for scenario in joinable}
     candidates = [
@@ -145,7 +145,7 @@ def _next_arrival(study: Study) -> int:
 
 
 def choose(seed: int, arrival: int, candidates: list[list[int]]) -> int:
-    """Return the key of the least filled scenario; seed and arrival number break ties.
+    """Return the least filled scenario's key; the seed and arrival number break ties.
 
     `candidates` is as in Allocation, so that any logged choice can be reproduced.
     """
@@ -155,7 +155,7 @@ def choose(seed: int, arrival: int, candidates: list[list[int]]) -> int:
 
 
 def resume(participation: Participation) -> Participation:
-    """Give an expired participation a seat of its scenario again, if one is free.
+    """Give an expired participation a seat in its scenario again, if one is free.
 
     It continues where it stopped. Raises RecruitmentError if there is no free seat or the study
     assigns none now; does nothing if it has not expired.
@@ -185,7 +185,7 @@ def _reseat(participation: Participation) -> Participation:
     """Reseat it; the caller holds the study's lock and has expired idle participations."""
     participation = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
     if participation.status not in MAY_RESUME:
-        return participation  # withdrawn meanwhile
+        return participation  # withdrawn in the meantime
     if join_errors.is_rejected(participation.study, participation.worker.key):
         raise RecruitmentError("rejected")
     seat = free_seat(participation.scenario, participation.kind)
@@ -207,8 +207,8 @@ def _state_to_go_on_in(participation: Participation) -> str:
     if participation.waiting_since is not None and participation.decided_at is None:
         return Status.WAITING
     last = participation.latest_turn()
-    # It stopped between two parts: an answered example without a successor. After the training step
-    # that may also be a reveal still on display; the end of a part is stored.
+    # It stopped between two parts: an answered example has no successor. After the training step,
+    # it may also be a reveal still on display; the end of a part is stored.
     if last is not None and last.given is not None and (
         not last.is_revealed or participation.submissions.filter(outcome="completed").exists()
     ):  # fmt: skip
@@ -233,9 +233,9 @@ def take_seat(
     part: int = 0,
     browser: str = "",
 ) -> Participation:
-    """Insert the participation on the lowest free seat of the scenario, which must exist.
+    """Insert the participation on the scenario's lowest free seat, which must exist.
 
-    Logs the choice with `candidates` as in Allocation; by default the scenario was the only
+    It logs the choice with `candidates` as in Allocation; by default the scenario was the only
     candidate. The caller holds the study's lock.
     """
     if candidates is None:
@@ -264,7 +264,7 @@ def take_seat(
 
 
 def _new_name(study: Study) -> str:
-    """Return a pseudonym that is new in the study and reveals neither identity nor time."""
+    """Return a pseudonym that is new to the study and reveals neither identity nor time."""
     while True:
         name = "A-" + new_code(5)
         if not study.participations.filter(pseudonym=name).exists():
@@ -282,7 +282,7 @@ BEFORE_ANNOTATION = (Step.UPSTREAM, *JUDGED_STEPS)
 
 
 def ends_before(participation: Participation, position: int) -> bool:
-    """Is that position of the annotation step after the part for which the worker came?"""
+    """Is that position in the annotation step after the part that the worker came for?"""
     if not participation.part:
         return False
     parts = ProlificStudy.objects.filter(scenarios=participation.scenario_id, part__gt=0)
@@ -296,7 +296,7 @@ def ends_before(participation: Participation, position: int) -> bool:
 def _end(participation: Participation, last: int) -> int:
     """Return how many annotation examples are done by the end of this worker's part.
 
-    Part 1 precedes that step; without a step before it, all parts have equal shares of it.
+    Part 1 precedes that step; without a step before it, all parts have equal shares.
     """
     begins_before = any(participation.order_of(step) for step in BEFORE_ANNOTATION)
     parts, done = (
@@ -306,7 +306,7 @@ def _end(participation: Participation, last: int) -> int:
 
 
 def enter_sitting(participation: Participation, part: int) -> Participation:
-    """Continue a seated participation in a part: its state, or the next example in a new part.
+    """Continue a seated participation in a part, showing its state or a new part's next example.
 
     The caller holds the study's lock.
     """
@@ -318,7 +318,7 @@ def enter_sitting(participation: Participation, part: int) -> Participation:
     if locked.status != Status.BETWEEN:
         return locked
     last = locked.latest_turn()
-    assert last is not None  # between two parts an example was shown
+    assert last is not None  # between two parts, an example was shown
     locked.scenario = scenario_of(locked)
     position = 0 if last.step in BEFORE_ANNOTATION else last.position + 1
     if not ends_before(locked, position):
@@ -337,7 +337,7 @@ def end_part(participation: Participation) -> None:
 
 
 def note_outcome(participation: Participation, outcome: str) -> None:
-    """Store how the work ended (a key of OUTCOMES) with the platform's record of it."""
+    """Store how the work ended (a key in OUTCOMES) with the platform's record of it."""
     latest = participation.submissions.order_by("-pk").first()
     if latest is not None and not latest.outcome:
         latest.outcome = outcome

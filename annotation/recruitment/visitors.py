@@ -1,6 +1,6 @@
 """Access checks for visitors: the study or participation that a link opens.
 
-They activate the language of the study; their callers reset it, since threads are reused.
+They activate the study's language; their callers reset it, since threads are reused.
 """
 
 import ipaddress
@@ -26,8 +26,8 @@ from annotation.recruitment.platform_adapters import Identity
 TICKET_SALT = "annotation.arrival"
 
 
-# Long enough to read the landing page and be interrupted; a copied address expires within hours,
-# and a platform reserves a place no longer before the work begins.
+# Long enough to read the landing page and be interrupted; a copied URL expires within hours, and a
+# platform reserves a place no longer before the work starts.
 TICKET_AGE = 2 * 3600  # seconds
 
 
@@ -47,7 +47,7 @@ class Arrival:
         self.adapter, self.study, self.kind, self.code = adapter, adapter.study, adapter.kind, code
         self.is_preview = adapter.is_preview(request)
         held = self._of_ticket(ticket)
-        # A second click on the first Start has no cookie yet: the form carries the drawn id.
+        # A second click on the first Start has no cookie yet: the form carries the drawn ID.
         self.drawn = held.get("browser") or secrets.token_urlsafe(24)
         self.browser = browser(request) or self.drawn
         self.who = None
@@ -60,10 +60,10 @@ class Arrival:
 
     @property
     def ticket(self) -> str:
-        """Signed form field with the identity, and the browser id if there is no cookie yet.
+        """Return a signed form field with the identity, and the browser ID if there is no cookie.
 
         A platform's own signature is valid for two minutes: it is checked once, when the page is
-        shown. Start relies on this field instead. A browser id from the cookie is left out.
+        shown. Start relies on this field instead. A browser ID from the cookie is left out.
         """
         known = self.browser != self.drawn
         who = self.who if self.who and self.who.person != self.browser else None
@@ -75,7 +75,7 @@ class Arrival:
         return signing.dumps(held, salt=TICKET_SALT)
 
     def _of_ticket(self, ticket: str) -> dict[str, Any]:
-        """Return the content of `ticket`; empty if it is missing, stale or for another study."""
+        """Return the content of `ticket`, empty if it is missing, stale or for another study."""
         try:
             held = signing.loads(ticket, salt=TICKET_SALT, max_age=TICKET_AGE)
         except signing.BadSignature:
@@ -84,11 +84,11 @@ class Arrival:
 
     @property
     def key(self) -> str:
-        """The worker's key; empty for an unknown browser."""
+        """Return the worker's key, or "" for an unknown browser."""
         return worker_key(self.adapter.platform, self.who.person) if self.who else ""
 
     def refusal(self) -> str:
-        """Return why no seat is available now (a code of join_errors.NO_SEAT), or ""."""
+        """Return why no seat is available now (a code in join_errors.NO_SEAT), or ""."""
         if self.lacks_computer:
             return "device"
         browser = worker_key("browser", self.browser) if self.kind == Kind.PERSON else ""
@@ -97,14 +97,14 @@ class Arrival:
         )
 
     def begun(self) -> Participation | None:
-        """Return the live or resumable participation of this id; ownership is not verified."""
+        """Return this ID's live or resumable participation; ownership is not verified."""
         theirs = self.study.participations.filter(worker__key=self.key).order_by("-pk")
         return theirs.live().first() or theirs.expired_at_work().first()
 
     def ended(self) -> Participation | None:
         """Return the latest ended participation here, so that its page shows the exit again.
 
-        Where the platform has submission ids, only the participation of this submission matches.
+        Where the platform has submission IDs, only this submission's participation matches.
         """
         theirs = self.study.participations.filter(worker__key=self.key, status__in=ENDED)
         if self.who and self.who.submission:
@@ -115,7 +115,7 @@ class Arrival:
     def owns(self, participation: Participation) -> bool:
         """Does the participation belong to this arrival, so that its personal link may be shown?
 
-        Other people may know an unverified id: then only the browser that began is accepted.
+        Other people may know an unverified ID, so only the browser that started is accepted for it.
         """
         if self.who is None or self.who.verified:
             return self.who is not None
@@ -124,8 +124,8 @@ class Arrival:
     def start(self, in_browser: bool = True) -> Participation:
         """Take a seat; an unknown browser gets the identity that was drawn for it.
 
-        Page and API share these checks. The browser is stored only with `in_browser`. Raises
-        join_errors.RecruitmentError.
+        The page and the API share these checks. The browser is stored only with `in_browser`.
+        Raises join_errors.RecruitmentError.
         """
         self._check_may_start()
         self.who = self.who or Identity(self.browser, verified=True)
@@ -138,7 +138,7 @@ class Arrival:
             raise
 
     def _check_may_start(self) -> None:
-        """Refuse previews, phones where a computer is required, and too many Starts per address.
+        """Refuse previews, phones where a computer is required, and too many Starts per IP address.
 
         Annotators with a live participation may continue on any device.
         """
@@ -175,10 +175,10 @@ def _is_phone(request: HttpRequest) -> bool:
 
 
 def arrival(request: HttpRequest, code: str, ticket: str = "") -> Arrival:
-    """Return the arrival at the study of this link; 404 for an unknown code.
+    """Return the arrival at this link's study; raise 404 for an unknown code.
 
-    `ticket` comes from the form of the landing page (Arrival.ticket). Raises NotAdmitted for a
-    forged or stale address.
+    `ticket` comes from the landing page's form (Arrival.ticket). Raises NotAdmitted for a forged or
+    stale URL.
     """
     adapter = platform_adapters.adapter_at(code)
     if adapter is None:
@@ -188,7 +188,7 @@ def arrival(request: HttpRequest, code: str, ticket: str = "") -> Arrival:
 
 
 def participation_of(token: str) -> Participation:
-    """Return the participation of this personal link, or raise 404."""
+    """Return this personal link's participation, or raise 404."""
     participation = get_object_or_404(
         Participation.objects.select_related("study", "scenario__task", "worker").defer(
             "scenario__task__card_data"
@@ -200,9 +200,9 @@ def participation_of(token: str) -> Participation:
 
 
 def language_of(request: HttpRequest) -> str:
-    """Return the language of the study whose annotator sends this; English if unknown.
+    """Return the language of the study whose annotator sends this request; English if unknown.
 
-    For pages that are shown before any access check has run.
+    It is used for pages that are shown before any access check has run.
     """
     named = request.resolver_match.kwargs if request.resolver_match else {}
     if "token" in named:
@@ -219,7 +219,7 @@ HOUR = 3600
 
 
 def admit(address: str) -> bool:
-    """Count a Start from that address; False if it exceeds the limit of the last minute.
+    """Count a Start from that IP address; return False if it exceeds the limit for the last minute.
 
     The limit is settings.STARTS_PER_MINUTE.
     """
@@ -227,10 +227,10 @@ def admit(address: str) -> bool:
 
 
 def admit_to(study: Study, address: str) -> bool:
-    """Count a Start by the study's open link; False if the address exceeds its limit this hour.
+    """Count a Start on the study's open link; return False if the IP address exceeds its limit.
 
     The limit is a tenth of the seats, and at least settings.STARTS_PER_HOUR (0: no limit). Consent
-    does not reset it. A switch of the study lifts it, for a class that shares an address.
+    does not reset it. One of the study's switches lifts it, for a class that shares an IP address.
     """
     least = settings.STARTS_PER_HOUR
     if study.shared_address or not least:
@@ -240,7 +240,7 @@ def admit_to(study: Study, address: str) -> bool:
 
 
 def _take(name: str, number: int, seconds: int) -> bool:
-    """Take one of `number` places, each free again after that time; False if none is left.
+    """Take one of `number` places, each free again after that time; return False if none is left.
 
     The cache adds a key only once, even for concurrent requests.
     """
@@ -250,14 +250,14 @@ def _take(name: str, number: int, seconds: int) -> bool:
 
 
 def _name(address: str) -> str:
-    """Return the salted hash of an address."""
+    """Return the salted hash of an IP address."""
     return salted_hmac("annotation.start_limit", address, algorithm="sha256").hexdigest()
 
 
 def client_address(request: HttpRequest) -> str | None:
-    """Return the address that called the outermost trusted proxy; None if there is none.
+    """Return the IP address that called the outermost trusted proxy, or None if there is none.
 
-    IPv6 addresses are cut to 64 bits, since one client has all the rest: "2001:db8:1:2::".
+    IPv6 addresses are cut to 64 bits, since one client has all of the rest: "2001:db8:1:2::".
     """
     sender = request.META.get("REMOTE_ADDR", "")
     entries = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]

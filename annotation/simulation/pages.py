@@ -25,7 +25,7 @@ from tasks.jobs import poll
 
 
 class SimulationForm(PageForm):
-    """Answer policy, number and random seed of simulated annotators."""
+    """The simulated annotators' answer policy, number and random seed."""
 
     key = "robots"
     policy = forms.CharField(
@@ -78,7 +78,7 @@ def robots(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @signed_in("POST")
 def simulation_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Run the next simulated annotator of that job."""
+    """Run that job's next simulated annotator."""
     study = study_of(request, name, right_to("robots_run"))
     job = job_of(request, pk)
     if job.kind != rehearsal_job.KIND or job.parameters["study"] != study.pk:

@@ -1,6 +1,6 @@
-"""Simulated annotators as a job: one a chunk, in a study designed as a rehearsal.
+"""Simulated annotators as a job: one per chunk, in a study designed as a rehearsal.
 
-They work as in `simulate_workers`, with a browser id from job and number: a repeated chunk
+They work as in `simulate_workers`, with a browser ID from the job and number: a repeated chunk
 continues where the first one stopped. An annotator that waits for a researcher's decision stops
 there; once admitted, the next job continues it.
 """
@@ -32,11 +32,11 @@ KIND = "simulate"
 
 
 class NoRehearsal(Exception):
-    """Why simulated annotators cannot enter this study; the text is for people."""
+    """Why simulated annotators cannot enter this study; its text is shown to users."""
 
 
 def free_seats(study: Study) -> int:
-    """Return how many participations the simulated seats can still hold."""
+    """Return how many more participations the simulated seats can hold."""
     held = Participation.objects.holding_seats(database_now(), study)
     taken = held.filter(kind=Kind.SIMULATED).count()
     return sum(scenario.seats for scenario in study.scenarios.all()) - taken
@@ -45,7 +45,7 @@ def free_seats(study: Study) -> int:
 def admitted(study: Study) -> list[Participation]:
     """Return simulated annotators admitted to the annotation step whose work no job continues.
 
-    They waited for the decision, so their job has ended.
+    They were waiting for the decision, so their job has ended.
     """
     walked = {
         pk
@@ -64,8 +64,8 @@ def admitted(study: Study) -> list[Participation]:
 def start(study: Study, policy: str, number: int | None, seed: int, by: User) -> Job:
     """Start a job with that many simulated annotators, or one for each free seat.
 
-    Annotators admitted meanwhile continue first, with the same policy. Raises NoRehearsal, and
-    ValueError for an unknown policy.
+    Annotators admitted in the meantime continue first, with the same policy. Raises NoRehearsal,
+    and ValueError for an unknown policy.
     """
     if not study.rehearsal:
         raise NoRehearsal(
@@ -87,13 +87,13 @@ def start(study: Study, policy: str, number: int | None, seed: int, by: User) ->
 
 
 def jobs_of(study: Study) -> list[Job]:
-    """Return the jobs of simulated annotators in that study, newest first."""
+    """Return the jobs for simulated annotators in that study, newest first."""
     return list(Job.objects.filter(kind=KIND, parameters__study=study.pk).order_by("-pk"))
 
 
 @jobs.job(KIND, limit=timedelta(minutes=10))
 def _walk_one(job: Job, number: int) -> dict[str, Any]:
-    """Run one annotator to the end: {answers}. Raises JobError if the study assigns no seat."""
+    """Run one annotator to the end; return {answers}. Raises JobError if it gets no seat."""
     study = Study.objects.get(pk=job.parameters["study"])
     site = InProcess()
     goes_on = job.parameters.get("goes_on", [])

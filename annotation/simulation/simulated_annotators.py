@@ -1,9 +1,9 @@
-"""Simulated annotators, which use the same pages and forms as people.
+"""Simulated annotators, which use the same pages and forms as human annotators.
 
 They parse each page and submit its forms. Their knowledge of the gold comes from the imported
 examples, looked up by the displayed text; no page content is taken for gold. They join by the
 study's simulated link: their kind is simulated, they have separate seats, and tables never count
-them as people.
+them as human.
 """
 
 import json
@@ -28,7 +28,7 @@ from tasks.cards import Card
 from tasks.models import Example, Split
 from tasks.tokens import tokens
 
-PATIENCE = 60  # seconds for one reply of a server
+PATIENCE = 60  # seconds for one response from a server
 POLICIES = ("gold", "empty", "majority", "random", "noisy:P", "transfer:P:GAIN")
 
 
@@ -45,7 +45,7 @@ class InProcess:
 
     def __init__(self) -> None:
         hosts = [host for host in settings.ALLOWED_HOSTS if host[:1] not in ("*", ".", "")]
-        # Ignore exceptions of concurrent requests in other threads: the response shows errors.
+        # Ignore exceptions from concurrent requests in other threads: the response shows errors.
         self.client = Client(
             HTTP_HOST=hosts[0] if hosts else "localhost", raise_request_exception=False
         )
@@ -69,7 +69,7 @@ class InProcess:
 
 
 class OverHTTP:
-    """The pages of a server: real requests, with the cookies of one browser."""
+    """A server's pages: real requests, with one browser's cookies."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -118,7 +118,7 @@ class Known:
 
 
 class Knowledge:
-    """The gold of a study's tasks, by displayed texts and question."""
+    """The gold for a study's tasks, by displayed text and question."""
 
     def __init__(self, study: Study) -> None:
         self._known: dict[tuple[Any, ...], Known] = {}
@@ -150,20 +150,20 @@ class Knowledge:
         return self._known[(title, question, *options, *segments)]
 
     def majority(self, card: Card) -> str:
-        """Return the commonest gold of a task without highlighting."""
+        """Return a task's most common gold, without highlighting."""
         return self._majority[card.name]
 
 
 # Policies ----------------------------------------------------------------------------------------
 
-# A policy returns the spans or texts of an answer: a label, options, a number, typed texts. Neither
-# means "no answer".
+# A policy returns an answer's spans or texts: a label, options, a number, typed text. Neither means
+# "no answer".
 Choice = tuple[list[spans.Span], list[str]]
 Policy = Callable[[Known, random.Random], Choice]
 
 
 def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
-    """Return the policy of that name for one annotator. Raises ValueError for unknown names."""
+    """Return the policy with that name for one annotator. Raises ValueError for unknown names."""
     if name == "gold":
         return gold
     if name == "empty":
@@ -181,15 +181,15 @@ def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
         probability = -1
     if kind != "noisy" or not 0 <= probability <= 1:
         raise ValueError(f"unknown policy {name!r}: expected one of {', '.join(POLICIES)}")
-    # Vary the probability by a few points between annotators, as among people.
+    # Vary the probability by a few points between annotators, as among humans.
     own = min(1.0, max(0.0, rng.gauss(probability, 0.02)))
     return lambda known, rng: gold(known, rng) if rng.random() < own else mistaken(known, rng)
 
 
 def transferring(name: str, rng: random.Random) -> Policy:
-    """Return a policy that is right with probability P, and P · (1 + GAIN) after upstream tasks.
+    """Return a policy that is correct with probability P, and P · (1 + GAIN) after upstream tasks.
 
-    So the average relative gain of these annotators is known. Raises ValueError.
+    The average relative gain of these annotators is therefore known. Raises ValueError.
     """
     try:
         share, gain = map(float, name.split(":")[1:])
@@ -229,8 +229,8 @@ def gold(known: Known, rng: random.Random) -> Choice:
 def empty(known: Known, knowledge: Knowledge) -> Choice:
     """Return the trivial baseline: always "no answer", or always the majority label.
 
-    If an answer is required: the text's first word, the first option, or the commonest number or
-    text.
+    If an answer is required, it is the text's first word, the first option, or the most common
+    number or text.
     """
     if known.card.no_answer:
         return [], []
@@ -240,7 +240,7 @@ def empty(known: Known, knowledge: Knowledge) -> Choice:
 
 
 def at_random(known: Known, rng: random.Random) -> Choice:
-    """Return a random label, option, number or words; half of the time "no answer", if allowed."""
+    """Return a random label, option, number or words; half the time "no answer", if allowed."""
     if known.card.no_answer and rng.random() < 0.5:
         return [], []
     if not known.card.is_highlighted:
@@ -253,7 +253,7 @@ def mistaken(known: Known, rng: random.Random) -> Choice:
     if not known.card.is_highlighted:
         return [], known.kind.mistaken(known, rng)
     right, _typed = gold(known, rng)
-    if not right:  # without gold that can be highlighted there is nothing to shift
+    if not right:  # without gold that can be highlighted, there is nothing to shift
         return [_random_span(known, rng)], []
     how = rng.choice(["slip", "miss", "extra"])
     if how == "slip" or (how == "extra" and known.card.max_spans == 1):
@@ -312,10 +312,10 @@ def _apart(chosen: list[spans.Span]) -> list[spans.Span]:
 
 
 def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str) -> Iterator[str]:
-    """Run one annotator from the study's address (or a personal link) to the completion code.
+    """Run one annotator from the study's URL (or a personal link) to the completion code.
 
-    Yields the step ("training", "screening", "annotation") of each answer. Raises RobotError if
-    there is no seat, or for a page with an error.
+    Yields each answer's step ("training", "screening", "annotation"). Raises RobotError if there is
+    no seat, or for a page with an error.
     """
     rng = random.Random(seed)
     decide = policy_of(policy, knowledge, rng)
@@ -343,12 +343,12 @@ LEADING = (
 
 
 def _leading_form(page: Any) -> Any:
-    """Return the form that continues, from Start to the next task; None at the end."""
+    """Return the form that continues, from Start to the next task, or None at the end."""
     return next((form for form in page.forms if _path(form).endswith(LEADING)), None)
 
 
 def _path(form: Any) -> str:
-    """Return the target of a form without its query."""
+    """Return a form's target without its query."""
     return urlsplit(form.action or "").path
 
 

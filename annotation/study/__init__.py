@@ -1,5 +1,5 @@
-"""The design of a study: its rules, states from draft to closed, frozen manifest, and team.
+"""A study's design: its rules, states from draft to closed, frozen manifest, and team.
 
-Begin with design.py; forms.py, pages.py and api.py set and show a design. The rules know nothing of
-a participation's answers.
+Start with design.py; forms.py, pages.py and api.py set and show a design. The rules know nothing
+about a participation's answers.
 """

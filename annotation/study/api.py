@@ -100,7 +100,7 @@ class Problems(serializers.Serializer):
 
 
 def as_record(study: Study, request: Request) -> dict[str, Any]:
-    """Return one study with its design, addresses and available actions."""
+    """Return one study with its design, URLs and available actions."""
     record = {column.name: column.value(study) for column in COLUMNS}
     if "read" in study.rights:
         record["design"] = design_file.as_data(study)
@@ -192,7 +192,7 @@ def save(study: Study, tasks: list[Any], upstream: list[Any], made_from: str | N
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Convert the errors of saving a draft to replies; nothing is stored then."""
+    """Convert errors on saving a draft to responses; nothing is stored in that case."""
     try:
         with transaction.atomic():
             yield
@@ -205,12 +205,12 @@ def refusals() -> Iterator[None]:
 
 
 def by_key(error: ValidationError) -> dict[str, list[str]]:
-    """Return the sentences of a design's rules by design key."""
+    """Return the error messages from a design's rules, by design key."""
     return {design_file.key_of(field): said for field, said in error.message_dict.items()}
 
 
 def validated(sent: dict[str, Any], owner: Any) -> dict[str, Any]:
-    """Return the errors of a design without storing it."""
+    """Return a design's errors without storing it."""
     problems: dict[str, list[str]] = {}
     missing: list[str] = []
     doubts: list[str] = []
@@ -273,10 +273,10 @@ class OneStudy(ApiView):
 
 
 class Status(StudyTwin):
-    """Open, pause, reopen or close a study, or return it to draft, by address."""
+    """Open, pause, reopen or close a study, or return it to draft, depending on the URL."""
 
     page = "study_status"
-    action = ""  # one of lifecycle.TRANSITIONS, from the address
+    action = ""  # one of lifecycle.TRANSITIONS, from the URL
     summary = "Open, pause, reopen, close, or back to draft"
     reply = StudyShape
     conflicts = (design.DesignError,)
@@ -287,7 +287,7 @@ class Status(StudyTwin):
 
 
 class Archive(StudyTwin):
-    """Archive a study or restore it, by address."""
+    """Archive or restore a study, depending on the URL."""
 
     page = "study_archive"
     is_archived = True
@@ -300,7 +300,7 @@ class Archive(StudyTwin):
 
 
 class Clone(ApiView):
-    """Create a draft with the design of another study."""
+    """Create a draft with another study's design."""
 
     class CloneBody(serializers.Serializer):
         name = serializers.CharField()

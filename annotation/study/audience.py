@@ -1,4 +1,4 @@
-"""The audience of a design: filters and content warnings on Prolific.
+"""A design's audience: filters and content warnings on Prolific.
 
 It is declared before the study opens and frozen with it. Whether Prolific has a country or filter
 is checked when the study is created there (prolific/audience.py).
@@ -8,7 +8,7 @@ from typing import Any
 
 from tasks.formats import canonical
 
-# Key of the audience -> label, and format of the value.
+# Audience key -> label, and the value's format.
 FIELDS = {
     "countries": ("Countries of residence", "one per line, as Prolific names them"),
     "languages": ("Fluent languages", "one per line, as Prolific names them"),
@@ -31,7 +31,7 @@ LONGEST_WARNING = 500  # characters
 
 
 def problems(audience: Any) -> list[str]:
-    """Return the errors of an audience: sentences that begin with the key and a colon."""
+    """Return an audience's errors: sentences that start with the key and a colon."""
     if not isinstance(audience, dict):
         return ["audience: expected a table."]
     try:
@@ -52,7 +52,7 @@ def problems(audience: Any) -> list[str]:
 
 
 def _problem(key: str, value: Any) -> str:
-    """Return the error of that value, "" if valid."""
+    """Return that value's error, or "" if it is valid."""
     if key in ("countries", "languages"):
         right = isinstance(value, list) and all(_is_text(each) for each in value)
         if not right:
@@ -105,7 +105,7 @@ def _problem_of_filters(value: Any) -> str:
 
 
 def _asked_twice(audience: dict[str, Any]) -> set[str]:
-    """Return names of Prolific's filters that two fields of the audience set."""
+    """Return the names of Prolific's filters that two audience fields set."""
     own = {
         "age": {"minimum_age", "maximum_age"}, "approval_rate": {"approval_rate"},
         "current-country-of-residence": {"countries"}, "fluent-languages": {"languages"},

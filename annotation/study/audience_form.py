@@ -1,4 +1,4 @@
-"""Audience fields of the study form: they convert values; study/audience.py validates them."""
+"""The study form's audience fields convert values; study/audience.py validates them."""
 
 import json
 import re
@@ -59,7 +59,7 @@ READ: dict[str, Callable[[str], Any]] = {
 
 
 class AudienceForm(forms.Form):
-    """The audience on Prolific, with one field for each key."""
+    """The audience on Prolific, with one field per key."""
 
     audience_countries = forms.CharField(widget=_area(), **_said("countries"))
     audience_languages = forms.CharField(widget=_area(), **_said("languages"))
@@ -71,7 +71,7 @@ class AudienceForm(forms.Form):
     audience_content_warning = forms.CharField(widget=_area(), **_said("content_warning"))
 
     def audience(self) -> dict[str, Any]:
-        """Return the audience in the fields; unreadable values become errors of their fields."""
+        """Return the audience in the fields; unreadable values become errors on their fields."""
         held = {}
         for key in audience.FIELDS:
             value = self.cleaned_data.get(f"{PREFIX}{key}")
@@ -85,7 +85,7 @@ class AudienceForm(forms.Form):
         return held
 
     def refuse_audience(self, sentences: list[str]) -> None:
-        """Add errors of the audience to its fields."""
+        """Add the audience's errors to its fields."""
         for sentence in sentences:
             key, _colon, words = sentence.partition(": ")
             name = f"{PREFIX}{key}"
@@ -95,7 +95,7 @@ class AudienceForm(forms.Form):
 
 
 def as_text(key: str, value: Any) -> Any:
-    """Return a value of the audience as its field shows it."""
+    """Return an audience value as its field shows it."""
     if key in ("countries", "languages"):
         return "\n".join(value)
     if key == "quotas":
@@ -107,12 +107,12 @@ def as_text(key: str, value: Any) -> Any:
 
 
 def shown(held: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return (label, value) for the entries of an audience."""
+    """Return (label, value) for an audience's entries."""
     return [
         (audience.FIELDS[key][0], as_text(key, held[key])) for key in audience.FIELDS if key in held
     ]
 
 
 def initial(held: dict[str, Any]) -> dict[str, Any]:
-    """Return initial values of the fields for an audience."""
+    """Return the fields' initial values for an audience."""
     return {f"{PREFIX}{key}": as_text(key, value) for key, value in held.items()}

@@ -1,7 +1,7 @@
-"""The uploaded predictions that the people of a study are compared with.
+"""The uploaded predictions that a study's annotators are compared with.
 
-Those for its tasks whose uploader is in its team. Closing the study freezes them as the family of
-comparisons for Holm's correction: later files are shown separately.
+These are the files for its tasks whose uploader is in its team. Closing the study freezes them as
+the family of comparisons for Holm's correction; later files are shown separately.
 """
 
 from django.db.models import Exists, OuterRef, Q
@@ -11,9 +11,9 @@ from tasks.models import PredictionFile, PredictionFileQuerySet
 
 
 def files(study: Study) -> PredictionFileQuerySet:
-    """Return the family; for a closed study also later files of other models.
+    """Return the family; for a closed study, also later files from other models.
 
-    A later run of a model in the family, at its task and shots, would change that comparison.
+    A later run by a model in the family, on the same task and shots, would change that comparison.
     """
     of_team = _of_team(study)
     if study.status != StudyStatus.CLOSED:
@@ -37,8 +37,8 @@ def family(study: Study) -> PredictionFileQuerySet:
 
 
 def freeze(study: Study) -> list[str]:
-    """Store the family of a study that is being closed; return the names of its files."""
-    # Deletions of files wait for this lock, and then find that the file is compared.
+    """Store the family for a study that is being closed; return its files' names."""
+    # File deletions wait for this lock, and then find that the file is compared.
     rows = _of_team(study).order_by("pk").select_related("model")
     compared = list(rows.select_for_update(no_key=True, of=("self",)))
     ComparedFile.objects.bulk_create(ComparedFile(study=study, file=file) for file in compared)

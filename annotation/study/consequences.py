@@ -1,6 +1,6 @@
-"""Seats, minutes and cost of a design, shown while it is edited and at opening.
+"""A design's seats, minutes and cost, shown while it is edited and when the study opens.
 
-Minutes of a cell are the time of its examples (study/minutes.py); announced ones may differ.
+A cell's minutes are the time that its examples take (study/minutes.py); announced ones may differ.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ NEEDED = (
 
 @dataclass(frozen=True)
 class Cell:
-    """One task at one number of shots: seats, examples of one annotator, and their time.
+    """One task at one number of shots: seats, examples per annotator, and their time.
 
     `pilot` is the number of answers that the seconds are based on; 0: reading speed. `told` is the
     estimate in minutes that annotators see.
@@ -43,9 +43,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Consequences:
-    """Results for a design; money in cents, `cap` None if one person's pay is unbounded.
+    """The results for a design, with money in cents; `cap` is None if a person's pay is unbounded.
 
-    `suggested_hours` is the suggested maximum of paid hours if it is required and empty; else None.
+    `suggested_hours` is the suggested maximum of paid hours if required and empty, else None.
     """
 
     cells: list[Cell]
@@ -63,12 +63,12 @@ class Consequences:
 
     @property
     def hours(self) -> float:
-        """Return the hours of all annotators together."""
+        """Return the total hours of all annotators."""
         return sum(cell.seats * cell.minutes for cell in self.cells) / 60
 
     @property
     def longest(self) -> int:
-        """Return the minutes of the longest cell."""
+        """Return the longest cell's minutes."""
         return max((cell.minutes for cell in self.cells), default=0)
 
     @property
@@ -82,7 +82,7 @@ class Consequences:
 
     @property
     def largest_cost(self) -> str:
-        """Return the cost if all seats earned the cap; "" if it is unbounded."""
+        """Return the cost if all seats earned the cap, or "" if it is unbounded."""
         return "" if self.cap is None else self._money(self.cap * self.seats)
 
     @property
@@ -91,7 +91,7 @@ class Consequences:
 
     @property
     def at_once(self) -> int | None:
-        """Return how many concurrent annotators the budget covers; None if it covers all seats."""
+        """Return how many concurrent annotators the budget covers, or None for all seats."""
         if not self.cap or self.budget is None:
             return None
         number = ledger.cents(self.budget) // self.cap
@@ -99,7 +99,7 @@ class Consequences:
 
     @property
     def at_once_in_words(self) -> str:
-        """Return the effect of the budget on arrivals; "" if it covers all seats."""
+        """Return the budget's effect on arrivals in words, or "" if it covers all seats."""
         if self.at_once is None:
             return ""
         plural = "" if self.at_once == 1 else "s"
@@ -110,7 +110,7 @@ class Consequences:
 
     @property
     def sum_in_words(self) -> str:
-        """Return seats, minutes and maximum cost, for agreement at opening."""
+        """Return the seats, minutes and maximum cost to agree to when opening the study."""
         seats = f"{self.seats} seat{'' if self.seats == 1 else 's'}"
         announced = f"{self.promised} minutes announced for each"
         if not self.is_paid:
@@ -131,7 +131,7 @@ class Consequences:
 def for_design(study: Study, tasks: Sequence[Task]) -> Consequences:
     """Return the consequences of this study's values, stored or not, with these tasks.
 
-    The numbers must have passed the rules of a design (design.check_design).
+    The numbers must have passed the design rules (design.check_design).
     """
     seats = Counter(shots for shots, _split, _arm in design.cells(study))
     cells = []
@@ -169,13 +169,13 @@ def for_study(study: Study) -> Consequences:
 
 
 def _earned(study: Study, worked: int) -> int:
-    """Return the earnings for completing in that many minutes, in cents."""
+    """Return the earnings in cents for completing in that many minutes."""
     by_time = ledger.for_time(study, timedelta(minutes=worked))
     return max(by_time, ledger.cents(study.base_reward), ledger.cents(study.minimum_pay))
 
 
 def in_force(study: Study) -> list[str]:
-    """Return what excludes people now, by the design or later settings; [] if nothing does."""
+    """Return what currently excludes people, by the design or later settings, if anything."""
     sentences = [str(rule) for rule in study.access_rules.filter(ended_at=None)]
     if not study.open_link_on:
         sentences.append("the open link is off: annotators need a personal link or a platform")
@@ -213,7 +213,7 @@ def leaks(study: Study, tasks: Sequence[Task]) -> list[str]:
 
 
 def ceilings(tasks: Sequence[Task]) -> list[str]:
-    """Return the tasks with gold that cannot be entered, so that 100 is unreachable."""
+    """Return the tasks with a gold answer that cannot be entered, so that 100 is unreachable."""
     return [
         f"{task.name}: the highest S1 that an answer can reach is {task.report['ceiling']:.2f},"
         " because some gold answers are not found in the text."
@@ -231,7 +231,7 @@ Effect, Criterion = AccessRule.Effect, AccessRule.Criterion
 
 
 def of_entry(study: Study, effect: str, criterion: str, value: str) -> str:
-    """Return why an entry contradicts others in force or excludes all people; else ""."""
+    """Return why an entry contradicts others in force or excludes everyone, or ""."""
     in_force = list(study.access_rules.filter(ended_at=None, criterion=criterion, value=value))
     if any(rule.effect == effect for rule in in_force):
         return f"The same entry is already in force: {in_force[0]}."
@@ -241,7 +241,7 @@ def of_entry(study: Study, effect: str, criterion: str, value: str) -> str:
 
 
 def of_list(study: Study, effect: str, keys: list[str]) -> str:
-    """Return why these people (keyed hashes) cannot be listed: some are on an opposite list."""
+    """Return why these workers (keyed hashes) cannot be listed: some are on the opposite list."""
     opposite = study.access_rules.filter(ended_at=None, criterion=Criterion.PEOPLE)
     for rule in opposite.exclude(effect=effect):
         number = len(set(rule.listed.values_list("key", flat=True)) & set(keys))
@@ -254,7 +254,7 @@ def of_list(study: Study, effect: str, keys: list[str]) -> str:
 
 
 def of_study(study: Study) -> list[str]:
-    """Return the entries in force that would exclude all people from the study as designed."""
+    """Return the entries in force that would exclude everyone from the study as designed."""
     rules = study.access_rules.filter(ended_at=None).exclude(criterion=Criterion.PEOPLE)
     return [
         f"End the access rule “{rule}”: {reason}"
@@ -283,7 +283,7 @@ def _admits_nobody(study: Study, effect: str, criterion: str, value: str) -> str
             return f"no annotator qualified in {value}, which is closed, so no one could take part."
         met = _tasks(Study.objects.get(name=value))
         who = f"annotators who qualified in {value}"
-        if len(met) > 1:  # they have seen one of them, unknown which
+        if len(met) > 1:  # they have seen one of them, but it is unknown which
             return ""
     if asked and asked <= met:
         return (

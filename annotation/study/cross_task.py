@@ -1,9 +1,9 @@
 """Cross-task studies: does training on other tasks improve performance on an unseen task?
 
-People cannot be reset, so each arm has different people: *upstream* is trained on the upstream
-tasks first, *sham* on as many examples of one neutral task, *direct* on nothing. Then all have the
-same training and test of one unseen task. Opening freezes a pool of training examples for the arms;
-none has a text in common with an unseen task or with another task of the pool.
+People cannot be reset, so each arm has different annotators: *upstream* is trained on the upstream
+tasks first, *sham* on as many examples of one neutral task, *direct* on nothing. Then everyone has
+the same training and test on one unseen task. Opening freezes a pool of training examples for the
+arms; none shares text with an unseen task or with another task in the pool.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ Refuse = Callable[[str, str], None]
 
 
 def check(study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse: Refuse) -> None:
-    """Call `refuse(field, sentence)` for each rule of a cross-task design that is broken."""
+    """Call `refuse(field, sentence)` for each broken rule of a cross-task design."""
     if not study.is_cross_task:
         if upstream:
             refuse("upstream_examples", "Enter the number of examples of each upstream task.")
@@ -69,7 +69,7 @@ def _check_names(
 def _check_partition(
     study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse: Refuse
 ) -> None:
-    """Refuse unseen and upstream tasks outside the published partition suitable for people."""
+    """Refuse unseen and upstream tasks outside the published partition suitable for humans."""
     if not study.partition:
         return
     published = catalogue.partitions().get(study.partition)
@@ -96,7 +96,7 @@ def _why_outside(name: str, offered: catalogue.Offer, field: str) -> str:
 
 
 def _wanted(study: Study, upstream: Sequence[Task]) -> Iterator[tuple[str, Task, int]]:
-    """Yield (arm, task, number of its examples for one person)."""
+    """Yield (arm, task, number of its examples per person)."""
     each = study.upstream_examples or 0
     for task in sorted(upstream, key=lambda task: task.name):
         yield Arm.UPSTREAM, task, each
@@ -108,13 +108,13 @@ def _wanted(study: Study, upstream: Sequence[Task]) -> Iterator[tuple[str, Task,
 
 
 def texts_of(context: Iterable[str]) -> set[str]:
-    """Return hashes of an example's texts: its longer segments, else all of them together."""
+    """Return hashes of an example's text: each longer segment, or else all segments together."""
     long = [text.strip() for text in context if len(text.split()) >= FEWEST_WORDS]
     return {hashlib.sha256(text.encode()).hexdigest() for text in long or ["\n".join(context)]}
 
 
 def _texts_of_unseen(study: Study, tasks: Sequence[Task]) -> set[str]:
-    """Return those of the unseen tasks: their tests and all of their training files."""
+    """Return the unseen tasks' hashes, from their tests and all of their training files."""
     rows = Example.objects.filter(split__task__in=[task.pk for task in tasks])
     return {
         text for context in rows.values_list("context", flat=True) for text in texts_of(context)
@@ -122,9 +122,9 @@ def _texts_of_unseen(study: Study, tasks: Sequence[Task]) -> set[str]:
 
 
 def _pool(task: Task, wanted: int, taken: set[str]) -> list[Example]:
-    """Return training examples of that task without texts in `taken` or in common.
+    """Return training examples of that task that share no text with `taken` or each other.
 
-    From the smallest training file with enough of them, else from the largest; by position.
+    They come from the smallest training file with enough of them, else the largest, by position.
     """
     pool: list[Example] = []
     splits = task.splits.filter(kind=Split.Kind.TRAIN).order_by("shots", "number")
@@ -144,11 +144,11 @@ def _pool(task: Task, wanted: int, taken: set[str]) -> list[Example]:
 
 
 class PoolError(ValueError):
-    """What an arm lacks; the text is for people."""
+    """What an arm lacks; its text is shown to users."""
 
 
 def freeze(study: Study) -> None:
-    """Store the training pool of each arm, in which no text occurs in two tasks of the study.
+    """Store each arm's training pool, in which no text occurs in two of the study's tasks.
 
     Raises PoolError if a task has too few examples left.
     """
@@ -167,7 +167,7 @@ def freeze(study: Study) -> None:
 
 
 def _unfrozen(study: Study) -> Iterator[tuple[str, Task, int, list[Example]]]:
-    """Yield (arm, task, number of its examples for one person, pool as opening freezes it)."""
+    """Yield (arm, task, number of its examples per person, pool as opening freezes it)."""
     taken = _texts_of_unseen(study, list(study.tasks.all()))
     for arm, task, wanted in _wanted(study, list(study.upstream_tasks.all())):
         pool = _pool(task, wanted, taken)
@@ -181,7 +181,7 @@ def thaw(study: Study) -> None:
 
 
 def manifest(study: Study) -> dict[str, Any] | None:
-    """Return what a cross-task study freezes in addition; None for an ordinary one."""
+    """Return what a cross-task study freezes in addition, or None for an ordinary study."""
     if not study.is_cross_task:
         return None
     return {
@@ -193,7 +193,7 @@ def manifest(study: Study) -> dict[str, Any] | None:
 
 
 def pools(study: Study) -> dict[tuple[str, str], list[UpstreamExample]]:
-    """Return (arm, name of the task) -> its frozen pool in order; arms and names ascending."""
+    """Return (arm, task name) -> its frozen pool in order, sorted by arm and name."""
     pools: dict[tuple[str, str], list[UpstreamExample]] = {}
     rows: QuerySet[UpstreamExample] = study.upstream_pool.select_related("task", "example")
     for row in rows.order_by("arm", "task__name", "position"):
@@ -214,11 +214,11 @@ def _pool_of(rows: list[UpstreamExample]) -> dict[str, Any]:
     }
 
 
-# The training of one participation ----------------------------------------------------------------
+# One participation's training ---------------------------------------------------------------------
 
 
 def draw(participation: Participation) -> list[int]:
-    """Return example keys of the upstream step for this participation, in order; [] for direct.
+    """Return this participation's example keys for the upstream step, in order, or [] for direct.
 
     Tasks are in random order, each with the design's number of examples. The draw depends on the
     study's seed and the pseudonym, so that it can be reproduced.
@@ -237,7 +237,7 @@ def draw(participation: Participation) -> list[int]:
 
 
 def order_of(pools: dict[str, list[int]], each: int, seed: str) -> list[int]:
-    """Draw: shuffle the tasks (sorted by name), then sample from the pool of each."""
+    """Draw an order: shuffle the tasks (sorted by name), then sample from each one's pool."""
     rng = random.Random(seed)
     names = list(pools)
     rng.shuffle(names)
@@ -247,7 +247,7 @@ def order_of(pools: dict[str, list[int]], each: int, seed: str) -> list[int]:
 def samples(study: Study, arm: str) -> list[Example]:
     """Return a preview of the upstream step of that arm: the first examples of each pool.
 
-    As many as for one person, by name of the task; for a draft as opening would freeze it.
+    It has as many as one person sees, by task name; for a draft, as opening would freeze it.
     """
     if not length(study, arm):
         return []
@@ -260,14 +260,14 @@ def samples(study: Study, arm: str) -> list[Example]:
 
 
 def length(study: Study, arm: str) -> int:
-    """Return how many examples the upstream step of that arm has."""
+    """Return how many examples that arm's upstream step has."""
     if not study.is_cross_task or arm not in (Arm.UPSTREAM, Arm.SHAM):
         return 0
     return (study.upstream_examples or 0) * study.upstream_tasks.count()
 
 
 def trained_first(study: Study) -> list[Task]:
-    """Return the upstream tasks and the sham task, by name; [] for an ordinary study."""
+    """Return the upstream tasks and the sham task, by name, or [] for an ordinary study."""
     if not study.is_cross_task:
         return []
     sham = [study.sham_task] if study.sham_task else []
@@ -275,7 +275,7 @@ def trained_first(study: Study) -> list[Task]:
 
 
 def trained_on(scenario: Scenario) -> list[str]:
-    """Return the names of tasks in the upstream step of that scenario's arm."""
+    """Return the names of the tasks in the upstream step for that scenario's arm."""
     rows = UpstreamExample.objects.filter(study=scenario.study_id, arm=scenario.arm)
     return list(rows.order_by("task__name").values_list("task__name", flat=True).distinct())
 

@@ -1,6 +1,6 @@
-"""The rules of a design, its scenarios, and saving drafts.
+"""Design rules, scenarios, and saving drafts.
 
-Each save of a draft rebuilds its scenarios. Opening (study/lifecycle.py) writes the manifest (the
+Saving a draft rebuilds its scenarios. Opening (study/lifecycle.py) writes the manifest (the
 canonical JSON of everything that determines what annotators see and what is analysed) and its hash.
 Pausing and closing are outside the design and change neither.
 """
@@ -40,13 +40,13 @@ MOST = {
     "max_screen_outs_in_a_row": 1000,
 }
 LONGEST_CONSENT = 20_000  # characters: some Markdown takes quadratic time
-ONE_LINE = ("title", "ethics_contact")  # used in mail subjects, headers and cells
+ONE_LINE = ("title", "ethics_contact")  # used in email subjects, headers and cells
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-SUGGESTED_TIMES = 3  # times the estimate: the suggested cap for one person
+SUGGESTED_TIMES = 3  # times the estimate: the suggested cap per person
 
 
 class DesignError(Exception):
-    """A change that the study does not allow now; the text is for people."""
+    """A change that the study does not allow now; its text is shown to users."""
 
 
 class StaleDesign(DesignError):
@@ -76,7 +76,7 @@ def version(study: Study) -> str:
 
 
 def changed(before: str, now: str) -> list[str]:
-    """Return the fields that differ between two versions; all if one is invalid."""
+    """Return the fields that differ between two versions, or all fields if a version is invalid."""
     first, second = before.split("-"), now.split("-")
     if len(first) != len(second):
         return list(FORM_FIELDS)
@@ -84,9 +84,9 @@ def changed(before: str, now: str) -> list[str]:
 
 
 def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] = ()) -> None:
-    """Raise ValidationError with the reason at each field that breaks a rule.
+    """Raise ValidationError with the reason for each field that breaks a rule.
 
-    `upstream`: tasks for the upstream arm of a cross-task study.
+    `upstream` holds the tasks for the upstream arm of a cross-task study.
     """
     errors: dict[str, list[str]] = {}
     try:
@@ -169,7 +169,7 @@ def _check_shots(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _checked_splits(study: Study, refuse: Any) -> list[int]:
-    """Return the design's training splits, [] if invalid."""
+    """Return the design's training splits, or [] if they are invalid."""
     splits = study.splits
     if not isinstance(splits, list) or not splits:
         refuse("splits", "Choose at least one training split.")
@@ -260,7 +260,7 @@ def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """Refuse a minimum that a perfect annotator could not reach: it would screen out all."""
+    """Refuse a minimum that a perfect annotator could not reach: it would screen out everyone."""
     threshold = study.qualification_threshold
     if study.qualification != Qualification.MINIMUM or threshold is None:
         return
@@ -284,9 +284,9 @@ def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def suggested_hours(study: Study, tasks: Sequence[Task]) -> Decimal:
-    """Return three times the longest estimate that annotators see: a cap for slow people.
+    """Return three times the longest estimate that annotators see, as a cap for slow annotators.
 
-    In hours with one decimal.
+    The result is in hours, with one decimal place.
     """
     try:
         longest = minutes.longest(study, tasks)
@@ -297,9 +297,9 @@ def suggested_hours(study: Study, tasks: Sequence[Task]) -> Decimal:
 
 
 def suggested_budget(study: Study, tasks: Sequence[Task], seats: int) -> Decimal | None:
-    """Return the cap for that many seats plus a fifth, for screened-out and early leavers.
+    """Return the cap for that many seats plus a fifth, for annotators who end early.
 
-    In currency; uses the suggested cap if the study has none yet. None for volunteers.
+    The amount is in currency and uses the suggested cap if none is set; None for volunteers.
     """
     capped = copy.copy(study)
     capped.max_paid_hours = study.max_paid_hours or suggested_hours(study, tasks)
@@ -309,7 +309,7 @@ def suggested_budget(study: Study, tasks: Sequence[Task], seats: int) -> Decimal
 
 
 def cells(study: Study) -> list[tuple[int, int | None, str]]:
-    """Return (shots, number of the training split, arm) of a task's scenarios."""
+    """Return (shots, training split number, arm) for a task's scenarios."""
     return [
         (shots, split, arm)
         for shots in sorted(study.shots)
@@ -319,7 +319,7 @@ def cells(study: Study) -> list[tuple[int, int | None, str]]:
 
 
 def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
-    """Set empty cap and budget of a paid draft to the suggested values."""
+    """Set a paid draft's empty cap and budget to the suggested values."""
     if study.hourly_rate and study.max_paid_hours is None:
         study.max_paid_hours = suggested_hours(study, tasks)
     if study.budget is None:
@@ -328,7 +328,7 @@ def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
 
 
 def missing(study: Study) -> list[str]:
-    """Return what a draft lacks to be opened, in sentences."""
+    """Return what a draft still needs before it can be opened, in sentences."""
     sentences = []
     tasks = list(study.tasks.all())
     if study.hourly_rate and study.max_paid_hours is None:
@@ -402,7 +402,7 @@ def save_draft(
 
 
 def _log(study: Study, before: dict[str, Any] | None) -> None:
-    """Log the changed fields with old and new values; for a new draft all fields."""
+    """Log the changed fields with old and new values, or all fields for a new draft."""
     after = values(study)
     names = [name for name in after if before is None or before[name] != after[name]]
     if not names:

@@ -1,9 +1,9 @@
-"""A design as TOML file or JSON object: the manifest keys that a researcher decides.
+"""A design as a TOML file or JSON object: the manifest keys that a researcher decides.
 
 `tasks` are names ("MNLI", or "MNLI@2" for a version) or tables with `name` and `version`, as in the
 manifest; so are `upstream_tasks` and `sham_task` in [cross_task]. `shots`, `annotators` and
-`splits` replace the manifest's scenarios, which follow from them. An empty text clears a field that
-may be empty in the form.
+`splits` replace the manifest's scenarios, which follow from them. An empty string clears a field
+that may be empty in the form.
 """
 
 import tomllib
@@ -19,7 +19,7 @@ from annotation.models import Study
 from annotation.web.fields import read_amount
 from tasks.models import Task
 
-# Headings of the form -> design fields, for form, file, API, manifest and versions.
+# Form headings -> design fields, for the form, file, API, manifest and versions.
 GROUPS: dict[str, list[str]] = {
     "Tasks and examples": [
         "name", "title", "tasks", "shots", "splits", "accepts_leakage", "annotators", "rehearsal",
@@ -47,7 +47,7 @@ GROUPS: dict[str, list[str]] = {
     "Analysis": ["hide_test_scores", "hypotheses", "equivalence_margin", "metrics"],
     "Cross-task study": ["upstream_tasks", "upstream_examples", "sham_task", "partition"],
 }  # fmt: skip
-# Option that can be on -> what a plan and a report say of it then; "": said elsewhere.
+# Option that can be on -> what plans and reports then say about it; "": said elsewhere.
 OPTIONS = {
     "try_the_tool": ("Before the first example, annotators may try the tool on three made-up"
         " sentences, the same in all scenarios of a task; these are neither scored nor stored.",
@@ -64,8 +64,8 @@ OPTIONS = {
         " before, whether they used AI tools, and which tools or people helped them.", ""),
 }  # fmt: skip
 FORM_FIELDS = tuple(name for names in GROUPS.values() for name in names)
-LISTS = ("tasks", "upstream_tasks")  # of tasks: stored in separate tables
-# Tables of the file: key -> field of the study, which has the same name elsewhere.
+LISTS = ("tasks", "upstream_tasks")  # lists of tasks, stored in separate tables
+# Tables in the file: key -> the study's field, which has the same name elsewhere.
 TABLES = {
     "pay": {
         name: name
@@ -83,12 +83,12 @@ IN_TABLES = {
     f"{table}.{key}": field for table, keys in TABLES.items() for key, field in keys.items()
 }
 OF_TASKS = {*LISTS, "sham_task"}
-# Key of the file (and of the manifest, except the three above) -> field of the study.
+# Key in the file (and the manifest, except the three above) -> the study's field.
 FIELDS = {
     name: name for name in FORM_FIELDS if name not in {*IN_TABLES.values(), *OF_TASKS}
 } | IN_TABLES
 NAMING = ("cross_task.upstream_tasks", "cross_task.sham_task")  # also name tasks
-# Format and description of each kind of field; bool is an int in Python.
+# Each field kind's format and description; bool is an int in Python.
 WRITTEN: dict[type[models.Field], tuple[tuple[type, ...], str]] = {
     models.BooleanField: ((bool,), "true or false"),
     models.IntegerField: ((int,), "a whole number"),
@@ -101,14 +101,14 @@ WRITTEN: dict[type[models.Field], tuple[tuple[type, ...], str]] = {
 
 
 class DesignFileError(ValueError):
-    """An error with file and key; for people."""
+    """An error that names the file and key, shown to users."""
 
 
 @dataclass(frozen=True)
 class DesignFile:
     """The study fields that a file sets, and the tasks that it names.
 
-    `upstream` and `sham` are those of a cross-task study, else [] and "".
+    `upstream` and `sham` are a cross-task study's, otherwise [] and "".
     """
 
     path: str
@@ -118,17 +118,17 @@ class DesignFile:
     sham: str
 
     def place_of(self, field: str) -> str:
-        """Return file and key of that field of the study."""
+        """Return the file and key for that study field."""
         return f"{self.path}: {key_of(field)}"
 
 
 def key_of(field: str) -> str:
-    """Return the file's key of that field of the study."""
+    """Return the file's key for that study field."""
     return next((key for key, name in FIELDS.items() if name == field), field)
 
 
 def read(path: Path) -> DesignFile:
-    """Read and convert the file; saving checks the rules of the design.
+    """Read and convert the file; saving checks the design rules.
 
     Raises DesignFileError.
     """
@@ -148,7 +148,7 @@ def from_toml(path: str, text: str) -> dict[str, Any]:
 
 
 def from_data(path: str, data: dict[str, Any]) -> DesignFile:
-    """Convert keys and values; `path` begins error messages. Raises DesignFileError."""
+    """Convert keys and values; `path` starts error messages. Raises DesignFileError."""
     fields, tasks, upstream, sham = {}, [], [], ""
     for key, value in _keys(path, data):
         if key == "tasks":
@@ -166,7 +166,7 @@ def from_data(path: str, data: dict[str, Any]) -> DesignFile:
 
 
 def task_named(name: str) -> Task:
-    """Return the task NAME, in the newest version that is not archived, or NAME@VERSION.
+    """Return the newest version of the task NAME that is not archived, or NAME@VERSION.
 
     Raises DesignFileError.
     """
@@ -191,7 +191,7 @@ def task_named(name: str) -> Task:
 
 
 def as_data(study: Study) -> dict[str, Any]:
-    """Return the design of a study by file keys, as `from_data` reads it."""
+    """Return a study's design by file key, as `from_data` reads it."""
     data: dict[str, Any] = {"tasks": [_name(task) for task in study.tasks.order_by("name")]}
     for key, field in FIELDS.items():
         table, _dot, inner = key.rpartition(".")
@@ -204,7 +204,7 @@ def as_data(study: Study) -> dict[str, Any]:
 
 
 def plain(study: Study, field: str) -> Any:
-    """Return the value of that field; amounts as text."""
+    """Return that field's value, with amounts as text."""
     value = getattr(study, field)
     return str(value) if isinstance(value, Decimal) else value
 

@@ -1,4 +1,4 @@
-"""The researcher's form of a study: it cleans and converts values; design.py has the rules."""
+"""The researcher's study form, which cleans and converts values; design.py has the rules."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +26,7 @@ def task_label(task: Task) -> str:
 
 
 def partitions() -> list[tuple[str, str]]:
-    """Return the published partitions; an unsuitable one says why, and is refused."""
+    """Return the published partitions; an unsuitable one says why and is refused."""
     offers = map(catalogue.offer, catalogue.partitions().values())
     return [
         ("", "none"),
@@ -48,7 +48,7 @@ UNFOLDED = ("Tasks and examples", "Time and pay")
 
 @dataclass(frozen=True)
 class Section:
-    """Fields under a folding heading; `changed` has the labels with non-default values."""
+    """Fields under a collapsible heading; `changed` has the labels of non-default ones."""
 
     title: str
     fields: list[forms.BoundField]
@@ -121,11 +121,11 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         self._suggest()
 
     def sections(self) -> list[Section]:
-        """Return the fields by heading; headings that a first design needs are unfolded."""
+        """Return the fields by heading; headings that a first design needs are expanded."""
         return [self._section(title, names) for title, names in design_file.GROUPS.items()]
 
     def _section(self, title: str, names: list[str]) -> Section:
-        # A checkbox that only leaking data need.
+        # A checkbox that is needed only for leaking data.
         unasked = set() if self.leaks() else {"accepts_leakage"}
         fields = [self[name] for name in _on_page(names) if name not in unasked]
         if title in UNFOLDED:
@@ -138,12 +138,12 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         if field.name in (*design_file.LISTS, *audience.NAMES):
             return bool(field.value())
         stored = Study._meta.get_field(field.name)
-        default = stored.get_default()  # type: ignore[union-attr]  # no relation back
+        default = stored.get_default()  # type: ignore[union-attr]  # not a reverse relation
         return field.name != "seed" and getattr(self.instance, field.name) != default
 
     @cached_property
     def consequences(self) -> Consequences | None:
-        """Return what follows from the values; None while required ones are invalid."""
+        """Return what follows from the values, or None while required ones are invalid."""
         if not self.is_bound:
             return consequences.for_study(self.instance) if self.instance.pk else None
         if self.lacking():
@@ -151,7 +151,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return consequences.for_design(self.instance, self.chosen_tasks())
 
     def prolific_costs(self) -> list[prolific_rewards.Cost]:
-        """Return the costs of each reward on Prolific, if the choice makes a difference."""
+        """Return the cost of each reward on Prolific, if the choice makes a difference."""
         sums = self.consequences
         cells = [(cell.seats, cell.told) for cell in sums.cells] if sums else []
         return prolific_rewards.costs_of_design(self.instance, cells)
@@ -177,16 +177,16 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return consequences.ceilings(self.chosen_tasks())
 
     def promise(self) -> str:
-        """Return the promise of pay that annotators see."""
+        """Return the pay promise that annotators see."""
         return promises.promise(self.instance)
 
     def first_example(self) -> str:
-        """Return the text of the first test example of the first task."""
+        """Return the text of the first task's first test example."""
         first = self.chosen_tasks()[0].test_split.examples.order_by("position").first()
         return " / ".join([*first.context, first.question]) if first else ""
 
     def lacking(self) -> list[forms.BoundField]:
-        """Return the fields to correct or fill in before calculating."""
+        """Return the fields to correct or complete before calculating."""
         if not self.is_bound:
             return [] if self.instance.pk else [self["tasks"], self["shots"]]
         names = [name for name in self.errors if name in consequences.NEEDED]
@@ -216,7 +216,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return f"Upstream: {self._task_label(task)}"
 
     def _suggest(self) -> None:
-        """Suggest cap and budget for a saved draft where they are empty."""
+        """Suggest a cap and budget for a saved draft where they are empty."""
         study, suggested = self.instance, None
         tasks = list(study.tasks.all()) if study.pk else []
         if tasks and study.hourly_rate and study.max_paid_hours is None:
@@ -249,7 +249,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return [int(word) for word in words]
 
     def _post_clean(self) -> None:
-        """Copy the values to the study, then show errors of the design's rules at the fields."""
+        """Copy the values to the study, then show errors from the design rules at the fields."""
         for name in self.cleaned_data:
             if name not in (*design_file.LISTS, *audience.NAMES, "version"):
                 setattr(self.instance, name, self.cleaned_data[name])
@@ -277,8 +277,8 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
     def overtake(self, stored: Study) -> list[tuple[forms.BoundField, str]]:
         """Return fields that differ from the `stored` draft, with their stored values.
 
-        Only those changed since this form was loaded. The typed values stay in the form, whose
-        version becomes that of the stored draft: saving again overwrites it.
+        Only fields changed since this form was loaded are included. The typed values stay in the
+        form, whose version becomes that of the stored draft: saving again overwrites it.
         """
         now = design.version(stored)
         sent = self.data.get("version", "")

@@ -1,7 +1,7 @@
-"""States of a study: draft, open, paused, closed; cloning, and changes while it runs.
+"""A study's states (draft, open, paused, closed), cloning, and changes while it runs.
 
 Opening freezes the design and its hash. Pausing, added seats, a larger budget and the switches are
-outside the design: each is logged in the audit log.
+outside the design: each is recorded in the audit log.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from annotation.study.manifest import build_manifest
 from tasks.clock import database_now
 from tasks.formats import canonical
 
-# The effect of seats that are added when results are known.
+# The effect of seats that are added once results are known.
 AFTER_RESULTS = (
     "An annotator has completed the study, so results can be seen. Adding people until a result"
     " fits makes p values too small and intervals too narrow. If you confirm, every table will"
@@ -32,10 +32,10 @@ AFTER_RESULTS = (
 
 
 class ResultsSeen(DesignError):
-    """Seats are added after a completion, without confirmation."""
+    """Seats were to be added after a completion, without confirmation."""
 
 
-# Actions of researchers: name -> (from these statuses, to this one, label, text of the log).
+# Researchers' actions: name -> (from these statuses, to this one, label, log text).
 TRANSITIONS: dict[str, tuple[tuple[str, ...], str, str, str]] = {
     "open": (("draft",), "open", "Open", "opened"),
     "pause": (("open",), "paused", "Pause", "paused"),
@@ -61,15 +61,15 @@ def change_status(
     """Open, pause, reopen or close, or return to draft; `study` has the new state afterwards.
 
     `agreed` is the sum that a person agreed to before opening (Consequences.sum_in_words); None for
-    a program, which is not asked. Raises DesignError if the study does not allow it now, and
-    PermissionDenied for a budget above the limit of users who may not spend.
+    a program, which is not asked to agree. Raises DesignError if the study does not allow it now,
+    and PermissionDenied for a budget above the limit of users who may not spend.
     """
     if action not in TRANSITIONS:
         raise DesignError("This change does not exist.")
     sources, target, words, done = TRANSITIONS[action]
     before = {"status": study.status}
     with transaction.atomic():
-        # Serialise two clicks on Open, or a Start during "Back to draft".
+        # Serialise two clicks on Open, or a participant's Start during "Back to draft".
         locked = Study.objects.locked().get(pk=study.pk)
         if locked.status not in sources:
             raise DesignError(f"“{words}” is not possible: the study is {locked.status}.")
@@ -94,7 +94,7 @@ def change_status(
 
 
 def _thaw(study: Study) -> None:
-    """Undo the freezing, which is possible until a seat was taken."""
+    """Undo the freezing, which is possible until a seat is taken."""
     if study.allocations.exists() or study.participations.exists():
         raise DesignError("An annotator has taken a seat, so the design remains frozen.")
     cross_task.thaw(study)
@@ -103,7 +103,7 @@ def _thaw(study: Study) -> None:
 
 
 def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
-    """Check the design a last time, and store its manifest, hash and consent text."""
+    """Check the design one last time, and store its manifest, hash and consent text."""
     budget.check_limit(study, by)
     lacks = missing(study)
     if lacks:
@@ -138,7 +138,7 @@ def _check_sum(study: Study, agreed: str) -> None:
 
 
 def set_archived(study: Study, is_archived: bool, by: User) -> None:
-    """Archive a study or restore it, whatever its status; logged."""
+    """Archive or restore a study in any status; logged."""
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
         if (locked.archived_at is not None) == is_archived:
@@ -177,12 +177,12 @@ def delete_draft(study: Study) -> None:
             ) from None
 
 
-# Switches of a running study, outside its frozen design.
+# A running study's switches, outside its frozen design.
 SWITCHES = ("open_link_on", "shared_computers", "shared_address")
 
 
 def switch(study: Study, chosen: dict[str, bool], by: User) -> None:
-    """Set the switches of a study, whatever its status; each change is logged."""
+    """Set a study's switches in any status; each change is logged."""
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
         for name in SWITCHES:
@@ -191,7 +191,7 @@ def switch(study: Study, chosen: dict[str, bool], by: User) -> None:
             before = {name: getattr(locked, name)}
             setattr(locked, name, chosen[name])
             field = Study._meta.get_field(name)
-            words = field.verbose_name  # type: ignore[union-attr]  # a column, no relation
+            words = field.verbose_name  # type: ignore[union-attr]  # a column, not a relation
             said = f"{words}: {'yes' if chosen[name] else 'no'}"
             after = {name: chosen[name]}
             locked.events.create(what=said, by=by, before=before, after=after)
@@ -201,7 +201,7 @@ def switch(study: Study, chosen: dict[str, bool], by: User) -> None:
 def has_results(study: Study) -> bool:
     """Has a person completed the study, so that results may have been seen?
 
-    False while the design hides them.
+    Returns False while the design hides them.
     """
     if study.covers_test_scores:
         return False
@@ -211,9 +211,9 @@ def has_results(study: Study) -> bool:
 def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False) -> None:
     """Add seats to a scenario of an open or paused study; logged, without changing the design.
 
-    Once there are results it must be `confirmed`, and is marked in every table. Raises DesignError,
-    and PermissionDenied for users who may not spend if the study is on Prolific: the next sync buys
-    places for these seats.
+    Once there are results, this must be `confirmed`, and is marked in every table. Raises
+    DesignError, and PermissionDenied for users who may not spend if the study is on Prolific: the
+    next sync buys places for these seats.
     """
     if not 1 <= number <= 1000:
         raise DesignError("Enter a number of seats from 1 to 1000.")
@@ -270,7 +270,7 @@ LONGEST = 60  # characters in a name
 
 
 def free_name(source: Study, ending: str) -> str:
-    """Return NAME-ending, with a number if that is taken."""
+    """Return NAME-ending, followed by a number if that name is taken."""
     base = source.name[: LONGEST - len(ending) - 5]
     name, number = f"{base}-{ending}", 1
     while Study.objects.filter(name=name).exists():
@@ -280,15 +280,15 @@ def free_name(source: Study, ending: str) -> str:
 
 
 def copied(source: Study, owner: User) -> Study:
-    """Return an unsaved draft of that owner with the design of `source`, without its tasks."""
+    """Return an unsaved draft for that owner with the design of `source`, without its tasks."""
     fields = {f: getattr(source, f) for f in FORM_FIELDS if f not in LISTS}
     return Study(owner=owner, **fields)
 
 
 def clone(source: Study, owner: User, changes: Mapping[str, Any]) -> Study:
-    """Create a draft of that owner with the design of `source`, changed by `changes`.
+    """Create a draft for that owner with the design of `source`, modified by `changes`.
 
-    Raises ValidationError (fields), and IntegrityError if the name is taken meanwhile.
+    Raises ValidationError (fields), and IntegrityError if the name is taken in the meantime.
     """
     study = copied(source, owner)
     for field, value in changes.items():

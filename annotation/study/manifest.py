@@ -77,7 +77,7 @@ def _task(task: Task, study: Study) -> dict[str, Any]:
 
 
 def splits_of(study: Study, task: Task) -> QuerySet[Split]:
-    """Return the files of a task that this study shows: training splits and test, in order."""
+    """Return the task files that this study shows: training splits and test, in order."""
     trained = study.scenarios.filter(task=task, shots__gt=0).values("shots", "split_number")
     train = Q(pk__in=[])
     for scenario in trained.order_by("shots"):
@@ -87,7 +87,7 @@ def splits_of(study: Study, task: Task) -> QuerySet[Split]:
 
 
 def _split(split: Split) -> dict[str, Any]:
-    """Return a file in the manifest, with a SHA-256 over the hashes of its examples in order."""
+    """Return a file's manifest entry, with a SHA-256 over its examples' hashes in order."""
     hashes = list(split.examples.order_by("position").values_list("content_hash", flat=True))
     return {
         "kind": split.kind,
@@ -106,7 +106,7 @@ def _pay(study: Study) -> dict[str, Any]:
             for key, field in design_file.TABLES["pay"].items()
             if key != "idle_cutoff_seconds"
         },
-        # Maximum earnings without bonuses, of one person and of all people together.
+        # Maximum earnings without bonuses, for one person and for all together.
         "cap": None if most is None else ledger.in_currency(most),
         "active_time": f"sum of min(gap, {study.idle_cutoff_seconds} s) between signs of work",
     }

@@ -1,8 +1,8 @@
 """The estimated minutes that annotators see for each task and number of shots.
 
-In this order: the design's number for the task; its number for all tasks; a pilot in which people
-did this task (their median active seconds); WORDS_A_MINUTE and SECONDS_TO_ANSWER. The last is
-rough: it only causes warnings. Opening freezes the minutes with the scenarios.
+The first of these applies: the design's number for the task; its number for all tasks; the median
+active seconds of human annotators in a pilot with this task; WORDS_A_MINUTE and SECONDS_TO_ANSWER.
+The last is rough: it only causes warnings. Opening freezes the minutes with the scenarios.
 """
 
 import math
@@ -38,7 +38,7 @@ class Workload:
     screening: int = 0
     # Upstream examples, in arms of a cross-task study that have them.
     upstream: int = 0
-    # Words of their median example, for upstream or sham, whichever is longer.
+    # Words in their median example, for upstream or sham, whichever is longer.
     upstream_words: int = 0
 
     @property
@@ -47,7 +47,7 @@ class Workload:
 
     @property
     def words(self) -> int:
-        """Return the words of the median example: texts and question."""
+        """Return the number of words in the median example: text and question."""
         return frozen.median_words(self.task)
 
     @property
@@ -59,7 +59,7 @@ class Workload:
         return self.minutes_at(self.seconds_each)
 
     def minutes_at(self, seconds: float) -> int:
-        """Return the minutes of one annotator at that many seconds for an example of the task."""
+        """Return one annotator's minutes at that many seconds per example of the task."""
         before = self.upstream * _seconds(self.upstream_words)
         own = (self.examples - self.upstream) * seconds
         return MINUTES_BEFORE + math.ceil((before + own) / 60)
@@ -71,7 +71,7 @@ def _seconds(words: int) -> float:
 
 
 def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
-    """Return the workload of each task and number of shots, in a fixed number of queries."""
+    """Return the workload for each task and number of shots, in a fixed number of queries."""
     sizes = _sizes(tasks)
     # Upstream examples are known only for a stored draft.
     upstream = cross_task.length(study, Arm.UPSTREAM) if study.pk else 0
@@ -80,7 +80,7 @@ def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
         Workload(
             task=task,
             shots=shots,
-            # 0 for a missing file: the rules of a design refuse it at its field.
+            # 0 for a missing file: the design rules refuse it at its field.
             training=max((sizes[task.pk, shots, split] for split in study.splits), default=0)
             if shots
             else 0,
@@ -95,9 +95,9 @@ def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
 
 
 def _upstream_words(study: Study) -> int:
-    """Return the words of the median upstream example, in the arm that reads more.
+    """Return the words in the median upstream example, for the arm that reads more.
 
-    One person does equally many examples of each upstream task, hence the mean of their medians.
+    Everyone does equally many examples of each upstream task, hence the mean of the medians.
     """
     arms = [list(study.upstream_tasks.all()), [study.sham_task] if study.sham_task else []]
     return max(
@@ -116,9 +116,9 @@ def _sizes(tasks: Sequence[Task]) -> Counter[tuple[int, int | None, int | None]]
 
 
 def doubt(promised: int, load: Workload) -> str:
-    """Return a sentence on implausible promised minutes, with its arithmetic; else "".
+    """Return a sentence about implausible promised minutes, with the arithmetic, or "".
 
-    Tolerated are TOO_SHORT and TOO_LONG times the estimate, and up to SHORTEST_TOO_LONG minutes.
+    It tolerates TOO_SHORT to TOO_LONG times the estimate, and up to SHORTEST_TOO_LONG minutes.
     """
     too_long = max(TOO_LONG * load.minutes, SHORTEST_TOO_LONG)
     if TOO_SHORT * promised >= load.minutes and promised <= too_long:
@@ -155,7 +155,7 @@ class MinutesError(ValueError):
 
 @dataclass(frozen=True)
 class Minutes:
-    """The minutes of one annotator in one cell: of its examples, and as announced.
+    """One annotator's minutes in one cell: for its examples, and as announced.
 
     `pilot` is the number of answers that the seconds are based on; 0: reading speed.
     """
@@ -171,7 +171,7 @@ class Minutes:
 def parse(declared: str, tasks: Sequence[str] | None = None) -> dict[str, int]:
     """Parse lines such as "CoNLL03: 90" to task -> minutes. Raises MinutesError.
 
-    With the names of the study's `tasks`, other names are refused too.
+    If the study's `tasks` are given by name, other names are refused too.
     """
     minutes: dict[str, int] = {}
     for number, line in enumerate(declared.splitlines(), start=1):
@@ -197,7 +197,7 @@ def parse(declared: str, tasks: Sequence[str] | None = None) -> dict[str, int]:
 
 
 def for_cells(study: Study, tasks: Sequence[Task]) -> list[Minutes]:
-    """Return the minutes of each task and number of shots."""
+    """Return the minutes for each task and number of shots."""
     stated = parse(study.task_minutes)
     pilots = {task.pk: pilot(study, task) for task in tasks}
     cells = []
@@ -211,12 +211,12 @@ def for_cells(study: Study, tasks: Sequence[Task]) -> list[Minutes]:
 
 
 def longest(study: Study, tasks: Sequence[Task]) -> int:
-    """Return the longest minutes that an annotator sees; 0 without a task."""
+    """Return the longest duration in minutes that an annotator sees, or 0 without a task."""
     return max((cell.told for cell in for_cells(study, tasks)), default=0)
 
 
 def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
-    """Return the worst implausibility of the design's minutes, if any."""
+    """Return the worst doubt about the design's minutes, if any."""
     stated = [cell for cell in for_cells(study, tasks) if cell.is_stated]
     short = sorted(stated, key=lambda cell: cell.told / cell.load.minutes)
     sentences = (doubt(cell.told, cell.load) for cell in (*short[:1], *short[-1:]))
@@ -224,7 +224,7 @@ def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
 
 
 def store(study: Study) -> None:
-    """Store the minutes of a draft in its scenarios."""
+    """Store a draft's minutes in its scenarios."""
     told = {
         (cell.load.task.pk, cell.load.shots): cell.told
         for cell in for_cells(study, list(study.tasks.all()))
@@ -236,9 +236,9 @@ def store(study: Study) -> None:
 
 
 def pilot(study: Study, task: Task) -> tuple[float, int] | None:
-    """Return (median active seconds of an answer, number of answers) of people in this task.
+    """Return (median active seconds per answer, number of answers) of humans on this task.
 
-    From annotation steps of studies that this study's owner may read; None below FEWEST_ANSWERS.
+    It uses annotation steps that this study's owner may read; None below FEWEST_ANSWERS.
     """
     answers = Answer.objects.filter(
         turn__step=Step.ANNOTATION,
@@ -253,6 +253,6 @@ def pilot(study: Study, task: Task) -> tuple[float, int] | None:
 
 
 def in_words(minutes: Sequence[int]) -> str:
-    """Return text such as "20", or "20 to 60"; "" for an empty sequence."""
+    """Return text such as "20" or "20 to 60", or "" for an empty sequence."""
     least, most = min(minutes, default=0), max(minutes, default=0)
     return "" if not most else f"{most}" if least == most else f"{least} to {most}"

@@ -1,7 +1,7 @@
-"""Custom questions of a study, before and after the task, such as demographics.
+"""A study's custom questions, before and after the task, such as demographics.
 
-Declared in the design as text, frozen with it. Each is a block: its id, when and how it is asked,
-its text; the options of a choice follow, one a line. Blank lines separate blocks.
+They are declared in the design as text and frozen with it. Each is a block: its ID, when and how it
+is asked, and its text; a choice's options follow, one per line. Blank lines separate blocks.
 
     age, before, number: How old are you?
 
@@ -52,7 +52,7 @@ def parse(declared: str) -> list[OwnQuestion]:
 
 
 def of_moment(declared: str, moment: str) -> list[OwnQuestion]:
-    """Return the questions of that moment."""
+    """Return the questions asked at that moment."""
     return [question for question in parse(declared) if question.moment == moment]
 
 

@@ -1,4 +1,4 @@
-"""The researcher's pages of studies: list, design, status, progress and people."""
+"""The researcher's study pages: list, design, status, progress and participants."""
 
 import contextlib
 from typing import Any
@@ -85,13 +85,13 @@ def _edit(
 
 
 def _left_out(source: Study) -> list[str]:
-    """Return tasks of the source design that are archived and so not offered."""
+    """Return the source design's tasks that are archived and therefore not offered."""
     tasks = [*source.tasks.order_by("name"), *cross_task.trained_first(source)]
     return [str(task) for task in tasks if task.archived_at]
 
 
 def _sources(request: ResearcherRequest) -> list[Study]:
-    """Return the studies whose design this researcher may copy."""
+    """Return the studies whose designs this researcher may copy."""
     readable = Study.objects.visible_to(request.user, right_to("study_clone"))
     return list(readable.filter(archived_at=None).only("name"))
 
@@ -104,7 +104,7 @@ def study_design(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def design_page(study: Study) -> dict[str, Any]:
-    """Return the context of a design page."""
+    """Return the context for a design page."""
     tasks = list(study.tasks.with_reports().order_by("name"))
     return {
         "study": study, "tasks": tasks, "warnings": consequences.of_design(study, tasks),
@@ -115,7 +115,7 @@ def design_page(study: Study) -> dict[str, Any]:
 
 
 def _minutes(study: Study) -> list[str]:
-    """Return the announced minutes in words: of all scenarios, or by task and number of shots."""
+    """Return the announced minutes in words, for all scenarios or by task and number of shots."""
     scenarios = study.scenarios.select_related("task")
     promised = {(s.task.name, s.shots): s.estimated_minutes for s in scenarios}
     if len(set(promised.values())) == 1:
@@ -126,7 +126,7 @@ def _minutes(study: Study) -> list[str]:
 
 
 class CloneForm(PageForm):
-    """The name of the clone; if empty, a free name is chosen."""
+    """The clone's name; if empty, a free name is chosen."""
 
     key = "clone"
     name = forms.CharField(
@@ -141,7 +141,7 @@ class CloneForm(PageForm):
 def clone(request: ResearcherRequest, name: str) -> HttpResponse:
     """Create a draft with the same design; the other button makes it a rehearsal.
 
-    Without a name a free one is chosen.
+    If no name is given, a free one is chosen.
     """
     source = study_of(request, name, right_to("study_clone"))
     form = CloneForm(request.POST)
@@ -176,7 +176,7 @@ def _design(request: ResearcherRequest, study: Study, problem: str) -> HttpRespo
 
 @signed_in("POST")
 def archive(request: ResearcherRequest, name: str, is_archived: bool) -> HttpResponse:
-    """Archive a study or restore it."""
+    """Archive or restore a study."""
     page = "study_archive" if is_archived else "study_unarchive"
     study = study_of(request, name, right_to(page))
     lifecycle.set_archived(study, is_archived, request.user)

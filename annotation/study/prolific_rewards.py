@@ -1,4 +1,4 @@
-"""The reward on Prolific, and what each choice of it costs, from the design."""
+"""The reward on Prolific, and what each choice costs, computed from the design."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from decimal import Decimal
 from annotation.models import ProlificReward, Study
 from annotation.pay.ledger import cents, for_time, in_currency
 
-# Prolific's minimum in cents of the currencies that it pays in: per hour, and per screen-out.
+# Prolific's minimum in cents, per hour and per screen-out, for the currencies that it pays in.
 LEAST_HOURLY = {"GBP": 600, "USD": 800}
 
 
@@ -38,7 +38,7 @@ def _at_rate(study: Study, minutes: int) -> int:
 class Cost:
     """The cost of drafts if all seats are filled in the announced time, without Prolific's fees.
 
-    Amounts in currency; `reward` is for one participant, over all parts.
+    Amounts are in currency; `reward` is for one participant, over all parts.
     """
 
     choice: str
@@ -52,7 +52,7 @@ class Cost:
 def costs_of_design(study: Study, cells: Sequence[tuple[int, int]]) -> list[Cost]:
     """Return the cost of each reward in one session; `cells` are (seats, minutes).
 
-    [] if the choice makes no difference, or Prolific does not pay in that currency.
+    Return [] if the choice makes no difference, or if Prolific does not pay in that currency.
     """
     told = [minutes for _seats, minutes in cells]
     one_each = study.participants_choose_scenario or len(set(told)) < 2

@@ -1,9 +1,9 @@
 """Screening as a design declares it: questions about the instructions, the rule, the screening set.
 
-This module parses and checks declarations; the steps of the protocol apply them. The screening set
-has unrevealed examples that judge zero-shot annotators. It is drawn for each task from training
-files, so that it resembles what judges the other arms. No arm of the study shows its examples
-elsewhere. Once the study is open, hashes in its manifest identify them.
+This module parses and checks declarations; the protocol's steps apply them. The screening set has
+unrevealed examples that judge zero-shot annotators. It is drawn for each task from training files,
+so that it resembles what judges the other arms. No arm in the study shows its examples elsewhere.
+Once the study is open, hashes in its manifest identify them.
 """
 
 import json
@@ -18,7 +18,7 @@ from tasks.models import Example, Split, Task
 def examples(study: Study, task: Task) -> list[Example]:
     """Return the screening set of that task: from the manifest, or as drawn now for a draft.
 
-    Empty if the design has none; smaller than designed if the task has no more examples.
+    It is empty if the design has none, and smaller than designed if the task has no more examples.
     """
     if not study.screening_examples:
         return []
@@ -32,9 +32,9 @@ def examples(study: Study, task: Task) -> list[Example]:
 def spare(study: Study, task: Task) -> list[Example]:
     """Return candidates for a screening set, in the order drawn by the study's seed.
 
-    Training examples in no training file of the study, and without a text of the test or checks, so
-    that zero-shot annotators see no such text early. Compared by text and question, never by gold.
-    Examples and ids are unique, so that task and id identify an example of the set in exports.
+    They are in none of the study's training files and share no text with its test or checks, so
+    that zero-shot annotators see no such text early. They are compared by text and question, never
+    by gold. Examples and IDs are unique, so that task and ID identify each example in exports.
     """
     shown = {(shots, number) for shots in study.shots for number in study.splits}
     pool = _training(task)
@@ -106,12 +106,12 @@ def _question(number: int, block: str) -> Question:
     return Question(" ".join(asked), options, right[0])
 
 
-# Number of others that a rule requires before it can screen out.
+# Number of other annotators that a rule requires before it can screen anyone out.
 OTHERS_NEEDED: dict[str, int] = {Qualification.POINTS_BELOW: 2, Qualification.SDS_BELOW: 5}
 
 
 def judged_by(rule: str, shots: int, screening: int) -> int:
-    """Return how many examples judge an annotator of that arm; 0 without a rule.
+    """Return how many examples judge an annotator in that arm; 0 without a rule.
 
     `screening` is the size of the screening set, which zero-shot arms answer.
     """
@@ -119,7 +119,7 @@ def judged_by(rule: str, shots: int, screening: int) -> int:
 
 
 def warning(rule: str, shots: Sequence[int], screening: int) -> str:
-    """Return a warning if only some arms are judged; else ""."""
+    """Return a warning if only some arms are judged, or "" otherwise."""
     free = [number for number in sorted(shots) if not judged_by(rule, number, screening)]
     judged = [number for number in sorted(shots) if judged_by(rule, number, screening)]
     if not free or not judged:
@@ -134,7 +134,7 @@ def warning(rule: str, shots: Sequence[int], screening: int) -> str:
 
 
 def screened(rule: str, shots: Sequence[int], screening: int) -> str:
-    """Return a sentence that a screening set judges zero-shot annotators; "" if not."""
+    """Return a sentence saying that a screening set judges zero-shot annotators, or ""."""
     if 0 not in shots or not judged_by(rule, 0, screening):
         return ""
     plural = "" if screening == 1 else "s"

@@ -1,7 +1,7 @@
-"""The team of a study: owners, analysts and payers (rights: models.study.RIGHTS).
+"""A study's team: owners, analysts and payers (rights: models.study.RIGHTS).
 
-The creator of a study remains its owner permanently, so that a study always has one. Others are
-invited by a link, where they can create an account. Every change is logged with the study.
+A study's creator remains its owner permanently, so that a study always has one. Others are invited
+by a link, through which they can create an account. Every change is logged with the study.
 """
 
 import secrets
@@ -21,13 +21,13 @@ from tasks.clock import database_now
 
 
 class TeamError(ValueError):
-    """Why the team is unchanged; the text is for people."""
+    """Why the team is unchanged; its text is shown to users."""
 
 
 def add_colleague(study: Study, username: str, role: str, by: User) -> Member:
     """Add a user who already shares a team with `by`; others need an invitation.
 
-    So strangers cannot add users or guess names of accounts. Raises TeamError.
+    This prevents strangers from adding users or guessing account names. Raises TeamError.
     """
     if not _is_colleague(username, by):
         raise TeamError(
@@ -51,7 +51,7 @@ def add_to_task(name: str, username: str, by: User) -> None:
 
 
 def _is_colleague(username: str, by: User) -> bool:
-    """Is that an active account with which `by` shares a study?"""
+    """Is that an active account that shares a study with `by`?"""
     shared = Study.objects.visible_to(by, "see").values("pk")
     together = Q(memberships__study__in=shared) | Q(studies__in=shared)
     same = get_user_model().objects.filter(together, username=username, is_active=True)
@@ -59,7 +59,7 @@ def _is_colleague(username: str, by: User) -> bool:
 
 
 def add(study: Study, username: str, role: str, by: User) -> Member:
-    """Add the researcher of that name to the team. Raises TeamError."""
+    """Add the researcher with that name to the team. Raises TeamError."""
     user = get_user_model().objects.filter(username=username, is_active=True).first()
     if user is None:
         raise TeamError(f"The account {username!r} does not exist.")
@@ -76,7 +76,7 @@ def add(study: Study, username: str, role: str, by: User) -> Member:
 def change(study: Study, pk: int, role: str, by: User, was: str) -> None:
     """Change a member's role from `was`; the same role changes nothing.
 
-    Raises TeamError, also if another user has changed it meanwhile.
+    Raises TeamError, including when another user has since changed it.
     """
     with transaction.atomic():
         member = _member(study, pk)
@@ -105,7 +105,7 @@ def remove(study: Study, pk: int, by: User) -> None:
 
 
 def _member(study: Study, pk: int) -> Member:
-    # Serialise concurrent changes of a member, so that each is logged.
+    # Serialise concurrent changes to a member, so that each is logged.
     members = study.members.select_for_update(of=("self",), no_key=True).select_related("user")
     member = members.filter(pk=pk).first()
     if member is None:
@@ -114,13 +114,13 @@ def _member(study: Study, pk: int) -> Member:
 
 
 class InvitationError(ValueError):
-    """Why an invitation cannot be used; the text is for people."""
+    """Why an invitation cannot be used; its text is shown to users."""
 
 
 def invite(study: Study | None, role: str | None, email: str, by: User) -> tuple[str, Invitation]:
-    """Create an invitation; return it with the secret of its link, which is not stored.
+    """Create an invitation; return it with its link's secret, which is not stored.
 
-    Without a study it is to this server. `email` is "" if the link is handed over manually.
+    Without a study, it is for this server. `email` is "" if the link is handed over manually.
     """
     token, now = secrets.token_urlsafe(24), database_now()
     with transaction.atomic():
@@ -133,7 +133,7 @@ def invite(study: Study | None, role: str | None, email: str, by: User) -> tuple
 
 
 def send(invitation: Invitation, link: str) -> bool:
-    """Send the link by mail; False if none was sent, so that it is handed over manually."""
+    """Send the link by email; return False if none was sent, so that it is handed over manually."""
     if not (invitation.email and settings.EMAIL_HOST):
         return False
     what = f"the study “{invitation.study.title}”" if invitation.study else "Handful"

@@ -1,4 +1,4 @@
-"""The owners' page of a study's team."""
+"""The owners' page about a study's team."""
 
 import re
 from typing import Any
@@ -55,7 +55,7 @@ class MemberForm(PageForm):
 
 
 class InviteForm(PageForm):
-    """A person to invite into a study's team by a link."""
+    """A person to invite to a study's team by a link."""
 
     key = "invite"
     email = forms.EmailField(
@@ -82,14 +82,14 @@ class RemovalForm(PageForm):
 
 
 class RoleForm(RemovalForm):
-    """A new role for a member; `was` is the present one."""
+    """A new role for a member; `was` is the current one."""
 
     key = "role"
     was = forms.CharField(widget=forms.HiddenInput, required=False)
     role = _role()
 
     def in_row(self, member: Member) -> "RoleForm":
-        """Return the form for that member's row; a resent form refers to the present role."""
+        """Return the form for that member's row; a resent form refers to the current role."""
         self.auto_id = f"role-{member.pk}-%s"
         self.fields["role"].widget.attrs["aria-label"] = f"Role of {member.user}"
         self.initial = {"member": member.pk, "was": member.role, "role": member.role}
@@ -119,7 +119,7 @@ class WebhookForm(PageForm):
 
 @signed_in("GET", "POST")
 def team(request: ResearcherRequest, name: str) -> HttpResponse:
-    """GET shows the team; POST adds a member, changes a role, or removes a member."""
+    """Show the team on GET; add a member, change a role or remove a member on POST."""
     study = study_of(request, name, right_to("team"))
     if request.method == "GET":
         return _page(request, study)
@@ -146,7 +146,7 @@ def team(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def _invite(request: ResearcherRequest, study: Study) -> HttpResponse:
-    """Create an invitation link and show it, once only."""
+    """Create an invitation link, and show it only once."""
     form = InviteForm(request.POST)
     if not form.is_valid():
         return _page(request, study, form, status=422)

@@ -1,6 +1,6 @@
-"""Template tags: menu, notices and help of a researcher's page; times and numeric cells.
+"""Template tags: a researcher's page's menu, notices and help; times and numeric cells.
 
-Numbers are aligned to the right, with decimal points in line.
+Numbers are right-aligned, with decimal points in line.
 """
 
 import re
@@ -24,7 +24,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def menu(context: dict[str, Any]) -> menus.Menu | None:
-    """Return the menu of this page: of its study, of tasks and models, or none."""
+    """Return this page's menu: its study's, the tasks and models menu, or None."""
     request = context.get("request")
     if request is None or request.resolver_match is None or not request.user.is_authenticated:
         return None
@@ -44,14 +44,14 @@ def unread(context: dict[str, Any]) -> int:
 
 @register.simple_tag(takes_context=True)
 def help_here(context: dict[str, Any]) -> str:
-    """Return the address of this page's documentation."""
+    """Return the URL of this page's documentation."""
     match = getattr(context.get("request"), "resolver_match", None)
     return reverse("help_index") + place_of(match and match.url_name)
 
 
 @register.filter
 def moment(at: datetime | None, shape: str = "Y-m-d H:i") -> str:
-    """Render a time as <time>, with the reader's time zone; "" for none."""
+    """Render a time as <time>, in the reader's time zone, or "" for None."""
     if at is None:
         return ""
     own = timezone.localtime(at)
@@ -64,18 +64,18 @@ register.filter("change_in_words", audit_log.in_words)
 
 @register.simple_tag(takes_context=True)
 def section(context: dict[str, Any]) -> str:
-    """Return the section of the site: the first part of the page's address."""
+    """Return the site section: the first part of the page's URL."""
     path = getattr(context.get("request"), "path", "")
     first = path.strip("/").split("/")[0]
     of_studies = ("new-study", "compare", "deleted-studies")
     return "studies" if first in of_studies else first
 
 
-# 12, 83.7 ± 0.6, 28.4 to 100.0, 3 of 4, < .001, -8.8, 12 min, and the dash of a missing one.
+# 12, 83.7 ± 0.6, 28.4 to 100.0, 3 of 4, < .001, -8.8, 12 min, and the dash for a missing one.
 _NUMBER = re.compile(r"[-−+±<≤>≥≈ ]*\.?\d[^a-zA-Z]*( ?(to|of|min|s|h|USD|GBP|EUR)\b[^a-zA-Z]*)*|–")
 
 
 @register.filter
 def is_number(cell: str) -> bool:
-    """Is the text of this cell a number, or the dash for a missing one?"""
+    """Is this cell's text a number, or the dash for a missing one?"""
     return _NUMBER.fullmatch(str(cell).strip()) is not None

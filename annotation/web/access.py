@@ -1,7 +1,7 @@
 """Access checks: the study, participation, worker or model that a request may use.
 
 Missing objects and objects without access both give 404. Views rely on these tested functions. The
-checks for annotators activate the language of the study; their callers reset it, since threads are
+checks for annotators activate the study's language; their callers reset it, since threads are
 reused.
 """
 
@@ -30,7 +30,7 @@ class PageRequest(HttpRequest):
 
 
 class ResearcherRequest(PageRequest):
-    """A request of a signed-in researcher, as views behind `login_required` receive it."""
+    """A request from a signed-in researcher, as views behind `login_required` receive it."""
 
     user: User
 
@@ -54,7 +54,7 @@ REFUSALS = {
 
 
 def studies_of(request: HttpRequest) -> StudyQuerySet:
-    """Return the studies visible to this researcher; a token of one study sees only that study."""
+    """Return the studies visible to this researcher; a token for one study sees only that study."""
     if not isinstance(request.user, User):
         return Study.objects.none()
     visible = Study.objects.visible_to(request.user)
@@ -63,7 +63,7 @@ def studies_of(request: HttpRequest) -> StudyQuerySet:
 
 
 def token_of(request: HttpRequest) -> ApiToken | None:
-    """Return the API token of the request (web/authentication.py); None for a page."""
+    """Return the request's API token (web/authentication.py), or None for a page."""
     token = getattr(request, "auth", None)
     return token if isinstance(token, ApiToken) else None
 
@@ -71,8 +71,8 @@ def token_of(request: HttpRequest) -> ApiToken | None:
 def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
     """Return the named study, if the researcher has that right in it (models.study.RIGHTS).
 
-    Researchers outside the team get 404, members without the right 403 with a sentence. A token
-    needs the right twice: by its owner's role and by its own scope.
+    Researchers outside the team get 404; members without the right get 403 with an explanation. A
+    token needs the right twice: by its owner's role and by its own scope.
     """
     study = get_object_or_404(studies_of(request), name=name)
     if right not in study.rights:
@@ -93,20 +93,20 @@ def annotator_of(request: HttpRequest, name: str, pseudonym: str, right: str) ->
 
 
 def upload_of(request: HttpRequest, pk: UUID) -> TaskUpload:
-    """Return the task upload if it belongs to this researcher; else 404."""
+    """Return the task upload if it belongs to this researcher, or raise 404."""
     return get_object_or_404(TaskUpload.objects.select_related("job"), pk=pk, owner=request.user)
 
 
 def predictions_job_of(request: HttpRequest, pk: int) -> Job:
-    """Return the job of a large predictions upload by this researcher; else 404."""
+    """Return the job that imports this researcher's large predictions upload, or raise 404."""
     return get_object_or_404(Job, pk=pk, kind=upload_job.KIND, owner=request.user)
 
 
 def job_of(request: HttpRequest, pk: int) -> Job:
-    """Return a job that this researcher may see; else 404.
+    """Return a job that this researcher may see, or raise 404.
 
-    A job of a study needs the read right there, also for the researcher who started it. Other jobs
-    are visible to their owner. A token of one study sees only its jobs.
+    A study's job requires the read right there, even for the researcher who started it. Other jobs
+    are visible to their owner. A token for one study sees only that study's jobs.
     """
     token = token_of(request)
     job = get_object_or_404(Job, pk=pk) if pk < 2**63 else None
@@ -123,7 +123,7 @@ def job_of(request: HttpRequest, pk: int) -> Job:
 
 
 def own_model(request: HttpRequest, name: str) -> LanguageModel:
-    """Return the named model if this researcher uploaded it; else 404.
+    """Return the named model if this researcher uploaded it, or raise 404.
 
     All researchers may view models and tasks; only the uploader may change a model.
     """

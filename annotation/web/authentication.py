@@ -1,4 +1,4 @@
-"""Authentication by the token in the Authorization header, and rate limits; no passwords.
+"""Authentication by the token in the Authorization header, and rate limits, without passwords.
 
 Researchers' requests are counted in the cache that all processes share. Participants' requests are
 counted in each process, so that an answer never waits for a count in the database.
@@ -26,7 +26,7 @@ SCHEME = "Bearer"
 
 
 def bearer(request: Request | HttpRequest) -> str | None:
-    """Return the token of the header, "" if it is malformed; None without the header."""
+    """Return the token in the header, "" if it is malformed, or None if there is no header."""
     scheme, _, given = get_authorization_header(request).partition(b" ")
     if scheme.decode("latin-1").lower() != SCHEME.lower():
         return None
@@ -40,10 +40,10 @@ def has_token(request: HttpRequest) -> bool:
 
 
 class TokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer handful_...`; never in the address, since addresses are logged."""
+    """`Authorization: Bearer handful_...`; never in the URL, since URLs are logged."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
-        """Return owner and token, None without a token. Raises AuthenticationFailed."""
+        """Return the owner and the token, or None without a token. Raises AuthenticationFailed."""
         given = bearer(request)
         if given is None:
             return None
@@ -63,7 +63,7 @@ class TokenAuthentication(BaseAuthentication):
 class ParticipationToken(BaseAuthentication):
     """The secret of one participation's personal link; `request.auth` holds it.
 
-    The step looks it up when it locks the participation, and answers 401 if it is unknown.
+    The step looks it up when it locks the participation, and responds with 401 if it is unknown.
     """
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, str] | None:
@@ -96,7 +96,7 @@ class Documented(OpenApiAuthenticationExtension):
 
 
 class DocumentedParticipation(OpenApiAuthenticationExtension):
-    """The scheme of a participation's token for the OpenAPI document."""
+    """The scheme for a participation's token, for the OpenAPI document."""
 
     target_class = ParticipationToken
     name = "participation"
@@ -139,7 +139,7 @@ class PerParticipation(BaseThrottle):
         own_cache.add(key, 0, self.window)
         try:
             return own_cache.incr(key) <= self.limit
-        except ValueError:  # expired or was evicted in between: start a new count
+        except ValueError:  # expired or evicted in the meantime: start a new count
             return True
 
     def wait(self) -> float:

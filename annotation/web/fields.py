@@ -1,7 +1,7 @@
-"""Form classes and fields for all pages: unique ids, and numbers in ASCII digits.
+"""Form classes and fields for all pages: unique IDs, and numbers in ASCII digits.
 
 Django's fields refuse U+0000, and Django's rendering joins a field to its help and errors
-(aria-describedby, aria-invalid): templates/_field.html provides the ids that it expects.
+(aria-describedby, aria-invalid): templates/_field.html provides the IDs that it expects.
 """
 
 import re
@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 
 
 class OnPage(forms.BaseForm):
-    """One of several forms of a page; `key` prefixes its ids and names it in the context."""
+    """One of several forms on a page; `key` prefixes its IDs and names it in the context."""
 
     key: str
 
@@ -29,19 +29,19 @@ class PageForm(OnPage, forms.Form):
 
 
 def by_key(*blank: OnPage, sent: OnPage | None = None) -> dict[str, OnPage]:
-    """Return the forms of a page as context; `sent` replaces its blank form."""
+    """Return a page's forms as context; `sent` replaces its blank form."""
     return {f"{form.key}_form": form for form in (*blank, sent) if form is not None}
 
 
 class _Pressed(forms.HiddenInput):
-    """Renders nothing: the buttons of the form have its name."""
+    """Renders nothing: the form's buttons carry its name."""
 
     def render(self, *_args: Any, **_kwargs: Any) -> SafeString:
         return SafeString("")
 
 
 class PressedField(forms.ChoiceField):
-    """The button that was pressed; the template has the buttons."""
+    """The button that was pressed; the template renders the buttons."""
 
     widget = _Pressed
 
@@ -69,19 +69,19 @@ class TextField(forms.CharField):
 
 
 def row_field(form: forms.BaseForm, name: str) -> forms.ModelChoiceField:
-    """Return the form's field of that name, whose choices are rows of a table."""
+    """Return the form field with that name, whose choices are table rows."""
     field = form.fields[name]
     assert isinstance(field, forms.ModelChoiceField)
     return field
 
 
 def is_shown_again(request: HttpRequest) -> bool:
-    """Was this form restored after a lost session: show it filled, without storing it?"""
+    """Was this form restored after a lost session, to be shown filled in but not stored?"""
     return "show_again" in request.POST
 
 
 class WholeNumberField(forms.IntegerField):
-    """At most 18 ASCII digits: Python would also accept other scripts' digits, and 1_000."""
+    """At most 18 ASCII digits: Python would also accept digits in other scripts, and 1_000."""
 
     def to_python(self, value: Any) -> int | None:
         if value not in self.empty_values and not re.fullmatch(
@@ -92,7 +92,7 @@ class WholeNumberField(forms.IntegerField):
 
 
 def _is_row_number(value: Any) -> bool:
-    """At most 18 ASCII digits: databases refuse larger numbers."""
+    """Is it a number of at most 18 ASCII digits? Databases refuse larger ones."""
     return re.fullmatch(r"[0-9]{1,18}", str(value)) is not None
 
 
@@ -126,7 +126,7 @@ class RowsField(forms.ModelMultipleChoiceField):
 NO_REASON = "Give a reason: it is stored with the decision."
 
 
-MAX_AMOUNT = Decimal(100_000)  # in currency, exclusive; of one person or place
+MAX_AMOUNT = Decimal(100_000)  # in currency, exclusive; for one person or place
 
 
 SENTENCE = "Enter an amount such as 1.50."
@@ -135,7 +135,7 @@ SENTENCE = "Enter an amount such as 1.50."
 def read_amount(text: str) -> Decimal:
     """Return the amount in this text, at least 0 and below MAX_AMOUNT.
 
-    Raises ValueError with a sentence.
+    Raises ValueError with a message.
     """
     text = text.strip()
     if not re.fullmatch(r"[0-9]{1,5}(\.[0-9]{1,2})?", text):
@@ -144,7 +144,7 @@ def read_amount(text: str) -> Decimal:
 
 
 class AmountField(forms.DecimalField):
-    """A form field for an amount or a number of hours; its bounds are those of the model."""
+    """A form field for an amount or a number of hours; the model sets its bounds."""
 
     default_error_messages = {"invalid": "Enter a number such as 12.50, with digits and a point."}
 

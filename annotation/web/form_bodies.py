@@ -1,6 +1,6 @@
-"""JSON bodies are validated by the forms of the pages; unknown fields are refused.
+"""The pages' forms validate JSON bodies; unknown fields are refused.
 
-The keys of a body are the fields of a form. `fields_of` documents them in the OpenAPI document;
+The keys of a body are the names of form fields. `fields_of` documents them in the OpenAPI document;
 `as_form_data` converts the body to the data that a browser would send.
 """
 
@@ -69,7 +69,7 @@ def check_known(data: Mapping[str, Any], known: Any) -> None:
 
 
 def as_form_data(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert to form data: texts, numbers as texts, booleans, lists; null is left out."""
+    """Convert to form data: strings, numbers as strings, booleans, lists; null is left out."""
     return {
         name: [_plain(name, item) for item in value]
         if isinstance(value, list)
@@ -88,7 +88,7 @@ def _plain(name: str, value: Any) -> str | bool:
 
 
 def check(form: forms.BaseForm) -> None:
-    """Raise Unprocessable with the errors by field, or for a list where one value is expected."""
+    """Raise Unprocessable with the errors by field, or if a list is sent for a single value."""
     several = (forms.SelectMultiple, forms.CheckboxSelectMultiple, forms.MultipleHiddenInput)
     for name, field in form.fields.items():
         if isinstance(form.data.get(name), list) and not isinstance(field.widget, several):
@@ -117,7 +117,7 @@ FIELDS: list[tuple[type[forms.Field], type[serializers.Field]]] = [
 
 
 def fields_of(form: FormClass, **more: serializers.Field) -> dict[str, Any]:
-    """Return the fields of a form as serializer fields; `more` adds to or replaces them."""
+    """Return a form's fields as serializer fields; `more` adds to them or replaces some."""
     named = {name: _field(field) for name, field in form.base_fields.items()}
     return {name: field for name, field in (named | more).items() if field is not None}
 

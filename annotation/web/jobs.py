@@ -15,7 +15,7 @@ from tasks import jobs, uploads
 from tasks.models import Job
 from tasks.predictions import upload_job
 
-# Kind of job -> function for the result of a finished job; other packages add their kinds.
+# Kind of job -> function that returns a finished job's result; other packages add their kinds.
 OUTCOMES: dict[str, Callable[[Job], Any]] = {
     uploads.IMPORT: lambda job: job.result[-1],
     uploads.IMPORT_WHOLE: lambda job: job.result[-1],

@@ -1,8 +1,8 @@
-"""The side menu of the pages of a study, and of tasks and models.
+"""The side menu on a study's pages, and on those for tasks and models.
 
-Entries that the reader may not open are hidden (models.study.RIGHTS). Pages of results belong to
-`analysis`, which this module knows only by their names. It also maps each page to its explanation
-below /help/; tests/config/test_help_places.py checks that the map is complete.
+Entries that the reader may not open are hidden (models.study.RIGHTS). Results pages belong to
+`analysis`; this module knows only their names. It also maps each page to its explanation below
+/help/; tests/config/test_help_places.py checks that the map is complete.
 """
 
 from collections.abc import Collection
@@ -15,10 +15,10 @@ from annotation.models import Study
 
 @dataclass(frozen=True)
 class Entry:
-    """A page: its name and title, its address, and the right that it needs.
+    """A page: its name and title, its URL, and the right that it requires.
 
-    `below` lists pages without a separate entry, such as those of one person. `is_part` indents it
-    under the entry before.
+    `below` lists pages without a separate entry, such as those about one annotator. `is_part`
+    indents it under the previous entry.
     """
 
     name: str
@@ -26,14 +26,14 @@ class Entry:
     right: str = "see"
     is_part: bool = False
     below: tuple[str, ...] = ()
-    unless: str = ""  # "draft", "no_arms" or "real": without this page
+    unless: str = ""  # "draft", "no_arms" or "real": studies without this page
 
 
 def _part(name: str, address: str, right: str = "read", **more: str) -> Entry:
     return Entry(name, address, right, is_part=True, **more)  # type: ignore[arg-type]
 
 
-# Heading of each group -> its pages.
+# Each group's heading -> its pages.
 OF_A_STUDY = {
     "": [
         Entry("Overview", "study", below=("study_status",)),
@@ -105,7 +105,7 @@ OF_THE_LIBRARY = {
 
 @dataclass(frozen=True)
 class Link:
-    """An entry as rendered; `current` is the value of aria-current, "" for none."""
+    """An entry as rendered; `current` is the value of aria-current, or "" for none."""
 
     name: str
     url: str
@@ -121,14 +121,14 @@ class Group:
 
 @dataclass(frozen=True)
 class Menu:
-    """The menu of a page: its title and the groups of links."""
+    """A page's menu: its title and groups of links."""
 
     title: str
     groups: list[Group]
 
 
 def for_study(study: Study, here: str) -> Menu:
-    """Return the menu of that study for its reader; `here` names the present address."""
+    """Return that study's menu for its reader; `here` is the name of the current URL."""
     missing = {"draft"} if study.is_draft else set()
     missing |= set() if study.is_cross_task else {"no_arms"}
     missing |= set() if study.rehearsal else {"real"}
@@ -136,7 +136,7 @@ def for_study(study: Study, here: str) -> Menu:
 
 
 def for_library(here: str) -> Menu | None:
-    """Return the menu of tasks and models, if `here` is one of their pages."""
+    """Return the menu for tasks and models, if `here` is one of their pages."""
     entries = [entry for group in OF_THE_LIBRARY.values() for entry in group]
     if not any(here in (entry.address, *entry.below) for entry in entries):
         return None
@@ -150,7 +150,7 @@ def _groups(
     missing: Collection[str],
     args: list[str],
 ) -> list[Group]:
-    """Return the groups that are not empty."""
+    """Return the non-empty groups."""
     groups = [
         Group(
             heading,
@@ -225,5 +225,5 @@ PLACES = {name: place for place, names in _PAGES.items() for name in names}
 
 
 def place_of(url_name: str | None) -> str:
-    """Return the path below /help/ that explains that page; "" for the contents."""
+    """Return the path below /help/ that explains that page, or "" for the contents."""
     return PLACES.get(url_name or "", "")

@@ -1,6 +1,6 @@
-"""Lists: by cursor as JSON, or streamed as CSV or JSON lines.
+"""Lists, paginated by cursor as JSON or streamed as CSV or JSON Lines.
 
-Columns (tasks/columns.py) describe the rows, so that JSON, CSV and the document agree.
+Columns (tasks/columns.py) describe the rows, so that JSON, CSV and the OpenAPI document agree.
 """
 
 import csv
@@ -29,7 +29,7 @@ PIECE = 500  # rows read and sent at a time
 
 
 class Pages(CursorPagination):
-    """Pages by primary key: rows added meanwhile cause no repeats or gaps."""
+    """Pages by primary key: rows added in the meantime cause no repeats or gaps."""
 
     page_size = 100
     page_size_query_param = "page_size"
@@ -63,12 +63,12 @@ class LinesRenderer(_Streamed):
 
 
 class RowsView(ApiView):
-    """A list of rows, page after page."""  # shown in the document of the API
+    """A list of rows, page by page."""  # shown in the OpenAPI document
 
     # `queryset` returns the filtered rows, `row` converts one to JSON. `filters`: parameter ->
     # (lookup, choices); None as choices accepts any text.
     columns: ClassVar[Sequence[Column]]
-    kinds: ClassVar[Mapping[str, type[serializers.Field]]] = {}  # of columns that are not texts
+    kinds: ClassVar[Mapping[str, type[serializers.Field]]] = {}  # of columns that are not text
     summary: ClassVar[str] = ""
     description: ClassVar[str] = ""
     ordering: ClassVar[str] = "pk"
@@ -183,7 +183,7 @@ def _check_page_size(request: Request) -> None:
 def documented(
     columns: Sequence[Column], kinds: Mapping[str, type[serializers.Field]]
 ) -> dict[str, serializers.Field]:
-    """Return serializer fields for these columns; columns without a kind are texts."""
+    """Return serializer fields for these columns; columns without a kind are text."""
     return {
         column.name: kinds.get(column.name, serializers.CharField)(
             help_text=column.meaning, allow_null=True

@@ -1,7 +1,7 @@
-"""A POST of a researcher, declared once for its page and for the API.
+"""A researcher's POST, declared once for its page and the API.
 
-Its right is here or in rights.py, its input a form, its effect a step function. `page` builds the
-view of the page, views.py that of the API.
+Its right is declared here or in rights.py, its input is a form, and its effect a step function.
+`page` builds the page's view; views.py builds the API's.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,13 +22,13 @@ About = TypeVar("About")
 class Post(Generic[About]):
     """One POST about a study, an annotator or a task.
 
-    Exceptions of the step are shown at the field that `faults` names. `conflicts` depend on the
-    present state: the API answers them with 409.
+    Exceptions from the step are shown at the field that `faults` names. `conflicts` depend on the
+    current state: the API responds to them with 409.
     """
 
-    row: ClassVar[str]  # name of the page's address, and in rights.py without `right`
+    row: ClassVar[str]  # the page's URL name, also its key in rights.py if `right` is unset
     right: ClassVar[str] = ""
-    path: ClassVar[str] = ""  # "seats/", after `below`: the addresses of page and API follow
+    path: ClassVar[str] = ""  # "seats/", after `below`: the page's and API's URLs follow
     below: ClassVar[tuple[str, str]] = ("studies/<str:name>/",) * 2
     form_class: ClassVar[Any] = None
     faults: ClassVar[Mapping[type[Exception], str]] = {}
@@ -36,11 +36,11 @@ class Post(Generic[About]):
     summary: ClassVar[str]  # this and those below: for the OpenAPI document
     operation_id: ClassVar[str | None] = None
     success = 200
-    tells = False  # Does the page show a sentence on the result?
+    tells = False  # Does the page show a sentence about the result?
 
     @classmethod
     def twin(cls) -> str:
-        """Return the name of the API's address for `path`."""
+        """Return the API's URL name for `path`."""
         return f"api_{cls.path.strip('/').replace('-', '_')}"
 
     def about(self, request: HttpRequest, sent: Mapping[str, Any], **names: Any) -> About:
@@ -48,7 +48,7 @@ class Post(Generic[About]):
         raise NotImplementedError
 
     def form(self, about: About, sent: Any, files: Any = None) -> Any:
-        """Return the bound form; None if there is nothing to fill in."""
+        """Return the bound form, or None if there is nothing to fill in."""
         return self.form_class(sent) if self.form_class else None
 
     def do(self, about: About, sent: dict[str, Any], by: User) -> Any:
@@ -65,7 +65,7 @@ class Post(Generic[About]):
 
 
 def sentences(error: Exception) -> list[str]:
-    """Return the sentences of an exception; several if it concerns several annotators."""
+    """Return an exception's sentences: more than one if it concerns several annotators."""
     return list(getattr(error, "problems", {}).values()) or [str(error)]
 
 
@@ -94,8 +94,8 @@ def page(
 ) -> Callable[..., HttpResponse]:
     """Return the page's view of a POST: `show` displays errors, success redirects `to` a page.
 
-    `to` is the name of an address with the same parameters, or a function of request, result and
-    parameters. `get` handles GET at the same address.
+    `to` is the name of a URL with the same parameters, or a function of request, result and
+    parameters. `get` handles GET requests to the same URL.
     """
 
     @signed_in(*(["GET", "POST"] if get else ["POST"]))

@@ -68,18 +68,18 @@ class Unprocessable(exceptions.ValidationError):
 
 
 class Conflict(exceptions.APIException):
-    """A valid request that the present state does not allow; a sentence."""
+    """A valid request that the current state does not allow; the detail is a sentence."""
 
     status_code = HTTPStatus.CONFLICT
     default_code = "conflict"
 
 
 class NotAllowed(exceptions.PermissionDenied):
-    """The object belongs to another user; a sentence."""
+    """The object belongs to another user; the detail is a sentence."""
 
 
 class NoRoom(exceptions.APIException):
-    """The disk is full; a sentence."""
+    """The disk is full; the detail is a sentence."""
 
     status_code = HTTPStatus.INSUFFICIENT_STORAGE
     default_code = "disk_full"
@@ -88,7 +88,7 @@ class NoRoom(exceptions.APIException):
 def problem(
     status: HTTPStatus, code: str, detail: str, fields: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the members of an error; `fields` for invalid values."""
+    """Return an error's members, with `fields` for invalid values."""
     told: dict[str, Any] = {
         "type": "about:blank",
         "title": status.phrase,
@@ -100,10 +100,10 @@ def problem(
 
 
 def as_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
-    """Return the reply to an exception of a view; None for unknown ones (500).
+    """Return the response to a view's exception, or None for unknown ones (500).
 
     Http404 and Django's PermissionDenied are handled; the headers of 401 and 429 are preserved.
-    Without token or session a researcher's address explains how to get access: browsers get a page.
+    Without a token or session, a researcher's URL explains how to get access; browsers get a page.
     """
     if isinstance(error, disk.DiskFull):
         error = NoRoom(str(error))
@@ -155,12 +155,12 @@ def reply(status: int, sentence: str) -> JsonResponse:
     return JsonResponse(told, status=status, content_type=MEDIA_TYPE)
 
 
-# The sentence for a researcher's address without token or session.
+# The sentence for a researcher's URL requested without a token or session.
 HOW_TO_ENTER = (
     "Send a token, as in Authorization: Bearer handful_...; create one on the page API tokens"
     " (/tokens/)."
 )
-# Status -> code and sentence for failures of the server.
+# Status -> code and sentence for server failures.
 FAILED = {
     500: ("failed", "The server has a problem. If you report it, include the request id."),
     503: (
@@ -172,13 +172,13 @@ FAILED = {
 
 
 def failed(request_id: str, status: int = 500) -> JsonResponse:
-    """Return one of FAILED, with the request id of the server's log."""
+    """Return one of FAILED, with the request ID that the server's log contains."""
     told = problem(HTTPStatus(status), *FAILED[status]) | {"request": request_id}
     return JsonResponse(told, status=status, content_type=MEDIA_TYPE)
 
 
 def document(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Add these replies to every operation of the OpenAPI document (a drf-spectacular hook)."""
+    """Add these responses to every operation in the OpenAPI document (a drf-spectacular hook)."""
     result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = SHAPE
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for path in result["paths"].values():

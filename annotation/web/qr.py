@@ -6,7 +6,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 
 def svg(text: str) -> SafeString:
-    """Return the QR code of a text, dark on light, with the required quiet zone of four modules.
+    """Return a text's QR code, dark on light, with the required quiet zone of four modules.
 
     The class `qr` (static/css/researcher.css) sets its colours, so that it stays dark on light in
     dark mode, where many readers would fail on inverted colours.

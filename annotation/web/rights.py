@@ -1,8 +1,8 @@
 """The rights required by POSTs of pages and their API counterparts, in one table.
 
-The views of page and API look up the same row (`right_to`), so that both require the same right. An
-address without a counterpart gives a reason. tests/annotation/web/test_rights.py compares the table
-with the existing addresses.
+The page's and API's views look up the same row (`right_to`), so that both require the same right. A
+URL without a counterpart gives a reason. tests/annotation/web/test_rights.py compares the table
+with the existing URLs.
 """
 
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 class Post:
     """The right required by one POST of a page, and its API counterpart.
 
-    `right` is one of models.study.RIGHTS in its study, "" outside studies: then users may change
-    their own objects. `twin` is the name of the API's address, `reason` explains a missing one.
-    Each POST is logged in the audit log (config/audit.py), unless `unlogged` explains why not;
-    polling (`is_polled`) is logged at most once an hour.
+    `right` is one of models.study.RIGHTS in its study, or "" outside studies, where users may
+    change their own objects. `twin` is the API's URL name, `reason` explains a missing one. Each
+    POST is logged in the audit log (config/audit.py), unless `unlogged` explains why not; polling
+    (`is_polled`) is logged at most once an hour.
     """
 
     right: str
@@ -38,7 +38,7 @@ PROLIFIC = "Only Prolific sends it, signed; it is stored as a WebhookEvent."
 
 FIRST = "It needs a code that the server printed; the new account is an entry."
 
-# Name of the page's address -> its POST. "participation_decide" covers the analysis and admission;
+# The page's URL name -> its POST. "participation_decide" covers the analysis and admission;
 # decisions on pay have a separate row.
 POSTS = {
     "study_new": Post("", "api_studies"),
@@ -124,5 +124,5 @@ POSTS = {
 
 
 def right_to(page: str) -> str:
-    """Return the right required by the POST of this page's address and by its counterpart."""
+    """Return the right that this page's POST and its counterpart require."""
     return POSTS[page].right

@@ -1,4 +1,4 @@
-"""Base classes of the API's views, and the reply to unknown addresses."""
+"""Base classes of the API's views, and the response to unknown URLs."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ class ApiView(APIView):
     ]
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
-        """Ignore Accept: each address has one format; files and errors have theirs."""
+        """Ignore Accept: each URL has one format; files and errors have their own."""
         return super().perform_content_negotiation(request, force=True)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -52,7 +52,7 @@ class ApiView(APIView):
 
 
 def tagged(request: Request, data: Any) -> Response:
-    """Return the reply with its ETag; 304 without a body if the client has it already."""
+    """Return the response with its ETag, or 304 without a body if the client already has it."""
     tag = etag(data)
     headers = {"ETag": tag}
     known = [part.strip() for part in request.headers.get("If-None-Match", "").split(",")]
@@ -62,7 +62,7 @@ def tagged(request: Request, data: Any) -> Response:
 
 
 def etag(data: Any) -> str:
-    """Return a hash of the content; equal content gives an equal hash."""
+    """Return a hash of the content; equal content gives equal hashes."""
     text = json.dumps(data, cls=JSONEncoder, sort_keys=True)
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
 
@@ -86,8 +86,8 @@ class Twin(ApiView):
     """The API counterpart of a page's POST, with the same right, form and step function.
 
     `page` is its row in rights.py; `form` binds the page's form to the body; `do` calls the step
-    and returns the reply. Exceptions of a step give 409 (`conflicts`), or 422 at the field
-    that `faults` names.
+    and returns the response. A step's exceptions give 409 (`conflicts`), or 422 at the field that
+    `faults` names.
     """
 
     page: ClassVar[str]
@@ -101,7 +101,7 @@ class Twin(ApiView):
     faults: ClassVar[Mapping[type[Exception], str]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Document body and reply; each subclass gets a `post` with its own documentation."""
+        """Document body and response; each subclass gets a `post` with its own documentation."""
         super().__init_subclass__(**kwargs)
         if not cls.summary:
             return
@@ -119,7 +119,7 @@ class Twin(ApiView):
         )(post)
 
     def answer(self, request: Request, **names: Any) -> Response:
-        """Check access, validate the form, run the step and return the reply; each may refuse."""
+        """Check access, validate the form, run the step, return the response; each may refuse."""
         sent = form_bodies.as_object(request.data)
         about = self.subject(request, sent, **names)
         form_bodies.check_known(sent, self.known(about))
@@ -142,19 +142,19 @@ class Twin(ApiView):
         return (names | set(self.more_fields)) - hidden
 
     def adapted(self, about: Any, sent: dict[str, Any]) -> dict[str, Any]:
-        """Return the body under the names and values of the form."""
+        """Return the body with the form's field names and values."""
         return sent
 
     def subject(self, request: Request, sent: dict[str, Any], **names: Any) -> Any:
-        """Return the object of the request, after the access check."""
+        """Return the request's object, after the access check."""
         raise NotImplementedError
 
     def form(self, about: Any, sent: dict[str, Any]) -> forms.BaseForm | None:
-        """Return the page's form, bound; None if the page has none."""
+        """Return the page's bound form, or None if the page has none."""
         raise NotImplementedError
 
     def do(self, about: Any, sent: dict[str, Any], request: Request) -> Any:
-        """Run the step with the cleaned form; return the reply's JSON."""
+        """Run the step with the cleaned form; return the response's JSON."""
         raise NotImplementedError
 
 
@@ -201,13 +201,13 @@ class PostTwin(Twin):
 
 
 def twin(step: type[Post[Any]]) -> type[PostTwin]:
-    """Return the view of a POST whose body is its form and whose reply is a sentence."""
+    """Return the view for a POST whose body is its form and whose response is a sentence."""
     return type(step.__name__, (PostTwin,), {"step": step, "__doc__": step.__doc__})
 
 
 @extend_schema(exclude=True)
 class Unknown(APIView):
-    """Unknown addresses under /api/: 404 in the format of all errors."""
+    """Unknown URLs under /api/: 404 in the same format as all errors."""
 
     parser_classes = ApiView.parser_classes
 

@@ -1,4 +1,4 @@
-"""Quantities in words, in the language of the page, and the translations for its scripts."""
+"""Quantities in words, in the page's language, and translations for its scripts."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -12,7 +12,7 @@ from django.views.i18n import JavaScriptCatalog
 
 from tasks.sentences import Sentence
 
-# Forms of a sentence with a number: each with the numbers that take it.
+# Forms of a sentence with a number, each with the numbers that take it.
 Forms = list[list[str | int]]
 # Numbers that cover every plural category of every language (CLDR's cardinal rules).
 SAMPLES = (0, 1, 2, 3, 4, 5, 6, 7, 11, 20, 21, 100, 1_000_000)
@@ -30,7 +30,7 @@ def in_words(time: timedelta) -> str:
 
 
 def money(amount: Decimal | str, currency: str) -> str:
-    """Return text such as "12.34 USD"; in German "12,34 USD"."""
+    """Return text such as "12.34 USD", or "12,34 USD" in German."""
     values = {"amount": number_format(Decimal(amount), 2), "currency": currency}
     return gettext("%(amount)s %(currency)s") % values
 
@@ -51,7 +51,7 @@ def translated(sentence: Sentence) -> str:
 
 
 def of_scripts() -> dict[str, str | Forms]:
-    """Return translations for the page's scripts by English sentence; {} for an English page.
+    """Return the translations for the page's scripts by English sentence; {} for an English page.
 
     A script calls `gettext("...")` with the English sentence (static/js/sentences.js). A sentence
     with a number is listed under its English singular.

@@ -1,1 +1,1 @@
-"""One module for each command; `python manage.py help` lists them."""
+"""One module per command; `python manage.py help` lists them."""

@@ -1,4 +1,4 @@
-"""Set up and serve the demo (`make demo`): a study with simulated results and seats for people."""
+"""Set up and serve the demo (`make demo`): a study with simulated results and human seats."""
 
 import os
 import secrets
@@ -24,7 +24,7 @@ TASKS = ("sentiment", "inference", "entities", "questions")
 
 
 def _listens(host: str, port: int, server: int) -> bool:
-    """Wait until the port accepts connections; False if the server process ends before."""
+    """Wait until the port accepts connections; return False if the server process ends first."""
     while os.getppid() == server:
         try:
             socket.create_connection((host, port), timeout=1).close()
@@ -88,7 +88,7 @@ class Command(BaseCommand):
             ) from None
 
     def _researcher(self) -> str:
-        """Return the password of the account `demo`, stored in var/ to be printed again."""
+        """Return the `demo` account's password, stored in var/ to be printed again."""
         path = settings.VAR_DIR / "demo-password.txt"
         users = get_user_model().objects
         user = users.filter(username="demo").first() or users.create_user("demo")

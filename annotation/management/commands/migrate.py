@@ -1,4 +1,4 @@
-"""Django's migrate without the check of the guards, since migrate restores them."""
+"""Django's migrate without checking the guards, since migrate restores them."""
 
 from typing import Any
 

@@ -53,7 +53,7 @@ class Command(BaseCommand):
             raise CommandError("Not everything was paid. Run the command again.")
 
     def _dry_run(self, study: Study) -> None:
-        """Print ledger entries without a batch; those of people who may return are missing."""
+        """Print ledger entries without a batch; those for annotators who may return are missing."""
         for entry in batches.unpaid(study):
             method, _study = batches.payout_route(entry)
             self.stdout.write(

@@ -1,7 +1,7 @@
-"""Test open points of Prolific's documentation on the real service, before the first paid study.
+"""Test open points in Prolific's documentation on the real service, before the first paid study.
 
-Reads, and creates one small draft that is never published and is deleted again. What only a
-participant can show (the audience of a token, effects of REQUEST_RETURN) is read from a past study.
+It reads, and creates one small draft that is never published and is deleted again. What only a
+participant can show (a token's audience, the effects of REQUEST_RETURN) is read from a past study.
 """
 
 import json
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{what}: {finding}")
 
     def _account(self, client: Client) -> str:
-        """Print workspace, project and currency in use; return the project."""
+        """Print the workspace, project and currency in use; return the project."""
         workspace = client.workspace()
         project = client.project(workspace)
         currency = client.currency(workspace)
@@ -75,7 +75,7 @@ class Command(BaseCommand):
         return project
 
     def _token(self, client: Client, address: str) -> None:
-        """Print the claims of a signed address; of the ids only the names."""
+        """Print a signed URL's claims, with only the names of the IDs."""
         token = parse_qs(urlsplit(address).query).get("prolific_token", [""])[0]
         try:
             header = jwt.get_unverified_header(token)
@@ -100,7 +100,7 @@ class Command(BaseCommand):
         self._say("subject is the submission", claims.get("sub") == session)
 
     def _returns(self, client: Client, study: str) -> None:
-        """Print outcomes of return requests."""
+        """Print the outcomes of return requests."""
         outcomes: dict[str, int] = {}
         for told in client.submissions(study):
             row = Row.read(told)
@@ -111,7 +111,7 @@ class Command(BaseCommand):
         )
 
     def _draft(self, client: Client, project: str) -> None:
-        """Print what creation accepts: a too short maximum time, signing, a paid screen-out."""
+        """Print what creation accepts: too short a maximum time, signing, a paid screen-out."""
         shortest = drafts.shortest_maximum(ESTIMATE)
         with self._created(client, project, maximum_allowed_time=shortest) as draft:
             self._say(f"longest time of {shortest} minutes", draft["maximum_allowed_time"])
@@ -130,7 +130,7 @@ class Command(BaseCommand):
 
     @contextmanager
     def _created(self, client: Client, project: str, **fields: Any) -> Iterator[dict[str, Any]]:
-        """Create a draft with these fields temporarily; yield Prolific's reply or error."""
+        """Create a draft with these fields temporarily; yield Prolific's response or error."""
         asked = {**_study(project), **fields}
         try:
             draft = client.create_study(asked)
@@ -148,7 +148,7 @@ class Command(BaseCommand):
 
 
 def _study(project: str) -> dict[str, Any]:
-    """Return the fields of a minimal draft; its link is a dummy."""
+    """Return a minimal draft's fields; its link is a dummy."""
     return {
         "project": project,
         "name": "Handful's check (a draft, deleted at once)",

@@ -79,7 +79,7 @@ class Command(BaseCommand):
         return answers
 
 
-_knowledge: dict[str, Knowledge] = {}  # by hash of the frozen design, in each process
+_knowledge: dict[str, Knowledge] = {}  # by the frozen design's hash, in each process
 
 
 def one_walk(job: tuple[int, str, str, str | None, str]) -> int:
