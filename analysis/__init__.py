@@ -1,5 +1,5 @@
 """Results: scores, tables, figures, documents and files.
 
-Begin with scores/performance.py. This package reads answers and designs and does not write them; on
-the server only this package uses pandas.
+Start with scores/performance.py. This package reads answers and designs but does not write them; it
+is the only part of the server that uses pandas.
 """

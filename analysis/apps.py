@@ -1,4 +1,4 @@
-"""The app of tables and files; it registers its kinds of jobs at start."""
+"""The app for tables and files, which registers its job kinds at startup."""
 
 from django.apps import AppConfig
 

@@ -1,14 +1,14 @@
-"""Lazy imports of numpy, pandas, scipy and Altair; other modules must import them from here.
+"""Lazy imports of numpy, pandas, scipy and Altair, which other modules must import from here.
 
-Together they take 165 MB and most of the start of a process. A server process that only serves
+Together they take up 165 MB and most of a process's startup time. A server process that only serves
 annotators never needs them (tests/analysis/test_heavy.py). Modules that annotate with their types
 use ``from __future__ import annotations``, so that a signature does not load them.
 
 ``importlib.util.LazyLoader``, and so lazy_loader, is not thread-safe before Python 3.12.3: a second
 thread can see a partially loaded module. Here the normal import runs, with its lock.
 
-``scipy.stats`` is left out: its import took most of the first report of a process. Quantiles and
-tails come from ``scipy.special``, which it uses itself.
+``scipy.stats`` is left out: its import took up most of the time for a process's first report.
+Quantiles and tails come from ``scipy.special``, which it uses itself.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
 """Project set-up: settings, URLs, sign-in, logs and the checks before a server starts.
 
-Begin with settings.py.
+Start with settings.py.
 """

@@ -1,9 +1,9 @@
-"""Which pages are for annotators or researchers, and the parent page of an address."""
+"""Which pages are for annotators or researchers, and a URL's parent page."""
 
 from django.urls import Resolver404, get_script_prefix, resolve
 
-# What follows these in an address is a credential, or nearly one: a personal link, a link for a new
-# password, an invitation, a link that confirms an address. config/logs.py removes them from logs,
+# What follows these in a URL is a credential, or nearly one: a personal link, a password reset
+# link, an invitation, a link that confirms an email address. config/logs.py removes them from logs,
 # and tests/config/test_logs.py checks deploy/nginx.conf against every route.
 SECRET = (
     "work",

@@ -1,4 +1,4 @@
-"""Set-up that runs once at start."""
+"""Set-up that runs once at startup."""
 
 from datetime import timedelta
 from typing import Any
@@ -21,12 +21,12 @@ class HandfulConfig(AppConfig):
         periodic.PARTS["sessions"] = periodic.Part(sessions.prune, every=timedelta(hours=1))
         if settings.CELERY_BROKER_URL:
             jobs.send = send_to_workers
-        # This app has no models, so Django does not send the signal for it.
+        # This app has no models, so Django does not send it the signal.
         post_migrate.connect(create_cache_table, sender=apps.get_app_config("tasks"))
 
 
 def send_to_workers(job: int, number: int) -> None:
-    """Send a chunk to Celery; imports it only when needed."""
+    """Send a chunk to Celery, which is imported only when needed."""
     from config import celery
 
     celery.send(job, number)
@@ -38,6 +38,6 @@ def create_cache_table(using: str, **_kwargs: Any) -> None:
 
 
 class HandfulStaticFilesConfig(StaticFilesConfig):
-    """Leaves out unused files: compressing them took most of the first start."""
+    """Skip unused files: compressing them took up most of the first startup."""
 
     ignore_patterns = [*StaticFilesConfig.ignore_patterns, "rest_framework", "redoc", "*es-bundle*"]

@@ -1,9 +1,9 @@
 """Audit log for requests: changes without an entry from their step, and downloads.
 
-Steps write entries in their own transaction. Every other change by a researcher, at any address,
-gets an entry when the response is ready; so new addresses are logged too. Downloads and reads by
-token get entries as well, at most one an hour per holder and address: this is the only row that a
-researcher's GET writes, and it affects no decision.
+Steps write entries in their own transaction. Every other change by a researcher, at any URL, gets
+an entry when the response is ready, so new URLs are logged too. Downloads and reads by token get
+entries as well, at most one an hour per holder and URL. This is the only row that a researcher's
+GET writes, and no decision depends on it.
 """
 
 import hashlib
@@ -26,13 +26,13 @@ from tasks.clock import database_now
 READS = ("GET", "HEAD")
 # Pages that show identities but are not downloads.
 IDENTITIES = {"personal_links": "names and links", "api_links": "names and links"}
-# Addresses that a waiting page or a program polls.
+# URLs that a waiting page or a program polls.
 POLLED = {name for page, row in POSTS.items() if row.is_polled for name in (page, row.twin)}
 # Forms that also show a calculation for the current input, without storing it.
 CALCULATED = {"study_new", "study_edit"}
-# allauth's pages are logged by its signals (below): they reply 200 to a wrong code, too.
+# allauth's pages are logged by its signals (below): they reply 200 even to a wrong code.
 BY_SIGNALS = ("account_", "mfa_", "password_", "login", "logout")
-# By the prefix of the URL name; all other names are about results.
+# Topics by URL name prefix; all other names are about results.
 TOPICS = {
     "study": Topic.DESIGN, "clone": Topic.DESIGN, "team": Topic.TEAM, "participation": Topic.PEOPLE,
     "pay": Topic.PAY, "panel": Topic.PLATFORM, "prolific": Topic.PLATFORM,
@@ -88,7 +88,7 @@ def _enter(request: HttpRequest, response: HttpResponse) -> None:
 
 
 def _taken(request: HttpRequest, response: HttpResponse) -> str:
-    """Describe what the response hands out; "" for an ordinary page."""
+    """Describe what the response hands out, or return "" for an ordinary page."""
     name = _name(request)
     if response.status_code != 200:
         return ""
@@ -101,7 +101,7 @@ def _taken(request: HttpRequest, response: HttpResponse) -> str:
 
 
 def _once_an_hour(request: HttpRequest, user: User, what: str, topic: str) -> None:
-    """Log it unless the same holder did the same within this clock hour."""
+    """Log it, unless the same holder has already done so within this clock hour."""
     token = getattr(request, "auth", None)
     hour = database_now().strftime("%Y-%m-%dT%H")
     holder = f"{user.pk} {token.pk if isinstance(token, ApiToken) else ''}"
@@ -120,7 +120,7 @@ def _once_an_hour(request: HttpRequest, user: User, what: str, topic: str) -> No
 
 
 def _name(request: HttpRequest) -> str:
-    """Return the URL name without the prefix that distinguishes API from page."""
+    """Return the URL name without the prefix that distinguishes the API from pages."""
     match = request.resolver_match
     name = (match and match.url_name) or "an address without a name"
     return name.removeprefix("api_") if name not in POSTS and name not in IDENTITIES else name
@@ -142,14 +142,14 @@ def _study(request: HttpRequest) -> Study | None:
 
 
 def _about(request: HttpRequest) -> str:
-    """Return what else the address identifies, such as a pseudonym or a version."""
+    """Return what else the URL identifies, such as a pseudonym or a version."""
     match = request.resolver_match
     parts = match.kwargs if match else {}
     besides = [v for k, v in parts.items() if k != "name" or not _is_of_a_study(request)]
     return " ".join(map(str, besides))[:200]
 
 
-# Signal -> what happened to the account of its `user`.
+# Each signal, and what happened to the account of its `user`.
 ACCOUNTS = {
     user_logged_in: "signed in",
     user_logged_out: "signed out",

@@ -1,11 +1,11 @@
-"""Celery, if CELERY_BROKER_URL is set: jobs on workers, and the tick by beat.
+"""Celery, if CELERY_BROKER_URL is set: jobs run on workers, and beat runs the tick.
 
 `celery -A config.celery worker` and `celery -A config.celery beat`; see docs/operating.md. Only
 apps.py imports this module, and only to send a job: a server without a broker needs no Celery.
 
-A message contains only the number of a job and of a chunk: the work, its attempts and its result
-are in the database (tasks/jobs.py). So lost or repeated messages are harmless, and Celery does not
-retry: only jobs do.
+A message contains only a job number and a chunk number: the work, its attempts and its result are
+in the database (tasks/jobs.py). So lost or repeated messages are harmless, and Celery never retries
+anything; jobs do.
 """
 
 import logging
@@ -23,7 +23,7 @@ from config import logs
 
 logger = logging.getLogger("handful.celery")
 TICK = 60.0  # seconds
-# A message is redelivered after this time: longer than a chunk of any job may take.
+# A message is redelivered after this time: longer than any chunk of a job may take.
 VISIBILITY = 3600
 
 if not settings.CELERY_BROKER_URL:
@@ -35,12 +35,12 @@ app = Celery("handful", broker=settings.CELERY_BROKER_URL)
 app.conf.update(
     task_ignore_result=True,
     task_default_queue="handful",
-    # Acknowledged when done: a message of a killed worker is redelivered.
+    # Acknowledge when done, so that a killed worker's message is redelivered.
     task_acks_late=True,
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
     worker_send_task_events=False,
-    # A worker waits for its broker without limit; a sender fails at once.
+    # A worker waits for its broker indefinitely; a sender fails at once.
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     task_publish_retry=False,
@@ -53,7 +53,7 @@ app.conf.update(
         "interval_max": 0.1,
     },
     beat_schedule={
-        # Useless once the next one is due.
+        # A tick is useless once the next one is due.
         "tick": {"task": "handful.tick", "schedule": TICK, "options": {"expires": TICK}},
     },
     beat_schedule_filename=str(settings.VAR_DIR / "celery-beat"),
@@ -62,12 +62,12 @@ app.conf.update(
 
 @signals.setup_logging.connect
 def _leave_the_log(**_sent: object) -> None:
-    """Keep settings.LOGGING: Celery's handlers would log links with their secrets."""
+    """Keep settings.LOGGING: Celery's own handlers would log links with their secrets."""
 
 
 @signals.task_prerun.connect
 def _number(task_id: str = "", **_sent: object) -> None:
-    """Identify tasks in the log by their Celery ids."""
+    """Identify tasks in the log by their Celery IDs."""
     logs.request_id.set(task_id.replace("-", "")[:12])
 
 
@@ -86,7 +86,7 @@ def run_chunk(job: int, number: int) -> None:
 
 
 def send(job: int, number: int) -> None:
-    """Enqueue a chunk for the workers; `send` of tasks/jobs.py. Raises QueueAway."""
+    """Enqueue a chunk for the workers, as `send` in tasks/jobs.py. Raises QueueAway."""
     from tasks.jobs import QueueAway
 
     try:
@@ -98,7 +98,7 @@ def send(job: int, number: int) -> None:
 
 @app.task(name="handful.tick")
 def tick() -> None:
-    """Run all periodic work that is due, as from cron; row locks prevent overlaps."""
+    """Run all periodic work that is due, as cron would; row locks prevent overlaps."""
     call_command("tick")
 
 

@@ -1,6 +1,6 @@
-"""Checks of the settings and files of an installation: `manage.py check --deploy`.
+"""Checks of an installation's settings and files: `manage.py check --deploy`.
 
-`running_checks` checks what runs (database, clocks, mail, proxies). It uses the database and the
+`running_checks` checks what runs (database, clocks, email, proxies). It uses the database and the
 network, so it also needs `--database default`. Guards, keys and the owner of var/ are checked where
 they are defined.
 """
@@ -28,7 +28,7 @@ LONGEST_WITHOUT_BACKUP = timedelta(days=2)
 
 @register(Tags.security, deploy=True)
 def proxies_are_counted(**_options: Any) -> list[CheckMessage]:
-    """HTTPS=1 implies a proxy; without their number all clients share its address."""
+    """HTTPS=1 implies a proxy; without the proxy count, all clients share its address."""
     if not settings.HTTPS or settings.TRUSTED_PROXIES:
         return []
     return [
@@ -43,7 +43,7 @@ def proxies_are_counted(**_options: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def keys_are_set(**_options: Any) -> list[CheckMessage]:
-    """Keys generated in var/ work, but differ on a second machine, or if the folder is lost."""
+    """Generated keys in var/ work, but change on another machine or if the folder is lost."""
     found: list[CheckMessage] = [
         Warning(
             f"{name} is not set: the key is read from a file in {settings.VAR_DIR}.",
@@ -167,7 +167,7 @@ def static_files_are_collected(**_options: Any) -> list[CheckMessage]:
 
 @register(Tags.files, deploy=True)
 def backups_are_written(**_options: Any) -> list[CheckMessage]:
-    """`manage.py backup` has run recently; other backup tools are not detected."""
+    """`manage.py backup` has run recently; other backup tools go undetected."""
     when = backups.last()
     hint = "Add the backup line of docs/operating.md#cron, and test restoring a backup."
     if when is None:

@@ -22,7 +22,7 @@ NAMES = ("BUSY", "LOCKED", "READONLY", "FULL", "CANTOPEN", "IOERR")
 
 
 def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403 with the reason; for results that are still hidden, within the pages of the study."""
+    """403 with the reason; for results that are still hidden, within the study's pages."""
     if isinstance(exception, ScoresHidden):
         context = {"study": exception.study, "reason": str(exception)}
         return render(request, "web/scores_hidden.html", context, status=403)
@@ -30,11 +30,11 @@ def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse | JsonResponse:
-    """500 with the request id, which the log contains too.
+    """500 with the request ID, which is also in the log.
 
     503 with Retry-After if the database is down, read-only or full. 503 with instructions if
-    `migrate` has not run. As a page for people, a line of text for scripts of pages, problem JSON
-    for programs.
+    `migrate` has not run. People get a page, a page's scripts get a line of text, and programs get
+    problem JSON.
     """
     if is_away(sys.exc_info()[1]):
         response = _told(request, 503)
@@ -42,7 +42,7 @@ def server_error(request: HttpRequest) -> HttpResponse | JsonResponse:
         return response
     try:
         waiting = health.not_migrated()
-    except Exception:  # the cause of the error may affect this, too
+    except Exception:  # the cause of the error may affect this too
         waiting = []
     if not waiting:
         return _told(request, 500)
@@ -69,7 +69,7 @@ def _told(request: HttpRequest, status: int) -> HttpResponse | JsonResponse:
 
 
 def is_away(error: BaseException | None) -> bool:
-    """Would the request succeed with a database that is reachable, writable and not full?"""
+    """Would the request succeed if the database were reachable, writable and not full?"""
     if isinstance(error, InterfaceError):
         return True
     if not isinstance(error, Error):
@@ -80,5 +80,5 @@ def is_away(error: BaseException | None) -> bool:
     if not isinstance(error, OperationalError):
         return False
     name = getattr(error.__cause__, "sqlite_errorname", "")
-    # PostgreSQL reports no state without a connection.
+    # PostgreSQL reports no SQLSTATE without a connection.
     return not name or name.removeprefix("SQLITE_").startswith(NAMES)

@@ -1,6 +1,6 @@
 """Gauges from the database for /metrics: a dozen grouped counts at each scrape.
 
-All nodes of one database report the same. If the database is down, the counters remain.
+All nodes that share a database report the same values. If it is down, the counters remain.
 """
 
 import logging
@@ -54,7 +54,7 @@ class Stored(Collector):
 def _gauge(
     name: str, help_text: str, labels: list[str], rows: Iterable[tuple]
 ) -> GaugeMetricFamily:
-    """Rows are the values of the labels, followed by the number."""
+    """Each row holds the label values, followed by the number."""
     family = GaugeMetricFamily(name, help_text, labels=labels)
     for *values, number in rows:
         family.add_metric([str(value) for value in values], number)
@@ -73,7 +73,7 @@ def _participations() -> GaugeMetricFamily:
 
 
 def _seats() -> GaugeMetricFamily:
-    """Seats of people in open or paused studies; an abandoned seat counts as taken until a tick."""
+    """Occupied seats in open or paused studies; an abandoned seat counts as taken until a tick."""
     running = Q(study__status__in=RUNNING)
     offered = Scenario.objects.filter(running).aggregate(n=Sum("seats", default=0))["n"]
     seated = Participation.objects.filter(running, kind=Kind.PERSON).seated()
@@ -109,7 +109,7 @@ def _platform_events() -> GaugeMetricFamily:
 
 
 def _mails() -> GaugeMetricFamily:
-    """`retrying`: failed at least once, to be tried again."""
+    """`retrying`: has failed at least once and will be tried again."""
     retried = Q(mail=Notice.MailState.WAITING, attempts__gt=0)
     state = Case(When(retried, then=Value("retrying")), default=F("mail"))
     mails = Notice.objects.exclude(mail=Notice.MailState.NONE).order_by()
@@ -123,7 +123,7 @@ def _webhooks() -> GaugeMetricFamily:
 
 
 def _money() -> GaugeMetricFamily:
-    """Money due, in a batch, paid, and the maximum that people in a seat can still earn."""
+    """Money due, in a batch and paid, and the maximum that seated annotators can still earn."""
     entries = LedgerEntry.objects.filter(Q(participation__is_paid=True) | ~Q(payment=None))
     state = Case(
         When(payment=None, then=Value("due")),

@@ -1,6 +1,6 @@
 """Liveness and readiness for load balancers and monitors.
 
-Both are public, so they name the failed checks only; the log has the details.
+Both are public, so they only name the checks that failed; the log has the details.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from django.views.decorators.http import require_GET
 from annotation import guards, key_check
 from tasks import installation, periodic
 
-LEAST_SPACE = 200_000_000  # bytes free in var/: one upload of the largest size
+LEAST_SPACE = 200_000_000  # bytes free in var/: one upload of maximum size
 ASKS = "X-Handful-Check"
 _SIGNER = TimestampSigner(salt="handful.check")
 log = logging.getLogger("handful.health")
@@ -34,7 +34,7 @@ def _database() -> str:
 
 
 def not_migrated() -> list[str]:
-    """Return the migrations of this program that the database lacks."""
+    """Return this program's migrations that the database lacks."""
     executor = MigrationExecutor(connections["default"])
     waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
     return [f"{migration.app_label}.{migration.name}" for migration, _backwards in waiting]
@@ -72,9 +72,9 @@ CHECKS: dict[str, Callable[[], str]] = {
 @never_cache
 @require_GET
 def live(request: HttpRequest) -> JsonResponse:
-    """The process answers; nothing else is checked, so that other outages do not restart it.
+    """The process answers; nothing else is checked, so that outages elsewhere do not restart it.
 
-    For a system check, which signs its request, it reports what the proxies passed on.
+    To a system check, which signs its request, it also reports what the proxies passed on.
     """
     body: dict[str, object] = {"status": "live"}
     with contextlib.suppress(BadSignature):
@@ -89,14 +89,14 @@ def live(request: HttpRequest) -> JsonResponse:
 
 
 def signed() -> str:
-    """Return the value of the header ASKS; valid for a minute."""
+    """Return the value of the ASKS header; it is valid for a minute."""
     return _SIGNER.sign("check")
 
 
 @never_cache
 @require_GET
 def ready(request: HttpRequest) -> JsonResponse:
-    """200 if every check holds, else 503 with the names of the failed ones."""
+    """200 if every check passes, otherwise 503 with the names of the failed ones."""
     found = dict.fromkeys(CHECKS, "")
     for name, check in CHECKS.items():
         try:

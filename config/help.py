@@ -1,7 +1,7 @@
 """The documents in docs/ as public pages under /help/.
 
-An address is the document's path without `.md`; docs/README.md is /help/ itself. Anchors follow the
-rules of forges, so that links work there and here.
+A URL is the document's path without `.md`; docs/README.md is /help/ itself. Anchors follow the
+rules of code forges, so that links work both there and here.
 """
 
 import posixpath
@@ -33,7 +33,7 @@ COMMENT = re.compile(r"^<!--.*?-->\n?", re.M | re.S)
 
 @dataclass(frozen=True)
 class Page:
-    """A document as HTML, with its title and the anchors and texts of its h2 headings."""
+    """A document as HTML, with its title and the anchors and text of its h2 headings."""
 
     title: str
     html: SafeString
@@ -42,7 +42,7 @@ class Page:
 
 @cache
 def documents() -> dict[str, str]:
-    """Return the document's path in docs/ by what follows /help/ in its address."""
+    """Return the document's path in docs/, given what follows /help/ in its URL."""
     files = {}
     for path in sorted(DOCS.rglob("*.md")):
         file = path.relative_to(DOCS).as_posix()
@@ -51,7 +51,7 @@ def documents() -> dict[str, str]:
 
 
 def pages() -> list[str]:
-    """Return the addresses of all documents, relative to /help/."""
+    """Return the URLs of all documents, relative to /help/."""
     return list(documents())
 
 
@@ -62,7 +62,7 @@ def anchors(markdown: str) -> list[str]:
 
 @require_safe
 def help_page(request: HttpRequest, address: str = "") -> HttpResponseBase:
-    """A document, or one of its pictures; public."""
+    """A document or one of its pictures; both are public."""
     if address in _pictures():
         return FileResponse(
             (DOCS / address).open("rb"), content_type=PICTURES[Path(address).suffix]
@@ -75,7 +75,7 @@ def help_page(request: HttpRequest, address: str = "") -> HttpResponseBase:
 
 @cache
 def rendered(file: str) -> Page:
-    """Render that document of docs/; cached, as documents do not change while a server runs."""
+    """Render a document; cached, as documents do not change while a server is running."""
     parser = _parser()
     tokens = parser.parse(COMMENT.sub("", (DOCS / file).read_text(encoding="utf-8")))
     title, contents = "", []
@@ -125,7 +125,7 @@ def _headings(tokens: Sequence[Token]) -> list[tuple[str, Token]]:
 
 
 def _lead_home(tokens: Sequence[Token], folder: str) -> None:
-    """Point links and pictures to /help/; a link to a file outside docs/ becomes plain text."""
+    """Point links and pictures at /help/; a link to a file outside docs/ becomes plain text."""
     for token in tokens:
         if token.type == "image":
             token.attrSet("src", _leads_to(str(token.attrGet("src")), folder))
@@ -137,7 +137,7 @@ def _lead_home(tokens: Sequence[Token], folder: str) -> None:
 
 
 def _leads_to(target: str, folder: str) -> str:
-    """Return the target of a link of a document in that folder; "" if it is not served."""
+    """Return the target of a document's link in that folder, or "" if it is not served."""
     if re.match(r"[a-z]+:|#", target):
         return target
     path, hash_, anchor = target.partition("#")
@@ -151,7 +151,7 @@ def _leads_to(target: str, folder: str) -> str:
 
 
 def _address(file: str) -> str:
-    """Return the address of a document, relative to /help/."""
+    """Return a document's URL, relative to /help/."""
     return f"{file.removesuffix('.md')}/".removesuffix("README/")
 
 

@@ -1,9 +1,9 @@
 """Forms sent after the session ended: nothing is stored, and no input is lost.
 
-The reply is the sign-in page. It contains the input, signed, so that the server stores nothing from
-people who are not signed in. After signing in, the researcher reviews it and sends it, or opens it
-in its form; it is never sent automatically. The same page answers a form that was opened before its
-user signed in again in another tab. Annotators' pages do not use this.
+The reply is the sign-in page. It carries the signed input, so that the server stores nothing from
+visitors who are not signed in. After signing in, the researcher reviews it and either sends it or
+opens it in its form; it is never sent automatically. A form opened before its user signed in again
+in another tab gets the same page. Annotators' pages do not use this.
 """
 
 from collections.abc import Callable
@@ -30,16 +30,16 @@ from config import users
 from config.addresses import is_of_researchers, page_above
 from config.sign_in import TooManyAttempts
 
-MOST = 200_000  # characters of the fields and file names
+MOST = 200_000  # characters in the fields and file names
 SALT = "kept form"
-NEVER_KEPT = ("password", "token")  # in names of fields
-# A POST with `show_again` to these shows the form filled, without storing anything.
+NEVER_KEPT = ("password", "token")  # in field names
+# A POST with `show_again` to these shows the completed form without storing anything.
 SHOWN_AGAIN = {"study_new", "study_edit", "report"}
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Form input with its address; files only by name."""
+    """Form input with its URL; files are included only by name."""
 
     address: str
     fields: list[tuple[str, str]]
@@ -59,7 +59,7 @@ class Kept:
 
 
 def keep(request: HttpRequest) -> Kept | None:
-    """Return the input of this POST; None if it is empty or too large."""
+    """Return this POST's input, or None if it is empty or too large."""
     fields = [
         (name, value)
         for name, values in request.POST.lists()
@@ -74,12 +74,12 @@ def keep(request: HttpRequest) -> Kept | None:
 
 
 def pack(kept: Kept | None) -> str:
-    """Sign it as the value of a hidden field; "" for None."""
+    """Sign it as the value of a hidden field, or return "" for None."""
     return signing.dumps(asdict(kept), salt=SALT, compress=True) if kept else ""
 
 
 def unpack(text: str) -> Kept | None:
-    """Return what `pack` signed; None for any other text, or after a day."""
+    """Return what `pack` signed, or None for any other text or after a day."""
     try:
         packed = signing.loads(text, salt=SALT, max_age=24 * 3600)
     except signing.BadSignature:
@@ -111,7 +111,7 @@ class SignIn(LoginView):
 
 
 class SecondStep(AuthenticateView):
-    """Checks the code of two-factor authentication, then shows the saved form input."""
+    """Checks the two-factor code, then shows the saved form input."""
 
     def form_valid(self, form: Form) -> HttpResponse:
         response = super().form_valid(form)
@@ -137,9 +137,9 @@ def _to_send_again(request: HttpRequest, kept: Kept, status: int) -> HttpRespons
 class PagesInstead:
     """Pages for researchers in place of redirects and errors that lead nowhere.
 
-    - Instead of a redirect to sign in, the sign-in page contains the form input.
-    - GET of an address that only accepts POST redirects to its parent page: users arrive there by
-      signing in after a form, by the Back button, or by a reload.
+    - Instead of a redirect to sign in, the response is the sign-in page with the form input.
+    - GET of a URL that only accepts POST redirects to its parent page: users get there by signing
+      in after a form, with the Back button, or by reloading.
     - TooManyAttempts becomes 429 with the sign-in page.
     """
 
@@ -170,7 +170,7 @@ class PagesInstead:
 def _sign_in_instead(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     htmx = HtmxDetails(request)
     if htmx and "calculate" in request.POST:
-        # The page asks automatically during typing: the input remains in the form.
+        # The page sends requests while the user types, so the input remains in the form.
         return HttpResponse(status=204)
     if htmx:
         # A fragment of a page cannot contain the sign-in form.
@@ -188,7 +188,7 @@ def _asked_to_sign_in(request: HttpRequest, kept: Kept) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """A form with an old token, sent from our own page: show it again with a new token."""
+    """A form with an old token, sent from our own page, is shown again with a new token."""
     origin = f"{request.scheme}://{request.get_host()}"
     if HtmxDetails(request) or request.headers.get("Origin") != origin:
         return _not_sent(request, reason)
@@ -203,7 +203,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def _not_sent(request: HttpRequest, reason: str) -> HttpResponse:
-    """Django's response with our template, for annotators in the language of the study."""
+    """Django's response with our template, for annotators in the study's language."""
     with translation.override(visitors.language_of(request)):
         return django_csrf_failure(request, reason)
 

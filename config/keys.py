@@ -1,7 +1,7 @@
 """Secrets of an installation: from the environment, or generated once and stored in its folder.
 
-They hash and encrypt ids, so an empty, truncated or changed key does harm without any error: such a
-key is refused at start.
+They hash and encrypt IDs, so an empty, truncated or changed key would do damage silently. Such a
+key is refused at startup.
 """
 
 import contextlib
@@ -16,9 +16,9 @@ SHORTEST = 32  # characters
 
 
 def secret(name: str, folder: Path) -> str:
-    """Return the variable of that name, or a random secret stored as a file in that folder.
+    """Return the variable with that name, or a random secret stored in that folder.
 
-    Raises ImproperlyConfigured if it is empty or short.
+    Raises ImproperlyConfigured if it is empty or too short.
     """
     value = os.environ.get(name, "")
     source = f"the variable {name}"
@@ -36,14 +36,14 @@ def secret(name: str, folder: Path) -> str:
 
 
 def _make(path: Path) -> None:
-    """Write a new secret completely, under a name that only one process can create."""
+    """Write a complete new secret under a name that only one process can create."""
     descriptor, draft = tempfile.mkstemp(dir=path.parent)  # mode 0600
     try:
         with open(descriptor, "w") as file:
             file.write(secrets.token_urlsafe(48))
             file.flush()
             os.fsync(file.fileno())
-        # The first process to link has made the key; the others read that file.
+        # The first process to link the file has made the key; the others read it.
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)
     finally:

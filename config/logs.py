@@ -1,7 +1,7 @@
-"""Log records: time, level, request id and message, without secrets.
+"""Log records with time, level, request ID and message, but without secrets.
 
 A personal link is an annotator's only credential, so logs must not contain one. Secrets are cut
-from the finished text, tracebacks included, in the records of every library.
+from the finished text, including tracebacks, in every library's records.
 """
 
 import json
@@ -27,7 +27,7 @@ CUT = [
         re.compile(rf"(?:\b|(?<=%2F))({_SECRET})(/|%2F)(?:(?!%2F)[^/\s?'\"<>])+", re.IGNORECASE),
         r"\1\2…",
     ),
-    # A query can contain ids of people, or what a form sent.
+    # A query string can contain participants' IDs or form input.
     (re.compile(r"(/[^\s?'\"<>]*)\?[^\s'\"<>]+"), r"\1?…"),
     # PostgreSQL adds the whole row to its errors.
     (re.compile(r"\b(DETAIL|Detail):.*", re.DOTALL), r"\1: …"),
@@ -35,7 +35,7 @@ CUT = [
 
 
 def begin_command() -> None:
-    """Give a command an id, and log its uncaught exceptions, with secrets cut.
+    """Give a command an ID and log its uncaught exceptions with secrets cut.
 
     Python would print the traceback unchanged.
     """
@@ -64,7 +64,7 @@ def without_secrets(text: str) -> str:
 def entry(record: logging.LogRecord) -> dict[str, str]:
     """Return the parts of a record in order; `traceback` only if it is useful.
 
-    If the database is down, each request has the same error: one line, without traceback.
+    If the database is down, every request logs the same error as one line without a traceback.
     """
     parts = {
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
@@ -83,7 +83,7 @@ def entry(record: logging.LogRecord) -> dict[str, str]:
 
 
 class Plain(logging.Formatter):
-    """For people: one line, followed by the traceback."""
+    """For human readers: one line, followed by the traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         parts = entry(record)

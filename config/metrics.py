@@ -1,9 +1,9 @@
 """Metrics in the Prometheus format, for clients with METRICS_TOKEN; disabled without one.
 
 Each process counts requests and answers in a separate file (the library's multiprocess mode), in a
-folder of this server: /metrics sums the processes of the machine that is scraped. Gauges from the
-database are read at each scrape (config/gauges.py). Labels are names of routes, never addresses, so
-they contain no links.
+folder on this server: /metrics sums over the processes on the machine being scraped. Gauges from
+the database are read at each scrape (config/gauges.py). Labels are route names, never URLs, so they
+contain no links.
 """
 
 import contextlib
@@ -28,12 +28,12 @@ from django.views.decorators.http import require_GET
 from annotation.models import Answer
 
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)  # bounds of the histogram
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)  # histogram buckets
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library reads it at import
 
 
 class Instruments:
-    """The metrics of this process."""
+    """This process's metrics."""
 
     def __init__(self) -> None:
         os.environ.setdefault(FOLDER, str(folder_of_server()))
@@ -59,10 +59,10 @@ instruments = functools.cache(Instruments)
 
 
 def folder_of_server() -> Path:
-    """Return the folder for the processes of this server; delete those of servers that ended.
+    """Return the folder for this server's processes; delete the folders of stopped servers.
 
-    The processes of a server have the same parent, so a restarted process finds the counts of its
-    predecessors. Raises ImproperlyConfigured if it belongs to another user.
+    A server's processes have the same parent, so a restarted process finds its predecessors'
+    counts. Raises ImproperlyConfigured if another user owns it.
     """
     start = f"handful-metrics-{os.geteuid()}-"
     root = Path(tempfile.gettempdir())

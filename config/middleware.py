@@ -1,4 +1,4 @@
-"""Headers for every response, and requests refused before any view."""
+"""Headers for every response, and refusal of bad requests before any view."""
 
 import codecs
 import contextlib
@@ -32,7 +32,7 @@ HEADERS = {
     "Permissions-Policy": ", ".join(f"{feature}=()" for feature in UNUSED),
 }
 # Browsers apply these to documents only: on scripts, style sheets and fonts they have no effect,
-# and an annotator's first visit loads twenty of those, perhaps over a slow connection.
+# and an annotator's first visit loads about twenty of them, perhaps over a slow connection.
 OF_DOCUMENTS = (
     "Content-Security-Policy", "Cross-Origin-Opener-Policy", "Permissions-Policy",
     "Referrer-Policy", "X-Frame-Options",
@@ -45,7 +45,7 @@ def on_every_reply(
 ) -> Callable[[HttpRequest], HttpResponseBase]:
     """Set `HEADERS` on every response (tests/config/test_security_headers.py checks them).
 
-    Each request also gets an id, for its log records and as a header of the response.
+    Each request also gets an ID, for its log records and as a response header.
     """
 
     def answer(request: HttpRequest) -> HttpResponseBase:
@@ -56,7 +56,7 @@ def on_every_reply(
             response.headers[name] = value
         if not isinstance(response, WhiteNoiseFileResponse):
             response.headers["X-Request-ID"] = logs.request_id.get()
-        # Static files are not logged, and a first visit loads twenty of them.
+        # Static files are not logged, and a first visit loads about twenty of them.
         elif response.headers.get("Content-Type", "").startswith(PARTS_OF_A_PAGE):
             for name in OF_DOCUMENTS:
                 del response.headers[name]
@@ -71,12 +71,12 @@ LONGEST_LENGTH = 18  # digits of a Content-Length
 
 
 class CheckedRequests:
-    """Refuses malformed requests, and bodies that an address does not accept.
+    """Refuses malformed requests, and bodies that a URL does not accept.
 
-    - HEAD is answered like GET, without the body, at every address: for monitors, link checkers.
-    - 404, 400 or 415 for input on which a database or Django fails: U+0000 in a path, a query or a
-      cookie; a body in another charset than UTF-8.
-    - 413 for a body that the address does not accept, before any of it is read. Only views with
+    - HEAD is answered like GET, without the body, at every URL, for monitors and link checkers.
+    - 404, 400 or 415 for input that a database or Django cannot handle: U+0000 in a path, a query
+      or a cookie, or a body in a charset other than UTF-8.
+    - 413 for a body that the URL does not accept, before any of it is read. Only views with
       tasks.uploads.takes_files accept files, from signed-in users or programs with a token; others
       accept a form of MAX_FORM bytes, which is never written to disk. 507 if the disk has no space
       for accepted files. 400 for a Content-Length that is not a number.
@@ -171,7 +171,7 @@ def _read_files(request: HttpRequest) -> HttpResponse | None:
 
 
 def _refused(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
-    """The sentence as a page, or as plain text or JSON for scripts."""
+    """The message as a page, or as plain text or JSON for scripts."""
     if request.path_info.startswith("/api/"):
         return problems.reply(status, sentence)
     if request.headers.get("HX-Request"):

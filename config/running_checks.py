@@ -1,6 +1,6 @@
-"""Checks of what runs: database, clocks, cron, cache, mail and proxies.
+"""Checks of running services: database, clocks, cron, cache, email and proxies.
 
-`manage.py check --deploy --database default`. They change nothing and send no mail.
+`manage.py check --deploy --database default`. They change nothing and send no email.
 """
 
 import smtplib
@@ -83,7 +83,7 @@ def durability() -> Iterator[CheckMessage]:
                 hint=f"ALTER SYSTEM RESET {name} (or ALTER ROLE ... RESET {name}), then reload it.",
                 id="config.E023",
             )
-    # PgBouncer gives clients an invented process id.
+    # PgBouncer gives clients a made-up process ID.
     is_pooled = _asked("SELECT pg_backend_pid()") != connection.connection.info.backend_pid
     if is_pooled and not settings.DATABASES["default"].get("DISABLE_SERVER_SIDE_CURSORS"):
         yield Error(
@@ -101,7 +101,7 @@ def durability() -> Iterator[CheckMessage]:
 
 
 def network_of(path: Path, mounts: str) -> str:
-    """Return the network file system of a file, from /proc/self/mounts; "" if it is local."""
+    """Return a file's network file system from /proc/self/mounts, or "" if it is local."""
     rows = [line.split()[1:3] for line in mounts.splitlines()]
     within = [(place, kind) for place, kind in rows if path.is_relative_to(place)]
     _place, kind = max(within, key=lambda row: len(row[0]), default=("", ""))
@@ -138,7 +138,7 @@ def clocks() -> Iterator[CheckMessage]:
 
 @asked_for
 def cron() -> Iterator[CheckMessage]:
-    """All parts of `tick` have run lately, without errors."""
+    """All parts of `tick` have run recently, without errors."""
     started = PeriodicPart.objects.exclude(started_at=None).order_by("-started_at").first()
     hint = "Add the line of docs/operating.md#cron, or start the timer, as the server's user."
     if started is None:
@@ -157,7 +157,7 @@ def cron() -> Iterator[CheckMessage]:
 
 @asked_for
 def shared_cache() -> Iterator[CheckMessage]:
-    """The shared cache works; it counts attempts to sign in for all processes."""
+    """The shared cache works; it counts sign-in attempts across all processes."""
     try:
         with transaction.atomic():
             cache.set("check", "well", 60)
@@ -171,7 +171,7 @@ def shared_cache() -> Iterator[CheckMessage]:
 
 @asked_for
 def mail() -> Iterator[CheckMessage]:
-    """Connects to the mail server and signs in, without sending a mail."""
+    """Connect to the mail server and sign in, without sending an email."""
     if not settings.EMAIL_HOST:
         what = "EMAIL_HOST is not set, so no mail is sent."
         yield Info(what, hint="Set EMAIL_HOST, or copy links from the pages.", id="config.I029")
@@ -202,7 +202,7 @@ def mail() -> Iterator[CheckMessage]:
 
 @asked_for
 def proxies() -> Iterator[CheckMessage]:
-    """Requests this server through its public address, and checks which headers arrive."""
+    """Request this server through its public URL, and check which headers arrive."""
     site = settings.SITE_URL
     if not site:
         what = "The proxies are not checked, because SITE_URL is not set."

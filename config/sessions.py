@@ -1,7 +1,7 @@
-"""Lifetime of researchers' sessions, their time zone, and deletion of expired data.
+"""Lifetime and time zone of researchers' sessions, and deletion of expired data.
 
-Django deletes an expired entry of the cache table only if it is requested again, or if the table is
-full: hashes of names and addresses would remain for years.
+Django deletes an expired entry of the cache table only if it is requested again or the table is
+full, so hashes of names and IP addresses would remain for years.
 """
 
 import time
@@ -37,8 +37,8 @@ def of_researchers(
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Show a researcher's pages in the chosen time zone; files and the API use UTC.
 
-    A session expires a fixed time after its last use. Its use is recorded at most once an hour,
-    never on annotators' pages, and not for requests that an open page makes automatically.
+    A session expires a fixed time after its last use. Use is recorded at most once an hour, but
+    never on annotators' pages or for requests that an open page makes automatically.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
@@ -53,14 +53,14 @@ def of_researchers(
 
 
 def _renew(request: HttpRequest) -> None:
-    """Extend the session, and adopt a time zone chosen in another browser."""
+    """Extend the session and adopt a time zone chosen in another browser."""
     now = int(time.time())
     # A program that uses Basic authentication has a user but no session.
     if SESSION_KEY not in request.session:
         return
     if now - request.session.get("renewed_at", 0) >= RENEWED_AFTER:
         request.session["renewed_at"] = now
-        if request.user.is_authenticated:  # the account may have been closed meanwhile
+        if request.user.is_authenticated:  # the account may have been closed in the meantime
             _take_over(request, request.user)
 
 
@@ -78,14 +78,14 @@ def begin_session(request: HttpRequest, user: User, **_signal: object) -> None:
     import_string(f"{settings.SESSION_ENGINE}.SessionStore").clear_expired()
 
 
-# After an invitation has ended, or after an event of a platform was processed.
+# After an invitation has ended or a platform's event has been processed.
 KEPT_FOR = timedelta(days=30)
 
 
 def prune() -> str:
-    """Delete expired sessions, counts and invitations, and ids in processed events.
+    """Delete expired sessions, counts and invitations, and IDs in processed events.
 
-    The signature of an event remains, so that the event is not accepted twice.
+    An event's signature remains, so that the event is not accepted twice.
     """
     SessionStore.clear_expired()
     counts = _clear_cache()

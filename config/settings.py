@@ -58,22 +58,22 @@ def env_amount(name: str, default: str) -> Decimal:
 
 DEBUG = env_bool("DEBUG", False)
 HTTPS = env_bool("HTTPS", False)
-# Number of our proxies before this server: so many entries of X-Forwarded-For are trusted.
+# Number of our proxies in front of this server: that many X-Forwarded-For entries are trusted.
 TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", 0, least=0)
 SECRET_KEY = keys.secret("SECRET_KEY", VAR_DIR)
-# Key of the hash of platform and id, which permanently keeps a person from repeating a task. It
-# must outlive a rotation of SECRET_KEY, so it is a separate secret.
+# Key for the hash of platform and ID, which permanently prevents people from repeating a task. It
+# must survive a rotation of SECRET_KEY, so it is a separate secret.
 WORKER_KEY = keys.secret("WORKER_KEY", VAR_DIR)
-# Encrypts the ids used for payment, until `purge_identities` deletes them.
+# Encrypts the IDs used for payment, until `purge_identities` deletes them.
 IDENTITY_KEY = keys.secret("IDENTITY_KEY", VAR_DIR)
-# Prolific: a researcher's API token, and the address of the API.
+# Prolific: a researcher's API token, and the URL of the API.
 PROLIFIC_TOKEN = os.environ.get("PROLIFIC_TOKEN", "")
 PROLIFIC_URL = os.environ.get("PROLIFIC_URL", "https://api.prolific.com").rstrip("/")
 PROLIFIC_APP_URL = "https://app.prolific.com"  # where participants are sent after a study
 PROLIFIC_WORKSPACE = os.environ.get("PROLIFIC_WORKSPACE", "")
 PROLIFIC_PROJECT = os.environ.get("PROLIFIC_PROJECT", "")
 PROLIFIC_WEBHOOK_SECRET = os.environ.get("PROLIFIC_WEBHOOK_SECRET", "")
-# Per study, in its currency: above it, a user with the permission "May spend" has to approve.
+# Per study, in its currency: above it, a user with the "May spend" permission has to approve.
 STUDY_BUDGET_LIMIT = env_amount("HANDFUL_STUDY_BUDGET_LIMIT", "1000")
 # Webhooks only go to public addresses, or to these hosts (or host:port).
 WEBHOOK_HOSTS = env_list("HANDFUL_WEBHOOK_HOSTS", [])
@@ -112,7 +112,7 @@ MIDDLEWARE = [
     "django.middleware.gzip.GZipMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    # Before all that shows the sign-in page, which checks `next` with the request stored here.
+    # Before anything that shows the sign-in page, which checks `next` with the request stored here.
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -144,12 +144,12 @@ TEMPLATES = [
 
 
 def database() -> dj_database_url.DBConfig:
-    """The database of DATABASE_URL (sqlite:///absolute/path or postgresql://...)."""
+    """Return the database of DATABASE_URL (sqlite:///absolute/path or postgresql://...)."""
     parsed = dj_database_url.config(
         env="DATABASE_URL",
         default=f"sqlite:///{VAR_DIR / 'handful.sqlite3'}",
         conn_max_age=600,
-        # Replaces a persistent connection that a restart of the database has closed.
+        # Replaces a persistent connection that a database restart has closed.
         conn_health_checks=True,
         # For PgBouncer, which gives each transaction another connection.
         disable_server_side_cursors=env_bool("DISABLE_SERVER_SIDE_CURSORS", False),
@@ -195,7 +195,7 @@ if CELERY_BROKER_URL and find_spec("celery") is None:
 CACHES = {
     # For one process: results that can be recomputed.
     "process": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
-    # For all processes and machines: rate limits, such as allauth's limit of attempts to sign in.
+    # For all processes and machines: rate limits, such as allauth's limit on sign-in attempts.
     "default": {
         "BACKEND": "django.core.cache.backends.db.DatabaseCache",
         "LOCATION": "shared_cache",
@@ -203,11 +203,11 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 1_000_000},
     },
 }
-# Rate limits of Start per address, for studies open to all.
+# Rate limits on Start per IP address, for studies open to all.
 STARTS_PER_MINUTE = 30
 STARTS_PER_HOUR = env_int("STARTS_PER_HOUR", 5, least=0)
 
-# The mail server; without one no mail is sent, and pages offer links to copy.
+# The mail server; without one, no email is sent, and pages offer links to copy.
 EMAIL_HOST = os.environ.get("EMAIL_HOST", "")
 EMAIL_PORT = env_int("EMAIL_PORT", 587)
 EMAIL_HOST_USER = os.environ.get("EMAIL_HOST_USER", "")
@@ -217,12 +217,12 @@ EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", not EMAIL_USE_SSL)
 EMAIL_TIMEOUT = 10  # seconds
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'dummy'}.EmailBackend"
 DEFAULT_FROM_EMAIL = os.environ.get("EMAIL_FROM", "handful@localhost")
-# The public address of this server, for mails sent outside a request.
+# This server's public URL, for emails sent outside a request.
 SITE_URL = os.environ.get("SITE_URL", "").rstrip("/")
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# Researchers' pages are in English. Annotators' pages are in the language of the study
+# Researchers' pages are in English. Annotators' pages are in the study's language
 # (annotation/web/access.py), whatever the browser requests; docs/contributing.md#languages.
 LANGUAGE_CODE = "en"
 LANGUAGES = [
@@ -269,20 +269,20 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_PRESERVE_USERNAME_CASING = True
 ACCOUNT_SESSION_REMEMBER = True  # lasts SESSION_COOKIE_AGE
-ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # no mail to strangers; the page does not reveal it
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # no email to strangers; the page does not reveal this
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Handful] "
 ACCOUNT_RATE_LIMITS = {
     # Only failures count: a correct password removes its attempt.
     "login": "",
-    # Per name and address, and per address.
+    # Per name and IP address, and per IP address.
     "login_failed": "8/15m/key,40/15m/ip",
-    # Per name, from any address: only a short lock, or any stranger could lock a researcher out.
+    # Per name, from any IP address: only a short lock, or a stranger could lock a researcher out.
     "login_failed_name": "30/m/key",
 }
 MFA_ADAPTER = "config.sign_in.TwoFactor"
 MFA_TOTP_ISSUER = "Handful"
-MFA_TOTP_TOLERANCE = 1  # also accept the codes of 30 s before and after: clocks of phones differ
-# Sign-up is closed, so verified addresses are not required.
+MFA_TOTP_TOLERANCE = 1  # also accept codes from 30 s earlier or later: phones' clocks differ
+# Sign-up is closed, so verified email addresses are not required.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 
 # Browsers accept a cookie with this prefix only from this host over TLS: another host of the same
@@ -324,8 +324,8 @@ CONTENT_SECURITY_POLICY = {
 }
 
 REST_FRAMEWORK = {
-    # Tokens first: their scheme is in the 401 that programs need. The session is for the page of
-    # the OpenAPI document, which sends test requests.
+    # Tokens first: their scheme is in the 401 that programs need. The session is for the OpenAPI
+    # page, which sends test requests.
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "annotation.web.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
@@ -356,7 +356,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
 
-# The bearer token of /metrics; without it, /metrics is disabled.
+# The bearer token for /metrics; without it, /metrics is disabled.
 METRICS_TOKEN = os.environ.get("METRICS_TOKEN", "")
 
 LOG_FORMAT = "Json" if env_bool("LOG_JSON", False) else "Plain"

@@ -2,9 +2,9 @@
 
 Refused attempts do not count, so they do not prolong a lock; correct passwords do not either:
 
-- per name and address: eight wrong passwords in 15 minutes;
-- per address, for all names: five times as many;
-- per name, from all addresses: 30 wrong passwords in a minute; a longer lock would let any
+- per name and IP address: eight wrong passwords in 15 minutes;
+- per IP address, for all names: five times as many;
+- per name, from all IP addresses: 30 wrong passwords in a minute; a longer lock would let any
   stranger lock a researcher out.
 
 The numbers are ACCOUNT_RATE_LIMITS; the second factor has the first limit, counted separately.
@@ -36,14 +36,14 @@ from annotation.web.qr import svg
 OF_ADDRESS, OF_NAME = timedelta(minutes=15), timedelta(minutes=1)
 log = logging.getLogger("handful.sign_in")
 
-# A hash takes 100 MB and a processor: two at once in each process, and one more may wait. Further
+# A hash takes 100 MB and a processor: each process runs two at once, and one more may wait. Further
 # attempts are refused, as each waiting thread is lost to annotators.
 _HASHING = threading.BoundedSemaphore(2)
 _HASHING_OR_WAITING = threading.BoundedSemaphore(3)
 
 
 class TooManyAttempts(Exception):
-    """A sign-in refused before the password is checked; it may be repeated later."""
+    """A sign-in refused before the password is checked; the user may try again later."""
 
     def __init__(self, wait: timedelta):
         super().__init__("Too many attempts to sign in.")
@@ -74,7 +74,7 @@ class LimitedArgon2(Argon2PasswordHasher):
 
 
 class Accounts(DefaultAccountAdapter):
-    """The allauth adapter: limits, hashed addresses, mail and redirects."""
+    """The allauth adapter: limits, hashed IP addresses, email and redirects."""
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Count an attempt; a correct password removes it. Raises TooManyAttempts."""
@@ -93,7 +93,7 @@ class Accounts(DefaultAccountAdapter):
         self._login_failed_rl_usage.usage += of_name.usage
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
-        """Return the user of that name and password, or None. Raises TooManyAttempts."""
+        """Return the user with that name and password, or None. Raises TooManyAttempts."""
         try:
             return super().authenticate(request, **credentials)
         except TooManyAttempts:  # the password was not checked
@@ -101,20 +101,20 @@ class Accounts(DefaultAccountAdapter):
             raise
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        # By name and address: a stranger's attempts lock only that address out.
+        # By name and IP address: a stranger's attempts only lock out that address.
         return f"{credentials.get('username', '').lower()}\0{self.get_client_ip(request)}"
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return a salted hash: attempts are counted by address, and no address is stored."""
+        """Return a salted hash: attempts are counted by IP address, but no address is stored."""
         address = client_address(request) or ""
         return salted_hmac("config.sign_in", address, algorithm="sha256").hexdigest()
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Never: accounts come from the first visit, an invitation, or the admin."""
+        """Return False: accounts come from the first visit, an invitation, or the admin."""
         return False
 
     def is_safe_url(self, url: str | None) -> bool:
-        """Is it an address of this server? False for invalid addresses."""
+        """Return True if it is a URL on this server, or False for invalid URLs."""
         try:
             return bool(super().is_safe_url(url))
         except ValueError:
@@ -124,7 +124,7 @@ class Accounts(DefaultAccountAdapter):
         return reverse("studies")
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send a mail; log an unreachable server, which the page does not reveal."""
+        """Send an email; log an unreachable server, which the page does not reveal."""
         try:
             super().send_mail(template_prefix, email, context)
         except (OSError, SMTPException) as error:

@@ -1,7 +1,7 @@
-"""Static files with hashed names; our own are minified.
+"""Static files with hashed names; our own files are also minified.
 
-Rules of Pico, the largest style sheet, that match nothing here are removed. The imports between ES
-modules are rewritten to the hashed names too.
+Rules in Pico, the largest style sheet, that match nothing here are removed. Imports between ES
+modules are also rewritten to the hashed names.
 """
 
 import re
@@ -14,7 +14,7 @@ from rcssmin import cssmin
 from rjsmin import jsmin
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-# Parts of selectors of Pico that match nothing here (tests/config/test_static.py).
+# Parts of Pico selectors that match nothing here (tests/config/test_static.py).
 UNUSED = re.compile(
     r"data-tooltip|data-placement|dialog|\.modal|dropdown|role=switch|role=search|hgroup|aria-busy"
     r"|type=(?:range|color|date|time|month|week|search)|data-theme=dark\]$|\.grid|\.container"

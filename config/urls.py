@@ -1,4 +1,4 @@
-"""Routes: workers under /join and /work, researchers under /studies and /tasks."""
+"""Routes: annotators under /join and /work, researchers under /studies and /tasks."""
 
 from typing import Any
 
@@ -32,13 +32,13 @@ register_converter(Base36, "base36")
 
 
 class PasswordReset(account.PasswordResetView):
-    """Sends a link by mail, if this server sends mail."""
+    """Sends a link by email, if this server sends email."""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(sends_mail=bool(settings.EMAIL_HOST), **kwargs)
 
 
-# The pages of allauth in use, under the names that it expects.
+# The allauth pages in use, under the names that allauth expects.
 ACCOUNTS = [
     path("sign-in/", SignIn.as_view(), name="account_login"),
     path("sign-in/", SignIn.as_view(), name="login"),

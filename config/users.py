@@ -2,9 +2,9 @@
 
 Administrators invite users, close and reopen accounts, and help with signing in. The first account
 needs the code that an empty server prints. Each process prints the same code, derived from
-SECRET_KEY and the id of the database, so it is not stored; it is invalid once the row of the
-installation says that it was used. A user's new address is stored when the link mailed to it is
-opened; the old address is notified. A server that sends no mail stores it at once.
+SECRET_KEY and the database's ID, so it is not stored; it becomes invalid once the installation's
+row says that it was used. A user's new address is stored when the link emailed to it is opened; the
+old address is notified. A server that sends no email stores it at once.
 """
 
 import base64
@@ -59,7 +59,7 @@ from tasks.models import Installation
 @login_required
 @never_cache
 def users(request: ResearcherRequest) -> HttpResponse:
-    """GET lists the accounts; POST invites or changes one. 404 except for administrators."""
+    """GET lists the accounts; POST invites or changes one. Others get 404."""
     if not request.user.is_superuser:
         raise Http404
     return _page(request) if request.method == "GET" else _change(request)
@@ -107,7 +107,7 @@ def _change(request: ResearcherRequest) -> HttpResponse:
 
 
 def _tell(user: User, sentence: str) -> None:
-    """Notify the user by mail."""
+    """Notify the user by email."""
     if settings.EMAIL_HOST and user.email:
         text = (
             f"{sentence} Its name is {user}. If you did not expect this, ask the administrator.\n"
@@ -126,7 +126,7 @@ def _invite(request: ResearcherRequest) -> HttpResponse:
 
 
 def _link(user: User) -> str:
-    """Return a link to choose a new password, valid once, for three days."""
+    """Return a link to choose a new password; it works once, for three days."""
     key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
     return str(get_adapter().get_reset_password_from_key_url(key))
 
@@ -168,7 +168,7 @@ def awaits_first_owner() -> bool:
 def create_first_owner(user: User) -> None:
     """Store the first account, with all permissions. Raises NoMore."""
     with transaction.atomic():
-        # Of two first visits at once, the row lock lets only the first one match.
+        # If two first visits coincide, the row lock lets only one of them match.
         mine = Installation.objects.filter(owned_since=None).update(owned_since=database_now())
         if not mine or User.objects.exists():
             raise NoMore
@@ -177,7 +177,7 @@ def create_first_owner(user: User) -> None:
 
 
 def say_first_owner_code() -> None:
-    """Print the code at the start of a server that has no account yet."""
+    """Print the code when a server that has no account yet starts."""
     try:
         if not awaits_first_owner():
             return
@@ -215,7 +215,7 @@ def first_visit(request: HttpRequest) -> HttpResponse:
     return redirect("studies")
 
 
-DAYS = 3  # validity of a link that confirms an address
+DAYS = 3  # validity of a link that confirms an email address
 SALT = "address of an account"
 
 
@@ -223,7 +223,7 @@ SALT = "address of an account"
 @login_required
 @never_cache
 def your_account(request: ResearcherRequest) -> HttpResponse:
-    """GET shows the account; POST stores the time zone, at once for this browser."""
+    """GET shows the account; POST stores the time zone, effective at once in this browser."""
     chosen = Preferences.objects.filter(user=request.user).first() or Preferences(user=request.user)
     form = TimeZoneForm(request.POST or None, instance=chosen)
     if request.method == "POST" and form.is_valid() and not is_shown_again(request):
@@ -240,7 +240,7 @@ def your_account(request: ResearcherRequest) -> HttpResponse:
 @reauthentication_required
 @never_cache
 def change_address(request: ResearcherRequest) -> HttpResponse:
-    """GET shows the form; POST mails a link to the new address, or stores it without mail."""
+    """GET shows the form; POST emails a link to the new address, or stores it at once."""
     form = AddressForm(request.POST or None, initial={"email": request.user.email})
     if request.method == "GET" or is_shown_again(request) or not form.is_valid():
         context = {"form": form, "sends_mail": bool(settings.EMAIL_HOST)}
@@ -262,7 +262,7 @@ def change_address(request: ResearcherRequest) -> HttpResponse:
 @login_required
 @never_cache
 def confirm_address(request: ResearcherRequest, token: str) -> HttpResponse:
-    """GET asks; POST stores the address. 404 if the link has expired or is another user's."""
+    """GET asks; POST stores the address. 404 if the link has expired or is not theirs."""
     found = _read(token)
     if found is None or found[0] != request.user:
         return render(request, "account/address_confirm.html", status=404)
@@ -278,13 +278,13 @@ def confirm_address(request: ResearcherRequest, token: str) -> HttpResponse:
 @receiver(password_set)
 @receiver(password_reset)
 def end_tokens(request: HttpRequest, user: User, **_signal: object) -> None:
-    """Revoke tokens, which a stranger with the old password may have made."""
+    """Revoke tokens, which a stranger with the old password may have created."""
     if ended := accounts.revoke_tokens(user, by=user):
         messages.info(request, f"API tokens of this account were revoked: {ended}.")
 
 
 def _send_link(request: ResearcherRequest, address: str) -> bool:
-    """Mail the link to the new address; False if the mail server is down."""
+    """Email the link to the new address; return False if the mail server is down."""
     user = request.user
     token = signing.dumps([user.pk, user.email, address], salt=SALT)
     link = request.build_absolute_uri(reverse("your_address_confirm", args=[token]))
@@ -296,7 +296,7 @@ def _send_link(request: ResearcherRequest, address: str) -> bool:
 
 
 def _read(token: str) -> tuple[User, str] | None:
-    """Return the user and the new address of a link; None if it was used or is invalid."""
+    """Return a link's user and new address, or None if it was used or is invalid."""
     try:
         key, old, address = signing.loads(token, salt=SALT, max_age=DAYS * 86400)
     except signing.BadSignature:
@@ -306,7 +306,7 @@ def _read(token: str) -> tuple[User, str] | None:
 
 
 def _store(user: User, address: str) -> None:
-    """Change the address, and notify the old one."""
+    """Change the email address and notify the old one."""
     old, user.email = user.email, address
     user.save(update_fields=["email"])
     AuditEntry.objects.record("e-mail address changed", Topic.ACCOUNT, about=str(user), by=user)

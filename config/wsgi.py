@@ -15,18 +15,18 @@ from annotation import guards, key_check  # noqa: E402
 from config import users  # noqa: E402
 from tasks import installation, retired  # noqa: E402
 
-# Refuse tables of a pre-release before anything reads them.
+# Refuse pre-release tables before anything reads them.
 retired.require()
 # Refuse the folder of another database before any of its files can be deleted.
 installation.require()
-# Keys that do not match the data do harm without any error.
+# Keys that do not match the data would do damage silently.
 key_check.require()
 guards.say_what_is_missing()
 users.say_first_owner_code()
 connections.close_all()
 
-# Load all views now: otherwise the first request does, while others wait.
+# Load all views now; otherwise the first request does so, while others wait.
 get_resolver().url_patterns  # noqa: B018
-# Loaded modules stay until the end: the garbage collector need not scan them.
+# Loaded modules stay until exit, so the garbage collector need not scan them.
 gc.collect()
 gc.freeze()

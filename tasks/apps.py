@@ -1,6 +1,6 @@
-"""The app of tasks: registers kinds of jobs at start.
+"""The tasks app, which registers job kinds at startup.
 
-After each migrate it binds the folder to the database.
+After each migration it binds the folder to the database.
 """
 
 from django.apps import AppConfig

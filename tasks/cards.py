@@ -1,6 +1,6 @@
 """The task card (task.toml): everything about a task except its examples.
 
-All of it goes into a study's manifest. Parsing is strict: missing and unknown keys are errors,
+The whole card goes into a study's manifest. Parsing is strict: missing and unknown keys are errors,
 because a misspelt option that is silently ignored would change what annotators see.
 """
 
@@ -47,7 +47,7 @@ MAX_BYTES = 100_000  # the longest card that ships has 2,231 bytes
 
 
 class CardError(ValueError):
-    """An invalid card: the file, the keys and what was expected; lists all errors."""
+    """An invalid card. Lists all errors with the file, the keys and what was expected."""
 
     def __init__(self, *sentences: str):
         super().__init__("; ".join(sentences))
@@ -83,14 +83,14 @@ class Help:
 
 @dataclass(frozen=True)
 class LabelHelp(Help):
-    """The help window of a label; pages translate its title."""
+    """A label's help window; pages translate its title."""
 
     label: str
 
 
 @dataclass(frozen=True)
 class KindHelp(Help):
-    """The help window of a question type; pages translate its title."""
+    """A question type's help window; pages translate its title."""
 
     kind: str
 
@@ -105,7 +105,7 @@ def _help_on_kind(kind: QuestionType) -> KindHelp:
 
 
 def _entries(part: type[Any]) -> Callable[[Any], Wrong]:
-    """Return a check of a list of tables with all keys of `part`; the first key must be unique."""
+    """Return a check for a list of tables with all keys of `part`; the first key must be unique."""
     keys = tuple(part.__dataclass_fields__)
 
     def check(value: Any) -> Wrong:
@@ -139,9 +139,9 @@ def _labels(value: Any) -> Wrong:
 
 
 def _key(check: Callable[[Any], Wrong], *kinds: str, part: type[Any] | None = None) -> Any:
-    """Return the metadata of a key: its check, the kinds of answer that it is for, and its tables.
+    """Return a key's metadata: its check, the answer kinds that it is for, and its tables.
 
-    Without kinds it is for all. `part` is the class of its tables.
+    Without kinds, it applies to all. `part` is the class of its tables.
     """
     return {"check": check, "kinds": kinds, "part": part}
 
@@ -165,9 +165,9 @@ class Card:
     max_spans: int | None = field(default=None, metadata=_key(check_count, SPANS))
     question_selectable: bool = field(default=False, metadata=_key(check_flag, SPANS))
     granularity: str = field(default=WORD, metadata=_key(check_one_of(GRANULARITIES)))
-    # The kind of answer, unless it follows from the labels.
+    # The answer kind, unless it follows from the labels.
     answer: str | None = field(default=None, metadata=_key(check_one_of(ANSWERS)))
-    # For spans: may an answer be typed that does not occur in the text?
+    # For spans: may annotators type answers that do not occur in the text?
     typed: bool = field(default=False, metadata=_key(check_flag, SPANS))
     # For several options: may all of them be correct?
     all_options: bool = field(default=False, metadata=_key(check_flag, OPTIONS))
@@ -176,7 +176,7 @@ class Card:
     highest: float | None = field(default=None, metadata=_key(check_number, NUMBER))
     step: float | None = field(default=None, metadata=_key(check_step, NUMBER))
     unit: str | None = field(default=None, metadata=_key(check_unit, NUMBER))
-    # For a text: maximum characters; for a long text a guide of the fewest and most words.
+    # For text: maximum length; for long text, a guide to the lowest and highest word counts.
     longest: int | None = field(default=None, metadata=_key(check_count, SHORT_TEXT, LONG_TEXT))
     words: tuple[int, ...] = field(default=(), metadata=_key(check_words, LONG_TEXT))
     metric: str = field(default=S1, metadata=_key(check_one_of(tuple(METRICS))))
@@ -187,18 +187,18 @@ class Card:
     help: tuple[Help, ...] = field(default=(), metadata=_key(_entries(Help), part=Help))
     # For a task of the Few-shot Gym: its category, such as cls/nli.
     ontology: str | None = field(default=None, metadata=_key(check_text))
-    # Are k shots k examples per label, as in the Gym's classification, or k in all?
+    # Are k shots k examples per label, as in the Gym's classification tasks, or k in all?
     shots_per_label: bool = field(default=False, metadata=_key(check_flag))
     # The corpus's own seed of training split 1, 2, ...
     training_seeds: tuple[int, ...] = field(default=(), metadata=_key(check_seeds))
-    # The number of test examples in the corpus, if the test file has fewer, and the seed of their
-    # sample.
+    # The number of test examples in the corpus, if the test file has fewer, and the seed used to
+    # sample them.
     test_of: int | None = field(default=None, metadata=_key(check_count))
     test_seed: int | None = field(default=None, metadata=_key(check_seed))
 
     @property
     def answered_by(self) -> str:
-        """Return the kind of answer, one of tasks.answer_keys.ANSWERS."""
+        """Return the answer kind, one of tasks.answer_keys.ANSWERS."""
         return self.answer or (LABEL if self.labels else SPANS)
 
     @property
@@ -223,17 +223,17 @@ class Card:
 
     @property
     def is_judged(self) -> bool:
-        """Is an answer either right or wrong? Long texts never equal their gold."""
+        """Is an answer either right or wrong? Long text never equals its gold."""
         return self.answered_by != LONG_TEXT
 
     @property
     def longest_text(self) -> int:
-        """Return the maximum characters of a typed text; 0 for other kinds of answer."""
+        """Return the maximum length of typed text, or 0 for other answer kinds."""
         usual, _most = LONGEST_TEXTS.get(self.answered_by, (0, 0))
         return usual if self.longest is None else self.longest
 
     def misfit(self, metric: str) -> str:
-        """Return why that metric cannot score the answers to this task; "" if it can."""
+        """Return why that metric cannot score the answers to this task, or "" if it can."""
         return misfit(metric, self.answered_by, [label.name for label in self.labels])
 
     @property
@@ -254,7 +254,7 @@ class Card:
         )
 
     def rule_for(self, question: str, gold: Sequence[str]) -> Help | None:
-        """Return the definition that decides the question, by its label or its type."""
+        """Return the definition that decides the question, by label or question type."""
         for label in self.labels:
             if label.name in gold:
                 return _help_on_label(label)
@@ -271,15 +271,15 @@ class Card:
         return self.question if self.question is not None else question
 
     def selectable_question(self, question: str) -> str | None:
-        """Return the displayed question if the task lets it be highlighted; else None."""
+        """Return the displayed question if it can be highlighted in this task, or else None."""
         return self.wording(question) if self.question_selectable else None
 
     def question_type(self, question: str) -> str:
-        """Return the name of the question's type; "" if the card has none for it."""
+        """Return the name of the question's type, or "" if the card has none for it."""
         return next((kind.name for kind in self.question_types if kind.match == question), "")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the card as JSON and TOML data: lists for tuples, without absent values."""
+        """Return the card as JSON and TOML data: tuples become lists, absent values are omitted."""
         return {
             key: [dict(v) if isinstance(v, dict) else v for v in value]
             if isinstance(value, (list, tuple))
@@ -300,7 +300,7 @@ UNSAID = {
 KEYS = {key.name: key for key in fields(Card)}
 REQUIRED = tuple(name for name, key in KEYS.items() if key.default is MISSING)
 OPTIONAL = tuple(name for name in KEYS if name not in REQUIRED)
-# For spans only, but cards of label tasks have always been allowed to contain them.
+# For spans only, but label task cards have always been allowed to contain them.
 LENIENT = ("max_spans", "question_selectable")
 
 
@@ -392,7 +392,7 @@ TASKS = ("SST-2", "MNLI", "CoNLL03", "WikiANN", "SQuADv2", "ReCoRD")  # of CLUES
 
 
 def place(name: str) -> tuple[int, str]:
-    """Return the sort key of a task: the paper's tasks in its order, then others by name.
+    """Return a task's sort key: the paper's tasks in its order, then others by name.
 
     >>> sorted(["ReCoRD", "movies", "MNLI", "SST-2"], key=place)
     ['SST-2', 'MNLI', 'ReCoRD', 'movies']

@@ -1,4 +1,4 @@
-"""The process that reads an uploaded file, with limited time and memory.
+"""The process that reads an uploaded file with limited time and memory.
 
 `python -m tasks.check_process SECONDS BYTES` (of processor time and of address space) reads one
 request from standard input and writes one reply, both JSON. It imports the pure core only, so it
@@ -52,7 +52,7 @@ def main(work: dict[str, Callable[..., dict[str, Any]]]) -> None:
 
 
 def card(path: str) -> dict[str, Any]:
-    """Return {card} as JSON data, or {errors}."""
+    """Return {card} as JSON data, or {errors} if it is invalid."""
     try:
         return {"card": load_card(Path(path)).as_dict()}
     except CardError as error:
@@ -60,7 +60,7 @@ def card(path: str) -> dict[str, Any]:
 
 
 def split(path: str, card: dict[str, Any]) -> dict[str, Any]:
-    """Return {examples}, the number in a file of a task; or {errors}."""
+    """Return {examples}, the number of examples in a task's file, or {errors}."""
     try:
         return {"examples": len(read_split(Path(path), _card(card)).records)}
     except FormatError as error:
@@ -68,7 +68,7 @@ def split(path: str, card: dict[str, Any]) -> dict[str, Any]:
 
 
 def lines(path: str) -> dict[str, Any]:
-    """Return {errors} of a file without valid card: lines that are invalid under any card."""
+    """Return {errors} for a file without a valid card: lines that are invalid under any card."""
     name, wrong = Path(path).name, []
     try:
         with Path(path).open("rb") as file:
@@ -83,7 +83,7 @@ def lines(path: str) -> dict[str, Any]:
 
 
 def task(folder: str, card: dict[str, Any]) -> dict[str, Any]:
-    """Return {report, hash, rechained_hash, shown} of all files of a task; or {errors}.
+    """Return {report, hash, rechained_hash, shown} for all of a task's files, or {errors}.
 
     `shown` has ten examples; `rechained_hash` is "" if nothing can be renumbered.
     """

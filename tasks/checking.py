@@ -1,4 +1,4 @@
-"""Check uploads in a process with limits, so that they do not block the server.
+"""Check uploads in a resource-limited process, so that they do not block the server.
 
 An upload may be crafted to keep a processor busy for hours, and Python runs one thread at a time:
 annotators' pages would wait. So each check is a process (tasks/check_process.py) of low priority,
@@ -34,19 +34,18 @@ one_at_a_time = threading.BoundedSemaphore(1)
 
 
 class TooComplex(Exception):
-    """A check exceeded its time or memory; the message omits the file's name."""
+    """A check exceeded its time or memory limit; the message omits the file's name."""
 
 
 class Busy(Exception):
-    """This server process is checking another upload: try again in a moment."""
+    """This server process is busy checking another upload; the user should try again shortly."""
 
 
 @contextmanager
 def one_of(account: int) -> Iterator[None]:
-    """Allow one check per account at a time, over all server processes. Raises Busy.
+    """Allow one check per account at a time, across all server processes. Raises Busy.
 
-    So one account's uploads leave capacity for others. The lock of a killed process expires after
-    LIMIT.
+    This leaves capacity for other accounts. A killed process's lock expires after LIMIT.
     """
     key = f"upload-check:{account}"
     if not cache.add(key, True, timeout=LIMIT):
@@ -58,9 +57,9 @@ def one_of(account: int) -> Iterator[None]:
 
 
 def run(what: str, *, waits: bool = False, **request: Any) -> dict[str, Any]:
-    """Run a check by name (WORK of check_process and of datasets/process.py); return its reply.
+    """Run a check by name (WORK in check_process and datasets/process.py); return its reply.
 
-    Raises TooComplex; Busy if another check is running, with `waits` only after PATIENCE.
+    Raises TooComplex, or Busy if another check is running (with `waits`, only after PATIENCE).
     """
     if not one_at_a_time.acquire(timeout=PATIENCE if waits else 0):
         raise Busy("Another upload is being checked at the moment. Send yours again.")

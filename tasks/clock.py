@@ -23,16 +23,16 @@ _known: Difference | None = None
 
 
 def database_now() -> datetime:
-    """Return the current time by the clock of the database.
+    """Return the current time by the database's clock.
 
-    Clocks of machines differ and are adjusted, and one machine compares times that another stored.
-    SQLite is local, so there it is the machine's own clock.
+    Machines' clocks differ and are adjusted, and one machine compares times that another stored.
+    SQLite is local, so it uses the machine's own clock.
     """
     return timezone.now() if connection.vendor == "sqlite" else timezone.now() + _ahead()
 
 
 def _ahead() -> timedelta:
-    """Return the lead, measured once a minute and whenever this machine's clock was set."""
+    """Return the lead, measured once a minute and whenever this machine's clock has been set."""
     global _known
     at = time.monotonic()
     offset = time.time() - at

@@ -1,4 +1,4 @@
-"""Definition of the columns of tables, for pages, files and the API."""
+"""Definitions of table columns for pages, files and the API."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -8,12 +8,12 @@ from typing import Any
 
 NOTHING = "–"  # a cell without a value
 
-# Units of numbers that pages show x 100; files use the scale from 0 to 1.
+# Units of numbers that pages show x 100; files use a scale from 0 to 1.
 SHOWN_X_100 = frozenset({"S1 x 100", "score x 100", "points", "percent", "%"})
 
 
 def points(value: float | None) -> str:
-    """Format S1 x 100, or a similar number.
+    """Format S1 x 100 or a similar number.
 
     >>> points(83.651), points(math.nan)
     ('83.7', '–')
@@ -22,7 +22,7 @@ def points(value: float | None) -> str:
 
 
 def two_digits(value: float) -> str:
-    """Format alphas, logarithms, SDs from a mean."""
+    """Format alphas, logarithms, or SDs from a mean."""
     return f"{value:.2f}" if math.isfinite(value) else NOTHING
 
 
@@ -38,7 +38,7 @@ def p_value(p: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """Format seconds with digits according to their size.
+    """Format seconds with as many digits as their size requires.
 
     >>> seconds(12.34), seconds(1.234), seconds(0.0123)
     ('12.3', '1.23', '0.01')
@@ -64,9 +64,9 @@ class Column:
     """A column of a table: one object for the page, the CSV and the API.
 
     `name` is its name in CSV and JSON ("" if only the page has it), `heading` its title on the page
-    ("" if only files have it), `unit` that of its numbers on the page. `show` formats a value, else
-    its unit does (FORMS); `get` reads the value from a row or names its attribute ("score.mean"),
-    else the attribute is `name`. CSV and JSON contain `stored`.
+    ("" if only files have it), `unit` the unit of its numbers on the page. `show` formats a value,
+    else its unit does (FORMS); `get` reads the value from a row or names its attribute
+    ("score.mean"), which defaults to `name`. CSV and JSON contain `stored`.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Column:
     get: Callable[[Any], Any] | str = ""
 
     def value(self, row: Any) -> Any:
-        """Return the value of the row in this column."""
+        """Return the row's value in this column."""
         read = self.get if callable(self.get) else attrgetter(self.get or self.name)
         return read(row)
 
@@ -92,7 +92,7 @@ class Column:
 
     @property
     def stored_meaning(self) -> str:
-        """Return the meaning of a number in CSV and JSON."""
+        """Return what a number means in CSV and JSON."""
         if self.unit not in SHOWN_X_100:
             return self.meaning
         words = self.meaning.rstrip(".")
@@ -102,14 +102,14 @@ class Column:
         return f"{words}; scale 0 to 1"
 
     def text(self, row: Any) -> str:
-        """Return the text of the cell on a page."""
+        """Return the cell's text on a page."""
         value = self.value(row)
         form = self.show or FORMS.get(self.unit, str)
         return value if isinstance(value, str) and self.show is None else form(value)
 
 
 def hundredth(value: float | None) -> float | None:
-    """Divide a number by 100, to 15 digits: 79.8, as printed, is stored as 0.798.
+    """Divide a number by 100 to 15 digits, so that 79.8, as printed, is stored as 0.798.
 
     >>> hundredth(79.8), 79.8 / 100
     (0.798, 0.7979999999999999)

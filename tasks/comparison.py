@@ -1,4 +1,4 @@
-"""The reveal: an answer compared with the gold by text (docs/protocol.md#the-reveal).
+"""The reveal: a comparison of an answer with the gold by text (docs/protocol.md#the-reveal).
 
 Right: the text is gold, wherever it was highlighted. Missed: a gold text that was not chosen, shown
 where it occurs. Extra: chosen, not gold. Partial: overlaps an occurrence of a gold text but differs
@@ -31,10 +31,10 @@ class Mark(NamedTuple):
 
 class Piece(NamedTuple):
     """A part of a segment with the same marks throughout. `chosen` is right, extra, partial or "";
-    `missed` may lie over it. `starts` and `ends`: a mark begins or ends here.
+    `missed` may lie over it. `starts` and `ends`: a mark starts or ends here.
 
     A partial highlight is announced with the gold that it overlaps: `overlap` is its start, on each
-    of their pieces. `opens` and `closes`: the announced part begins or ends here.
+    of their pieces. `opens` and `closes`: the announced part starts or ends here.
     """
 
     text: str
@@ -205,6 +205,6 @@ def _mark(span: Span, wanted: Sequence[str], places: dict[str, list[Span]]) -> M
 
 
 def _missed(places: Sequence[Span], spans: Sequence[Span]) -> list[Mark]:
-    """Return the one mark of a missed text; [] if it occurs nowhere."""
+    """Return the one mark of a missed text, or [] if it occurs nowhere."""
     touched = [place for place in places if _touches(place, spans)]
     return [Mark("missed", *place) for place in (touched or places)[:1]]

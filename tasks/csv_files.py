@@ -1,4 +1,4 @@
-"""CSV files of Handful: RFC 4180, with CRLF between records."""
+"""Handful's CSV files: RFC 4180, with CRLF between records."""
 
 import csv
 import io
@@ -10,12 +10,12 @@ from typing import Any, Protocol
 from django.http import HttpResponse
 from django.utils.http import content_disposition_header
 
-# Spreadsheets interpret texts with these prefixes as formulas.
+# Spreadsheets interpret text with these prefixes as formulas.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Writable(Protocol):
-    """An object that accepts text: an open file, or a response."""
+    """An object that accepts text, such as an open file or a response."""
 
     def write(self, text: str, /) -> object: ...
 
@@ -63,9 +63,9 @@ def cell(value: Any) -> Any:
 
 
 def no_formula(text: str) -> str:
-    """Put an apostrophe before a text that spreadsheets interpret as a formula.
+    """Put an apostrophe before text that spreadsheets interpret as a formula.
 
-    Used in files for people; exports of answers contain the texts unchanged.
+    Used in files for human readers; exports of answers contain the text unchanged.
 
     >>> no_formula("=1+1")
     "'=1+1"

@@ -21,7 +21,7 @@ NO_BASELINE = "none: every example has an answer"
 
 
 def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
-    """The report as JSON-able data; shares and scores are x 100.
+    """Return the report as JSON-able data; shares and scores are x 100.
 
     Keys: splits [{file, examples, empty_share}], unreachable [{file, ids}], labels_not_in_question
     [label], not_nested [[number, smaller size, larger size]], renumbering {number: {size: number}},
@@ -79,7 +79,7 @@ def _is_unreachable(card: Card, record: Record) -> bool:
 
 
 def _odd_labels(card: Card, files: list[SplitFile]) -> list[str]:
-    """Return labels that the data's own question spells differently (MNLI's "contraction")."""
+    """Return the labels that the data's own question spells differently (MNLI's "contraction")."""
     questions = {record.question for file in files for record in file.records}
     return [
         label.name
@@ -93,7 +93,7 @@ def _contents(file: SplitFile) -> frozenset[str]:
 
 
 def _sizes(trains: list[SplitFile]) -> dict[int, dict[int, frozenset[str]]]:
-    """Return size -> number -> contents, by ascending size."""
+    """Return a mapping of size to number to contents, by ascending size."""
     sizes: dict[int, dict[int, frozenset[str]]] = {}
     for file in sorted(trains, key=lambda file: (file.shots or 0, file.number or 0)):
         sizes.setdefault(file.shots or 0, {})[file.number or 0] = _contents(file)
@@ -115,7 +115,7 @@ def not_nested(trains: list[SplitFile]) -> list[list[int]]:
 def renumbering(trains: list[SplitFile]) -> dict[str, dict[str, int]]:
     """Return the numbers that nest the training files: {number: {size: published number}}.
 
-    A chain begins with each file of the smallest size and continues with the only larger file that
+    Each file of the smallest size starts a chain, which continues with the only larger file that
     contains it. Empty if the files are nested as published, or if such chains do not exist.
     """
     if not not_nested(trains):
@@ -139,7 +139,7 @@ def renumbering(trains: list[SplitFile]) -> dict[str, dict[str, int]]:
 
 
 def rechained(files: list[SplitFile]) -> list[SplitFile]:
-    """Renumber training files so that equal numbers nest; unchanged if that is impossible."""
+    """Renumber training files so that equal numbers nest, or leave them if that is impossible."""
     chains = renumbering([file for file in files if file.kind == "train"])
     numbers = {
         (int(size), published): int(number)
@@ -168,7 +168,7 @@ def _duplicates(files: list[SplitFile]) -> list[dict[str, Any]]:
 
 
 def _overlap(trains: list[SplitFile], test: SplitFile) -> list[dict[str, Any]]:
-    """Return training examples whose texts and question are in the test file, too."""
+    """Return training examples whose texts and question are also in the test file."""
     tested = {(record.context, record.question) for record in test.records}
     return _ids(trains, lambda record: (record.context, record.question) in tested)
 
@@ -200,7 +200,7 @@ def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
 
 
 def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
-    """Return the scores of guessing among listed candidates, x 100; [] without lists.
+    """Return the scores of guessing among listed candidates, x 100, or [] without lists.
 
     A random candidate: the mean over the distinct candidates of each example. The most frequent
     one: the candidate listed most often, the first on ties.
@@ -237,7 +237,7 @@ def lines(report: dict[str, Any]) -> list[str]:
 
 
 def counts(report: dict[str, Any]) -> list[str]:
-    """Return sentences on the contents of the files and the range of scores."""
+    """Return sentences on the files' contents and the range of scores."""
     return [*_sizes_told(report), *_bounds_told(report)]
 
 
@@ -293,7 +293,7 @@ def _bounds_told(report: dict[str, Any]) -> list[str]:
 
 
 def origin(made_from: dict[str, Any]) -> str:
-    """Return the source of a task in a sentence: a dataset, or a task of the Few-shot Gym."""
+    """Return a sentence on a task's source: a dataset, or a task in the Few-shot Gym."""
     if made_from["format"] == "gym":
         seeds = ", ".join(map(str, made_from["seeds"]))
         drawn = f", drawn with seed {made_from['seed']}" if made_from["seed"] is not None else ""
@@ -312,6 +312,6 @@ def origin(made_from: dict[str, Any]) -> str:
 
 
 def _list(ids: list[str]) -> str:
-    """List all ids, or the first ten of many (the stored report has them all)."""
+    """List all IDs, or the first ten if there are many (the stored report has them all)."""
     more = f" and {len(ids) - 10} more" if len(ids) > 12 else ""
     return ", ".join(ids[:10] if more else ids) + more

@@ -1,4 +1,4 @@
-"""Datasets uploaded in the browser, which become the files of a task.
+"""Datasets uploaded in the browser, which become a task's files.
 
 A dataset is stored in the folder of the upload (tasks/uploads.py), under names with a leading dot,
 which are not part of the task. The resulting files are checked and imported like any upload.
@@ -24,7 +24,7 @@ FIELDS = ".fields.json"
 
 
 def begin(file: UploadedFile, reading: Reading, owner: Any) -> TaskUpload:
-    """Store the file and read its columns. Raises UploadError, and then stores nothing."""
+    """Store the file and read its columns. If it raises UploadError, nothing is stored."""
     name = str(file.name)
     try:
         format_of(Path(name), reading.format)
@@ -64,19 +64,19 @@ def path_of(upload: TaskUpload) -> Path | None:
 
 
 def seen(upload: TaskUpload) -> dict[str, Any]:
-    """Return the reply of `process.columns`, and `reading`."""
+    """Return the reply from `process.columns`, and `reading`."""
     content = (uploads.folder_of(upload) / SEEN).read_text(encoding="utf-8")
     return json.loads(content)
 
 
 def fields(upload: TaskUpload) -> dict[str, Any]:
-    """Return the latest input of the form of the columns, by field; {} if there is none."""
+    """Return the latest input to the columns form by field, or {} if there is none."""
     place = uploads.folder_of(upload) / FIELDS
     return json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
 
 
 def store_fields(upload: TaskUpload, values: dict[str, Any]) -> None:
-    """Store the input of the form of the columns. Raises UploadError."""
+    """Store the input to the columns form. Raises UploadError."""
     try:
         with disk.named():
             text = json.dumps(values)
@@ -86,9 +86,9 @@ def store_fields(upload: TaskUpload, values: dict[str, Any]) -> None:
 
 
 def make(upload: TaskUpload, wanted: Wanted, owner: Any) -> None:
-    """Make and check the files of the task, and replace the previous ones.
+    """Make and check the task's files, and replace the previous ones.
 
-    Raises UploadError, and then changes nothing.
+    If it raises UploadError, nothing has changed.
     """
     path = path_of(upload)
     if path is None:
@@ -121,6 +121,6 @@ def make(upload: TaskUpload, wanted: Wanted, owner: Any) -> None:
 
 
 def origin(upload: TaskUpload) -> dict[str, Any]:
-    """Return {made_from, defaults, notes, hash} of the generated files; {} if there are none."""
+    """Return {made_from, defaults, notes, hash} of the generated files, or {} if there are none."""
     place = uploads.folder_of(upload) / ORIGIN
     return json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}

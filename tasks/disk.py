@@ -1,4 +1,4 @@
-"""A full disk as a foreseen error, with advice."""
+"""A full disk, handled as an expected error with advice."""
 
 import contextlib
 import errno
@@ -10,12 +10,12 @@ from django.conf import settings
 
 
 class DiskFull(Exception):
-    """The disk is full: a sentence with advice."""
+    """The disk is full; the message contains advice."""
 
 
 @contextlib.contextmanager
 def named() -> Iterator[None]:
-    """Raise DiskFull for errors of a full disk in the block."""
+    """Raise DiskFull for full-disk errors in the block."""
     try:
         yield
     except OSError as error:
@@ -25,7 +25,7 @@ def named() -> Iterator[None]:
 
 
 def is_full(error: BaseException) -> bool:
-    """Is this the error of a full disk?"""
+    """Was this error caused by a full disk?"""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 

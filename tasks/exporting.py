@@ -1,7 +1,7 @@
-"""Export: a version of a task as files of the published layout, to train a model on them.
+"""Export: a version of a task as files in the published layout, for training a model.
 
-The files contain what people see: reading them gives the same content hash. Attention checks are
-not part of a task and are omitted.
+The files contain what annotators see, so reading them gives the same content hash. Attention checks
+are not part of a task and are omitted.
 """
 
 import io
@@ -17,11 +17,11 @@ from tasks.models import Example, Split, Task
 
 
 class ExportError(Exception):
-    """Why nothing was written, as a sentence."""
+    """The reason why nothing was written, as a sentence."""
 
 
 def files_of(task: Task) -> list[SplitFile]:
-    """Return the files of a task as imported, without attention checks."""
+    """Return a task's files as imported, without attention checks."""
     return [
         SplitFile(
             split.kind,
@@ -49,7 +49,7 @@ def record_of(example: Example) -> Record:
 
 
 def as_zip(task: Task) -> bytes:
-    """Pack the card and the files, without times: equal tasks give equal bytes."""
+    """Pack the card and the files without timestamps, so that equal tasks give equal bytes."""
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(packed, "w") as archive:
         making.write_folder(Path(place), task.card, files_of(task))
@@ -62,7 +62,7 @@ def as_zip(task: Task) -> bytes:
 def export(task: Task, folder: Path) -> list[SplitFile]:
     """Write the task into a new folder: completely or not at all.
 
-    Raises ExportError if the folder exists, and OSError.
+    Raises ExportError if the folder exists, or OSError.
     """
     if folder.exists():
         raise ExportError(f"{folder} already exists; choose a new folder")

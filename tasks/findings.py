@@ -1,8 +1,8 @@
-"""The statements of a reveal: right, too short, missed, etc. (docs/protocol.md#the-reveal).
+"""The statements in a reveal: right, too short, missed, etc. (docs/protocol.md#the-reveal).
 
 One finding per difference between an answer and the gold, in the order of the text. If an answer
 overlaps a gold text, they share a finding ("'Los' is too short: the answer is Los Angeles"), and
-the gold text is not listed as missed too. Pages provide the wording.
+the gold text is not also listed as missed. Pages provide the wording.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ Kind = Literal[
     "too_short",
     "too_long",
     "shifted",  # overlaps the answer, and each has words that the other lacks
-    "joined",  # one highlight over several answers
+    "joined",  # one highlight spanning several answers
     "extra",
     "other_kind",  # correct for another question on the same text
     "spare",  # an accepted alternative, but another one was compared
@@ -44,8 +44,8 @@ class Finding:
     """A statement about an answer.
 
     `given` is the highlighted text or the chosen label, "" for missed gold; `gold` are the gold
-    answers concerned. `surplus` are superfluous words at either end. `segment` and `start` give the
-    position; None for labels, and for gold that is not in the text.
+    answers concerned. `surplus` has the superfluous words at either end. `segment` and `start` give
+    the position; None for labels, and for gold that is not in the text.
     """
 
     kind: Kind
@@ -63,7 +63,7 @@ class Finding:
 
     @property
     def is_on_boundaries(self) -> bool:
-        """The right place, but not its exact words; a definition of the question does not help."""
+        """The right place, but not the exact words; a definition of the question does not help."""
         return self.kind in BOUNDARIES
 
 
@@ -75,10 +75,10 @@ def findings(
     question: str | None = None,
     other_kinds: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
-    """Return the findings on an answer in the order of the text, those without position last.
+    """Return the findings on an answer in text order, those without a position last.
 
-    `other_kinds` are gold texts of the other questions on the same text, each with its question
-    type: only those that may be shown, so none before all of these questions were answered.
+    `other_kinds` are gold texts for other questions on the same text, each with its question type:
+    only those that may be shown, so none until all of these questions have been answered.
     """
     wanted = {
         text: places_of(text, segments, question)
@@ -88,7 +88,7 @@ def findings(
     coupled = {text for finding in given for text in finding.gold}
     in_text = [*given, *_missed(comparison, coupled)]
     in_text.sort(key=lambda finding: (finding.segment, finding.start))
-    # If answers may be typed that are not in the text, gold may be missing from it, too.
+    # If annotators may type answers that are not in the text, gold may be missing from it too.
     nowhere = [text for text in comparison.missed if not wanted[text]]
     return (
         *in_text,
@@ -106,7 +106,7 @@ def findings_on(
     gold: Sequence[str],
     other_kinds: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
-    """Return the findings on an answer, for the card's kind of answer."""
+    """Return the findings on an answer, for the card's answer kind."""
     if card.is_highlighted:
         question = card.selectable_question(asked.question)
         said = findings(answer, comparison, gold, asked.context, question, other_kinds)
@@ -123,7 +123,7 @@ def findings_on(
 
 
 def _one_for_the_other(said: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """If there is only one answer, an extra one and the missed one are one mistake."""
+    """With only one answer allowed, an extra one and the missed one are a single mistake."""
     extra = [finding for finding in said if finding.kind == "extra"]
     missed = [finding for finding in said if finding.kind == "missed"]
     if not extra or not missed:

@@ -1,7 +1,7 @@
 """Read records from the published JSON Lines layout, including its peculiarities.
 
-A record is checked completely when it is read, so that all other modules can rely on it. Errors
-contain file, line and field, and what was expected.
+A record is fully checked when it is read, so that all other modules can rely on it. Errors name the
+file, line and field, and what was expected.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ FILE_NAME = re.compile(
     r"(?P<prefix>.+?)_(?:train_(?P<shots>[1-9]\d{0,4})_(?P<number>[1-9]\d{0,3})|test)\.jsonl"
 )
 LONGEST_LINE = 1_000_000  # bytes; the longest published line has 9,000
-MAX_ANSWERS = 200  # golds of one example; the published maximum is 32
+MAX_ANSWERS = 200  # golds for one example; the published maximum is 32
 REQUIRED = ("id", "context", "question", "answer")
 # Published fields that are ignored and never shown.
 EXTRAS = ("genre", "is_impossible", "plausible_answers", "entities")
@@ -33,7 +33,7 @@ LONGEST_EXPLANATION = 1000  # characters; it is read between two examples
 
 
 class FormatError(ValueError):
-    """A file that cannot be imported: the place, and what was expected there."""
+    """A file that cannot be imported, with the place and what was expected there."""
 
     def __init__(self, file: str, line: int | None, field: str | None, expected: str):
         place = file + (f", line {line}" if line else "") + (f", field {field}" if field else "")
@@ -49,7 +49,7 @@ class FormatError(ValueError):
 
 @dataclass(frozen=True)
 class Record:
-    """One published example; gold is empty if the right answer is "no answer"."""
+    """One published example; gold is empty if the correct answer is "no answer"."""
 
     id: str
     context: tuple[str, ...]
@@ -104,7 +104,7 @@ def content_hash(card: Card, files: list[SplitFile]) -> str:
     """Return the SHA-256 of the card and every record of every file.
 
     Explanations and options are included only if present: files without them have the same hash as
-    before these fields existed.
+    they had before these fields existed.
     """
     ordered = sorted(files, key=lambda file: (file.kind, file.shots or 0, file.number or 0))
     content = [
@@ -123,7 +123,7 @@ def content_hash(card: Card, files: list[SplitFile]) -> str:
 
 
 def read_folder(folder: Path, card: Card) -> list[SplitFile]:
-    """Read all files of a task: `<prefix>_train_<shots>_<number>.jsonl` and `<prefix>_test.jsonl`.
+    """Read a task's files: `<prefix>_train_<shots>_<number>.jsonl` and `<prefix>_test.jsonl`.
 
     Raises FormatError.
     """
@@ -131,12 +131,12 @@ def read_folder(folder: Path, card: Card) -> list[SplitFile]:
 
 
 def is_beside(name: str) -> bool:
-    """Is it a file that may accompany a task and is ignored?"""
+    """Is it a file that may accompany a task but is ignored?"""
     return name.startswith((".", "README", "LICENSE", "LICENCE"))
 
 
 def layout(folder: Path) -> list[Path]:
-    """List the files of the one task in that folder, by name; not read yet. Raises FormatError."""
+    """List the files of the only task in that folder by name; none is read. Raises FormatError."""
     paths, prefixes = [], set()
     for path in sorted(folder.iterdir()):
         name = path.name
@@ -158,7 +158,7 @@ def layout(folder: Path) -> list[Path]:
 
 
 def read_split(path: Path, card: Card) -> SplitFile:
-    """Read one file, whose name gives its split. Raises FormatError."""
+    """Read one file, whose name identifies its split. Raises FormatError."""
     matched = FILE_NAME.fullmatch(path.name)
     if not matched:
         raise FormatError(path.name, None, None, "unknown file name")
@@ -241,9 +241,9 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def json_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each non-blank line; `name` is the file's, for errors.
+    """Yield the number and text of each non-blank line; `name` is the file's name, for errors.
 
-    Reads no more of a line than its maximum length. Raises FormatError.
+    Reads at most the maximum length of a line. Raises FormatError.
     """
     number = 0
     while line := file.readline(LONGEST_LINE + 1):
@@ -311,7 +311,7 @@ def json_object(
 
 
 def storable_text(value: Any, file: str, line: int, field: str) -> str:
-    """Return the value if it is a text that databases can store. Raises FormatError."""
+    """Return the value if it is text that databases can store. Raises FormatError."""
     if not isinstance(value, str):
         raise FormatError(file, line, field, f"expected a text, found {type(value).__name__}")
     if "\0" in value:
@@ -324,7 +324,7 @@ def storable_text(value: Any, file: str, line: int, field: str) -> str:
 
 
 def example_id(value: Any, file: str, line: int) -> str:
-    """Return the id of an example as a text; files also use numbers. Raises FormatError."""
+    """Return an example's ID as text; files also use numbers. Raises FormatError."""
     identity = storable_text(str(value) if type(value) is int else value, file, line, "id")
     if not identity.strip() or len(identity) > 200:
         raise FormatError(file, line, "id", "expected an id of 1 to 200 characters")
@@ -389,7 +389,7 @@ def _options(listed: Any, card: Card, text: Any, refuse: Any) -> tuple[str, ...]
 
 
 def _candidates(entities: Any, segments: list[str]) -> tuple[str, ...]:
-    """Return the texts at listed places {start, end}, inclusive; () for other lists."""
+    """Return the texts at the listed places {start, end}, inclusive, or () for other lists."""
     if not isinstance(entities, list) or len(segments) != 1:
         return ()
     places = [

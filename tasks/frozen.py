@@ -22,11 +22,11 @@ _test_hashes: dict[str, str] = {}
 _words: dict[str, int] = {}
 _chances: dict[str, float] = {}
 _set_ceilings: dict[str, float] = {}
-WORDS_OF = 500  # examples: sufficient for a median
+WORDS_OF = 500  # examples: enough for a median
 
 
 def card(task: "Task") -> Card:
-    """Return the parsed card of that task."""
+    """Return that task's parsed card."""
     if task.content_hash not in _cards:
         _cards[task.content_hash] = parse_card(task.card_data, f"card of {task}")
     return _cards[task.content_hash]
@@ -43,7 +43,7 @@ def test_hash(task: "Task") -> str:
 def set_ceiling(task: "Task") -> float:
     """Return the highest mean S1 on the test file if all golds of an example were one set.
 
-    With as many right texts as an answer may contain. NaN unless the golds are alternatives.
+    The answer has as many correct texts as it may contain. NaN unless the golds are alternatives.
     """
     if task.card.gold_rule != "any_of":
         return math.nan
@@ -75,7 +75,7 @@ def chance(task: "Task") -> float:
 
 
 def median_words(task: "Task") -> int:
-    """Return the median words of context and question, over the first WORDS_OF test examples."""
+    """Return the median word count of context and question in the first WORDS_OF test examples."""
     if task.content_hash not in _words:
         examples = task.test_split.examples.order_by("position")[:WORDS_OF]
         _words[task.content_hash] = round(
@@ -101,7 +101,7 @@ def card_of_example(pk: int) -> Card:
 
 
 def clear() -> None:
-    """Empty the caches, for tests: keys of rolled-back rows are reused."""
+    """Empty the caches. For tests, in which keys of rolled-back rows are reused."""
     _cards.clear()
     _test_hashes.clear()
     _words.clear()

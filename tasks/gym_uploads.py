@@ -1,6 +1,6 @@
 """Tasks of the Few-shot Gym uploaded in the browser: read, shown, confirmed, imported.
 
-The files are in a subfolder of the upload (tasks/uploads.py), grouped by the task in their names. A
+The files are in a subfolder of the upload (tasks/uploads.py), grouped by the task name in theirs. A
 process with limits reads them; the import is a job with one chunk per task.
 """
 
@@ -35,7 +35,7 @@ TOO_COMPLEX = ("These tasks are ", ". Upload fewer tasks, or use the command imp
 def begin(files: Iterable[UploadedFile], owner: Any, partition: str = "") -> TaskUpload:
     """Store the files and read all tasks, or those of a published partition.
 
-    Raises UploadError, and then stores nothing.
+    If it raises UploadError, nothing is stored.
     """
     wanted = partitions()[partition] if partition else None
     with uploads.begun(owner) as upload:
@@ -55,7 +55,7 @@ def begin(files: Iterable[UploadedFile], owner: Any, partition: str = "") -> Tas
 
 
 def folder_of(upload: TaskUpload) -> Path:
-    """Return the folder of the upload's tasks, each in a folder of its name."""
+    """Return the folder of the upload's tasks, each in a subfolder of the same name."""
     return uploads.folder_of(upload) / FOLDER
 
 
@@ -113,9 +113,9 @@ def _write(place: Path, content: Iterable[bytes], left: int) -> int:
 
 
 def confirm(upload: TaskUpload, kinds: dict[str, str], sample: Sample | None, owner: Any) -> None:
-    """Begin to import these tasks with these kinds of answer, if all of them can be made.
+    """Start importing these tasks with these answer kinds, if all of them can be made.
 
-    Raises UploadError, and then imports nothing.
+    If it raises UploadError, nothing is imported.
     """
     drawn = dataclasses.asdict(sample) if sample else None
     folder = str(folder_of(upload))

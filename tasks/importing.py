@@ -1,7 +1,7 @@
-"""Import: files become a version of a task, all or nothing.
+"""Import: files become a version of a task, or nothing is stored.
 
-Unchanged content is not stored again; changed content becomes a new version and preserves the old
-one, so that answers never lose their examples.
+Unchanged content is not stored again; changed content becomes a new version next to the old one, so
+that answers never lose their examples.
 """
 
 import time
@@ -22,7 +22,7 @@ from tasks.models import Example, Split, Task, TaskReport, UnfinishedImport
 PIECE = 1_000_000  # characters of examples stored per transaction
 CARDS = Path(__file__).parent / "clues"
 
-# Name of the task -> folder and prefix of its files in the published layout.
+# Task name to the folder and prefix of its files in the published layout.
 CLUES = {
     "SST-2": ("SST-2", "sst"),
     "MNLI": ("MNLI", "mnli"),
@@ -109,7 +109,7 @@ def _begin(
     by: User | None,
     owner: User | None,
 ) -> Task:
-    """Return the row of that content, marked as unfinished."""
+    """Return the row for that content, marked as unfinished."""
     with transaction.atomic():
         versions = Task.with_unfinished.filter(name=card.name)
         stored = versions.filter(content_hash=digest).first()
@@ -154,13 +154,13 @@ def _pieces(task: Task, files: list[SplitFile]) -> Iterator[list[Example]]:
 
 
 def _let_others_write() -> None:
-    """SQLite has one writer; a waiting one retries every 0.1 s."""
+    """SQLite has one writer; a waiting writer retries every 0.1 s."""
     if connection.vendor == "sqlite":
         time.sleep(0.11)
 
 
 def drop_unfinished(before: datetime) -> None:
-    """Delete unfinished imports that a killed process began before that time."""
+    """Delete unfinished imports that a killed process started before that time."""
     Task.with_unfinished.filter(unfinished__begun_at__lt=before).delete()
 
 

@@ -1,7 +1,7 @@
-"""Binds a folder var/ to one database by a common id; servers refuse another's folder.
+"""Bind a var/ folder to one database by a shared ID; servers refuse a folder of another.
 
-Files of uploads, jobs and bundles are in var/ under the keys of their rows. Another database with
-the same folder (a rehearsal, a staging server) would treat them as orphans and delete them.
+Files of uploads, jobs and bundles are stored in var/ under the keys of their rows. Another database
+with the same folder (a rehearsal, a staging server) would treat them as orphans and delete them.
 """
 
 import logging
@@ -24,13 +24,13 @@ logger = logging.getLogger(__name__)
 
 
 def bind() -> None:
-    """Give the database and the folder the same id, unless they have one."""
+    """Give the database and the folder the same ID, unless they already have one."""
     own, _made = _rows().get_or_create(only=True)
     path = _file()
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
         return
-    # Atomic, and never overwrites: two servers may start at once.
+    # Atomic and never overwrites, as two servers may start at once.
     part = path.with_name(f".{FILE}.{secrets.token_hex(4)}")
     part.write_text(f"{own.folder_id}\n")
     try:
@@ -42,7 +42,7 @@ def bind() -> None:
 
 
 def conflict() -> str:
-    """Return a sentence if the folder belongs to another database; else ""."""
+    """Return an error message if the folder belongs to another database, or else ""."""
     own = _rows().first()
     path = _file()
     if own is None or not path.exists() or path.read_text().strip() == str(own.folder_id):
@@ -55,9 +55,9 @@ def conflict() -> str:
 
 
 def require() -> None:
-    """Refuse another database's folder at start. Raises ImproperlyConfigured.
+    """Refuse another database's folder at startup. Raises ImproperlyConfigured.
 
-    An unreachable or unmigrated database is accepted: without it no page works, so nothing can be
+    An unreachable or unmigrated database is accepted: no page works without it, so nothing can be
     deleted.
     """
     try:
@@ -87,7 +87,7 @@ def _has_table() -> bool:
 
 
 def _rows() -> QuerySet[Installation]:
-    """Without columns of later migrations: the check runs before them."""
+    """Query without columns from later migrations, as the check runs before them."""
     return Installation.objects.only("folder_id")
 
 

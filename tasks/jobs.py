@@ -2,13 +2,13 @@
 
 A job consists of numbered chunks, run one after the other. Each poll of the page that waits for it
 (or `manage.py run_jobs`) runs chunks for about a second and stores their results. Without a queue,
-a job waits for a poll, `run_jobs` or `tick`. With a queue (config/celery.py) the poll enqueues the
-next chunk, which a worker runs.
+a job waits for a poll, `run_jobs` or `tick` to run it. With a queue (config/celery.py) the poll
+enqueues the next chunk, which a worker runs.
 
 A chunk is leased before it runs, by one conditional update, so that only one of two simultaneous
-polls runs it. The lease lasts half a minute and is renewed while the chunk runs, up to the limit of
-its kind. A killed process leaves its lease behind; after it expires, the chunk is run again. So a
-chunk must be idempotent, and must end within the limit of its kind.
+polls runs it. The lease lasts half a minute and is renewed while the chunk runs, up to its kind's
+limit. A killed process leaves its lease behind; after it expires, the chunk is run again. A chunk
+must therefore be idempotent and end within its kind's limit.
 """
 
 import contextlib
@@ -42,9 +42,9 @@ from tasks.models import Job
 logger = logging.getLogger(__name__)
 
 POLL = 1.0  # seconds that a request works on a job
-LEASE = timedelta(seconds=30)  # validity of a lease without renewal
+LEASE = timedelta(seconds=30)  # lease duration without renewal
 BEAT = 10.0  # seconds between two renewals
-MAX_ATTEMPTS = 3  # of one chunk whose process was killed each time
+MAX_ATTEMPTS = 3  # for one chunk whose process was killed each time
 RESEND = timedelta(minutes=1)  # time in the queue before a chunk is enqueued again
 
 
@@ -52,17 +52,17 @@ class QueueAway(Exception):
     """The queue does not answer."""
 
 
-# Enqueues a chunk of the job with this key; None without a queue. Raises QueueAway.
+# Enqueues a chunk of the job with this key, or None without a queue. Raises QueueAway.
 send: Callable[[int, int], None] | None = None
 
 
 class JobError(Exception):
-    """A chunk failed: a sentence with the cause and advice."""
+    """A chunk failed; the message states the cause and gives advice."""
 
 
 @dataclass(frozen=True)
 class JobKind:
-    """The function of a chunk, and how long its lease is renewed at most."""
+    """A chunk's function, and the maximum time for which its lease is renewed."""
 
     chunk: Callable[[Job, int], Any]
     limit: timedelta
@@ -74,7 +74,7 @@ MODULES: dict[str, str] = {}
 
 
 def known() -> set[str]:
-    """Return the names of all kinds of jobs."""
+    """Return the names of all job kinds."""
     return KINDS.keys() | MODULES.keys()
 
 
@@ -85,7 +85,7 @@ def _kind_of(job: Job) -> JobKind:
 
 
 def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any]:
-    """Register `chunk(job, number)`, numbers from 0, for jobs of that kind.
+    """Register `chunk(job, number)`, with numbers from 0, for jobs of that kind.
 
     Apps import the modules that call this when they are ready, or list them in MODULES, so that
     every process knows each kind.
@@ -107,7 +107,7 @@ OPEN = Q(state__in=(Job.State.WAITING, Job.State.RUNNING))
 
 
 def key_of(kind: str, parameters: dict[str, Any], seed: int = 0) -> str:
-    """Return the SHA-256 of kind, parameters and seed: equal work has an equal key."""
+    """Return the SHA-256 of the kind, parameters and seed: equal work has equal keys."""
     return hashlib.sha256(canonical([kind, parameters, seed])).hexdigest()
 
 
@@ -117,7 +117,7 @@ def find(kind: str, parameters: dict[str, Any], seed: int = 0) -> Job | None:
 
 
 def start(kind: str, parameters: dict[str, Any], *, total: int, owner: Any, seed: int = 0) -> Job:
-    """Return the job of exactly this work: the existing one, or a new one in state waiting."""
+    """Return the job of exactly this work: the existing one, or a new one in the waiting state."""
     job, _made = Job.objects.get_or_create(
         key=key_of(kind, parameters, seed),
         defaults={
@@ -128,7 +128,7 @@ def start(kind: str, parameters: dict[str, Any], *, total: int, owner: Any, seed
 
 
 def record(kind: str, parameters: dict[str, Any], *, result: list[Any], owner: Any) -> Job:
-    """Store the job of work done elsewhere: `result` lists the results of its chunks."""
+    """Store a job for work done elsewhere; `result` lists its chunks' results."""
     made = {"kind": kind, "parameters": parameters, "owner": owner, "total": len(result)}
     outcome = {"state": Job.State.DONE, "done": len(result), "result": result}
     job, _made = Job.objects.get_or_create(
@@ -138,7 +138,7 @@ def record(kind: str, parameters: dict[str, Any], *, result: list[Any], owner: A
 
 
 def folder_of(job: Job) -> Path:
-    """Return the folder for the files of a job; the first chunk that needs it creates it."""
+    """Return the folder for a job's files; the first chunk that needs it creates it."""
     return _root() / str(job.pk)
 
 
@@ -147,7 +147,7 @@ def _root() -> Path:
 
 
 def drop(dropped: QuerySet[Job]) -> None:
-    """Delete these jobs and their files. A chunk that is running stores nothing more."""
+    """Delete these jobs and their files. A running chunk stores nothing more."""
     folders = [folder_of(job) for job in dropped]
     dropped.delete()
     for folder in folders:
@@ -155,9 +155,9 @@ def drop(dropped: QuerySet[Job]) -> None:
 
 
 def sweep() -> None:
-    """Delete the files of deleted jobs.
+    """Delete deleted jobs' files.
 
-    Not those of the last hour: a new job's row may not be committed yet.
+    Files from the last hour are left, as a new job's row may not be committed yet.
     """
     known = {str(pk) for pk in Job.objects.values_list("pk", flat=True)}
     for folder in _root().iterdir() if _root().is_dir() else ():
@@ -167,7 +167,7 @@ def sweep() -> None:
 
 
 def retry(job: Job) -> None:
-    """Let a failed job resume with the chunk that failed."""
+    """Let a failed job resume from the chunk that failed."""
     Job.objects.filter(pk=job.pk, state=Job.State.FAILED).update(
         state=Job.State.WAITING, error="", touched_at=database_now(), attempts=0, sent_at=None
     )
@@ -190,8 +190,8 @@ def advance(job: Job) -> None:
 def _send_word(job: Job, send: Callable[[int, int], None]) -> None:
     """Enqueue the next chunk, unless it is running or enqueued.
 
-    The row records the time, so that polls do not enqueue it repeatedly; a lost message, or that of
-    a killed worker, is sent again by a later poll or tick. If the queue does not answer,
+    The row records the time, so that polls do not enqueue it repeatedly; a later poll or tick
+    resends a message that was lost or whose worker was killed. If the queue does not answer,
     `job.queue_is_away` is set and the chunk waits.
     """
     if job.is_done or job.has_failed:
@@ -209,9 +209,9 @@ def _send_word(job: Job, send: Callable[[int, int], None]) -> None:
 
 
 def run_chunk(job: Job, number: int | None = None) -> bool:
-    """Run the next chunk, or that one, if it is free; False if nothing more can run now.
+    """Run the next chunk, or the given one, if it is free; return False if nothing can run now.
 
-    Also False if the job was deleted meanwhile: then its files are deleted, too.
+    Also return False if the job has been deleted; its files are then deleted too.
     """
     try:
         goes_on = _run_chunk(job, number)
@@ -323,9 +323,9 @@ def _sentence(error: Exception) -> str:
 
 
 def poll(request: HttpRequest, job: Job, address: str) -> HttpResponse:
-    """Advance the job and return its progress; after its end, make the browser reload the page.
+    """Advance the job and return its progress; when it has ended, make the browser reload.
 
-    `address` is that page. Without JavaScript a button starts each poll and redirects to the page.
+    `address` is the page's URL. Without JavaScript, a button starts each poll and redirects there.
     """
     if "again" in request.POST:
         retry(job)

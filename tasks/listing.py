@@ -1,6 +1,6 @@
-"""Search, filters, sorting, pages and CSV export of all long lists.
+"""Search, filters, sorting, pagination and CSV export for all long lists.
 
-The query (`q`, `show`, `sort`, `page`, `format`) determines the list, so that its address can be
+The query (`q`, `show`, `sort`, `page`, `format`) determines the list, so that its URL can be
 shared. Unknown values are ignored.
 """
 
@@ -18,7 +18,7 @@ PER_PAGE = 50
 CSV = "csv"
 ARCHIVED = "archived"  # filter for archived rows, if there are any
 Row = TypeVar("Row")
-# Name of a filter -> (its text, its condition).
+# Filter name to (its text, its condition).
 Filters = Mapping[str, tuple[str, Callable[[Row], bool]]]
 
 
@@ -52,7 +52,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class Listing(Generic[Row]):
-    """The selected part of a list."""
+    """The part of a list that is selected."""
 
     columns: list[Column]
     rows: list[Row]
@@ -65,7 +65,7 @@ class Listing(Generic[Row]):
 
     @property
     def cells(self) -> list[tuple[Row, list[tuple[str, bool]]]]:
-        """Pairs of a row of the page and its cells as (text, is a number)."""
+        """Pairs of a row on the page and its cells as (text, is a number)."""
         shown = on_page(self.columns)
         return [
             (row, [(column.text(row), bool(column.unit)) for column in shown]) for row in self.page
@@ -97,8 +97,8 @@ def listing(
 ) -> Listing[Row]:
     """Select from these rows, which are in default order, by the query.
 
-    `text` is searched for every typed word, ignoring case. Archived rows are shown only by the
-    filter for them.
+    `text` is searched for every typed word, ignoring case. Archived rows are shown only by their
+    own filter.
     """
     words = " ".join(asked.get("q", "").split())
     wanted = words.casefold().split()
@@ -166,13 +166,13 @@ def _plain(value: Any) -> Any:
 
 
 def _cell(value: Any) -> Any:
-    """Format a value for files for people: NaN is empty, and no text is a formula."""
+    """Format a value for human-readable files: NaN is empty, and no text is a formula."""
     written = cell(_plain(value))
     return no_formula(written) if isinstance(written, str) else written
 
 
 def _heading(asked: QueryDict, number: int, column: Column, sort: str) -> Heading:
-    """Sort numbers in descending, texts in ascending order first; a second click reverses it."""
+    """Sort numbers in descending and text in ascending order first; a second click reverses it."""
     first, second = (f"-{column.name}", column.name)
     if not column.unit:
         first, second = second, first
@@ -182,7 +182,7 @@ def _heading(asked: QueryDict, number: int, column: Column, sort: str) -> Headin
 
 
 def _query(asked: QueryDict, **changes: object) -> str:
-    """Return the query with these changes; a new order or filter begins at page one."""
+    """Return the query with these changes; a new order or filter starts at page one."""
     query = asked.copy()
     for key in ("page", "format"):
         query.pop(key, None)

@@ -1,4 +1,4 @@
-"""Send a mail; a mail server that is down raises no exception."""
+"""Send an email without raising an exception if the mail server is down."""
 
 import logging
 from smtplib import SMTPException
@@ -9,12 +9,12 @@ logger = logging.getLogger(__name__)
 
 
 def message(subject: str, text: str, to: str) -> EmailMessage:
-    """Return a mail to one address. Line breaks in the subject become spaces."""
+    """Return an email to one address. Line breaks in the subject become spaces."""
     return EmailMessage(" ".join(subject.split()), text, to=[to])
 
 
 def send(subject: str, text: str, to: str) -> bool:
-    """Send a mail now; False if the mail server does not accept it."""
+    """Send an email now; return False if the mail server does not accept it."""
     try:
         return bool(message(subject, text, to).send())
     except (OSError, SMTPException) as error:

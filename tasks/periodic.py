@@ -20,7 +20,7 @@ from tasks.models import Job, PeriodicPart
 
 
 def advance_jobs() -> str:
-    """Run all jobs, or enqueue their chunks for the workers."""
+    """Run all jobs, or enqueue their chunks for workers."""
     if jobs.send is None:
         return run_all_jobs()
     waiting = Job.objects.filter(jobs.OPEN, kind__in=jobs.known())
@@ -49,7 +49,7 @@ def run_all_jobs(tell: Callable[[str], Any] = str) -> str:
 
 
 def wait_for_lease(job: Job) -> bool:
-    """Wait for the end of the current lease; is the chunk free then?
+    """Wait for the current lease to end, and return whether the chunk is then free.
 
     False if the lease is renewed, so its process is alive. Waits for at most half a minute.
     """
@@ -69,13 +69,13 @@ def _lease(job: Job) -> tuple[str, Any] | None:
 
 logger = logging.getLogger(__name__)
 
-# Without a run for this time, cron is assumed to be off.
+# If nothing has run for this long, cron is assumed to be off.
 OVERDUE = timedelta(minutes=15)
 
 
 @dataclass(frozen=True)
 class Part:
-    """A function, the time limit of its lock, and the minimum time between runs."""
+    """A function, its lock's time limit, and the minimum time between runs."""
 
     run: Callable[[], Any]
     limit: timedelta = timedelta(minutes=10)
@@ -89,13 +89,13 @@ PARTS: dict[str, Part] = {
 }
 LAST: dict[str, Part] = {"jobs": Part(advance_jobs, limit=timedelta(hours=1))}
 
-# Parts that `run_jobs` runs too: those that contact no servers, except webhooks and mail.
+# Parts that `run_jobs` also runs: those that contact no servers, except webhooks and email.
 AFTER_JOBS = {"uploads", "job files", "seats", "webhooks", "notices", "mail"}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """`state` is done, failed or left (not due, or another process runs it)."""
+    """`state` is done, failed or left (not due, or another process is running it)."""
 
     name: str
     state: str
@@ -110,7 +110,7 @@ def tick(names: set[str] | None = None) -> Iterator[Outcome]:
 
 
 def all_parts() -> dict[str, Part]:
-    """Return the parts by name, in the order of execution."""
+    """Return the parts by name, in execution order."""
     return PARTS | LAST
 
 
@@ -156,6 +156,6 @@ def _give_back(name: str, began: datetime | None, **outcome: Any) -> None:
 
 
 def is_overdue() -> bool:
-    """Has no part run for so long that cron seems to be off?"""
+    """Has no part run for so long that cron seems to have stopped?"""
     since = database_now() - OVERDUE
     return not PeriodicPart.objects.filter(started_at__gte=since).exists()

@@ -1,6 +1,6 @@
-"""Refuses databases from before release 0.2.0, whose migrations no longer exist.
+"""Refuse databases from before release 0.2.0, whose migrations no longer exist.
 
-Since then each app has one migration, with the name of its former first one. Tables of older
+Since then each app has had one migration, with its former first one's name. Tables of older
 databases differ, so neither migrate nor a server may change them.
 """
 
@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-# Marks of old databases: a table renamed later, or the second migration of either branch.
+# Signs of old databases: a table renamed later, or either branch's second migration.
 TABLE = "annotation_studyevent"
 SECOND = ["0002_find_the_latest_turn", "0002_reading_time_of_reveals"]
 SENTENCE = (
@@ -31,7 +31,7 @@ def is_retired(connection: BaseDatabaseWrapper) -> bool:
 
 
 def require() -> None:
-    """Refuse an old database at start. Raises ImproperlyConfigured.
+    """Refuse an old database at startup. Raises ImproperlyConfigured.
 
     An unreachable database is accepted.
     """

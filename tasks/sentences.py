@@ -1,4 +1,4 @@
-"""Sentences of the pure core for annotators: marked here, translated by the pages.
+"""Sentences for annotators from the pure core: marked here, translated by the pages.
 
 `sentence` and `counted` mark a sentence for the catalogues (.ci/catalogues.py searches for their
 names, so their arguments must be literals). They return the English text with the values of its
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence with named placeholders; with `plural` and `number` if it depends on a count."""
+    """A sentence with named placeholders, and `plural` and `number` if it depends on a count."""
 
     text: str
     values: dict[str, object] = field(default_factory=dict)
@@ -22,10 +22,10 @@ class Sentence:
 
 
 def sentence(text: str, /, **values: object) -> Sentence:
-    """Mark a sentence, with the values of its placeholders."""
+    """Mark a sentence with its placeholders' values."""
     return Sentence(text, values)
 
 
 def counted(text: str, plural: str, number: int, /, **values: object) -> Sentence:
-    """Mark a sentence with singular and plural."""
+    """Mark a sentence with singular and plural forms."""
     return Sentence(text, values, plural, number)

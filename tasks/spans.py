@@ -1,8 +1,8 @@
 """Spans, and parsing of answers (docs/highlighter.md).
 
 Offsets are Unicode code points of the stored text, end exclusive, as in Python's slices. The server
-splits the text into tokens, the browser sends only offsets, and the stored text is sliced from the
-server's copy: texts from clients are not trusted.
+splits the text into tokens, the browser sends only offsets, and spans are sliced from the server's
+copy: text from clients is not trusted.
 """
 
 import itertools
@@ -56,7 +56,7 @@ class GivenAnswer(NamedTuple):
 
 
 class AnswerError(ValueError):
-    """An invalid answer; `code` for programs, the sentence for people."""
+    """An invalid answer; `code` is for programs, the message for annotators."""
 
     def __init__(self, code: str, sentence: Sentence):
         super().__init__(sentence)
@@ -88,9 +88,9 @@ def _reachable(
 def occurrences(
     text: str, segments: Sequence[str], question: str | None = None, granularity: str = WORD
 ) -> list[Span]:
-    """Return every place where that text can be highlighted, in order, with overlapping ones.
+    """Return every place where that text can be highlighted, in order, overlaps included.
 
-    `question` is the question's text if the task lets it be highlighted, else None.
+    `question` is the question's text if it can be highlighted in the task, or else None.
     """
     return list(_reachable(text, segments, question, granularity))
 
@@ -109,7 +109,7 @@ def ceiling(
     question: str | None = None,
     granularity: str = WORD,
 ) -> float:
-    """Return the best S1 of highlighting for that gold, ignoring overlaps between its texts."""
+    """Return the best S1 that highlighting can reach for that gold, ignoring overlaps."""
     texts = dict.fromkeys(gold)
     reachable = (text for text in texts if is_reachable(text, segments, question, granularity))
     best = itertools.islice(reachable, 1) if gold_rule == "any_of" else reachable
@@ -130,8 +130,8 @@ def read_spans(
 ) -> GivenAnswer:
     """Read the payload of the highlighter: `{"v", "no_answer", "spans": [{"field", ...}]}`.
 
-    `question` is the question's text if the task lets it be highlighted, else None. Only offsets
-    are read; texts are sliced from `segments`. Raises AnswerError.
+    `question` is the question's text if it can be highlighted in the task, or else None. Only
+    offsets are read; texts are sliced from `segments`. Raises AnswerError.
     """
     spans, no_answer = read_payload(payload, segments, question, granularity)
     return checked(spans, no_answer, max_spans, no_answer_possible)
@@ -140,7 +140,7 @@ def read_spans(
 def read_payload(
     payload: str, segments: Sequence[str], question: str | None, granularity: str
 ) -> tuple[list[Span], bool]:
-    """Return the spans of a payload in order, and its "no answer". Raises AnswerError."""
+    """Return a payload's spans in order, and its "no answer". Raises AnswerError."""
     if len(payload) > LONGEST_PAYLOAD:
         raise AnswerError("too_long", sentence("The answer is too long."))
     try:
@@ -262,7 +262,7 @@ def read_typed(
 ) -> GivenAnswer:
     """Read typed answers, one per line, which must occur exactly in the text.
 
-    Only outer blanks and invisible characters of a line are dropped; no token begins or ends with
+    Only outer blanks and invisible characters of a line are dropped; no token starts or ends with
     them. A line becomes the first occurrence on token boundaries that overlaps no other line's;
     lines with fewer occurrences choose first, so that their order does not matter. Repeated lines
     count once. Raises AnswerError.
@@ -279,11 +279,11 @@ def read_typed(
 
 
 def typed_lines(typed: str) -> list[str]:
-    """Return the distinct lines without outer blanks and empty lines. Raises AnswerError."""
+    """Return the distinct lines, without outer blanks or empty lines. Raises AnswerError."""
     if len(typed) > LONGEST_PAYLOAD:
         raise AnswerError("too_long", sentence("The answer is too long."))
     refuse_broken(typed)
-    # Not splitlines(): it also splits at characters that texts may contain.
+    # Not splitlines(), which also splits at characters that lines may contain.
     stripped = map(trimmed, re.split(r"\r\n|\r|\n", typed))
     lines = list(dict.fromkeys(line for line in stripped if line))
     if len(lines) > MAX_SPANS:
@@ -329,7 +329,7 @@ def refuse_broken(text: str) -> None:
 
 
 def cut(text: str) -> str:
-    """Shorten a text for a message."""
+    """Shorten text for a message."""
     return text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 1] + "…"
 
 
@@ -378,7 +378,7 @@ _ALIKE = str.maketrans("‘’ʼ`´“”„‐‑–—−", "'''''\"\"\"-----"
 
 
 def _folded(text: str) -> str:
-    """Remove differences that typing easily makes: case, accents, blanks, such characters."""
+    """Remove differences that typing easily introduces: case, accents, blanks, such characters."""
     apart = unicodedata.normalize("NFKD", text.translate(_ALIKE).casefold())
     return "".join(
         character

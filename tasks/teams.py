@@ -1,8 +1,8 @@
-"""Teams of tasks: the users who may add versions and attach checks.
+"""Task teams: the users who may add versions and attach checks.
 
-The team consists of the importer of the first version and the users added since. Every user may
-read a task and use any version of it in a study. A task without an owner (imported on the command
-line without --owner, or before tasks had teams) belongs to superusers, who can add others.
+The team consists of the first version's importer and the users added since. Every user may read a
+task and use any version of it in a study. A task without an owner (imported on the command line
+without --owner, or before tasks had teams) belongs to superusers, who can add others.
 """
 
 from django.contrib.auth import get_user_model
@@ -13,7 +13,7 @@ from tasks.models import LanguageModel, Task, TaskMember
 
 
 class NotInTeam(Exception):
-    """The user is not in the team of the task; the message is for people."""
+    """The user is not on the task's team; the message is for users."""
 
     def __init__(self, name: str):
         super().__init__(
@@ -23,11 +23,11 @@ class NotInTeam(Exception):
 
 
 class TeamError(ValueError):
-    """Why a user was not added; the message is for people."""
+    """A user was not added; the message says why."""
 
 
 def owner(name: str) -> User | None:
-    """Return the importer of the first version of that task, if known."""
+    """Return who imported the task's first version, if known."""
     first = (
         Task.with_unfinished.filter(name=name)
         .select_related("imported_by")
@@ -38,9 +38,9 @@ def owner(name: str) -> User | None:
 
 
 def may_change(name: str, user: User | None) -> bool:
-    """May that user add versions and checks? Every user may make a task of a new name.
+    """May that user add versions and checks? Every user may make a task with a new name.
 
-    None is the command line, which may do everything.
+    None means the command line, which may do everything.
     """
     if user is None or user.is_superuser or not Task.with_unfinished.filter(name=name).exists():
         return True
@@ -57,7 +57,7 @@ def check(name: str, user: User | None) -> None:
 
 
 def add(name: str, username: str, by: User) -> None:
-    """Add a user to the team of a task. Raises NotInTeam, TeamError."""
+    """Add a user to a task's team. Raises NotInTeam, TeamError."""
     check(name, by)
     user = get_user_model().objects.filter(username=username, is_active=True).first()
     if user is None:
@@ -66,7 +66,7 @@ def add(name: str, username: str, by: User) -> None:
 
 
 def set_archived(row: Task | LanguageModel, is_archived: bool) -> None:
-    """Archive or restore it; repetition changes nothing."""
+    """Archive or restore it; repeating the call changes nothing."""
     if (row.archived_at is not None) != is_archived:
         row.archived_at = database_now() if is_archived else None
         row.save(update_fields=["archived_at"])

@@ -1,8 +1,8 @@
-"""Tokens: where an answer may begin and end in a text (docs/highlighter.md#tokens).
+"""Tokens: where an answer may start and end in a text (docs/highlighter.md#tokens).
 
-The card sets the granularity. `word`: runs of letters, digits and marks; all other characters
-separately. `char`: every character separately, for texts without spaces between words. A character
-is a grapheme cluster: a flag, a family or a letter with its marks is never split.
+The card sets the granularity. `word`: runs of letters, digits and marks; all other characters are
+separate. `char`: every character is separate, for text without spaces between words. A character is
+a grapheme cluster: a flag, a family or a letter with its marks is never split.
 """
 
 import re
@@ -73,7 +73,7 @@ def tokens(text: str, granularity: str = WORD) -> tuple[tuple[int, int], ...]:
 
 
 def on_boundaries(text: str, start: int, end: int, granularity: str = WORD) -> bool:
-    """Does a token start at `start`, and one end at `end`?"""
+    """Does a token start at `start`, and does one end at `end`?"""
     if not 0 <= start < end <= len(text):
         return False
     return _is_edge(text, start, granularity, 0) and _is_edge(text, end, granularity, 1)
@@ -95,7 +95,7 @@ def _is_edge(text: str, index: int, granularity: str, side: int) -> bool:
 _NEAR = 64  # characters
 
 
-@lru_cache(maxsize=8)  # such texts may be long
+@lru_cache(maxsize=8)  # these texts may be long
 def _edges(text: str, granularity: str) -> tuple[frozenset[int], frozenset[int]]:
     cut = list(_cut(text, granularity))
     return frozenset(start for start, _end in cut), frozenset(end for _start, end in cut)
@@ -118,7 +118,7 @@ _LONG = 6  # mean characters per run; such texts split into words have two to fi
 
 
 def has_no_spaces(text: str) -> bool:
-    """Is it mostly in a script without spaces, and not split into words?"""
+    """Is it mostly in a script without spaces and not split into words?"""
     runs = [sum(1 for _ in _cut(run, CHAR)) for run in _UNSPACED.findall(text)]
     if not runs or sum(runs) < _LONG * len(runs) or sum(runs) < 2 * _LONG:
         return False

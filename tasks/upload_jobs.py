@@ -1,7 +1,7 @@
-"""Jobs that check the files of an upload and import them as a task (tasks/jobs.py).
+"""Jobs that check an upload's files and import them as a task (tasks/jobs.py).
 
-Files are imported only if all are valid and, except for programs, after the user has confirmed; the
-imported files are those that were checked.
+Files are imported only if all are valid and, except for programs, the user has confirmed; the
+imported files are exactly those that were checked.
 """
 
 from datetime import timedelta
@@ -36,7 +36,7 @@ def _own_card(upload: TaskUpload) -> Path | None:
 
 
 def files_of(upload: TaskUpload) -> list[Path]:
-    """Return the stored files of the task. Raises FormatError."""
+    """Return the task's stored files. Raises FormatError."""
     paths = layout(folder_of(upload))
     if upload.card_name:
         _folder, prefix = CLUES[upload.card_name]
@@ -49,7 +49,7 @@ def files_of(upload: TaskUpload) -> list[Path]:
 
 
 def problems(upload: TaskUpload) -> list[str]:
-    """Return problems of the list of files, and those that the check found in them."""
+    """Return problems with the list of files, and those that the check found in them."""
     faults = []
     try:
         _own_card(upload)
@@ -64,15 +64,15 @@ def problems(upload: TaskUpload) -> list[str]:
 
 
 def parts(upload: TaskUpload) -> list[dict[str, Any]]:
-    """Return the results of the check so far; see `_check`."""
+    """Return the check's results so far; see `_check`."""
     job = upload.job
     return job.result if job and job.kind in (CHECK, IMPORT_WHOLE) else []
 
 
 def of_task(task: Task, card: Card, owner: Any) -> TaskUpload:
-    """Begin to check the task's files with another card, as an upload to confirm.
+    """Start checking the task's files with another card, as an upload to confirm.
 
-    Raises DiskFull, and then stores nothing.
+    If it raises DiskFull, nothing is stored.
     """
     upload = TaskUpload.objects.create(owner=owner)
     try:
@@ -89,7 +89,7 @@ def of_task(task: Task, card: Card, owner: Any) -> TaskUpload:
 
 
 def start_check(upload: TaskUpload, owner: Any) -> None:
-    """Begin to check the card, each file, and the report of all files."""
+    """Start checking the card, each file, and the report on all files."""
     total = len([name for name in names(upload) if name != "task.toml"])
     try:
         _own_card(upload)
@@ -100,16 +100,16 @@ def start_check(upload: TaskUpload, owner: Any) -> None:
 
 
 def import_whole(upload: TaskUpload, owner: Any, rechain: bool) -> None:
-    """Begin to check the files and, if they are valid, to import them without confirmation.
+    """Start checking the files and, if they are valid, importing them without confirmation.
 
-    For programs. `problems` reports a list of files that cannot be a task before that.
+    This is for programs. `problems` reports beforehand that a list of files cannot be a task.
     """
     total = len([name for name in names(upload) if name != "task.toml"])
     _begin(upload, IMPORT_WHOLE, {"rechain": rechain}, total + 3, owner)
 
 
 def record_check(upload: TaskUpload, result: list[dict[str, Any]], owner: Any) -> None:
-    """Store the check of generated files, with results as of `_check`."""
+    """Store the check of generated files, with results like `_check`'s."""
     parameters = {"upload": str(upload.pk), "revision": upload.revision}
     with transaction.atomic():
         job = jobs.record(CHECK, parameters, result=result, owner=owner)
@@ -133,7 +133,7 @@ def _begin(upload: TaskUpload, kind: str, more: dict[str, Any], total: int, owne
 
 
 def _upload_of(job: Job) -> TaskUpload:
-    """Return the job's upload. Raises JobError if it was discarded or changed meanwhile."""
+    """Return the job's upload. Raises JobError if it has since been discarded or changed."""
     upload = TaskUpload.objects.filter(
         pk=job.parameters["upload"], revision=job.parameters["revision"]
     ).first()
@@ -149,8 +149,8 @@ def _check(job: Job, number: int) -> dict[str, Any]:
     """Check the card, then each file, then all files: return {errors} or the results.
 
     The card: {file, card}. A file: {file, examples}. All: {report, hash, rechained_hash, shown};
-    the hashes show whether the task is stored already, `shown` are the examples of the preview. {}
-    after earlier errors.
+    the hashes show whether the task is stored already, `shown` has the examples for the preview.
+    Returns {} after earlier errors.
     """
     return _checked_part(_upload_of(job), job, number, job.total - 1)
 
@@ -208,7 +208,7 @@ def may_change(upload: TaskUpload) -> bool:
 def confirm(
     upload: TaskUpload, owner: Any, rechain: bool, made_from: dict[str, Any] | None = None
 ) -> None:
-    """Begin the import if the check found no errors; else do nothing.
+    """Start the import if the check found no errors, or else do nothing.
 
     `made_from` describes the dataset from which the files were made.
     """
@@ -221,14 +221,14 @@ def confirm(
 
 @jobs.job(IMPORT, limit=timedelta(minutes=30))
 def _import(job: Job, number: int) -> dict[str, Any]:
-    """Import the task, all or nothing: {name, version, created}."""
+    """Import the whole task or nothing: {name, version, created}."""
     made_of = job.parameters
     return _make(_upload_of(job), made_of["card"], made_of["hash"], made_of)
 
 
 @jobs.job(IMPORT_WHOLE, limit=timedelta(minutes=30))
 def _import_whole(job: Job, number: int) -> dict[str, Any]:
-    """Run the parts of the check, then import: {name, version, created}, or {problems}."""
+    """Run the check part by part, then import: {name, version, created}, or {problems}."""
     upload = _upload_of(job)
     if number < job.total - 1:
         return _checked_part(upload, job, number, job.total - 2)

@@ -1,7 +1,7 @@
 """Import in the browser: files are stored, checked and shown before they become a task.
 
-Files are stored in var/uploads/<upload>/ under the names of the published layout. A ZIP is unpacked
-there; paths in it are ignored. tasks/upload_jobs.py checks and imports.
+Files are stored in var/uploads/<upload>/ under their names in the published layout. A ZIP is
+unpacked there; paths in it are ignored. tasks/upload_jobs.py checks and imports.
 """
 
 import contextlib
@@ -27,15 +27,15 @@ from tasks.formats import FILE_NAME, is_beside
 from tasks.importing import drop_unfinished
 from tasks.models import Job, TaskUpload
 
-MAX_BYTES = 200_000_000  # of all files of an upload, unpacked
-DIRECTORY = 1_000_000  # maximum bytes of the central directory of a ZIP
-MAX_FILES = 500  # of an upload, or in a ZIP; a task of CLUES has 16
+MAX_BYTES = 200_000_000  # in all of an upload's files, unpacked
+DIRECTORY = 1_000_000  # maximum bytes of a ZIP's central directory
+MAX_FILES = 500  # in an upload or a ZIP; a CLUES task has 16
 KEPT = timedelta(days=1)
 TOO_LARGE = "The files are larger than 200 MB in total, the limit for a task."
 MAX_SAID = 20  # refused files with their messages
 View = TypeVar("View", bound=Callable[..., Any])
-MAX_BODY = "max_body"  # attribute of a view: maximum bytes of a request
-AT_ONCE = "max_files"  # attribute of a view: maximum files of a request
+MAX_BODY = "max_body"  # attribute of a view: maximum bytes in a request
+AT_ONCE = "max_files"  # attribute of a view: maximum number of files in a request
 CHECK, IMPORT, IMPORT_GYM = "check_upload", "import_upload", "import_gym"
 IMPORT_WHOLE = "import_whole"  # check, then import if no errors were found
 # Exceptions from reading a broken ZIP, in addition to BadZipFile.
@@ -46,7 +46,7 @@ BROKEN = (
 
 
 class UploadError(ValueError):
-    """Files that cannot be accepted, read or imported: messages with file and reason."""
+    """Files that cannot be accepted, read or imported; messages give the file and reason."""
 
     def __init__(self, *problems: str):
         super().__init__(" ".join(problems))
@@ -69,7 +69,7 @@ def begun(owner: Any) -> Iterator[TaskUpload]:
 
 
 def check(what: str, owner: Any, about: str, advice: str, **request: Any) -> dict[str, Any]:
-    """Run that check (tasks/checking.py), one per account at a time; return its reply.
+    """Run a check (tasks/checking.py), one per account at a time; return its reply.
 
     Raises UploadError; if it exceeds its limits, the message is `about`, the reason and `advice`.
     """
@@ -83,9 +83,9 @@ def check(what: str, owner: Any, about: str, advice: str, **request: Any) -> dic
 
 
 def takes_files(most: int, at_once: int = 100) -> Callable[[View], View]:
-    """Mark a view that accepts so many bytes and files in total, from signed-in users.
+    """Mark a view as accepting that many bytes and files in total, from signed-in users.
 
-    For other views config/middleware.py refuses all that is larger than a form.
+    For other views, config/middleware.py refuses everything larger than a form.
     """
 
     def mark(view: View) -> View:
@@ -105,14 +105,14 @@ def folder_of(upload: TaskUpload) -> Path:
 
 
 def names(upload: TaskUpload) -> list[str]:
-    """Return the names of the stored files, in order."""
+    """Return the stored files' names in order."""
     folder = folder_of(upload)
     paths = folder.iterdir() if folder.is_dir() else ()
     return sorted(path.name for path in paths if not path.name.startswith("."))
 
 
 def size(upload: TaskUpload) -> int:
-    """Return the bytes of all its files."""
+    """Return the total size of its files in bytes."""
     return sum(_sizes(upload).values())
 
 
@@ -122,10 +122,10 @@ def _sizes(upload: TaskUpload) -> dict[str, int]:
 
 
 def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
-    """Add these files, or replace files of the same name; ZIPs are unpacked.
+    """Add these files, or replace files with the same name; ZIPs are unpacked.
 
     Refused files are listed in `upload.refused`, and the others are stored. Earlier checks become
-    invalid. Raises DiskFull; then the file that did not fit and the following files are missing.
+    invalid. After DiskFull, the file that did not fit and the following files are missing.
     """
     refused: list[str] = []
     taken: set[str] = set()
@@ -150,7 +150,7 @@ def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
 
 
 def remove(upload: TaskUpload, name: str) -> None:
-    """Delete one of its files; unknown names change nothing."""
+    """Delete one of its files; unknown names are ignored."""
     if name in names(upload):
         (folder_of(upload) / name).unlink(missing_ok=True)
     upload.refused = []
@@ -209,7 +209,7 @@ def is_plain(name: str) -> bool:
 
 
 def parts(file: UploadedFile, max_files: int = MAX_FILES) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Yield name and content of the file, or of each file in a ZIP. Raises UploadError."""
+    """Yield the name and content of the file, or of each file in a ZIP. Raises UploadError."""
     name = str(file.name)
     if not name.lower().endswith(".zip"):
         yield name, file.chunks()
@@ -266,7 +266,7 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[byte
 
 
 def _has_long_directory(file: IO[bytes] | UploadedFile) -> bool:
-    """Would opening it read millions of entries? Finds the directory as zipfile does."""
+    """Would opening it read millions of entries? Locates the directory as zipfile does."""
     file.seek(0, 2)
     file.seek(max(0, file.tell() - 65_557 - 20))
     end = file.read()
@@ -302,13 +302,13 @@ def drop_old() -> None:
     known = {str(pk) for pk in TaskUpload.objects.values_list("pk", flat=True)}
     for folder in folders:
         with contextlib.suppress(FileNotFoundError):  # another sweep has deleted it
-            # Not those of the last hour: their rows may not be committed yet.
+            # Folders from the last hour are left, as their rows may not be committed yet.
             if folder.name not in known and folder.stat().st_mtime < time.time() - 3600:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 def jobs_of(upload: TaskUpload) -> QuerySet[Job]:
-    """Return its checks and imports, of current and of earlier files."""
+    """Return its checks and imports, for current and earlier files."""
     return Job.objects.filter(
         kind__in=(CHECK, IMPORT, IMPORT_GYM, IMPORT_WHOLE), parameters__upload=str(upload.pk)
     )

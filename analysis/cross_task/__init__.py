@@ -1,4 +1,4 @@
 """Gains across tasks, for studies that train annotators on upstream tasks (CrossFit).
 
-Begin with cross_task.py.
+Start with cross_task.py.
 """

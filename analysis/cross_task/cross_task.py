@@ -1,7 +1,7 @@
-"""Results of a cross-task study: the gain of its arms (upstream.py has the upstream training).
+"""Results of a cross-task study: its arms' gains (upstream.py has the upstream training).
 
-The score of a person is that of the test set of the unseen task under the metric of the task's
-card, as in every table. Gains are those of analysis/stats/arg.py, over the study's unseen tasks.
+An annotator's score is for the unseen task's test set under the metric on the task's card, as in
+every table. Gains are computed by analysis/stats/arg.py over the study's unseen tasks.
 """
 
 import csv
@@ -19,7 +19,7 @@ from analysis.stats import arg
 from annotation.models import Arm, Study
 from tasks.columns import NOTHING, Column, points
 
-# (new arm, base arm) -> what their gain means; the first is the primary one.
+# (new arm, base arm) to what their gain means; the first is the primary one.
 CONTRASTS = {
     (Arm.UPSTREAM, Arm.SHAM): "transfer",
     (Arm.UPSTREAM, Arm.DIRECT): "transfer and practice",
@@ -33,8 +33,8 @@ QUESTION = "other people on these tasks and test examples"
 class Gain:
     """A contrast of two arms on one unseen task, or over all; scores x 100, gains in percent.
 
-    For one task, intervals are those of that task alone; `refused` says why it has no relative
-    gain. A published row (kind "published") has only the gain.
+    For one task, intervals are for that task alone; `refused` says why it has no relative gain. A
+    published row (kind "published") has only the gain.
     """
 
     kind: str
@@ -63,9 +63,9 @@ class Gain:
 
 
 def scores(study: Study, kind: str) -> dict[str, dict[str, list[float]]]:
-    """Unseen task -> arm -> scores of the annotators of that kind in the analysis, by pseudonym.
+    """Map unseen task to arm to the scores of analysed annotators of that kind, by pseudonym.
 
-    Scores of the test set, 1 at best, under the metric of the task's card; NaN where undefined.
+    Scores are for the test set, at best 1, under the metric on the task's card; NaN if undefined.
     """
     frame = frames.annotators(study)
     frame = frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)]
@@ -76,7 +76,7 @@ def scores(study: Study, kind: str) -> dict[str, dict[str, list[float]]]:
 
 
 def gains(study: Study, kind: str) -> list[Gain]:
-    """For each contrast a row over all tasks where both arms have people, then a row for each."""
+    """Return a row per contrast over tasks with annotators in both arms, then one row per task."""
     found = scores(study, kind)
     metrics = {task.name: task.card.metric for task in study.tasks.all()}
     rows = []
@@ -100,7 +100,7 @@ def gains(study: Study, kind: str) -> list[Gain]:
 
 
 def _row(head: tuple[str, str, str, str], task: str, metric: str, found: arg.Arg) -> Gain:
-    """The row that shows `found`; over several tasks it has no SDs and means."""
+    """Return the row that shows `found`; over several tasks it has no SDs or means."""
     gains, one = found.gains, len(found.gains) == 1
     own = gains[0]
     refused = "; ".join(
@@ -229,9 +229,9 @@ WIDTHS = (2.5, 5.0, 7.5, 10.0)  # half intervals of the ARG, in percent
 
 @dataclass(frozen=True)
 class Planned:
-    """The people needed in each arm of each task for an ARG known to ± `width` %.
+    """The annotators needed in each arm of each task for an ARG known to ± `width` %.
 
-    By the t quantile, as in the interval, and by the normal quantile; `people_in_all` by t.
+    Computed with the t quantile, as in the interval, and the normal quantile; `people_in_all` by t.
     """
 
     kind: str
@@ -245,7 +245,7 @@ class Planned:
 
 
 def plan(study: Study, kind: str) -> list[Planned]:
-    """Plans from the means and SDs of this study's arms, as a pilot; empty without an ARG.
+    """Return plans from the means and SDs of this study's arms, as a pilot, or [] without an ARG.
 
     If a task has no relative gain here, the planned study would have no ARG either.
     """
@@ -294,7 +294,7 @@ PLAN = [
 
 @dataclass(frozen=True)
 class PublishedGain:
-    """ARG of a model on the test tasks of a partition, as printed."""
+    """A model's ARG on a partition's test tasks, as printed."""
 
     partition: str
     method: str
@@ -312,9 +312,9 @@ def published() -> tuple[PublishedGain, ...]:
 
 
 def joint(study: Study, kind: str) -> list[Gain]:
-    """The gains of that kind, then those published for models on the study's partition.
+    """Return the gains of that kind, then those published for models on the study's partition.
 
-    [] without gains, as published figures alone are not a result of the study.
+    The list is empty without gains, as published figures alone are not a result of the study.
     """
     rows = gains(study, kind)
     own = [row for row in published() if row.partition == study.partition]
@@ -360,7 +360,7 @@ _NO_MEAN = (
 
 
 def sentences(rows: Sequence[Gain]) -> Iterator[str]:
-    """The answer of the study in sentences, for page and report."""
+    """Yield the study's answer in sentences, for the page and the report."""
     for row in rows:
         if row.task != ALL and any(other.task == ALL for other in rows):
             continue

@@ -1,4 +1,4 @@
-"""The page of a cross-task study."""
+"""The page for a cross-task study."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -18,7 +18,7 @@ from tasks.columns import cells, on_page
 
 @reading
 def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Gains with their intervals, the models of the paper, and the manipulation check."""
+    """Gains with their intervals, the paper's models, and the manipulation check."""
     study, kind, context = of_kind(request, name)
     tables = {name: table.page(study, kind) for name, table in upstream.OF_ARMS.items()}
     published = cross_task.published()
@@ -36,7 +36,7 @@ def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
-    """One of these tables as CSV, of every kind, with all digits."""
+    """One of these tables as CSV, for every kind, with all digits."""
     study = scores_of(request, name)
     if table not in upstream.OF_ARMS:
         raise Http404

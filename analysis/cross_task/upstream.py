@@ -1,6 +1,6 @@
-"""The upstream training of a cross-task study: the manipulation check, and its learning curve.
+"""A cross-task study's upstream training: the manipulation check and its learning curve.
 
-Scored by S1, answer by answer, independent of the metric of the unseen task.
+Scored by S1, answer by answer, independently of the unseen task's metric.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tasks.columns import Column
 
 @dataclass(frozen=True)
 class Trained:
-    """An upstream task by its position for each person, or one task; S1 x 100."""
+    """An upstream task by its position for each annotator, or one task; S1 x 100."""
 
     kind: str
     arm: str
@@ -36,7 +36,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class UpstreamAnswer:
-    """An answer of the upstream step, with the ranks of its task and example for the annotator."""
+    """An answer in the upstream step, with the ranks of its task and example for the annotator."""
 
     annotator: str
     arm: str
@@ -48,7 +48,7 @@ class UpstreamAnswer:
 
 
 def upstream_answers(study: Study, kind: str) -> list[UpstreamAnswer]:
-    """Answers of the participations of that kind in the analysis, by annotator, in order."""
+    """Return the answers of analysed participations of that kind, by annotator and in order."""
     people = study.participations.analysed().filter(kind=kind)
     rows = (
         Answer.objects.filter(turn__participation__in=people, turn__step=Step.UPSTREAM)
@@ -70,7 +70,7 @@ def upstream_answers(study: Study, kind: str) -> list[UpstreamAnswer]:
 
 
 def manipulation(study: Study, kind: str) -> list[Trained]:
-    """Did people learn in the upstream step? By place, then by task, for each trained arm."""
+    """Did annotators learn in the upstream step? By place, then by task, for each trained arm."""
     groups: dict[tuple[str, int, str], list[UpstreamAnswer]] = defaultdict(list)
     for answer in upstream_answers(study, kind):
         groups[answer.arm, 0, f"task {answer.block}"].append(answer)
@@ -128,7 +128,7 @@ MANIPULATION = [
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """An example of an upstream task by its position: mean S1 x 100 over people and tasks."""
+    """An upstream task's example by position: mean S1 x 100 over annotators and tasks."""
 
     kind: str
     arm: str
@@ -139,7 +139,7 @@ class CurvePoint:
 
 
 def curve(study: Study, kind: str) -> list[CurvePoint]:
-    """The learning curve within an upstream task, example by example, for each trained arm."""
+    """Return the learning curve within an upstream task, by example, for each trained arm."""
     groups: dict[tuple[str, int], list[UpstreamAnswer]] = defaultdict(list)
     for answer in upstream_answers(study, kind):
         groups[answer.arm, answer.number].append(answer)
@@ -165,7 +165,7 @@ CURVE = [
     Column("active", "Seconds", "median active time", "s"),
 ]
 
-# Name -> each table of a cross-task study.
+# The tables of a cross-task study by name.
 OF_ARMS = {
     table.name: table
     for table in (

@@ -1,4 +1,4 @@
-"""Documents and tables in LaTeX by the API."""
+"""Documents and LaTeX tables in the API."""
 
 from typing import Any, ClassVar
 
@@ -27,7 +27,7 @@ from tasks.csv_files import download
 
 
 class TableLatex(KindOfTable):
-    """A table as on the page LaTeX: caption, label, booktabs, notes."""
+    """A table as on the LaTeX page: caption, label, booktabs, notes."""
 
     @extend_schema(
         parameters=[KIND, OpenApiParameter("table", str, "path", enum=list(paper_tables.TABLES))],
@@ -63,7 +63,7 @@ def _markdown(document: Any, name: str, what: str) -> HttpResponse:
 
 
 class Report(StudyTwin):
-    """The researcher's answers of the short form and the title page, by field."""
+    """The researcher's answers on the short form and the title page, by field."""
 
     page = "report"
     summary = "Answer fields of the report's short form"
@@ -145,7 +145,7 @@ class ChecklistLatex(ApiView):
 
 
 class Sample(StudyTwin):
-    """The table of the sample; POST creates the part from a demographic export."""
+    """The sample table; POST creates one part of it from a demographic export."""
 
     page = "sample_upload"
     summary = "Make the table of the sample of Prolific's demographic export, or delete it"

@@ -1,4 +1,4 @@
-"""A document as data: sections of paragraphs, facts, tables, quoted texts and figures.
+"""A document as data: sections of paragraphs, facts, tables, quotations and figures.
 
 The same document is rendered as a page, as a file that opens offline, and as Markdown.
 """
@@ -14,8 +14,8 @@ from analysis.scores.markup import markdown
 from tasks import columns as table_columns
 from tasks.columns import Column
 
-LONGEST_UNBROKEN = 26  # characters of a table's cell
-LONGEST_BOLD = 60  # characters of the answer to an item of a checklist
+LONGEST_UNBROKEN = 26  # characters in a table cell
+LONGEST_BOLD = 60  # characters in the answer to a checklist item
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Quote:
-    """A text quoted verbatim under its name, with its line breaks."""
+    """Text quoted verbatim under its name, with its line breaks."""
 
     name: str
     text: str
@@ -69,13 +69,13 @@ class Grid:
     def of(
         cls, caption: str, columns: Sequence[Column], rows: Iterable[Any], notes: Sequence[str] = ()
     ) -> "Grid":
-        """The table of these rows, as on a page."""
+        """Return the table with these rows, as on a page."""
         headings = [column.heading for column in table_columns.on_page(columns)]
         return cls(caption, headings, table_columns.cells(columns, rows), notes)
 
     @property
     def label(self) -> str:
-        """The number in references: "Table 1. ", or "" if tables are not numbered."""
+        """The number used in references: "Table 1. ", or "" if tables are not numbered."""
         return f"Table {self.number}. " if self.number else ""
 
     @property
@@ -86,7 +86,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure by the name of its file (name.svg); `description` is its text alternative."""
+    """A figure, given by its file name (name.svg); `description` is its text alternative."""
 
     name: str
     caption: str
@@ -96,7 +96,7 @@ class Picture:
 
     @property
     def label(self) -> str:
-        """The number in references: "Figure 1. ", or "" if figures are not numbered."""
+        """The number used in references: "Figure 1. ", or "" if figures are not numbered."""
         return f"Figure {self.number}. " if self.number else ""
 
 
@@ -104,7 +104,7 @@ class Picture:
 class Item:
     """An item of a checklist: its number, answer, and the evidence for the answer.
 
-    `field` is the field of the short form that it uses; "" if the study provides the answer.
+    `field` is the short-form field that it uses, or "" if the study provides the answer.
     """
 
     number: str
@@ -115,13 +115,13 @@ class Item:
 
     @property
     def is_short(self) -> bool:
-        """Is the answer a word or a number, which is set bold, rather than a sentence?"""
+        """Is the answer a word or a number, set in bold, rather than a sentence?"""
         return len(self.answer) <= LONGEST_BOLD
 
 
 @dataclass(frozen=True)
 class Checklist:
-    """A completed form; `name` is the name of its files."""
+    """A completed form; `name` is used for its file names."""
 
     name: str
     items: Sequence[Item]
@@ -158,7 +158,7 @@ class Document:
 
 
 def numbered(sections: Iterable[Section]) -> list[Section]:
-    """The same sections with numbered tables and figures, in their order."""
+    """Return the same sections with tables and figures numbered in order."""
     counts = {"Table": 0, "Figure": 0}
 
     def with_number(block: Block) -> Block:
@@ -172,12 +172,12 @@ def numbered(sections: Iterable[Section]) -> list[Section]:
 
 
 def meanings(columns: Sequence[Column]) -> str:
-    """The meaning of each column, in sentences."""
+    """Return each column's meaning in sentences."""
     return " ".join(f"{c.heading}: {c.meaning.rstrip('.')}." for c in columns if c.meaning)
 
 
 def as_markdown(document: Document) -> str:
-    """The whole document as CommonMark with tables; texts are markdown."""
+    """Return the whole document as CommonMark with tables; text is Markdown."""
     parts = [f"# {markdown(document.title)}"]
     if document.front:
         front = document.front
@@ -235,6 +235,6 @@ def _code(text: str) -> str:
 
 
 def _fence(text: str, least: int) -> str:
-    """A run of backticks longer than any in the text."""
+    """Return a run of backticks longer than any in the text."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     return "`" * max(least, longest + 1)

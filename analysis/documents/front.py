@@ -1,6 +1,6 @@
 """The head of a report (title, authors, ethics approval, design), and its licence.
 
-Values that only researchers know are stored with the answers to the report's checklist.
+Values that only researchers know are stored with the report's checklist answers.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from analysis.documents.wording import moment
 from annotation.models import Study
 
 ETHICS = "1.9"  # in the checklist
-# Name of the answer -> the question to the researcher.
+# Answer name to the question for the researcher.
 ASKED = {
     "title": "Title of the report (default: the title of the study)",
     "authors": "Authors, one per line",
@@ -24,7 +24,7 @@ ASKED = {
 
 
 def front(record: StudyRecord, answers: Mapping[str, str]) -> Front:
-    """The head of the report of this study."""
+    """Return the head of this study's report."""
     study, board = record.study, record.manifest["ethics_contact"]
     facts = [
         Fact("Ethics approval", answers.get(ETHICS) or board or "not stated"),
@@ -38,7 +38,7 @@ def front(record: StudyRecord, answers: Mapping[str, str]) -> Front:
 
 
 def title(record: StudyRecord, answers: Mapping[str, str]) -> str:
-    """The title that the researcher entered for the report, or the study's."""
+    """Return the title that the researcher entered for the report, or the study's title."""
     return " ".join(_lines(answers.get("title", ""))) or f"Report: {record.study.title}"
 
 
@@ -53,9 +53,9 @@ def missing(study: Study, answers: Mapping[str, str]) -> list[str]:
 
 
 def page_style(study: Study) -> str:
-    """CSS of the footer of printed pages: the study, its design, the version of Handful.
+    """Return CSS for the footer of printed pages: the study, its design, Handful's version.
 
-    The name of a study cannot contain characters with a meaning in CSS.
+    A study's name cannot contain characters with a meaning in CSS.
     """
     words = (
         f"{study.name} · design {study.manifest_hash[:12] or 'draft'} · Handful {settings.VERSION}"
@@ -67,10 +67,10 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-# The licence of a bundle: the researcher's choice, by SPDX name.
+# A bundle's licence: the researcher's choice, by SPDX name.
 
 OWN_TERMS = "own"
-# SPDX name -> title and address of its text.
+# SPDX name to the title and the URL of its text.
 LICENCES = {
     "CC-BY-4.0": (
         "Creative Commons Attribution 4.0",
@@ -98,18 +98,18 @@ OF_TASKS = (
 
 
 def licence_title(answers: Mapping[str, str]) -> str:
-    """The title of the chosen licence."""
+    """Return the chosen licence's title."""
     chosen = answers.get("licence", "")
     return LICENCES[chosen][0] if chosen in LICENCES else NOT_STATED
 
 
 def licence_address(answers: Mapping[str, str]) -> str:
-    """The address of its text; "" for own terms and without a choice."""
+    """Return the URL of its text, or "" for custom terms or without a choice."""
     return LICENCES.get(answers.get("licence", ""), ("", ""))[1]
 
 
 def licence_problem(answers: Mapping[str, str]) -> dict[str, str]:
-    """The error in the choice, by the name of the answer."""
+    """Return the error in the choice, by answer name."""
     chosen = answers.get("licence", "")
     if chosen and chosen not in LICENCES:
         return {"licence": f"Choose one of {', '.join(LICENCES)}, or leave it empty."}
@@ -117,7 +117,7 @@ def licence_problem(answers: Mapping[str, str]) -> dict[str, str]:
 
 
 def licence_text(answers: Mapping[str, str], holders: str) -> str:
-    """The file LICENSE; "" without a licence."""
+    """Return the contents of the LICENSE file, or "" without a licence."""
     chosen = answers.get("licence", "")
     if chosen not in LICENCES:
         return ""

@@ -28,9 +28,9 @@ from tasks.answer_keys import LONG_TEXT, NUMBER, OPTION, SHORT_TEXT
 
 
 def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph]:
-    """Design, steps, gates, participants, score, tests and pay; only what this study had.
+    """Return the design, steps, gates, participants, score, tests and pay that this study had.
 
-    `tables` are those in the report: caption -> number of rows, or of those with a p value.
+    `tables` are those in the report: captions to the number of rows, or of rows with a p value.
     """
     texts = [
         _design(record),
@@ -49,7 +49,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
 
 
 def per_browser(record: StudyRecord) -> str:
-    """A sentence on people for whom exclusivity holds per browser; "" if there are none."""
+    """A sentence on participants whose exclusivity is per browser; "" if there are none."""
     number = dict(record.platforms).get(OpenLink.words)
     if not number:
         return ""
@@ -80,7 +80,7 @@ def _design(record: StudyRecord) -> str:
 
 
 def _assignment(record: StudyRecord) -> list[str]:
-    """How scenarios were assigned: by choice on Prolific, or by the platform's allocation."""
+    """Return whether scenarios were assigned by choice on Prolific or by the platform."""
     if not record.chose_scenario:
         return [recruitment.assignment(REPORTED)]
     others = {name for name, _number in record.platforms} - {ProlificAdapter.words}
@@ -89,7 +89,7 @@ def _assignment(record: StudyRecord) -> list[str]:
 
 
 def _recruitment(record: StudyRecord) -> str:
-    """How people were recruited for a scenario, and who was eligible."""
+    """Return how participants were recruited for a scenario, and who was eligible."""
     manifest = record.manifest
     sentences = [
         *_assignment(record),
@@ -101,7 +101,7 @@ def _recruitment(record: StudyRecord) -> str:
 
 
 def _answers(manifest: dict[str, Any]) -> str:
-    """The types of answers in these tasks."""
+    """Return the answer types in these tasks."""
     named: dict[str, list[str]] = {verb: [] for _noun, verb in wording.WAYS.values()}
     for task in manifest["tasks"]:
         _noun, verb = wording.WAYS[wording.way(task["card"])]
@@ -114,7 +114,7 @@ def _answers(manifest: dict[str, Any]) -> str:
 
 
 def _named(manifest: dict[str, Any], wanted: Callable[[dict[str, Any]], Any]) -> list[str]:
-    """The names of the tasks whose cards satisfy `wanted`."""
+    """Return the names of the tasks whose cards satisfy `wanted`."""
     return [task["name"] for task in manifest["tasks"] if wanted(task["card"])]
 
 
@@ -238,7 +238,7 @@ def _were(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
-# Type of a single answer -> the correct one.
+# The type of a single answer to the correct answer.
 RIGHT = {
     OPTION: "the gold option",
     NUMBER: "a number equal to the gold number",
@@ -278,7 +278,7 @@ def _score(record: StudyRecord) -> str:
 
 
 def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
-    """How the intervals and tests in the report were computed."""
+    """Return how the intervals and tests in the report were computed."""
     sentences = []
     if tables.get(results.OF_MEANS):
         sentences.append(

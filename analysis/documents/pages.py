@@ -59,12 +59,12 @@ TYPES = {
 MAX_ANSWER = 5000  # characters
 
 
-# Name of an answer of the report -> the question to the researcher.
+# The name of an answer in the report to the question for the researcher.
 ASKED = {name: field.label for name, field in short_form.FIELDS.items()} | front.ASKED
 
 
 class AnswersForm(forms.Form):
-    """Answers of the short form and of the title page; fields may be missing."""
+    """Answers on the short form and the title page; fields may be missing."""
 
     def __init__(self, sent: QueryDict):
         sent = sent.copy()
@@ -79,7 +79,7 @@ class AnswersForm(forms.Form):
             )
 
     def typed(self) -> dict[str, str]:
-        """The submitted answers, by item; a restored form may lack some."""
+        """The submitted answers by item; a restored form may lack some."""
         names = {item: f"item-{item}" for item in ASKED}
         return {item: self.data[name] for item, name in names.items() if name in self.data}
 
@@ -91,7 +91,7 @@ class AnswersForm(forms.Form):
         return cleaned
 
     def problems(self) -> dict[str, str]:
-        """The errors, by item."""
+        """Return the errors by item."""
         return {
             name.removeprefix("item-"): " ".join(map(str, problems))
             for name, problems in self.errors.items()
@@ -99,7 +99,7 @@ class AnswersForm(forms.Form):
 
 
 def answer_problems(answers: Mapping[str, str]) -> dict[str, str]:
-    """Errors in answers of the report, by item; for the page and the API."""
+    """Return the errors in the report's answers by item, for the page and the API."""
     found = dict(front.licence_problem(answers))
     for name in short_form.FIELDS:
         if words := short_form.problem(name, answers.get(name, "")):
@@ -108,7 +108,7 @@ def answer_problems(answers: Mapping[str, str]) -> dict[str, str]:
 
 
 class SampleForm(PageForm):
-    """Prolific's demographic export, which is read and not stored."""
+    """Prolific's demographic export, which is read but not stored."""
 
     key = "sample"
 
@@ -134,7 +134,7 @@ class SampleForm(PageForm):
 
 @reading
 def preregistration_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """The frozen design as text; a draft shows that opening generates it."""
+    """The frozen design as text; a draft's page says that opening generates it."""
     study = study_of(request, name, "read")
     context = {"study": study, "document": preregistration.for_study(study)}
     return render(request, "documents/preregistration.html", context)
@@ -191,8 +191,8 @@ def _report(
 ) -> HttpResponse:
     """The report with rejected `answers` in place of the stored ones.
 
-    `versions` are those of the page on which they were entered, by default the current ones.
-    `sample` is a rejected form of the sample.
+    `versions` are from the page on which they were entered, by default the current ones. `sample`
+    is a rejected sample form.
     """
     asked = _asked(study, answers or {}, problems or {})
     context = {
@@ -216,7 +216,7 @@ def _report(
 def _asked(
     study: Study, answers: Mapping[str, str], problems: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """The questions of the report, each with its answer, and the error in it."""
+    """Return the report's questions, each with its answer and the error in it."""
     stored = dict(study.report_answers.values_list("item", "text")) | dict(answers)
     asked = []
     for name, question in ASKED.items():
@@ -239,7 +239,7 @@ def _asked(
 @login_required
 @require_POST
 def sample_upload(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Make the table of the sample from a demographic export, or delete it (owners only)."""
+    """Make the sample table from a demographic export, or delete it (owners only)."""
     study = scores_of(request, name, right_to("sample_upload"))
     if study.is_draft:
         raise Http404
@@ -262,7 +262,7 @@ def sample_upload(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def sample_file(request: ResearcherRequest, name: str, ext: str) -> HttpResponse:
-    """The table of the sample as CSV or JSON."""
+    """The sample table as CSV or JSON."""
     study = scores_of(request, name)
     if study.is_draft or ext not in ("csv", "json"):
         raise Http404
@@ -283,7 +283,7 @@ def checklist_file(request: ResearcherRequest, name: str, form: str, ext: str) -
 @login_required
 @require_POST
 def report_run(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Run a part of the job behind the report; the first request starts the job."""
+    """Run part of the job behind the report; the first request starts the job."""
     study = scores_of(request, name, right_to("report_run"))
     if study.is_draft:
         raise Http404
@@ -294,7 +294,7 @@ def report_run(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def report_style(request: ResearcherRequest, name: str) -> HttpResponse:
-    """The CSS of the footer of the printed report: study, design, version."""
+    """The CSS for the printed report's footer: study, design, version."""
     study = study_of(request, name, "read")
     return HttpResponse(front.page_style(study), content_type="text/css; charset=utf-8")
 
@@ -320,7 +320,7 @@ def _finding(name: str, study: Study, kind: str) -> Sequence[findings.Finding]:
     return findings.tables(study, kind, name)[name]
 
 
-# Name of a table -> its columns, and its rows of one kind.
+# Table name to its columns and its rows for one kind.
 TABLES: dict[str, tuple[Sequence[Column], TableRows]] = {
     **{name: (findings_columns.COLUMNS[name], partial(_finding, name)) for name in findings.TABLES},
     **{table.name: (table.columns, table.rows) for table in (ATTRITION, ADMISSION)},
@@ -343,7 +343,7 @@ def table_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
 
 @reading
 def latex_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Every table of the study as LaTeX, to copy or to download; computes nothing."""
+    """Every table in the study as LaTeX, to copy or download; nothing is computed."""
     study, _kind, context = of_kind(request, name)
     titles = {"titles": paper_tables.titles(study)}
     return render(request, "scores/latex.html", context | titles)

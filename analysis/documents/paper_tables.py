@@ -1,7 +1,7 @@
-"""Every table of a study as a paper prints it, by name.
+"""Every table in a study as a paper prints it, by name.
 
-The rows and columns are those of the page, the CSV and the API; recipe, marks and the meanings of
-columns are added as notes.
+The rows and columns are the same as on the page and in the CSV and the API; recipe, marks and
+column meanings are added as notes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -52,7 +52,7 @@ Maker = Callable[[Study, str], Iterator[PaperTable]]
 
 
 def titles(study: Study) -> dict[str, str]:
-    """Name -> title of each table that this study has; computes nothing."""
+    """Map names to titles of the tables that this study has; nothing is computed."""
     return {name: title for name, (title, _make) in _makers(study).items()}
 
 
@@ -61,7 +61,7 @@ def _makers(study: Study) -> dict[str, tuple[str, Maker]]:
 
 
 def tables(study: Study, kind: str, name: str) -> list[PaperTable]:
-    """The tables of that name (one of `titles`), without empty ones.
+    """Return the tables with that name (one of `titles`), without empty ones.
 
     Findings that wait for their job are computed immediately.
     """
@@ -70,7 +70,7 @@ def tables(study: Study, kind: str, name: str) -> list[PaperTable]:
 
 
 def latex(study: Study, kind: str, name: str) -> str:
-    """These tables in LaTeX, one after the other; a remark if they are empty."""
+    """Return these tables in LaTeX, one after the other, or a remark if they are empty."""
     texts = [as_latex(table) for table in tables(study, kind, name)]
     return "\n".join(texts) or "% This table has no rows yet.\n"
 
@@ -85,7 +85,7 @@ def _table(
     about: str = "",
     groups: Sequence[tuple[str, int]] = (),
 ) -> PaperTable:
-    """A table with the notes that all of them share."""
+    """Return a table with the notes that all of them share."""
     own = sorted({recipe(t.card.gold_rule, metric=t.card.metric) for t in study.tasks.all()})
     notes = [*filter(None, [about]), f"Recipe: {'; '.join(own)}", *marks.sentences(study)]
     caption = f"{title}: {study.title}, {WHO[Kind(kind)]}"
@@ -132,7 +132,7 @@ def _sensitivity(study: Study, kind: str) -> Iterator[PaperTable]:
 
 
 def _cell_at(place: int, line: tuple[str, list[tuple[str, bool]]]) -> str:
-    """The cell of a line of sensitivity.TaskTable in that column."""
+    """Return the cell in that column for a line of sensitivity.TaskTable."""
     return line[1][place][0]
 
 
@@ -163,7 +163,7 @@ def _scores_of(place: int, task: str) -> Column:
 
 
 def _simple(table: Table) -> tuple[str, Maker]:
-    """A table with the rows and columns of its page."""
+    """Return a table with the rows and columns of its page."""
 
     def tables_of(study: Study, kind: str) -> Iterator[PaperTable]:
         rows = table.rows(study, kind)
@@ -192,7 +192,7 @@ def _figure(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
     )  # fmt: skip
 
 
-# Name -> title and function, in the order of the menu.
+# Name to title and function, in menu order.
 TABLES: dict[str, tuple[str, Maker]] = {
     "human-performance": ("Human performance", _performance),
     "training": ("Training", _training),

@@ -32,7 +32,7 @@ from tasks.columns import Column, on_page
 
 
 def blocks(manifest: Manifest) -> list[Block]:
-    """The planned computations, which are fixed before the first seat is taken."""
+    """Return the planned computations, which are fixed before the first seat is taken."""
     return [
         Bullets(
             [
@@ -66,7 +66,7 @@ SCORES = [
 
 
 def _further(manifest: Manifest) -> list[str]:
-    """Further intervals of the means, and agreement for cells with two annotators."""
+    """Return further intervals for the means, and agreement for cells with two annotators."""
     largest = max(group_sizes(manifest["scenarios"]).values())
     over_people = (
         f" and, with at least {FEWEST_FOR_BOOTSTRAP} annotators, over annotators and over both"
@@ -88,7 +88,7 @@ def _further(manifest: Manifest) -> list[str]:
 
 
 def _votes(manifest: Manifest) -> str:
-    """How answers are aggregated, by the types of answers of the tasks."""
+    """Return how answers are aggregated, by the tasks' answer types."""
     kinds = {way(task["card"]) for task in manifest["tasks"]}
     votes = {
         "plurality vote on labels and options": kinds & {LABEL, OPTION},
@@ -99,7 +99,7 @@ def _votes(manifest: Manifest) -> str:
 
 
 def _models(manifest: Manifest) -> str:
-    """How models are scored and compared with people, if there are any."""
+    """Return how models, if there are any, are scored and compared with humans."""
     is_s1 = {task["card"].get("metric", "S1") == "S1" for task in manifest["tasks"]}
     parts = {
         True: "each annotator's S1 minus the model's S1 on each example",
@@ -118,7 +118,7 @@ def _models(manifest: Manifest) -> str:
 
 
 def _equivalence(manifest: Manifest) -> list[str]:
-    """The equivalence margin of the design, or that it has none, in sentences."""
+    """Return the design's equivalence margin, or that it has none, in sentences."""
     margin = manifest["equivalence_margin"]
     if margin is None:
         return ["The design has no equivalence margin: no claim of equivalence is planned."]
@@ -164,7 +164,7 @@ def _contrasts(scenarios: list[dict[str, Any]], rule: dict[str, Any]) -> list[Bl
 
 
 def _power(groups: list[tuple[int, int]]) -> Grid:
-    """The differences that contrasts between groups of these sizes can detect."""
+    """Return the differences that contrasts between groups of these sizes can detect."""
     number = len(groups)
     levels = sorted({LEVEL, LEVEL / number}, reverse=True)
     rows = [
@@ -196,14 +196,14 @@ def _power(groups: list[tuple[int, int]]) -> Grid:
     )  # fmt: skip
 
 
-# Additions for a cross-task study: its arms, its planned analysis, gains.
+# Additions for a cross-task study: its arms, its planned analysis and gains.
 
-OF_ARMS = "Gains of the arms"  # caption of the table and title of the section
+OF_ARMS = "Gains of the arms"  # table caption and section title
 OF_CURVE = "Learning curve within an upstream task"
 
 
 def arms(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """The arms and their training, in sentences; "" for other studies."""
+    """Return the arms and their training, in sentences, or "" for other studies."""
     frozen, v = manifest["cross_task"], verbs
     if not frozen:
         return ""
@@ -228,7 +228,7 @@ def arms(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 
 def planned(manifest: Manifest) -> list[Block]:
-    """The planned analysis of the arms; [] for other studies."""
+    """Return the planned analysis of the arms, or [] for other studies."""
     if not manifest["cross_task"]:
         return []
     return [
@@ -255,7 +255,7 @@ def planned(manifest: Manifest) -> list[Block]:
 
 
 def interval(manifest: Manifest) -> str:
-    """How the interval of a gain is computed, which depends on the number of unseen tasks."""
+    """Return how a gain's interval is computed, which depends on the number of unseen tasks."""
     if len({scenario["task"] for scenario in manifest["scenarios"]}) == 1:
         return "Fieller's"
     return (
@@ -265,7 +265,7 @@ def interval(manifest: Manifest) -> str:
 
 
 def _bootstrap(manifest: Manifest) -> str:
-    """A sentence on the bootstrap over people, if the groups are planned large enough."""
+    """A sentence on the bootstrap over annotators, if the planned groups are large enough."""
     seats: Counter[tuple[str, str]] = Counter()
     for scenario in manifest["scenarios"]:
         seats[scenario.get("arm", ""), scenario["task"]] += scenario["seats"]
@@ -281,7 +281,7 @@ def _bootstrap(manifest: Manifest) -> str:
 
 
 def results(study: Study) -> list[Block]:
-    """The gains of people with the published models of the paper, and the manipulation check."""
+    """The annotators' gains next to the paper's published models, and the manipulation check."""
     rows = cross_task.gains(study, Kind.PERSON)
     if not rows:
         return [Paragraph("No unseen task has been completed by participants of two arms yet.")]

@@ -1,7 +1,7 @@
 """The preregistration of a study: its frozen design as text, generated when it is opened.
 
-All of it comes from the manifest, whose hash is in every export, except the time of opening, the
-version of the consent text, and the number of seats taken by then.
+Everything comes from the manifest, whose hash is in every export, except for the opening time, the
+consent text's version, and the number of seats taken by then.
 """
 
 import json
@@ -54,7 +54,7 @@ NO_HYPOTHESES = " The design contains no hypotheses."
 
 @dataclass(frozen=True)
 class Opening:
-    """The data of opening that the manifest does not contain."""
+    """The data on opening that the manifest does not contain."""
 
     hash: str
     at: datetime
@@ -63,7 +63,7 @@ class Opening:
 
 
 def for_study(study: Study) -> Document | None:
-    """The preregistration of a study; None for a draft, as opening generates it."""
+    """Return a study's preregistration, or None for a draft, as opening generates it."""
     if study.is_draft or study.opened_at is None:
         return None
     opening = Opening(
@@ -78,7 +78,7 @@ def for_study(study: Study) -> Document | None:
 
 
 def document(manifest: Manifest, opening: Opening) -> Document:
-    """The frozen design as a document."""
+    """Return the frozen design as a document."""
     return Document(
         f"Preregistration: {manifest['title']}",
         [
@@ -316,7 +316,7 @@ def _rules(manifest: Manifest) -> list:
 
 
 def _sensitivity(manifest: Manifest) -> str:
-    """The rules of the sensitivity table that can differ in this design."""
+    """Return the rules of the sensitivity table that can differ in this design."""
     told = "answers to the exit questionnaire" if manifest["exit_questionnaire"] else ""
     checks = "attention checks" if manifest["attention_checks"] else ""
     training, seconds = (", ".join(map(str, least)) for least in (TRAINING, SECONDS))
@@ -356,6 +356,6 @@ def _consent(manifest: Manifest, opening: Opening) -> list:
 
 
 def _quoted(manifest: Manifest, key: str, title: str) -> list[Quote]:
-    """The design's text for that key, as a quotation."""
+    """Return the design's text for that key as a quotation."""
     text = manifest[key]
     return [Quote(title, text)] if text else []

@@ -1,4 +1,4 @@
-"""How people are recruited, and the report's sections on the people behind a result."""
+"""How participants are recruited, and the report's sections on the participants behind a result."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ ELSEWHERE = "Participants from elsewhere"
 
 
 def assignment(verbs: Verbs = PLANNED, of: str = "Participants") -> str:
-    """How arrivals are assigned to a scenario, in a sentence."""
+    """Return a sentence on how arrivals are assigned to a scenario."""
     return (
         f"{of} {verbs.are} assigned on arrival to the least filled scenario for which they"
         f" {verbs.are} eligible, with ties broken by a seeded random draw."
@@ -24,14 +24,14 @@ def assignment(verbs: Verbs = PLANNED, of: str = "Participants") -> str:
 
 
 def choice(verbs: Verbs = PLANNED) -> str:
-    """A sentence saying that participants choose their scenario."""
+    """Return a sentence saying that participants choose their scenario."""
     return (
         f"Participants {verbs.choose} their scenario on Prolific, where each scenario {verbs.is_} a"
         " separate study; contrasts between scenarios therefore compare self-selected groups."
     )
 
 
-# Key of the audience -> name of the condition, and the end of its value.
+# Audience key to the condition's name and the end of its value.
 CONDITIONS = {
     "countries": ("countries", ""),
     "languages": ("languages", ""),
@@ -43,7 +43,7 @@ CONDITIONS = {
 
 
 def audience(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
-    """The people invited on Prolific, in sentences; [] if the design does not restrict them."""
+    """Who is invited on Prolific, in sentences; [] if the design has no restrictions."""
     asked = manifest["audience"] or {}
     wanted = [
         f"{name} {_flat(asked[key])}{end}"
@@ -65,7 +65,7 @@ def audience(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
 
 
 def _flat(value: Any) -> str:
-    """A condition as text, such as "sex (female 50, male 50)"."""
+    """Return a condition as text, such as "sex (female 50, male 50)"."""
     if isinstance(value, dict):
         return ", ".join(
             f"{name} ({_flat(each)})" if isinstance(each, dict) else f"{name} {_flat(each)}"
@@ -75,7 +75,7 @@ def _flat(value: Any) -> str:
 
 
 def programs(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Whether programs may take people's seats, in a sentence; "" if they may not."""
+    """Return a sentence if programs may take human annotators' seats, or otherwise ""."""
     if not manifest["programs_as_people"]:
         return ""
     return (
@@ -85,19 +85,19 @@ def programs(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 
 def rehearsal(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """A sentence saying that simulated annotators may take part; "" for a real study."""
+    """Return a sentence saying that simulated annotators may take part, or "" for a real study."""
     if not manifest["rehearsal"]:
         return ""
     return f"The study {verbs.is_} a rehearsal: simulated annotators {verbs.may} take part in it."
 
 
-# The report's sections on people behind a result: attrition, admission, inclusion criteria.
+# Report sections on the participants behind a result: attrition, admission, criteria.
 
 SENSITIVITY = "Sensitivity to inclusion criteria"
 
 
 def of_attrition(record: StudyRecord) -> list[Block]:
-    """Completions in each arm, and Lee's bounds; empty without a difference between shots."""
+    """Return completions in each arm and Lee's bounds; empty without a difference between shots."""
     rows = ATTRITION.rows(record.study, Kind.PERSON)
     if not rows:
         return []
@@ -106,7 +106,7 @@ def of_attrition(record: StudyRecord) -> list[Block]:
 
 
 def of_admission(record: StudyRecord) -> list[Block]:
-    """The pass rates of the arms; empty if the design has no rule."""
+    """Return the pass rates of the arms; empty if the design has no rule."""
     study = record.study
     rows = ADMISSION.rows(study, Kind.PERSON)
     if not rows:
@@ -119,7 +119,7 @@ def of_admission(record: StudyRecord) -> list[Block]:
 
 
 def sensitivity_to_criteria(record: StudyRecord) -> list[Block]:
-    """For each task its cells as reported and under each criterion that changes one of them."""
+    """Return each task's cells as reported, and under each criterion that changes any."""
     if record.answered.empty:
         return []
     tables = sensitivity.task_tables(sensitivity.table(record.study, Kind.PERSON, record.frame))
@@ -128,7 +128,7 @@ def sensitivity_to_criteria(record: StudyRecord) -> list[Block]:
 
 
 def _unused(manifest: Manifest) -> set[str]:
-    """The texts of criteria that cannot change a cell of this design."""
+    """Return the text of criteria that cannot change a cell in this design."""
     has_training = any(shots_of(manifest))
     return {
         rule.words
@@ -139,7 +139,7 @@ def _unused(manifest: Manifest) -> set[str]:
 
 
 def _silence(record: StudyRecord) -> str:
-    """A sentence on missing criteria, if the exit questionnaire has no answers."""
+    """Return a sentence on missing criteria, if the exit questionnaire has no answers."""
     is_asked = bool(record.manifest["exit_questionnaire"])
     is_silent = is_asked and not any(record.exit_answers.values())
     return " The exit questionnaire has no answers." if is_silent else ""

@@ -1,8 +1,8 @@
-"""The report of a study: the content that a paper needs, from its design and its record.
+"""A study's report: what a paper needs to contain, from its design and its record.
 
 A document as data (blocks.py), from numbers gathered once (study_record.py) and the tables in
-results.py. It covers people; simulated annotators and models have separate sections. It does not
-contain names.
+results.py. It covers human annotators; simulated annotators and models have separate sections. It
+contains no names.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,11 +51,11 @@ def for_study(
     masked: Callable[[str], str] = str,
     sums: str = "",
 ) -> Document | None:
-    """The report of a study; None for a draft.
+    """Return a study's report, or None for a draft.
 
     `sent` holds rejected answers of the researcher, which are shown in place of the stored ones;
-    `masked` is applied to texts that people entered. `sums` is the SHA-256 of SHA256SUMS if the
-    report is part of a bundle.
+    `masked` is applied to user-entered text. `sums` is the SHA-256 of SHA256SUMS if the report is
+    part of a bundle.
     """
     if study.is_draft:
         return None
@@ -65,7 +65,7 @@ def for_study(
 
 
 def document(record: StudyRecord, answers: Mapping[str, str]) -> Document:
-    """The report from these numbers and answers (by field of the short form)."""
+    """The report from these numbers and answers (by short-form field)."""
     marked = [Paragraph(mark) for mark in marks.sentences(record.study)]
     parts = results.parts(record)
     arms = _of_arms(record)
@@ -110,24 +110,24 @@ def document(record: StudyRecord, answers: Mapping[str, str]) -> Document:
 
 
 def _section(title: str, blocks: Sequence[Block], marked: Sequence[Block] = ()) -> list[Section]:
-    """The section with the study's marks at its end; none without blocks."""
+    """Return the section with the study's marks at its end; none without blocks."""
     return [Section(title, [*blocks, *marked])] if blocks else []
 
 
 def _hypotheses(record: StudyRecord) -> list[Section]:
-    """The hypotheses, as frozen at opening; no section if the design has none."""
+    """Return the hypotheses, as frozen at opening; no section if the design has none."""
     text = record.manifest["hypotheses"]
     frozen = "As frozen with the design, before the first seat was taken."
     return [Section("Hypotheses", [Quote(frozen, text)])] if text else []
 
 
 def _of_arms(record: StudyRecord) -> list[Block]:
-    """The results of a cross-task study; [] for other studies."""
+    """Return the results of a cross-task study, or [] for other studies."""
     return planned_analysis.results(record.study) if record.study.is_cross_task else []
 
 
 def _sizes(blocks: Iterable[Block]) -> dict[str, int]:
-    """Caption of a table -> number of rows; for differences, of those with a p value."""
+    """Map table captions to the number of rows; for differences, of rows with a p value."""
     sizes = {}
     for grid in (block for block in blocks if isinstance(block, Grid)):
         known = [dict(zip(grid.columns, row, strict=True)).get("p") != NOTHING for row in grid.rows]
@@ -139,7 +139,7 @@ def _sizes(blocks: Iterable[Block]) -> dict[str, int]:
 
 
 def _performance(record: StudyRecord, kinds: Sequence[str]) -> list[Block]:
-    """The tables of these kinds, each also with excluded annotators, if any."""
+    """Return the tables for these kinds, each also with excluded annotators, if any."""
     return [_table(table) for kind in kinds for table in versions(record.study, kind, record.frame)]
 
 
@@ -157,7 +157,7 @@ def _stage(name: str, meaning: str) -> Column:
 
 
 AT_ZERO = " (at zero shots: saw the first example)"
-# Columns of (scenario, Funnel).
+# Columns for (scenario, Funnel).
 FUNNEL = [
     Column("scenario", "Scenario", get=itemgetter(0)),
     _stage("arrived", "took a seat"),
@@ -215,7 +215,7 @@ def _meanings_of_funnel(record: StudyRecord) -> str:
 
 
 def _counted(record: StudyRecord) -> list[str]:
-    """How people with several tasks are counted; [] if the design gives each person one task."""
+    """Return how participants with several tasks are counted, or [] if everyone gets one task."""
     if record.manifest["tasks_per_worker"] == 1:
         return []
     return [
@@ -342,7 +342,7 @@ def _changes(record: StudyRecord) -> list[Block]:
 
 
 def _sample(record: StudyRecord) -> list[Section]:
-    """The table of the sample; no section without data on the people."""
+    """Return the sample table; there is no section without data on the participants."""
     rows = record.sample
     if not rows:
         return []
@@ -388,5 +388,5 @@ def _provenance(record: StudyRecord) -> list[Block]:
 
 
 def _anchor(record: StudyRecord) -> list[Fact]:
-    """What links the bundle with this report to its data."""
+    """Return what links the bundle with this report to its data."""
     return [Fact("SHA-256 of SHA256SUMS", record.sums, is_code=True)] if record.sums else []

@@ -1,10 +1,10 @@
-"""The parts of the report that take long, computed once as a job for all server processes.
+"""The slow parts of the report, computed once as a job for all server processes.
 
 With few answers in the analysis (findings.is_small) they are computed with the page; otherwise by a
-job, which the page itself requests. Its result is stored under its inputs: the frozen design, all
-completed participations and whether they are in the analysis, the files of predictions, and the
-number of reported model runs. The answers of completed participations and the contents of files
-never change, so a result cannot become stale.
+job, which the page requests. Its result is stored under its inputs: the frozen design, all
+completed participations and whether they are in the analysis, the prediction files, and the number
+of reported model runs. Completed participations' answers and file contents never change, so a
+result cannot go stale.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -32,13 +32,13 @@ from tasks.models import Job, Task
 
 
 def _has_models(record: StudyRecord) -> bool:
-    """Is there a model, in a file or in a seat, or a published figure of CLUES for a task?"""
+    """Is there a model, in a file or in a seat, or a published CLUES figure for a task?"""
     is_published = any(map(published.name_of, record.tasks))
     return bool(record.model_names) or record.has_seated_models or is_published
 
 
 def pictures(record: StudyRecord) -> list[Block]:
-    """Pictures if they can be drawn, otherwise the numbers behind them."""
+    """Return pictures if they can be drawn, otherwise the numbers behind them."""
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
     shown: list[Block] = []
@@ -56,7 +56,7 @@ def pictures(record: StudyRecord) -> list[Block]:
     return shown
 
 
-# Sections of the report: intervals of the means, differences between shots, people minus models.
+# Sections of the report: intervals for the means, differences between shots, humans minus models.
 # Notes below each table say which question its intervals answer.
 
 # Captions of the tables, from which the methods section knows what was computed.
@@ -73,7 +73,7 @@ MODELS = (
 
 
 def uncertainty(record: StudyRecord) -> list[Block]:
-    """The means with their intervals, and the differences between shots."""
+    """Return the means with their intervals, and the differences between shots."""
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
     shown = headed(findings_columns.COLUMNS["intervals"], MEANS)
@@ -89,7 +89,7 @@ def uncertainty(record: StudyRecord) -> list[Block]:
 
 
 def _bootstraps(means: Sequence[Finding]) -> Grid:
-    """The bootstraps of the means; over people only if a cell has enough of them."""
+    """Return the bootstraps of the means; over annotators only if a cell has enough of them."""
     known = {column.heading for column in findings_columns.table("intervals", means).columns}
     chosen = [heading for heading in BOOTSTRAPS if heading in known]
     shown = headed(findings_columns.COLUMNS["intervals"], chosen)
@@ -97,7 +97,7 @@ def _bootstraps(means: Sequence[Finding]) -> Grid:
 
 
 def people_minus_models(record: StudyRecord) -> list[Block]:
-    """The differences from models; empty without models."""
+    """Return the differences from models; empty without models."""
     rows = differences.differences(record.study, Kind.PERSON)
     if not rows:
         return []
@@ -109,13 +109,13 @@ def people_minus_models(record: StudyRecord) -> list[Block]:
 
 
 def _asked(study: Study, columns: list[Column]) -> list[Column]:
-    """The columns, without the verdict on equivalence if the design has no margin."""
+    """Return the columns, without the verdict on equivalence if the design has no margin."""
     has_margin = study.equivalence_margin is not None
     return [column for column in columns if has_margin or column.heading != "Equivalence"]
 
 
 def _grid(caption: str, columns: Sequence[Column], rows: Sequence[Any], notes: list[str]) -> Grid:
-    """A table whose notes explain the mark of small groups only if a cell has it."""
+    """Return a table whose notes explain the mark of small groups only if a cell has it."""
     grid = Grid.of(caption, columns, rows)
     if not any(FEW in cell for row in grid.rows for cell in row):
         notes = [note.replace(f"; {ASSUMES}", "") for note in notes]
@@ -123,18 +123,18 @@ def _grid(caption: str, columns: Sequence[Column], rows: Sequence[Any], notes: l
 
 
 def headed(columns: Sequence[Column], headings: Sequence[str]) -> list[Column]:
-    """The page's columns with these headings, in this order."""
+    """Return the page's columns with these headings, in this order."""
     by_heading = {column.heading: column for column in on_page(columns)}
     return [by_heading[heading] for heading in headings]
 
 
-# Sections of the report on comparisons among people: agreement, aggregates, ceilings, golds.
+# Report sections that compare human annotators: agreement, aggregates, ceilings, golds.
 
 AGREEMENT = "Agreement"  # caption of its table, which the methods section looks up
 
 
 def agreement(record: StudyRecord) -> list[Block]:
-    """Agreement and aggregated answers; empty if no cell has two annotators."""
+    """Return agreement and aggregated answers; empty if no cell has two annotators."""
     agreements = findings.agreements(record.answered)
     if all(row.n < 2 for row in agreements):
         return []
@@ -149,12 +149,12 @@ def agreement(record: StudyRecord) -> list[Block]:
 
 
 def _known(table: findings_columns.Table) -> list[Column]:
-    """The columns with a value in some row."""
+    """Return the columns with a value in at least one row."""
     return [c for c in table.columns if any(c.text(row) != NOTHING for row in table.rows)]
 
 
 def among_people(record: StudyRecord) -> list[Block]:
-    """How well people match each other, and how often they all agree against the gold."""
+    """Return how well annotators match each other, and how often all agree against the gold."""
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
     frame = record.answered
@@ -209,7 +209,7 @@ EVERY_METRIC = on_page(metrics.COLUMNS)
 
 
 def of_models(record: StudyRecord) -> list[Block]:
-    """Scores of each model, of people and models under every metric, differences, and effort.
+    """Return models' scores, all scores under every metric, differences, and effort.
 
     Empty if no model was uploaded and none took part.
     """
@@ -234,7 +234,7 @@ def of_models(record: StudyRecord) -> list[Block]:
 
 
 def _seated(record: StudyRecord) -> Iterator[Scored]:
-    """The models in annotators' seats with a score, by number of shots."""
+    """Yield the models in annotators' seats with a score, by number of shots."""
     for shots in sorted(record.study.shots):
         rows = model_runs.seated_scores(record.study, record.tasks, shots, record.frame)
         for model, unit, scores in rows:
@@ -246,7 +246,7 @@ def _seated(record: StudyRecord) -> Iterator[Scored]:
 # The job ------------------------------------------------------------------------------------------
 
 KIND = "report"
-VERSION = 5  # of the parts: raise it when one of them changes
+VERSION = 5  # of the parts: increase it when one of them changes
 
 PARTS: dict[str, Callable[[StudyRecord], list[Block]]] = {
     "uncertainty": uncertainty,
@@ -261,7 +261,7 @@ BLOCKS: dict[str, type[Paragraph | Grid | Picture]] = {
 
 
 def parameters(study: Study) -> dict[str, Any]:
-    """The current inputs of the parts."""
+    """Return the current inputs to the parts."""
     people = study.participations.filter(status=Status.COMPLETED).order_by("pk")
     files = compared_files.files(study).order_by("pk")
     rows = people.values_list("scenario__task__name", "scenario__shots", "pk")
@@ -292,7 +292,7 @@ def job_of(study: Study, owner: Any = None) -> Job | None:
     made_of = parameters(study)
     if owner is not None:
         job = jobs.start(KIND, made_of, total=len(PARTS), owner=owner)
-        # Delete jobs with older inputs: their results are not needed any more.
+        # Delete jobs with older inputs: their results are no longer needed.
         same = Job.objects.filter(kind=KIND, parameters__study=study.pk).exclude(pk=job.pk)
         jobs.drop(same)
         return job
@@ -302,7 +302,7 @@ def job_of(study: Study, owner: Any = None) -> Job | None:
 
 @jobs.job(KIND)
 def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
-    """One of PARTS."""
+    """Return one of PARTS."""
     study = Study.objects.filter(pk=job.parameters["study"]).first()
     if study is None:
         raise jobs.JobError("The study no longer exists.")
@@ -314,7 +314,7 @@ def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
 
 
 def parts(record: StudyRecord) -> dict[str, list[Block]]:
-    """Each part by its name: stored, or else computed now (for files and programs)."""
+    """Return each part by name: stored, or else computed now (for files and programs)."""
     job = job_of(record.study)
     if job is None or not job.is_done:
         return {name: make(record) for name, make in PARTS.items()}

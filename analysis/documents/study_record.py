@@ -1,7 +1,7 @@
-"""Numbers on how a study was run: arrivals and exits, pay, decisions and changes.
+"""Figures on how a study was run: arrivals and exits, pay, decisions and changes.
 
-Gathered once for the report. They cover people, unless a name says otherwise; amounts are in cents,
-times in seconds. The only names are pseudonyms of annotators.
+Gathered once for the report. They cover human annotators, unless a name says otherwise; amounts are
+in cents, times in seconds. The only names are annotators' pseudonyms.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ from annotation.study import compared_files
 from tasks.cards import place
 from tasks.models import Example, Split, Task
 
-# Sentences of the audit log (AuditEntry.what) on changes during the study, without names.
+# Audit log sentences (AuditEntry.what) on changes during the study, without names.
 NAMES_NOBODY = re.compile(
     r"Paused automatically: |paused$|reopened$|closed for good$|budget raised from "
     r"|\d+ seats? added to |list entry (made|ended): "
     r"|rejected on Prolific \([^)]*\): A-[A-Z2-9]{5}$"
 )
-# Participants cannot see drafts on Prolific.
+# Participants cannot see Prolific drafts.
 NO_CHANGE = re.compile(r"opened$|\d+ stud(y|ies) on Prolific drafted$")
 ABOUT_THE_TEAM = re.compile(r" joined the team as | left the team, was | is \w+ now, was ")
 
 
 @dataclass(frozen=True)
 class Amount:
-    """The ledger entries of one kind: their number, and their sum in cents."""
+    """The ledger entries of one kind: their number and their sum in cents."""
 
     kind: str
     words: str
@@ -94,8 +94,8 @@ class Exclusion:
 class StudyRecord:
     """The numbers of one opened study, each computed once.
 
-    `masked` is applied to texts that people entered (identities.without_ids, for publication);
-    `sums` is the SHA-256 of the SHA256SUMS of the bundle that contains the report.
+    `masked` is applied to user-entered text (identities.without_ids, for publication); `sums` is
+    the SHA-256 of the SHA256SUMS of the bundle that contains the report.
     """
 
     def __init__(self, study: Study, masked: Callable[[str], str] = str, sums: str = ""):
@@ -112,12 +112,12 @@ class StudyRecord:
 
     @cached_property
     def analysed(self) -> pd.DataFrame:
-        """The rows of people in the analysis."""
+        """The rows for participants in the analysis."""
         return frames.counted(self.frame, Kind.PERSON)
 
     @cached_property
     def answered(self) -> pd.DataFrame:
-        """Their answers of the annotation step (scores/findings.py)."""
+        """Their answers in the annotation step (scores/findings.py)."""
         return findings.answered(self.study, Kind.PERSON)
 
     @cached_property
@@ -126,14 +126,14 @@ class StudyRecord:
 
     @cached_property
     def test_sizes(self) -> dict[str, int]:
-        """Task -> number of its test examples."""
+        """The number of test examples by task."""
         examples = Example.objects.filter(split__task__in=self.tasks, split__kind=Split.Kind.TEST)
         named = examples.order_by().values_list("split__task__name")
         return dict(named.annotate(size=Count("pk")))
 
     @cached_property
     def funnels(self) -> list[tuple[Scenario, funnel.Funnel]]:
-        """The number of people at each stage of each scenario, as on the study's page."""
+        """The number of participants at each stage of each scenario, as on the study's page."""
         scenarios = list(funnel.with_training_size(self.study))
         funnels = funnel.by_scenario_and_kind(self.study, scenarios)
         return [(each, funnels[each.pk, Kind.PERSON]) for each in scenarios]
@@ -144,35 +144,35 @@ class StudyRecord:
 
     @cached_property
     def workers_arrived(self) -> int:
-        """Number of distinct people who took a seat.
+        """The number of distinct participants who took a seat.
 
-        If a study gives each person several tasks, there are more participations than people. Each
-        decline is counted separately, because no row is stored for it.
+        If a study gives each participant several tasks, there are more participations than
+        participants. Each decline is counted separately, because no row is stored for it.
         """
         return self._workers["arrived"] + self.whole.declined
 
     @cached_property
     def workers_consented(self) -> int:
-        """Number of distinct people who consented."""
+        """The number of distinct participants who consented."""
         return self._workers["consented"]
 
     @cached_property
     def workers_analysed(self) -> int:
-        """Number of distinct people in the analysis, of all arms."""
+        """The number of distinct participants in the analysis, in all arms."""
         return self._workers["analysed"]
 
     @cached_property
     def _workers(self) -> dict[str, int]:
-        """Number of distinct people with a participation that reached each stage."""
+        """The number of distinct participants who reached each stage in a participation."""
         reached = {"arrived": Q(), "consented": Q(consented_at__isnull=False), "analysed": ANALYSED}
         counts = {name: Count("worker", distinct=True, filter=it) for name, it in reached.items()}
         return self._people().aggregate(**counts)
 
     @cached_property
     def refused_arrivals(self) -> dict[str, int]:
-        """Reason -> number of refusals on the landing page, once for each browser.
+        """The number of refusals on the landing page by reason, once per browser.
 
-        Refusals, not people; `met` and `done` are for people who had done the tasks already.
+        Refusals, not people; `met` and `done` are for people who had already done the tasks.
         """
         return dict(self.study.refused_arrivals.values_list("reason", "number"))
 
@@ -209,12 +209,12 @@ class StudyRecord:
 
     @property
     def excluded(self) -> int:
-        """Number of people who completed the study and are not in the analysis."""
+        """The number of participants who completed the study but are not in the analysis."""
         return self.whole.completed - self.whole.analysed
 
     @cached_property
     def excluded_by_hand(self) -> int:
-        """Number of them for whom a researcher made the latest decision."""
+        """The number of them about whom a researcher made the latest decision."""
         latest = {it.annotator: it for it in self.exclusions if not it.by_design}
         return sum(it.by_hand and not it.in_analysis for it in latest.values())
 
@@ -223,18 +223,18 @@ class StudyRecord:
 
     @cached_property
     def rejected(self) -> tuple[int, int]:
-        """(people who completed and were rejected by a platform, those in the analysis)."""
+        """Participants who completed but were rejected by a platform, and those in the analysis."""
         there = self._people().filter(submissions__status="REJECTED", status=Status.COMPLETED)
         return there.distinct().count(), there.analysed().distinct().count()
 
     @cached_property
     def chose_scenario(self) -> bool:
-        """Did people on Prolific choose their scenario? Then every table says so."""
+        """Did participants on Prolific choose their scenario? If so, every table says it."""
         return marks.scenarios_were_chosen(self.study)
 
     @cached_property
     def _on_prolific(self) -> list[tuple[int, int]]:
-        """(reward in cents, maximum time in minutes) of the studies created on Prolific."""
+        """The (reward in cents, maximum time in minutes) of studies created on Prolific."""
         created = self.study.prolific_studies.exclude(external_id=None)
         return sorted(created.values_list("reward_cents", "max_minutes"))
 
@@ -254,7 +254,7 @@ class StudyRecord:
 
     @cached_property
     def failed_questions(self) -> int:
-        """Number of people screened out by the comprehension questions."""
+        """The number of participants screened out by the comprehension questions."""
         if not self.study.comprehension_questions.strip():
             return 0
         out = self.study.participations.filter(kind=Kind.PERSON, comprehended_at__isnull=True)
@@ -262,7 +262,7 @@ class StudyRecord:
 
     @cached_property
     def settled(self) -> list[ledger.Wage]:
-        """Times and earnings of each settled participation, without withdrawn ones.
+        """The times and earnings of each settled participation, without withdrawn ones.
 
         Participations left unpaid by a decision have times here, but are in no sum of earnings.
         """
@@ -280,13 +280,13 @@ class StudyRecord:
 
     @cached_property
     def wages(self) -> list[ledger.Wage]:
-        """The settled participations that are paid."""
+        """The settled participations that have been paid."""
         return [wage for wage in self.settled if wage.participation.is_paid]
 
     def median(self, name: str, wages: list[ledger.Wage] | None = None) -> float | None:
-        """The median of an attribute of ledger.Wage over those paid, or over `wages`.
+        """Return the median of an attribute of ledger.Wage over those paid, or over `wages`.
 
-        None if it is unknown for all of them.
+        It is None if unknown for all of them.
         """
         values = [getattr(wage, name) for wage in (self.wages if wages is None else wages)]
         known = [value for value in values if value is not None]
@@ -308,14 +308,14 @@ class StudyRecord:
 
     @cached_property
     def paid(self) -> int:
-        """The part of the earnings in paid batches."""
+        """The share of earnings in paid batches."""
         entries = LedgerEntry.objects.filter(participation__study=self.study)
         paid = entries.filter(payment__batch__state="paid")
         return paid.aggregate(total=Sum("cents"))["total"] or 0
 
     @cached_property
     def seconds_per_answer(self) -> float | None:
-        """Mean active time per answer in the annotation step, for people in the analysis."""
+        """The mean active time per annotation-step answer, for participants in the analysis."""
         answers = self._answers().filter(turn__step=Step.ANNOTATION)
         return answers.aggregate(mean=Avg("active_seconds"))["mean"]
 
@@ -325,14 +325,14 @@ class StudyRecord:
 
     @cached_property
     def check_results(self) -> tuple[int, int]:
-        """(passed, answered) attention checks of people in the analysis."""
+        """The (passed, answered) attention checks for participants in the analysis."""
         checks = self._answers().filter(turn__step=Step.CHECK)
         counts = checks.aggregate(n=Count("pk"), passed=Count("pk", filter=Q(s1=1)))
         return counts["passed"], counts["n"]
 
     @cached_property
     def page_signs(self) -> tuple[int, int]:
-        """(times the page lost focus, pastes) in the browsers of people in the analysis."""
+        """Counts of (focus losses, pastes) in the browsers of participants in the analysis."""
         people = self.study.participations.analysed().filter(kind=Kind.PERSON)
         activity = Activity.objects.filter(turn__participation__in=people)
         sums = activity.aggregate(blurs=Sum("blurs"), pastes=Sum("pastes"))
@@ -340,7 +340,7 @@ class StudyRecord:
 
     @cached_property
     def exit_answers(self) -> dict[str, Counter[str]]:
-        """seen_before and ai_used -> how often each answer was given, over all people."""
+        """How often each answer to seen_before and ai_used was given, over all participants."""
         rows = ExitAnswers.objects.filter(
             participation__study=self.study, participation__kind=Kind.PERSON
         ).values_list("seen_before", "ai_used")
@@ -352,7 +352,7 @@ class StudyRecord:
 
     @cached_property
     def consents(self) -> list[tuple[int, datetime, int]]:
-        """(version, start, number of people who agreed to it) of each consent text."""
+        """The (version, start, number of participants who agreed) of each consent text."""
         people = self.study.participations.filter(kind=Kind.PERSON, consented_at__isnull=False)
         counts = dict(people.order_by().values_list("consent_text").annotate(n=Count("pk")))
         texts = self.study.consent_texts.order_by("version")
@@ -360,7 +360,7 @@ class StudyRecord:
 
     @cached_property
     def sample(self) -> list[Row]:
-        """The table of the sample."""
+        """The sample table."""
         return sample(self.study, Kind.PERSON)
 
     @cached_property
@@ -389,14 +389,14 @@ class StudyRecord:
 
     @cached_property
     def platforms(self) -> list[tuple[str, int]]:
-        """(source of participants, number of participations)."""
+        """Each source of participants, with its number of participations."""
         people = self.study.participations.filter(kind=Kind.PERSON)
         counts = people.order_by("worker__platform").values_list("worker__platform")
         return [(source_of(name), n) for name, n in counts.annotate(n=Count("pk"))]
 
     @property
     def sources(self) -> str:
-        """The sources of participants, as text; declines are stored without a source."""
+        """The participants' sources as text; declines are stored without a source."""
         sources = [f"{n} via {name}" for name, n in self.platforms]
         if self.whole.declined:
             sources.append(f"{self.whole.declined} declined, source not stored")
@@ -421,9 +421,9 @@ class StudyRecord:
 
     @cached_property
     def changes(self) -> list[tuple[datetime, str]]:
-        """Changes after the study was opened, in chronological order, without those to the team.
+        """Changes, except to the team, since the study was opened, in chronological order.
 
-        The log can name researchers, so only sentences of known forms are repeated.
+        The log can name researchers, so only sentences with known forms are repeated.
         """
         events = self.study.events.filter(at__gt=self.study.opened_at, topic=Topic.STUDY)
         return [
@@ -434,7 +434,7 @@ class StudyRecord:
 
     @cached_property
     def pilots(self) -> int:
-        """The number of other studies of the same owner on these tasks that were opened earlier."""
+        """The number of the same owner's studies on these tasks that were opened earlier."""
         names = [task.name for task in self.tasks]
         others = Study.objects.filter(owner=self.study.owner_id, tasks__name__in=names)
         earlier = others.filter(opened_at__lt=self.study.opened_at).exclude(pk=self.study.pk)

@@ -33,7 +33,7 @@ ORDERS = dict(Study.Order.choices)
 
 
 class Verbs(NamedTuple):
-    """The verbs of shared sentences: a plan is in the present tense, a report in the past."""
+    """The verbs in shared sentences: a plan uses the present tense, a report the past."""
 
     is_: str
     are: str
@@ -63,7 +63,7 @@ REPORTED = Verbs(
 )  # fmt: skip
 
 
-# Type of answer -> noun for an answer, and the annotators' action.
+# Answer type to the noun for an answer and the annotators' action.
 WAYS = {
     SPANS: ("highlighted spans", "highlighting spans of the text"),
     "typed": ("highlighted spans or typed texts", "highlighting spans of the text or typing"),
@@ -77,18 +77,18 @@ WAYS = {
 
 
 def way(card: dict[str, Any]) -> str:
-    """The key in WAYS of a card in the manifest."""
+    """Return the key in WAYS for a card in the manifest."""
     usual = LABEL if card.get("labels") else "typed" if card.get("typed") else SPANS
     return card.get("answer") or usual
 
 
 def order(name: str) -> str:
-    """An order of examples, as text."""
+    """Return an order of examples, as text."""
     return ORDERS.get(name, name)
 
 
 def count(number: int, word: str) -> str:
-    """A number with its noun: 1 task, 2 tasks."""
+    """Return a number with its noun: 1 task, 2 tasks."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
@@ -97,13 +97,13 @@ def shots_of(manifest: Manifest) -> set[int]:
 
 
 def per_label(manifest: Manifest) -> str:
-    """The tasks for which k shots are k examples per correct answer, in a clause; or ""."""
+    """Return the tasks for which k shots are k examples per correct answer, in a clause; or ""."""
     names = [task["name"] for task in manifest["tasks"] if task["card"].get("shots_per_label")]
     return f" (of {', '.join(names)}: k per correct answer)" if names else ""
 
 
 def parts_of_tests(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """The tests that have a part of the imported file, in a sentence; "" for none."""
+    """Return a sentence on the tests that have only part of the imported file, or "" for none."""
     parts = [
         f"{task['name']}, {split['examples']} of {task['card']['test_of']} test examples"
         + (f" drawn with seed {task['card']['test_seed']}" if "test_seed" in task["card"] else "")
@@ -117,20 +117,20 @@ def parts_of_tests(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 
 def interface_language(manifest: Manifest) -> str:
-    """The English name of the language of the annotators' pages."""
+    """Return the English name of the language on annotators' pages."""
     name: str = get_language_info(manifest["interface_language"])["name"]
     return name
 
 
 def training_splits(manifest: Manifest) -> str:
-    """A list of splits: "training split 1", or "training splits 1, 2 and 3"."""
+    """Return a list of splits: "training split 1", or "training splits 1, 2 and 3"."""
     numbers = {scenario["split"] for scenario in manifest["scenarios"]} - {None}
     *first, last = map(str, sorted(numbers))
     return f"training splits {', '.join(first)} and {last}" if first else f"training split {last}"
 
 
 def scenario_is(manifest: Manifest) -> str:
-    """The definition of a scenario, as text."""
+    """Return the definition of a scenario, as text."""
     splits = {scenario["split"] for scenario in manifest["scenarios"]} - {None}
     task = "an unseen task in an arm" if manifest["cross_task"] else "a task"
     by_split = " and on a training split" if len(splits) > 1 else ""
@@ -138,12 +138,12 @@ def scenario_is(manifest: Manifest) -> str:
 
 
 def minutes_of(manifest: Manifest) -> list[int]:
-    """The announced minutes of each scenario."""
+    """Return each scenario's announced minutes."""
     return [scenario["minutes"] for scenario in manifest["scenarios"]]
 
 
 def announced(manifest: Manifest) -> str:
-    """The announced minutes, such as "20 to 60 minutes"."""
+    """Return the announced minutes, such as "20 to 60 minutes"."""
     told = minutes_of(manifest)
     if len(set(told)) == 1:
         return count(told[0], "minute")
@@ -151,7 +151,7 @@ def announced(manifest: Manifest) -> str:
 
 
 def help_at_zero_shots(manifest: Manifest) -> str:
-    """Whether instructions have help examples at zero shots; "" if no card has any."""
+    """Return whether instructions have help examples at zero shots, or "" if no card has any."""
     cards = [parse_card(task["card"], task["name"]) for task in manifest["tasks"]]
     if not any(window.example for card in cards for window in card.help_windows):
         return ""
@@ -172,7 +172,7 @@ def is_paid(manifest: Manifest) -> bool:
 
 
 def stopping(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Could results affect when to stop? "" for a rehearsal."""
+    """Return whether results could affect when to stop, or "" for a rehearsal."""
     if manifest["rehearsal"]:
         return ""
     if manifest["hide_test_scores"]:
@@ -187,7 +187,7 @@ def stopping(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 
 def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """The rule after the training or screening step in sentences."""
+    """Return the rule after the training or screening step in sentences."""
     rule, shots, v = manifest["qualification"], shots_of(manifest), verbs
     screening = rule["screening_examples"]
     step = " or ".join(
@@ -238,17 +238,17 @@ def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 
 def pay_sentences(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
-    """The promised pay, in sentences."""
+    """Return the promised pay, in sentences."""
     return [*rate(manifest, verbs), *least_and_most(manifest, verbs)]
 
 
 def has_fixed_amounts(manifest: Manifest) -> bool:
-    """Does the design promise a fixed amount if the pay for the time is lower?"""
+    """Does the design promise a fixed amount if time-based pay is lower?"""
     return any(float(manifest["pay"][key]) for key in ("base_reward", "minimum_pay"))
 
 
 def rate(manifest: Manifest, verbs: Verbs, has_fixed_reward: bool = False) -> list[str]:
-    """The hourly rate and the time that it pays, in sentences.
+    """Return the hourly rate and the time that it covers, in sentences.
 
     It is a lower bound if there are fixed amounts, such as the reward on Prolific.
     """
@@ -265,7 +265,7 @@ def rate(manifest: Manifest, verbs: Verbs, has_fixed_reward: bool = False) -> li
 
 
 def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
-    """The bounds of the pay, in sentences; none without bounds."""
+    """Return the bounds on pay, in sentences; none without bounds."""
     pay, currency, v = manifest["pay"], manifest["currency"], verbs
     sentences = []
     if float(pay["base_reward"]):
@@ -296,7 +296,7 @@ def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
     return sentences
 
 
-# Choice of the design -> the time that Prolific's reward pays, and any further pay.
+# The design's choice to the time that Prolific's reward covers, and any further pay.
 REWARDS = {
     ProlificReward.SHORTEST: "the announced time of the shortest scenario, or Prolific's minimum"
     " reward if that is higher{least}; longer work {is_} topped up with a bonus",
@@ -305,7 +305,7 @@ REWARDS = {
 
 
 def reward_on_prolific(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
-    """How the reward on Prolific is set, in sentences; [] for a study without an hourly rate."""
+    """Return sentences on how the Prolific reward is set, or [] without an hourly rate."""
     chosen, v = manifest["prolific_reward"], verbs
     if not float(manifest["hourly_rate"]):
         return []
@@ -329,7 +329,7 @@ def can_screen_out(manifest: Manifest) -> bool:
 
 
 def pausing(manifest: Manifest) -> list[str]:
-    """When screen-outs pause the study automatically, in sentences."""
+    """Return sentences on when screen-outs pause the study automatically."""
     number = manifest["max_screen_outs_in_a_row"]
     screens = manifest["qualification"]["rule"] != Qualification.NONE
     if number is None or not (screens or manifest["comprehension_questions"].strip()):
@@ -341,7 +341,7 @@ def pausing(manifest: Manifest) -> list[str]:
 
 
 def same_recipe(manifest: Manifest) -> list[Fact]:
-    """Each recipe with the tasks that share it."""
+    """Return each recipe with the tasks that share it."""
     sharing: dict[str, list[str]] = {}
     for task in manifest["tasks"]:
         sharing.setdefault(task["recipe"], []).append(task["name"])
@@ -349,7 +349,7 @@ def same_recipe(manifest: Manifest) -> list[Fact]:
 
 
 def metrics(manifest: Manifest) -> str:
-    """The metrics that score a test set, if S1 is not the only one; otherwise ""."""
+    """Return the metrics that score a test set, if S1 is not the only one; otherwise ""."""
     by_metric: dict[str, list[str]] = {}
     for task in manifest["tasks"]:
         by_metric.setdefault(task["card"].get("metric", "S1"), []).append(task["name"])
@@ -381,7 +381,7 @@ def metrics(manifest: Manifest) -> str:
 
 
 def recomputed(manifest: Manifest) -> str:
-    """What verify.py recomputes, as the end of a sentence with "recomputes"."""
+    """Return what verify.py recomputes, as the end of a sentence with "recomputes"."""
     others = [
         f"{task['name']} under {task['card']['metric']}"
         for task in manifest["tasks"]
@@ -391,9 +391,9 @@ def recomputed(manifest: Manifest) -> str:
 
 
 def group_sizes(scenarios: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
-    """(task, shots) -> planned annotators of all training splits; for arms, only the direct one.
+    """Map (task, shots) to planned annotators over all training splits, in the direct arm only.
 
-    These are the cells of the tables by task and shots.
+    These are the cells in the tables by task and shots.
     """
     seats: Counter[tuple[str, int]] = Counter()
     for scenario in scenarios:
@@ -403,9 +403,9 @@ def group_sizes(scenarios: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
 
 
 def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int]]:
-    """(task, fewer shots, more shots, annotators at fewer, at more) of each planned contrast.
+    """Return (task, fewer shots, more shots, annotators at fewer, at more) per planned contrast.
 
-    The annotators of all training splits of a task and number of shots are one group.
+    For each task and number of shots, the annotators of all training splits are one group.
     """
     seats = group_sizes(scenarios)
     return [
@@ -416,7 +416,7 @@ def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int
 
 
 def data_warnings(manifest: Manifest) -> list[Block]:
-    """Leakage and ceilings, as frozen with the design; [] without any."""
+    """Return leakage and ceilings, as frozen with the design, or [] without any."""
     sentences = manifest["data_warnings"]
     if not sentences:
         return []

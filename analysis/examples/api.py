@@ -68,7 +68,7 @@ FIELDS: dict[str, serializers.Field] = {
 
 
 def as_record(comment: ExampleComment) -> dict[str, Any]:
-    """One comment as JSON."""
+    """Return one comment as JSON."""
     return {
         "text": comment.text,
         "gold": comment.gold,

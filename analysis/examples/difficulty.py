@@ -1,6 +1,6 @@
 """The test examples of a task by difficulty: lowest mean S1 first.
 
-Discrimination is measured over people and models together: each annotator of that kind is a
+Discrimination is measured over humans and models together: each annotator of that kind is a
 respondent, and so is each model (its S1 averaged over its shots and splits), because the runs of
 one model are not independent.
 """
@@ -34,8 +34,8 @@ class Difficulty:
     """One example (its key, id and version of the task) over the `n` annotators in the analysis.
 
     Means and shares x 100; None without answers. `right` is the share of annotators with S1 = 1,
-    `right_models` that of the models (NaN without models). `item_rest` is over all `respondents`,
-    annotators and models; NaN where undefined.
+    `right_models` the share of models (NaN without models). `item_rest` is over all `respondents`,
+    annotators and models; NaN if undefined.
     """
 
     example: int
@@ -51,7 +51,7 @@ class Difficulty:
 
 
 def columns(shots: Sequence[int]) -> list[Column]:
-    """The columns of the page, without the example."""
+    """Return the page's columns, without the example."""
     return [
         Column(
             "mean",
@@ -104,7 +104,7 @@ def columns(shots: Sequence[int]) -> list[Column]:
 
 
 def file_columns(shots: Sequence[int]) -> list[Column]:
-    """The columns of the CSV: the example, those of the page, and each number of shots."""
+    """Return the CSV's columns: the example, the page's columns, and each number of shots."""
     return [
         Column("example", meaning="id of the example in its file", get="source_id"),
         *columns(shots),
@@ -172,7 +172,7 @@ def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[Diff
 
 
 def _models(task: Task) -> pd.DataFrame:
-    """One row per model and test example: respondent, example, s1 and right in [0, 1].
+    """Return one row per model and test example: respondent, example, s1 and right in [0, 1].
 
     Both are averaged over all runs of the model (shots and training splits).
     """
@@ -190,7 +190,7 @@ def _models(task: Task) -> pd.DataFrame:
 
 
 def _item_rests(frame: pd.DataFrame, models: pd.DataFrame) -> tuple[dict[int, float], int]:
-    """The item-rest correlation of each example, and its number of respondents."""
+    """Return the item-rest correlation of each example, and its number of respondents."""
     people = frame.rename(columns={"annotator": "respondent"})[["respondent", "example", "s1"]]
     both = pd.concat([people, models[["respondent", "example", "s1"]]])
     matrix = both.pivot(index="respondent", columns="example", values="s1")
@@ -200,12 +200,12 @@ def _item_rests(frame: pd.DataFrame, models: pd.DataFrame) -> tuple[dict[int, fl
 
 
 def _order(mean: float, example: int) -> tuple[float, int]:
-    """A sort key, hardest first. Rounded, because sums differ in their last digits."""
+    """Return a sort key, hardest first. Rounded, because sums differ in their last digits."""
     return round(mean, 9), example
 
 
 def neighbours(study: Study, example: Example, kind: str) -> tuple[int | None, int | None]:
-    """Keys of the previous and the next example, ordered by difficulty; None at an end."""
+    """Return the keys of the previous and next example by difficulty, or None at either end."""
     people = findings.counted(study, kind).filter(scenario__task=example.split.task_id)
     means = (
         Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=people)

@@ -1,4 +1,4 @@
-"""Doubtful golds: test examples on which all annotators agree with each other against the gold."""
+"""Doubtful golds: test examples on which all annotators agree with each other, not the gold."""
 
 from __future__ import annotations
 
@@ -95,18 +95,18 @@ class Unit:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether all gave one answer and it is not the gold; then their S1 are equal."""
+        """Return whether all gave one answer that is not the gold; then their S1 are equal."""
         return self.is_unanimous and self.s1 < 1
 
 
 def units(frame: pd.DataFrame) -> list[Unit]:
-    """The examples that enough annotators answered; `frame` is from `findings.answered`."""
+    """Return the examples that enough annotators answered; `frame` is from `findings.answered`."""
     columns = (frame[name] for name in ("task", "example", "texts", "s1"))
     return _units(zip(*columns, strict=True))
 
 
 def _units(answers: Iterable[tuple[str, int, frozenset[str], float]]) -> list[Unit]:
-    """The same from (task, example, texts, S1) of each answer."""
+    """Return the same, from each answer's (task, example, texts, S1)."""
     first: dict[int, tuple[str, float]] = {}
     texts_of: dict[int, list[frozenset[str]]] = defaultdict(list)
     for task, example, texts, s1 in answers:
@@ -120,7 +120,7 @@ def _units(answers: Iterable[tuple[str, int, frozenset[str], float]]) -> list[Un
 
 
 def _answered(study: Study, kind: str) -> list[Unit]:
-    """The units of the study, read without the other columns of `findings.answered`."""
+    """Return the units of the study, read without the other columns of `findings.answered`."""
     people = findings.counted(study, kind)
     tasks = dict(people.values_list("pk", "scenario__task__name"))
     given = Answer.objects.filter(turn__participation__in=people, turn__step=Step.ANNOTATION)
@@ -131,7 +131,7 @@ def _answered(study: Study, kind: str) -> list[Unit]:
 
 
 def tallies(frame: pd.DataFrame) -> list[Tally]:
-    """One row per task; `frame` is from `findings.answered`."""
+    """Return one row per task; `frame` is from `findings.answered`."""
     return _tallies(units(frame))
 
 
@@ -151,7 +151,7 @@ def _tallies(answered: Sequence[Unit]) -> list[Tally]:
 
 
 def doubts(study: Study, kind: str) -> tuple[list[Tally], list[Doubt]]:
-    """The tally of each task, and its doubtful examples in the order of the test file."""
+    """Return the tally of each task, and its doubtful examples in the order of the test file."""
     answered = _answered(study, kind)
     chosen = {unit.example: unit for unit in answered if unit.is_doubtful}
     examples = Example.objects.filter(pk__in=list(chosen)).select_related("split__task")
@@ -174,7 +174,7 @@ def doubts(study: Study, kind: str) -> tuple[list[Tally], list[Doubt]]:
 
 
 def rows(study: Study, kind: str) -> list[Doubt]:
-    """Only the doubtful examples."""
+    """Return only the doubtful examples."""
     return doubts(study, kind)[1]
 
 
@@ -200,7 +200,7 @@ def wrong_gold(said: Iterable[ExampleComment]) -> ExampleComment | None:
 
 
 def wrong_golds(study: Study) -> dict[int, ExampleComment]:
-    """Return example -> that comment, for all examples whose gold is marked as wrong."""
+    """Return a mapping of examples to that comment, for all whose gold is marked as wrong."""
     said = study.comments.exclude(gold="").select_related("by", "example__split__task")
     of_examples = defaultdict(list)
     for comment in said.order_by("at", "pk"):

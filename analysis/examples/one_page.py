@@ -130,7 +130,7 @@ class Scores(NamedTuple):
 
 @dataclass(frozen=True)
 class ExamplePage:
-    """One example with the answers of one kind of annotators; for one number of shots, or all."""
+    """One example with one annotator kind's answers, for one number of shots or all."""
 
     study: Study
     example: Example
@@ -196,7 +196,7 @@ class ExamplePage:
         return blinding.hidden(self.study)
 
     def _masked(self, lanes: list[Lane]) -> list[Lane]:
-        """Hidden people get aliases and an order that differ between pages.
+        """Hidden annotators get aliases and an order that differ between pages.
 
         Otherwise the pages of all examples would add up to their scores.
         """
@@ -247,7 +247,7 @@ class ExamplePage:
 
     @cached_property
     def gold_parts(self) -> list[Part]:
-        """Every place of every gold text, as in the reveal."""
+        """Every place where a gold text occurs, as in the reveal."""
         if not self.card.is_highlighted:
             return []
         return [
@@ -335,7 +335,7 @@ class ExamplePage:
 
     @property
     def facts(self) -> list[Fact]:
-        """The numbers of the displayed answers, each with its meaning."""
+        """The figures for the displayed answers, each with its meaning."""
         values = [lane.comparison.s1 for lane in self.lanes]
         unit = [frozenset(lane.given.texts) for lane in self.lanes]
         pairs = self.n * (self.n - 1) // 2

@@ -1,4 +1,4 @@
-"""Pages of examples: the hardest, those with doubtful gold, and all answers to one of them."""
+"""Example pages: the hardest, those with doubtful gold, and all answers to one example."""
 
 from django import forms
 from django.contrib.auth.decorators import login_required
@@ -20,7 +20,7 @@ from tasks import columns, listing
 from tasks.cards import place
 from tasks.models import Example, Split, Task
 
-# Filters of the list of examples.
+# Filters for the example list.
 CHOICES = {
     "all-wrong": ("All wrong", lambda row: row.right == 0),
     "all-right": ("All right", lambda row: row.right == 100),
@@ -34,7 +34,7 @@ LONGEST_COMMENT = 2000
 
 
 class CommentForm(PageForm):
-    """A comment of a member of the team on an example."""
+    """A team member's comment on an example."""
 
     key = "comment"
     text = TextField(
@@ -83,7 +83,7 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _texts(task: Task) -> dict[int, str]:
-    """Test example -> its whole text, for a search."""
+    """Map test examples to their whole text, for searching."""
     rows = Example.objects.filter(split__task=task, split__kind=Split.Kind.TEST)
     return {
         pk: f"{' '.join(context)} {question} {' '.join(gold)}"
@@ -128,7 +128,7 @@ def _task(request: HttpRequest, tasks_of_study: list[Task]) -> Task:
 
 @reading
 def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """One test example: the highlights of one kind of annotators in layers, and the gold."""
+    """One test example: one annotator kind's highlights in layers, and the gold."""
     study = scores_of(request, name)
     return _example(request, study, example_of(study, pk))
 
@@ -136,7 +136,7 @@ def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def comment(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Store a comment of a member of the team on the example."""
+    """Store a team member's comment on the example."""
     study = scores_of(request, name, right_to("example_comment"))
     shown = example_of(study, pk)
     form = CommentForm(request.POST)
@@ -148,7 +148,7 @@ def comment(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 
 
 def example_of(study: Study, pk: int) -> Example:
-    """A test example of one of the study's tasks; otherwise Http404."""
+    """Return a test example of one of the study's tasks; otherwise Http404."""
     return get_object_or_404(
         Example.objects.select_related("split__task"),
         pk=min(pk, 2**62),

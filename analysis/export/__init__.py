@@ -1,4 +1,4 @@
-"""The files of a study: CSVs, verify.py, Parquet, and the release bundle.
+"""A study's files: CSVs, verify.py, Parquet, and the release bundle.
 
-Begin with files.py; columns.py explains each column. verify.py must not import project code.
+Start with files.py; columns.py explains each column. verify.py must not import project code.
 """

@@ -1,8 +1,8 @@
-"""Answers with their examples, for logs of Inspect and lm-evaluation-harness and other tools.
+"""Answers with their examples, for the logs of Inspect, lm-evaluation-harness and other tools.
 
-As in answers.csv, workers appear under pseudonyms with their kind, and participations that were
-withdrawn are left out. So are answers of an upstream step, which belong to other tasks, and answers
-to attention checks.
+As in answers.csv, workers appear under pseudonyms with their kind, and withdrawn participations are
+left out. So are answers in an upstream step, which belong to other tasks, and answers to attention
+checks.
 """
 
 import itertools
@@ -20,11 +20,11 @@ from tasks.spans import QUESTION, GivenAnswer
 
 STEPS = (Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
 ANY_ANSWER = "answer"  # the name of a span if the card has no question types
-BETWEEN = "\n\n"  # separates the texts of an example that a tool shows as one text
+BETWEEN = "\n\n"  # separates an example's texts in tools that show them as one
 
 
 class NothingAnswered(Exception):
-    """The study has nothing to write yet; the message is shown to users."""
+    """The study has nothing to export yet; the message is shown to users."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def answers(participation: Participation) -> Iterator[Answered]:
 
 
 def about(participation: Participation) -> dict[str, Any]:
-    """The participation and its scenario, as in annotators.csv."""
+    """Return the participation and its scenario, as in annotators.csv."""
     study, scenario = participation.study, participation.scenario
     return {
         "study": study.name,
@@ -116,14 +116,14 @@ def about(participation: Participation) -> dict[str, Any]:
 
 
 def place_name(participation: Participation) -> str:
-    """Task, version, shots and split, as prediction files are named: MNLI@1_10_3, MNLI@1_0."""
+    """Return the place as in prediction file names: MNLI@1_10_3, MNLI@1_0."""
     scenario = participation.scenario
     number = f"_{scenario.split_number}" if scenario.shots else ""
     return f"{scenario.task.name}@{scenario.task.version}_{scenario.shots}{number}"
 
 
 def joined(card: Card, answered: Answered) -> tuple[str, list[Place]]:
-    """The texts of the example as one, the question first if it can be highlighted, and the spans.
+    """The example's texts joined, with the question first if it can be highlighted, and the spans.
 
     Does not raise: spans are stored with valid offsets, which are only shifted here.
     """
@@ -144,5 +144,5 @@ def joined(card: Card, answered: Answered) -> tuple[str, list[Place]]:
 
 
 def beside(answered: Answered) -> list[str]:
-    """The answer as texts if it has no spans: a label, options, a number, a typed text."""
+    """Return the answer as text if it has no spans: a label, options, a number or typed text."""
     return [answered.given.label] if answered.given.label else list(answered.given.values)

@@ -1,9 +1,9 @@
 """The same tables and figures as JSON, documented by OpenAPI at /api/v1/docs/.
 
-Requests use a token or the session of the browser; studies of other users are not found. Every
-view calls the functions that the pages call, and returns the rows of their CSVs with
-the same digits. Views do not resample: results that wait for the job of the analysis page are null,
-and `pending` shows the progress of the job; POST analysis/ starts it.
+Requests use a token or the browser's session; other users' studies are not found. Every view calls
+the functions that the pages call, and returns the rows of their CSVs with the same digits. Views do
+not resample: results that wait for the analysis page's job are null, and `pending` shows the job's
+progress; POST analysis/ starts it.
 """
 
 from typing import Any, ClassVar
@@ -34,7 +34,7 @@ from tasks.models import Job
 class Index(ApiView):
     """The starting points of the API."""
 
-    # Name -> its URL; the OpenAPI document lists what is below each.
+    # Name to URL; the OpenAPI document lists what is below each.
     addresses: ClassVar = {
         "studies": "api_studies",
         "tasks": "api_tasks",
@@ -78,7 +78,7 @@ class ExportZip(ApiView):
 
 
 class Release(StudyTwin):
-    """The release bundle: made by a job, and stored until it is replaced.
+    """The release bundle: it is made by a job and stored until it is replaced.
 
     200 if the existing one is current, 202 while it is being made.
     """

@@ -1,9 +1,8 @@
-"""The API of answers and spans.
+"""The API for answers and spans.
 
-Researchers must not see a person's score before they decide on the analysis
-(protocol/blinding.py): S1 and gold of these answers are null until then, as on the page of that
-annotator. If the design hides test scores, those of the annotation step are null until the study is
-closed.
+Researchers must not see a person's score before they decide on the analysis (protocol/blinding.py):
+these answers' S1 and gold are null until then, as on the annotator's page. If the design hides test
+scores, those in the annotation step are null until the study is closed.
 """
 
 from typing import Any, ClassVar
@@ -40,7 +39,7 @@ OF_TYPE: dict[str, type[serializers.Field]] = {
 
 
 def _reached(turn: Turn, lookup: str) -> Any:
-    """The value of that lookup; None if a row on its path is missing."""
+    """Return the lookup's value, or None if a row on its path is missing."""
     value: Any = turn
     for name in lookup.split("__"):
         value = getattr(value, name, None)
@@ -48,12 +47,12 @@ def _reached(turn: Turn, lookup: str) -> Any:
 
 
 def _task(turn: Turn) -> Any:
-    """The task of the example, which in the upstream step is not the scenario's."""
+    """Return the example's task, which in the upstream step is not the scenario's."""
     return turn.example.split.task
 
 
 class Answers(RowsView):
-    """One row per example shown, in the order of display."""
+    """One row per example shown, in display order."""
 
     columns = [Column(each.name, meaning=each.brief or each.meaning) for each in SHARED]
     kinds: ClassVar = {each.name: OF_TYPE[type_of(each.name)] for each in SHARED} | {
@@ -80,7 +79,7 @@ class Answers(RowsView):
         return own if seen else own | {"gold": None, "s1": None}
 
     def _is_seen(self, turn: Turn) -> bool:
-        """May the gold of this turn be shown with its answer, as on the page of the annotator?"""
+        """May this turn's gold be shown with its answer, as on the annotator's page?"""
         participation = turn.participation
         if participation.pk not in self.hidden:
             return turn.given is not None
@@ -134,7 +133,7 @@ class Spans(RowsView):
         )
 
 
-# The API of checklists and the table of the sample.
+# The API for checklists and the sample table.
 
 
-# The API of a team's comments on an example of its study.
+# The API for a team's comments on an example in its study.

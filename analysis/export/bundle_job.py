@@ -1,9 +1,9 @@
-"""The release bundle in the browser, as a job: one per study, kept until it is rebuilt.
+"""The release bundle in the browser, as a job: one per study, stored until it is rebuilt.
 
-The first part writes all files from the database in one snapshot, so that they agree while people
-continue to answer. The next part prints the report, if Playwright and Chromium are installed; then
-come the Parquet files one by one, verify.py and the ZIP. Each part can be repeated: files of a
-process that was stopped are not used.
+The first part writes all files from the database in one snapshot, so that they agree while
+annotators continue to answer. The next part prints the report, if Playwright and Chromium are
+installed; then come the Parquet files one by one, verify.py and the ZIP. Each part can be repeated:
+a stopped process's files are not used.
 """
 
 import hashlib
@@ -34,14 +34,14 @@ from tasks import jobs
 from tasks.models import Job
 
 KIND = "release"
-VERSION = 8  # of the content of a bundle: raise it when one of its files changes
+VERSION = 8  # of a bundle's content: increase it when one of its files changes
 PARTS = ("data", "print", *COLUMNS, "verify", "zip")
 
 
 def state(study: Study) -> str:
-    """A hash of the data of a bundle: a different hash means that something has changed.
+    """Return a hash of a bundle's data: a different hash means that something has changed.
 
-    Turns and answers never change, so counting them is sufficient.
+    Turns and answers never change, so counting them is enough.
     """
     seats = study.participations.order_by("pk").values_list(
         "pk", "status", "in_analysis", "is_paid", "qualified", "consented_at", "comprehended_at",
@@ -75,7 +75,7 @@ def state(study: Study) -> str:
 
 
 def job_of(study: Study) -> Job | None:
-    """The job of this study's bundle, running or finished; None without one."""
+    """Return the job for this study's bundle, running or finished, or None without one."""
     jobs_by_unit = (jobs.find(KIND, _parameters(study, unit)) for unit in publishing.UNITS)
     return next((job for job in jobs_by_unit if job is not None), None)
 
@@ -85,12 +85,12 @@ def _parameters(study: Study, round_times: str) -> dict[str, Any]:
 
 
 def rounding_of(job: Job) -> str:
-    """The unit of publishing.UNITS to which its times are rounded."""
+    """Return the unit of publishing.UNITS to which its times are rounded."""
     return job.parameters.get("round_times", "")
 
 
 def archive_of(job: Job | None) -> Path | None:
-    """The path of the finished ZIP; None if there is none."""
+    """Return the path of the finished ZIP, or None if there is none."""
     if job is None or not job.is_done:
         return None
     path = _archive(job)
@@ -98,7 +98,7 @@ def archive_of(job: Job | None) -> Path | None:
 
 
 def created_at(job: Job) -> datetime:
-    """The time of the snapshot in the bundle."""
+    """Return the snapshot time of the bundle."""
     return datetime.fromisoformat(job.result[0]["at"])
 
 
@@ -108,7 +108,7 @@ def is_current(study: Study, job: Job) -> bool:
 
 
 def prepare(study: Study, owner: Any, round_times: str = "") -> Job:
-    """The job of this study: a running one, a finished one that is current, or a new one.
+    """This study's job: a running one, a finished one that is current, or a new one.
 
     A job with other rounded times is deleted. Simultaneous requests get the same job: a finished
     job is deleted by its key, and the database accepts only one job per study and rounding.
@@ -136,7 +136,7 @@ def chunk(job: Job, number: int) -> dict[str, str]:
 
 
 def _data(study: Study, job: Job) -> dict[str, str]:
-    # Files of an earlier attempt are not used, and may be filling the disk.
+    # An earlier attempt's files are not used, and may be filling the disk.
     shutil.rmtree(jobs.folder_of(job), ignore_errors=True)
     # A unique name: a process that repeats this part writes into another folder.
     name = secrets.token_hex(8)

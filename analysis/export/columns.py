@@ -1,4 +1,4 @@
-"""The columns of every exported file and their meanings; the source of the data dictionary."""
+"""The columns of every exported file with their meanings; the source of the data dictionary."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,12 +45,12 @@ SPREAD = {
     "n": "number of annotators who completed and are in the analysis",
 }
 
-# Columns of annotators.csv up to `arrival`.
+# Columns in annotators.csv up to `arrival`.
 ALLOCATED = len(STUDY) + len(SCENARIO) + len(ARM) + len(WORKER) + 1
 
 
 def meanings(columns: Sequence[Column]) -> dict[str, str]:
-    """The names of a table's columns and their meanings."""
+    """Return the names of a table's columns and their meanings."""
     return {column.name: column.stored_meaning for column in in_files(columns)}
 
 
@@ -129,7 +129,7 @@ ANSWERS = (
     OfTurn("shown_channel", CHANNELS["shown_channel"], "channel", "page or api: what showed it"),
     OfTurn("channel", CHANNELS["channel"], "answer__channel", "of the answer: page or api"),
 )  # fmt: skip
-# Columns of the tables of findings, but for intervals only those without a bootstrap.
+# Columns in the findings tables, but for intervals only those without a bootstrap.
 _INTERVALS = meanings(findings_columns.COLUMNS["intervals"])
 _IN_CLOSED_FORM = (
     "n", "test_examples", "contexts", "mean", "low_95", "high_95", "t_low_95", "t_high_95", "se",
@@ -142,7 +142,7 @@ CONTRASTS = _without(_CONTRASTS, "task", "question")
 DIFFERENCES = _without(meanings(models_columns.DIFFERENCES), "task", "question")
 
 
-# File -> column -> meaning. The data dictionary and the header rows are generated from this.
+# File to column to meaning. The data dictionary and the header rows are generated from this.
 COLUMNS: dict[str, dict[str, str]] = {
     "examples.csv": STUDY
     | {
@@ -334,8 +334,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "answer": "the answer as given; empty: skipped; review before publication, as"
         " demographics can identify people",
     },
-    # One row per participation of a model; if a run was not reported to its end, the cells from
-    # `harness` on are empty.
+    # One row per model participation; if a run was not fully reported, the cells from `harness` on
+    # are empty.
     "model_annotators.csv": STUDY
     | {
         "annotator": "pseudonym of the participation",

@@ -1,7 +1,7 @@
-"""Answers as CoNLL files, for tasks that are answered by spans: one file per participation.
+"""Answers as CoNLL files, for tasks that are answered by spans: with one file per participation.
 
 One token per line: the token, the offsets of its start and end in the text of its block, and last
-its tag (BIO). The questions about one text share a block, as their spans are of different kinds. A
+its tag (BIO). The questions about one text share a block, as their spans have different kinds. A
 span that overlaps another one is left out, because the format cannot express it.
 """
 
@@ -30,7 +30,7 @@ class Block(NamedTuple):
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:
-    """Write the files; return the number of blocks in each. Raises NothingAnswered."""
+    """Write the files and return the number of blocks in each. Raises NothingAnswered."""
     counts, left_out = {}, []
     for participation, rows in answered.tested(study):
         card = participation.scenario.task.card
@@ -69,7 +69,7 @@ def _block(text: str, places: list[Place]) -> Block:
 
 
 def lines(card: Card, block: Block) -> Iterator[str]:
-    """The lines of a block, followed by an empty one; none for a text without tokens."""
+    """Yield a block's lines, followed by an empty one; none for text without tokens."""
     found = tokens(block.text, card.granularity)
     for start, end in found:
         yield f"{block.text[start:end]}\t{start}\t{end}\t{_tag(block, start, end)}"

@@ -1,4 +1,4 @@
-"""The types of the columns of the CSVs, their data dictionary, and the CSVs as Parquet."""
+"""The CSVs' column types and data dictionary, and the CSVs as Parquet."""
 
 import csv
 import itertools
@@ -9,12 +9,12 @@ from typing import Any
 from analysis.export.columns import COLUMNS
 from analysis.scores.columns import type_of
 
-# Type -> its name in pandas; Int64 allows missing values.
+# Type to its name in pandas; Int64 allows missing values.
 IN_PANDAS = {"integer": "Int64", "number": "float64", "datetime": "datetime64", "string": "string"}
 
 
 def columns_markdown() -> str:
-    """The columns of every file as Markdown tables: the data dictionary."""
+    """Return the columns of every file as Markdown tables: the data dictionary."""
     parts = []
     for file, columns in COLUMNS.items():
         rows = "\n".join(
@@ -26,8 +26,8 @@ def columns_markdown() -> str:
 
 
 # CSVs as Parquet with the same values, by pyarrow. They are read and written in pieces, so that
-# memory is bounded. An empty cell is null in a column of numbers or times, and an empty text in
-# others.
+# memory use is bounded. An empty cell is null in a column of numbers or times, and an empty string
+# in others.
 
 
 ROWS = 20_000  # per piece

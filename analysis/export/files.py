@@ -1,9 +1,9 @@
-"""The CSVs of a study: one unit of observation per file, streamed, with unaltered texts.
+"""A study's CSVs: one unit of observation per file, streamed, with unaltered text.
 
 UTF-8 without a byte order mark, RFC 4180 (CRLF between records), floats as the shortest text that
-reads back as the same number, times in ISO 8601 UTC. Texts are never altered, even if a spreadsheet
-would read one that begins with "=" as a formula. Workers appear under pseudonyms; links, tokens and
-keys are never written.
+reads back as the same number, times in ISO 8601 UTC. Text is never altered, even if a spreadsheet
+would read a leading "=" as a formula. Workers appear under pseudonyms; links, tokens and keys are
+never written.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ from tasks.csv_files import moment, write_csv
 
 VERIFY = Path(__file__).with_name("verify.py")
 SUMS, BUNDLE_SUMS = "SHA256SUMS", "SHA256SUMS.bundle"
-PIECE = 1 << 18  # bytes of a file that are compressed and sent at once
+PIECE = 1 << 18  # bytes of a file compressed and sent at once
 README = """\
 Export of the study {name} from Handful.
 
@@ -68,7 +68,7 @@ spans by answer; arrivals and decisions by time.
 Columns and their types in pandas (`Int64` is for whole numbers with missing values):
 
 {columns}"""
-# How to open the CSVs without altering a cell.
+# How to open the CSVs without altering any cell.
 READING = """\
 Texts are exported unaltered. Spreadsheet programs may read texts that begin with =, +, - or @ as
 formulas, and ids as dates. Do not double-click a file; import it as UTF-8 with every column as
@@ -112,9 +112,9 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """One state of the database for all files, while people continue to answer.
+    """Show one database state to all files while annotators continue to answer.
 
-    PostgreSQL has snapshots; SQLite gives one to a transaction that does not begin with a write.
+    PostgreSQL has snapshots; SQLite gives one to a transaction that does not start with a write.
     """
     if connection.in_atomic_block:
         yield
@@ -183,18 +183,18 @@ def versions(study: Study) -> dict[str, Any]:
 
 
 def write_sums(folder: Path) -> str:
-    """Write SHA256SUMS of all files in the folder and its subfolders; return its own SHA-256."""
+    """Write SHA256SUMS for all files in the folder and its subfolders; return its own SHA-256."""
     return _write_sums(folder, SUMS, _paths(folder))
 
 
 def write_data_sums(folder: Path) -> str:
-    """`write_sums` for the files of an export: CSVs, manifest, versions and verify.py."""
+    """Call `write_sums` for an export's files: CSVs, manifest, versions and verify.py."""
     names = (*COLUMNS, "manifest.json", "versions.json", VERIFY.name)
     return _write_sums(folder, SUMS, [folder / name for name in names])
 
 
 def write_bundle_sums(folder: Path) -> str:
-    """Write SHA256SUMS.bundle, of SHA256SUMS and the files that it lacks; return its SHA-256."""
+    """Write SHA256SUMS.bundle for SHA256SUMS and the files missing from it; return its SHA-256."""
     lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
     listed = {line.partition("  ")[2] for line in lines}
     paths = [path for path in _paths(folder) if path.relative_to(folder).as_posix() not in listed]
@@ -202,7 +202,7 @@ def write_bundle_sums(folder: Path) -> str:
 
 
 def _paths(folder: Path) -> list[Path]:
-    """All files except sums and their signatures."""
+    """Return all files except sums and their signatures."""
     found = (path for path in folder.rglob("*") if path.is_file())
     return sorted(path for path in found if not path.name.startswith(SUMS))
 
@@ -229,7 +229,7 @@ class _Pieces:
         return len(data)
 
     def flush(self) -> None:
-        """Does nothing: the class has no buffer."""
+        """Do nothing, as the class has no buffer."""
 
     def taken(self) -> bytes:
         taken, self.written = b"".join(self.written), []
@@ -237,9 +237,9 @@ class _Pieces:
 
 
 def stream_export(study: Study) -> Iterator[bytes]:
-    """The whole export as a ZIP, in pieces.
+    """Yield the whole export as a ZIP, in pieces.
 
-    verify.py comes first, before any query, so that the download begins immediately. The other
+    verify.py comes first, before any query, so that the download starts immediately. The other
     files are written in one snapshot before the first of them is sent, so that a slow connection
     does not hold a transaction.
     """

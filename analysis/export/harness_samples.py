@@ -1,8 +1,8 @@
 """Answers as the samples that EleutherAI's lm-evaluation-harness logs (--log_samples).
 
-One folder per participation, named KIND_PSEUDONYM as the harness names that of a model, with
-samples_TASK_TIME.jsonl and results_TIME.json. The task is named as in prediction files. Samples
-have one field that the harness does not have: `channel`, as in answers.csv. Source:
+One folder per participation, named KIND_PSEUDONYM as the harness names a model's folder, with
+samples_TASK_TIME.jsonl and results_TIME.json. The task is named as prediction files are. Samples
+have one field that the harness lacks: `channel`, as in answers.csv. Source:
 lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py of its repository.
 """
 
@@ -60,7 +60,7 @@ def _results(participation: Participation, task: str, rows: list[Answered]) -> d
 
 
 def _sample(card: Card, row: Answered) -> dict[str, Any]:
-    """A sample; `doc_id` is the position of the example in the test file, `doc` its line there."""
+    """A sample; `doc_id` is the example's position in the test file, `doc` its line there."""
     example = row.example
     doc = making.line(record_of(example))
     prompt = "\n\n".join([*example.context, card.wording(example.question)])

@@ -2,7 +2,7 @@
 
 The format of `DatasetDict.save_to_disk`: dataset_dict.json, and for each step of the protocol a
 folder with state.json, dataset_info.json and an Arrow stream, whose schema gives `datasets` the
-types. Participations are written one at a time, so that memory is bounded.
+types. Participations are written one at a time, so that memory use is bounded.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from annotation.models import Channel, Kind, Participation, Study
 from tasks.cards import Card
 
 DATA = "data-00000-of-00001.arrow"
-# Column -> its meaning, if the data dictionary does not have it.
+# Column to its meaning, if the data dictionary lacks it.
 OWN = {
     "annotator": "pseudonym of the participation",
     "segments": "the texts of the example",
@@ -116,7 +116,7 @@ def _schema() -> Any:
 
 
 def _rows(participation: Participation) -> dict[str, list[dict[str, Any]]]:
-    """Step -> its rows."""
+    """Map steps to their rows."""
     about, card = answered.about(participation), participation.scenario.task.card
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in answered.answers(participation):
@@ -147,7 +147,7 @@ def _row(card: Card, row: Answered) -> dict[str, Any]:
 
 
 def _describe(study: Study, folder: Path, step: str) -> None:
-    """state.json and dataset_info.json of a split; the fingerprint is that of its data."""
+    """state.json and dataset_info.json of a split; the fingerprint is computed from its data."""
     with (folder / DATA).open("rb") as file:
         fingerprint = hashlib.file_digest(file, "sha256").hexdigest()[:16]
     _json(
@@ -163,7 +163,7 @@ def _describe(study: Study, folder: Path, step: str) -> None:
 
 
 def _card(study: Study, counts: Counter[str], kinds: Counter[str], programs: int) -> str:
-    """The data card; `programs` counts people's answers that a program submitted by the API."""
+    """The data card; `programs` counts humans' answers that a program submitted through the API."""
     cards = [task.card for task in study.tasks.order_by("name")]
     named = ", ".join(f"{kind}: {count:,} answers" for kind, count in sorted(kinds.items()))
     if programs:

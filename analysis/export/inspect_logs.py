@@ -1,6 +1,6 @@
 """Answers as logs of Inspect (inspect.aisi.org.uk), one per participation; requires inspect-ai.
 
-A log's model is KIND/PSEUDONYM, so that a list of logs does not show people as models; its task is
+A log's model is KIND/PSEUDONYM, so that a list of logs does not show humans as models; its task is
 named as in prediction files. Written with Inspect's library, for its `read_eval_log` and viewer.
 """
 
@@ -21,7 +21,7 @@ NEEDS = "inspect-ai"
 
 
 def can_write() -> bool:
-    """Whether Inspect is installed."""
+    """Return whether Inspect is installed."""
     return importlib.util.find_spec("inspect_ai") is not None
 
 
@@ -38,7 +38,7 @@ def write(study: Study, folder: Path) -> dict[str, int]:
 
 
 def _log(participation: Participation, rows: list[Answered]) -> Any:
-    """An EvalLog; its status is "success" if the whole test was answered."""
+    """Return an EvalLog; its status is "success" if the whole test was answered."""
     from inspect_ai import log
 
     about = answered.about(participation)
@@ -86,7 +86,7 @@ def _log(participation: Participation, rows: list[Answered]) -> Any:
 
 
 def _sample(card: Card, model: str, row: Answered) -> Any:
-    """An EvalSample: the texts and the question as shown, and the answer."""
+    """Return an EvalSample: the texts and the question as shown, and the answer."""
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
     from inspect_ai.scorer import Score

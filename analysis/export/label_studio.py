@@ -1,6 +1,6 @@
-"""Answers as Label Studio's tasks, one file per task, and its labelling interface.
+"""Answers as Label Studio tasks, one file per task, with a labelling interface.
 
-People's answers are annotations; those of simulated annotators and models are predictions, which
+Humans' answers are annotations; simulated annotators' and models' are predictions, which
 Label Studio separates by their `model_version`. Offsets are code points, as in Label Studio.
 """
 
@@ -20,7 +20,7 @@ TEXT, SPANS, ANSWER = "text", "spans", "answer"
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:
-    """Write NAME.json and NAME.xml; return the tasks of each file. Raises NothingAnswered."""
+    """Write NAME.json and NAME.xml; return the task count of each. Raises NothingAnswered."""
     counts, numbers = {}, itertools.count(1)
     for card, people in answered.by_task(study):
         tasks: dict[int, dict[str, Any]] = {}
@@ -37,7 +37,7 @@ def write(study: Study, folder: Path) -> dict[str, int]:
 
 
 def interface(card: Card) -> str:
-    """The labelling interface that shows these tasks."""
+    """Return the labelling interface that shows these tasks."""
     parts = ["<View>", '  <Header value="$question"/>', f'  <Text name="{TEXT}" value="$text"/>']
     if card.is_highlighted:
         names = [kind.name for kind in card.question_types] or [answered.ANY_ANSWER]
@@ -73,7 +73,7 @@ def _task(card: Card, row: Answered, number: int) -> dict[str, Any]:
 def _annotation(
     card: Card, participation: Participation, row: Answered
 ) -> tuple[str, dict[str, Any]]:
-    """Its key in the task, and the annotation or prediction."""
+    """Return its key in the task, and the annotation or prediction."""
     about = answered.about(participation)
     who = f"{about['kind']} {about['annotator']}, {about['shots']} shots"
     result = [

@@ -1,4 +1,4 @@
-"""The answers of a study in the formats of other tools: name -> writer."""
+"""A study's answers in other tools' formats: the writers by name."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from annotation.models import Study
 
 
 class Format(NamedTuple):
-    """A writer that returns the rows of each file; whether it can run, and what it needs."""
+    """A writer that returns each file's rows, whether it can run, and what it needs."""
 
     write: Callable[[Study, Path], dict[str, int]]
     can_write: Callable[[], bool] = lambda: True

@@ -1,4 +1,4 @@
-"""Files of a study: the export and the release bundle."""
+"""A study's files: the export and the release bundle."""
 
 from django import forms
 from django.contrib.auth.decorators import login_required

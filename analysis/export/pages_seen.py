@@ -28,12 +28,12 @@ NO_LINK = "(everybody had a link of their own here)"
 
 
 def pages(study: Study) -> dict[str, str]:
-    """Name of the page -> HTML, in the language of the study.
+    """Map page names to HTML in the study's language.
 
     The consent; for each task the instructions and the first test example as a question, at the
     fewest shots, and a revealed training example, at the fewest shots with a training step; the
-    first example of a screening set. For each arm of a cross-task study that was trained on other
-    tasks before: the consent, as it names the first of them, and for each of these tasks the
+    first example of a screening set. For each arm of a cross-task study that is first trained on
+    other tasks: the consent, which names the first of them, and for each of these tasks the
     instructions, its first example as a question, and a revealed one.
     """
     with translation.override(study.interface_language):
@@ -91,7 +91,7 @@ def _page(template: str, title: str, context: dict[str, Any]) -> str:
 
 
 def _consent(study: Study, card: Card) -> str:
-    """The consent page; its first lines are those of the first task's card."""
+    """Return the consent page; its first lines are from the first task's card."""
     context = {
         "study": study,
         "card": card,
@@ -102,7 +102,7 @@ def _consent(study: Study, card: Card) -> str:
 
 
 def _instructions(scenario: Scenario, upstream: Task | None = None) -> str:
-    """The instructions of the scenario's task, or of a task that its arm is trained on before."""
+    """The instructions for the scenario's task, or for one on which its arm is trained first."""
     study, card = scenario.study, (upstream or scenario.task).card
     before = cross_task.length(study, scenario.arm)
     context = instructions_of(scenario, card)
@@ -161,7 +161,7 @@ def _turn(
 
 
 def _reveal(task: Task, example: Example) -> Reveal:
-    """The reveal of a made-up answer: the first gold text at its place, or the first choice."""
+    """The reveal for a made-up answer: the first gold text at its place, or the first choice."""
     card = task.card
     question = card.selectable_question(example.question)
     answer = GivenAnswer((), "", True)

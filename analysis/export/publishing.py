@@ -1,7 +1,7 @@
 """What publishing a bundle requires: citation, licence, Croissant, data card, rounded times.
 
 Generated from the design, the researcher's title page (documents/front.py) and the columns of the
-files. Only people on the title page are named.
+files. Only the people on the title page are named.
 """
 
 import csv
@@ -43,7 +43,7 @@ CONTEXT = {
     "samplingRate": "cr:samplingRate", "separator": "cr:separator", "source": "cr:source",
     "subField": "cr:subField", "transform": "cr:transform",
 }  # fmt: skip
-# SPDX name -> its name in a dataset card of Hugging Face.
+# SPDX name to its name in a Hugging Face dataset card.
 CARD_LICENCES = {
     "CC-BY-4.0": "cc-by-4.0", "CC0-1.0": "cc0-1.0", "CC-BY-SA-4.0": "cc-by-sa-4.0",
     "CC-BY-NC-4.0": "cc-by-nc-4.0", front.OWN_TERMS: "other",
@@ -51,12 +51,12 @@ CARD_LICENCES = {
 
 
 def title(study: Study, answers: Mapping[str, str]) -> str:
-    """The title on the report's title page, or that of the study."""
+    """Return the title on the report's title page, or the study's title."""
     return " ".join(answers.get("title", "").split()) or study.title
 
 
 def authors(study: Study, answers: Mapping[str, str]) -> list[str]:
-    """The authors on the title page; no other people are named."""
+    """Return the authors on the title page; no one else is named."""
     named = [line.strip() for line in answers.get("authors", "").splitlines() if line.strip()]
     return named or [f"The researchers of the study {study.name}"]
 
@@ -85,12 +85,12 @@ def citation(study: Study, answers: Mapping[str, str], on: date) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as a YAML string: JSON is YAML."""
+    """Text as a YAML string: JSON is YAML."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def front_matter(study: Study, answers: Mapping[str, str]) -> str:
-    """The head of a Hugging Face dataset card, for README.md of the bundle."""
+    """Return the head of a Hugging Face dataset card, for README.md of the bundle."""
     cards = [task.card for task in study.tasks.order_by("name")]
     about: dict[str, Any] = {
         "pretty_name": title(study, answers),
@@ -108,7 +108,7 @@ def front_matter(study: Study, answers: Mapping[str, str]) -> str:
 
 
 def croissant(study: Study, answers: Mapping[str, str], folder: Path, on: date) -> dict[str, Any]:
-    """The metadata of the CSVs in `folder`, in the format Croissant 1.0 (JSON-LD)."""
+    """Return the metadata of the CSVs in `folder`, in the format Croissant 1.0 (JSON-LD)."""
     named = authors(study, answers)
     about = {
         "@context": CONTEXT,
@@ -122,7 +122,7 @@ def croissant(study: Study, answers: Mapping[str, str], folder: Path, on: date) 
         "creator": [{"@type": "sc:Person", "name": name} for name in named],
         "datePublished": on.isoformat(),
         "version": "1.0.0",
-        # An identifier, not an address: the publisher of the bundle enters the address here.
+        # An identifier, not a URL: the bundle's publisher enters the URL here.
         "url": f"urn:sha256:{study.manifest_hash}",
         "distribution": [_file(folder, name) for name in COLUMNS],
         "recordSet": [_record_set(name) for name in COLUMNS],
@@ -169,7 +169,7 @@ def _record_set(name: str) -> dict[str, Any]:
 def files(
     study: Study, answers: Mapping[str, str], folder: Path, on: date
 ) -> Iterator[tuple[str, str]]:
-    """(name, text) of each of these files; LICENSE only if a licence was chosen."""
+    """Yield (name, text) for each of these files; LICENSE only if a licence was chosen."""
     yield CITATION, citation(study, answers, on)
     if text := front.licence_text(answers, "; ".join(authors(study, answers))):
         yield LICENSE, text
@@ -177,27 +177,27 @@ def files(
     yield CROISSANT, json.dumps(told, ensure_ascii=False, indent=1) + "\n"
 
 
-# The audit log of a study for publication: actions and times, with numbers for researchers. User
-# names, e-mail addresses, names of tokens and ids of annotators are removed. Entries about
-# withdrawn participations, and those that do not affect the content of a bundle (LEFT_OUT), are
-# left out, so the same study always gives the same log.
+# A study's audit log for publication: actions and times, with numbers for researchers. User names,
+# email addresses, token names and annotators' IDs are removed. Entries about withdrawn
+# participations, and those that do not affect the content of a bundle (LEFT_OUT), are left out, so
+# the same study always gives the same log.
 
 LOG_COLUMNS = ["at", "by", "topic", "what", "about", "before", "after"]
-# Downloads and reading by tokens; jobs of the analysis, bundles, comments, answers to the report's
-# checklist (the report has them); tokens, invitations, settings of notices.
+# Downloads and reads by token; analysis jobs, bundles, comments, answers to the report's checklist
+# (the report has them); tokens, invitations, notification settings.
 LEFT_OUT = (Topic.DOWNLOAD, Topic.RESULTS, Topic.ACCOUNT)
 E_MAIL = re.compile(r"[^\s@\"<>]+@[^\s@\"<>]+\.[^\s@\"<>]+")
 
 
 def log_entries(study: Study) -> QuerySet[AuditEntry]:
-    """The entries of the log that a bundle contains, oldest first."""
+    """Return the entries of the log that a bundle contains, oldest first."""
     gone = study.participations.filter(status=Status.WITHDRAWN).values("pseudonym")
     told = study.events.exclude(topic__in=LEFT_OUT).exclude(about__in=gone)
     return told.select_related("by").order_by("at", "pk")
 
 
 def log_rows(study: Study, masked: Callable[[str], str]) -> Iterator[list[Any]]:
-    """One row per entry, oldest first, under LOG_COLUMNS; `masked` removes ids of annotators."""
+    """One row per entry, oldest first, under LOG_COLUMNS; `masked` removes annotators' IDs."""
     listed = list(log_entries(study))
     numbers: dict[str, str] = {}
     for entry in listed:
@@ -217,7 +217,7 @@ def log_rows(study: Study, masked: Callable[[str], str]) -> Iterator[list[Any]]:
 
 
 def _names(entry: AuditEntry) -> list[str]:
-    """The user names in an entry, in the order in which they are numbered."""
+    """Return the user names in an entry, in the order in which they are numbered."""
     names = [entry.by.get_username()] if entry.by else []
     if entry.topic == Topic.TEAM and entry.about:  # an invitation has no account yet
         names.append(entry.about)
@@ -228,8 +228,8 @@ def _json(value: Any) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-# Times of a bundle are rounded down, so that they cannot be joined with the log of a platform: to
-# the start of the hour or day, UTC, in every file with times of people; the order is unchanged.
+# Times in a bundle are rounded down, so that they cannot be joined with a platform's log: to the
+# start of the hour or day, UTC, in every file with annotators' times; the order is unchanged.
 # Durations are not rounded: response times and pay follow from them.
 
 HOUR, DAY = "hour", "day"
@@ -245,7 +245,7 @@ COLUMNS_OF_TIMES = {
     "allocations.csv": ("at",),
     "decisions.csv": ("at",),
 }
-# Times in texts: of the audit log (ISO 8601) and the report ("2026-11-21 20:03:00 UTC").
+# Times in text: in the audit log (ISO 8601) and the report ("2026-11-21 20:03:00 UTC").
 IN_TEXT = re.compile(r"(\d{4}-\d\d-\d\d)([T ])(\d\d):\d\d:\d\d(\.\d+)?(Z|\+00:00| UTC)")
 ROUNDED = """
 ## Rounded times
@@ -258,7 +258,7 @@ platform may still recognise people by their durations.
 
 
 def round_cell(text: str, unit: str) -> str:
-    """A cell with a time, rounded down to its hour or day; "" is unchanged."""
+    """Return a cell with a time, rounded down to its hour or day; "" is unchanged."""
     if not text:
         return ""
     at = datetime.fromisoformat(text).astimezone(UTC)
@@ -267,7 +267,7 @@ def round_cell(text: str, unit: str) -> str:
 
 
 def in_text(text: str, unit: str) -> str:
-    """The text with its times rounded, in their original format."""
+    """Return the text with its times rounded, in the original format."""
 
     def start(found: re.Match[str]) -> str:
         day, between, hour, fraction, zone = found.groups()

@@ -1,7 +1,7 @@
 """The CSVs that record how a study was run: allocations, decisions, exit answers and pay.
 
-Also models' predictions on its test examples, and the upstream step of a cross-task study. Rows are
-streamed; annotators appear under pseudonyms, researchers by role only.
+They also record models' predictions on its test examples, and a cross-task study's upstream step.
+Rows are streamed; annotators appear under pseudonyms, researchers by role only.
 """
 
 import math
@@ -46,7 +46,7 @@ CHUNK = 2000
 
 
 def pool_rows(study: Study) -> Iterator[Row]:
-    """Every example on which an arm may be trained, in the order of the frozen pools."""
+    """Yield every example on which an arm may be trained, in frozen pool order."""
     for (arm, task), rows in pools(study).items():
         card = rows[0].task.card
         for row in rows:
@@ -60,7 +60,7 @@ def pool_rows(study: Study) -> Iterator[Row]:
 
 
 def upstream_rows(study: Study) -> Iterator[Row]:
-    """One row per turn of an upstream step: annotators by pseudonym, turns in their order."""
+    """Yield one row per turn of an upstream step: annotators by pseudonym, turns in their order."""
     turns = Turn.objects.filter(participation__study=study, step=Step.UPSTREAM)
     turns = turns.order_by("participation__pseudonym", "position")
     texts = texts_of_upstream(study)
@@ -90,7 +90,7 @@ def upstream_rows(study: Study) -> Iterator[Row]:
 
 
 def allocations_rows(study: Study) -> Iterator[Row]:
-    """One row per arrival that was allocated to a scenario."""
+    """Yield one row per arrival that was allocated to a scenario."""
     several = len(study.splits) > 1
     places = {
         scenario.pk: (
@@ -119,7 +119,7 @@ def allocations_rows(study: Study) -> Iterator[Row]:
 
 
 def flow_rows(study: Study) -> Iterator[Row]:
-    """One row per scenario and kind: how many participations reached each stage."""
+    """Yield one row per scenario and kind: how many participations reached each stage."""
     scenarios = list(
         funnel.with_training_size(study).order_by("task__name", "shots", "split_number", "arm")
     )
@@ -138,12 +138,12 @@ def flow_rows(study: Study) -> Iterator[Row]:
 
 
 def refused_arrivals_rows(study: Study) -> Iterator[Row]:
-    """One row per reason for refusing arrivals."""
+    """Yield one row per reason for refusing arrivals."""
     return study.refused_arrivals.values_list("reason", "number").iterator()
 
 
 def decisions_rows(study: Study) -> Iterator[Row]:
-    """One row per decision, in chronological order."""
+    """Yield one row per decision, in chronological order."""
     rows = (
         Decision.objects.filter(participation__study=study)
         .exclude(participation__status=Status.WITHDRAWN)
@@ -161,7 +161,7 @@ def decisions_rows(study: Study) -> Iterator[Row]:
 
 
 def questionnaire_rows(study: Study) -> Iterator[Row]:
-    """One row per participation that answered the exit questionnaire."""
+    """Yield one row per participation that answered the exit questionnaire."""
     rows = ExitAnswers.objects.filter(participation__study=study)
     return (
         rows.order_by("participation__pseudonym")
@@ -171,7 +171,7 @@ def questionnaire_rows(study: Study) -> Iterator[Row]:
 
 
 def own_answers_rows(study: Study) -> Iterator[Row]:
-    """One row per custom question that a participation was asked."""
+    """Yield one row per custom question that a participation was asked."""
     asked = {question.id: question for question in own_questions.parse(study.own_questions)}
     rows = (
         OwnAnswer.objects.filter(participation__study=study)
@@ -184,7 +184,7 @@ def own_answers_rows(study: Study) -> Iterator[Row]:
 
 
 def pay_rows(study: Study) -> Iterator[Row]:
-    """One row per entry of the ledger."""
+    """Yield one row per ledger entry."""
     rows = (
         LedgerEntry.objects.filter(participation__study=study)
         .exclude(participation__status=Status.WITHDRAWN)
@@ -196,7 +196,7 @@ def pay_rows(study: Study) -> Iterator[Row]:
 
 
 def pay_totals_rows(study: Study) -> Iterator[Row]:
-    """One row per kind of entry and currency."""
+    """Yield one row per entry kind and currency."""
     kinds = LedgerEntry.objects.filter(participation__study=study).values_list("kind", "currency")
     withdrew = Q(participation__status=Status.WITHDRAWN)
     sums = kinds.annotate(
@@ -208,7 +208,7 @@ def pay_totals_rows(study: Study) -> Iterator[Row]:
 
 
 def model_annotators_rows(study: Study) -> Iterator[Row]:
-    """One row per participation of a model."""
+    """Yield one row per model participation."""
     told = COLUMNS["model_annotators.csv"]
     names = [*told][[*told].index("harness") :]
     runs = ModelRun.objects.filter(participation__study=study).in_bulk()
@@ -227,7 +227,7 @@ def model_annotators_rows(study: Study) -> Iterator[Row]:
 
 
 def wages_rows(study: Study) -> Iterator[Row]:
-    """One row: people's earnings for their time, if any pay has been settled."""
+    """Yield one row: human annotators' earnings for their time, if any pay has been settled."""
     if study.manifest and (record := StudyRecord(study)).wages:
         yield [
             len(record.wages),
@@ -243,7 +243,7 @@ def wages_rows(study: Study) -> Iterator[Row]:
 
 
 def predictions_rows(study: Study) -> Iterator[Row]:
-    """One row per prediction on a test example of the study's tasks."""
+    """Yield one row per prediction on a test example of the study's tasks."""
     rows = (
         Prediction.objects.filter(file__in=compared_files.files(study).order_by())
         .order_by("file", "example__position")
@@ -262,7 +262,7 @@ def predictions_rows(study: Study) -> Iterator[Row]:
 def _by_columns(
     columns: Sequence[Column], rows: Callable[[Study], Iterable[Any]]
 ) -> Callable[[Study], Iterator[Row]]:
-    """The rows of a table that has the same columns on its page or in the API."""
+    """Return the rows of a table that has the same columns on its page or in the API."""
     written = in_files(columns)
     return lambda study: ([cell(c.stored(row)) for c in written] for row in rows(study))
 
@@ -279,7 +279,7 @@ def _gains(study: Study) -> Iterator[cross_task.Gain]:
         yield from cross_task.gains(study, kind)
 
 
-# File -> its rows, without the first two cells: the study and its manifest.
+# File to its rows, without the first two cells: the study and its manifest.
 ROWS: dict[str, Callable[[Study], Iterable[Row]]] = {
     "human_performance.csv": _by_columns(rendering.PERFORMANCE, _performance),
     "metrics.csv": _by_columns(metrics.COLUMNS, metrics.rows),

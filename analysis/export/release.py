@@ -1,8 +1,8 @@
-"""The release bundle of a study: everything needed to check, reuse and cite it.
+"""A study's release bundle: everything needed to check, reuse and cite it.
 
 The export (CSVs, manifest, verify.py), a mixed model for R, Parquet, metadata, instructions and
 cards, the pages that annotators saw, the preregistration and the report, and the output of
-verify.py. Annotators stay anonymous: data that link pseudonyms to people are not read.
+verify.py. Annotators stay anonymous: data linking pseudonyms to people are not read.
 """
 
 import json
@@ -40,7 +40,7 @@ STYLES = {
     "pico.css": "vendor/pico-2.1.1.min.css",
     **{f"{name}.css": f"css/{name}.css" for name in OWN_STYLES},
 }
-# Texts that people entered: file -> columns.
+# User-entered text: file to columns.
 WRITTEN = {
     "decisions.csv": ["reason"],
     "questionnaire.csv": ["tools", "comments"],
@@ -81,7 +81,7 @@ The bundle has no screenshots of them. To create some, take a screenshot of an o
 
 
 class ReleaseError(Exception):
-    """Why the bundle was not written; the message is shown to users."""
+    """The bundle was not written; the message, shown to users, says why."""
 
 
 def write_release(
@@ -95,8 +95,8 @@ def write_release(
     """Write the bundle into a new folder, or into NAME.zip; return the output of verify.py.
 
     `browser` takes pictures of pages; if it fails, `tell` is called with the reason and there are
-    none. `key` is the SSH key that signs its sums; `round_times` is one of publishing.UNITS. The
-    bundle appears only when complete. Raises ReleaseError for a draft, if verify.py finds a
+    no pictures. `key` is the SSH key that signs the sums; `round_times` is one of publishing.UNITS.
+    The bundle appears only when complete. Raises ReleaseError for a draft, if verify.py finds a
     difference and if signing fails, and FileExistsError if the target exists.
     """
     if study.is_draft:
@@ -158,7 +158,7 @@ def write_data(study: Study, folder: Path, round_times: str = "") -> None:
 
 
 def write_tables(study: Study, folder: Path) -> None:
-    """Every table with rows, as printed: LaTeX and CSV, kind by kind."""
+    """Write every table that has rows, as printed, in LaTeX and CSV, kind by kind."""
     for kind in performance.kinds(study):
         for name in paper_tables.titles(study):
             for table in paper_tables.tables(study, kind, name):
@@ -170,7 +170,7 @@ def write_tables(study: Study, folder: Path) -> None:
 
 
 def _write_checklists(study: Study, folder: Path, masked: Callable[[str], str]) -> None:
-    """Each checklist as LaTeX and JSON, and the table of the sample as JSON."""
+    """Each checklist as LaTeX and JSON, and the sample table as JSON."""
     folder.mkdir()
     for name, form in checklists.forms_of(study, masked).items():
         _text(folder / f"{name}.tex", checklists.as_latex(form))
@@ -212,8 +212,8 @@ def write_parquet(folder: Path, name: str) -> None:
 def verify(folder: Path, key: Path | None = None) -> str:
     """Write the sums of the other files, sign them if there is a key, and run verify.py.
 
-    It runs in a separate process, as for readers; its output is stored and returned. Raises
-    ReleaseError if it finds a difference, and if ssh-keygen fails.
+    verify.py runs in a separate process, as it does for readers; its output is stored and returned.
+    Raises ReleaseError if it finds a difference, and if ssh-keygen fails.
     """
     (folder / "verify.txt").unlink(missing_ok=True)
     files.write_bundle_sums(folder)
@@ -251,7 +251,7 @@ def _masked(study: Study) -> Callable[[str], str]:
 def _write_documents(
     study: Study, folder: Path, masked: Callable[[str], str], sums: str, round_times: str
 ) -> None:
-    """Preregistration and report as Markdown and HTML, with figures and styles.
+    """Write the preregistration and report as Markdown and HTML, with figures and styles.
 
     The report contains `sums`, the SHA-256 of SHA256SUMS.
     """
@@ -294,7 +294,7 @@ def _write_documents(
 
 
 def _rounded(study: Study, text: str, unit: str) -> str:
-    """The report with its times rounded, except the opening of the study."""
+    """Return the report with its times rounded, except the opening of the study."""
     assert study.opened_at is not None  # a draft has no release
     opened = moment(study.opened_at)
     return opened.join(publishing.in_text(part, unit) for part in text.split(opened))
@@ -311,7 +311,7 @@ def _write_materials(study: Study, folder: Path) -> None:
 
 
 def _instructions(card: Card) -> str:
-    """Description, instructions and help of a task, as shown to annotators."""
+    """Return a task's description, instructions and help, as shown to annotators."""
     parts = [f"# {card.title}", card.description, "## Instructions", card.instructions]
     for window in card.help_windows:
         parts += [f"## {window.title}", window.definition, f"Example: {window.example}"]
@@ -325,7 +325,7 @@ def _write_seen(study: Study, folder: Path) -> None:
 
 
 def _write_pictures(folder: Path, browser: str | None, tell: Callable[[str], Any]) -> str:
-    """Take pictures of the pages in seen/, if a browser does; return the README's part on them."""
+    """Take pictures of the pages in seen/ if a browser is given; return the README part on them."""
     if browser is None:
         return NOT_PICTURED
     try:

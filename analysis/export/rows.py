@@ -1,4 +1,4 @@
-"""The rows of the files of examples, answers, annotators, and of results."""
+"""The rows in the files of examples, answers, annotators and results."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def examples_rows(study: Study) -> Iterator[list[Any]]:
 
 
 def _example_row(study: Study, task: Task, place: list[Any], example: Example) -> list[Any]:
-    """`place` is its file, kind of file, shots, split, and position."""
+    """`place` is its file, file kind, shots, split and position."""
     card = task.card
     question = card.selectable_question(example.question)
     return [
@@ -60,13 +60,13 @@ def _example_row(study: Study, task: Task, place: list[Any], example: Example) -
 
 
 def _turns(study: Study) -> QuerySet[Turn]:
-    """The turns of a study in the order of answers.csv."""
+    """A study's turns in the order of answers.csv."""
     turns = Turn.objects.filter(participation__study=study).order_by("pk")
     return turns.exclude(step=Step.UPSTREAM)  # of other tasks: upstream.csv
 
 
 def answers_rows(study: Study) -> Iterator[list[Any]]:
-    """One row per turn, in the order of display."""
+    """Yield one row per turn, in display order."""
     rules = {task.pk: task.card.gold_rule for task in study.tasks.all()}
     # Merged with a second stream in the same order, so that memory is constant.
     spans = texts_by_turn(spans_in_order(study))
@@ -100,7 +100,7 @@ def _cell(value: Any, empty: object) -> Any:
 
 
 def spans_rows(study: Study) -> Iterator[list[Any]]:
-    """One row per highlighted span."""
+    """Yield one row per highlighted span."""
     rows = spans_in_order(study).values_list(
         "answer__turn__participation__scenario__task__name",
         "answer__turn__participation__scenario__task__version",
@@ -117,12 +117,12 @@ def spans_rows(study: Study) -> Iterator[list[Any]]:
 
 
 def _whole(value: float) -> int | str:
-    """An integer that pandas stores as a float because others are missing."""
+    """Return an integer that pandas stores as a float because others are missing."""
     return "" if pd.isna(value) else int(value)
 
 
 def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
-    """One row per participation; for a withdrawn one, only its allocation."""
+    """Yield one row per participation; for a withdrawn one, only its allocation."""
     seen, stages = flags.for_study(study), funnel.stages(study)
     browsers, settled = _browsers(study), _settled(study)
     nothing = activity_summary.signs([])
@@ -152,7 +152,7 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
 
 
 def _settled(study: Study) -> dict[int, list[Any]]:
-    """Participation -> arrival; paid seconds of work and of waiting, and seconds until its end."""
+    """Map participations to arrival, paid seconds of work and waiting, and seconds to the end."""
     rows = {}
     for person in study.participations.iterator(chunk_size=2000):
         person.study = study
@@ -164,7 +164,7 @@ def _settled(study: Study) -> dict[int, list[Any]]:
 
 
 def _browsers(study: Study) -> dict[int, str]:
-    """Participation -> a name for its browser that only shows which participations share one."""
+    """Map participations to browser names that only show which participations share one."""
     names: dict[str, str] = {}
     known = study.participations.exclude(browser="").order_by("pk")
     return {
@@ -174,7 +174,7 @@ def _browsers(study: Study) -> dict[int, str]:
 
 
 def scenarios_rows(frame: pd.DataFrame) -> Iterator[list[Any]]:
-    """One row per task, shots, split and kind with completed participations."""
+    """Yield one row per task, shots, split and kind with completed participations."""
     scenarios: Iterable[Any] = frames.scenarios(frame).itertuples()
     for row in scenarios:
         yield [
@@ -184,7 +184,7 @@ def scenarios_rows(frame: pd.DataFrame) -> Iterator[list[Any]]:
         ]  # fmt: skip
 
 
-# The rows of the files that summarise all answers of a cell.
+# The rows in the files that summarise all answers in a cell.
 
 CONCLUDED = (
     "agreement.csv", "intervals.csv", "contrasts.csv", "ceilings.csv", "items.csv",
@@ -194,7 +194,7 @@ HEAD = 5  # columns before the figures: study and manifest, which all rows have,
 
 
 def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
-    """File -> its rows; only the answers of one kind and task are in memory at a time."""
+    """Map files to rows; only one kind's and task's answers are in memory at a time."""
     concluded: dict[str, list[list[Any]]] = {name: [] for name in CONCLUDED}
     tasks = list(study.tasks.order_by("name"))
     versions = {task.name: task.version for task in tasks}
@@ -230,7 +230,7 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
 
 
 def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[str, Any]]:
-    """Each test example over all annotators; then its mean at each number of shots."""
+    """Return each test example over all annotators; then its mean at each number of shots."""
     units = {unit.example: unit for unit in gold_audit.units(frame)}
     columns = difficulty.columns([])
     found: list[dict[str, Any]] = []
@@ -251,7 +251,7 @@ def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[s
 
 
 def _agreement(frame: Any) -> list[dict[str, Any]]:
-    """Agreement and the answer of the majority in each cell."""
+    """Return agreement and the majority answer in each cell."""
     pairs = zip(findings.agreements(frame), findings.aggregates(frame), strict=True)
     return [
         in_file(TABLES["agreement"], own) | in_file(TABLES["aggregates"], group)
@@ -260,7 +260,7 @@ def _agreement(frame: Any) -> list[dict[str, Any]]:
 
 
 def _of(name: str, columns: Sequence[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:
-    """The rows with the columns that the file has."""
+    """Return the rows with the columns that the file has."""
     written = [column for column in columns if column.name in COLUMNS[name]]
     return [in_file(written, row) for row in rows]
 

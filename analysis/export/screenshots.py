@@ -1,7 +1,7 @@
 """Pictures of the pages that annotators saw, taken by Playwright with an installed Chromium.
 
 Playwright is optional (the extra `pictures`) and does not download a browser: it uses one on the
-path, or the given one.
+path, or the one given.
 """
 
 import shutil
@@ -30,7 +30,7 @@ SCRIPTS = "".join(
     f'<script type="module" src="../js/{name}.js"></script>\n'
     for name in (*sorted({widget.element for widget in WIDGETS.values()}), "label-search", "work")
 )
-PATIENCE = 30  # seconds for one step of the browser
+PATIENCE = 30  # seconds per browser step
 
 
 class PictureError(Exception):
@@ -52,15 +52,15 @@ DEVICES = (Device("desktop", 1280, 800, 1, False), Device("phone", 390, 844, 2, 
 
 
 def browser() -> str | None:
-    """The Chromium on the path, if there is one."""
+    """Return the Chromium on the path, if there is one."""
     return next((path for path in map(shutil.which, BROWSERS) if path), None)
 
 
 def take(folder: Path, path: str) -> list[Path]:
     """Take a picture of each page of `folder`, with scripts, on each device; return the PNGs.
 
-    They are NAME-DEVICE.png in `folder`; styles are in ../style. Raises PictureError, and then
-    deletes all pictures.
+    They are NAME-DEVICE.png in `folder`; styles are in ../style. All pictures are deleted if it
+    raises PictureError.
     """
     pages = sorted(folder.glob("*.html"))
     with tempfile.TemporaryDirectory(prefix="handful-pictures-") as temporary:
@@ -70,7 +70,7 @@ def take(folder: Path, path: str) -> list[Path]:
             for device in DEVICES
         }
         pictures = [png for pairs in shots.values() for _copy, png in pairs]
-        # In a separate thread: Playwright runs an event loop, in which Django refuses queries.
+        # In a separate thread, as Playwright runs an event loop, in which Django refuses queries.
         with ThreadPoolExecutor(max_workers=1) as executor:
             try:
                 executor.submit(_photograph, shots, path).result()
@@ -103,7 +103,7 @@ def _print(html: Path, pdf: Path, path: str) -> None:
 
 @contextmanager
 def _opened(path: str) -> Iterator[Any]:
-    """The open browser; raises PictureError for any error in it."""
+    """Yield the open browser; raises PictureError for any error in it."""
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError:
@@ -138,7 +138,7 @@ def _photograph(shots: Mapping[Device, Sequence[tuple[Path, Path]]], path: str) 
 
 
 def _reason(message: str) -> str:
-    """The first line of Playwright's message, and the last line that the browser wrote."""
+    """Return the first line of Playwright's message, and the last line that the browser wrote."""
     lines = message.partition("\nCall log:")[0].splitlines()
     written = [line.partition("[err] ")[2] for line in lines if "[err] " in line]
     return ": ".join([lines[0], *written[-1:]])

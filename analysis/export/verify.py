@@ -31,7 +31,7 @@ Key = tuple[str, ...]
 
 
 class Row(dict[str, str]):
-    """Column -> cell of one row, with its file and its number there (the header is row 1)."""
+    """One row's cells by column, with its file and row number (the header is row 1)."""
 
     file: str
     number: int
@@ -43,7 +43,7 @@ class Row(dict[str, str]):
         return tuple(self[column] for column in columns)
 
     def texts(self, column: str) -> Key:
-        """The texts of a cell that is a JSON list. Raises ValueError for another cell."""
+        """Return the texts in a cell that is a JSON list. Raises ValueError for other cells."""
         try:
             return tuple(map("".join, json.loads(self[column])))
         except (TypeError, ValueError):
@@ -65,7 +65,7 @@ class Check:
         self.differs(f"{row.file}, row {row.number}, {column}", row[column], expected)
 
     def cells(self, row: Row, **expected: str | float | None) -> None:
-        """Compare cells with texts, or with numbers; None and NaN are an empty cell."""
+        """Compare cells with text or numbers; None and NaN mean an empty cell."""
         for column, value in expected.items():
             if isinstance(value, str) or value is None or math.isnan(value):
                 is_same = row[column] == (value if isinstance(value, str) else "")
@@ -84,7 +84,7 @@ class Check:
 
 
 def number(cell: str) -> float:
-    """The number in a cell; NaN, which equals nothing, where it holds none."""
+    """Return the number in a cell, or NaN, which equals nothing, if it holds none."""
     try:
         return float(cell)
     except ValueError:
@@ -92,7 +92,7 @@ def number(cell: str) -> float:
 
 
 def s1(predicted: Iterable[str], gold: Iterable[str]) -> float:
-    """F1 of two sets of texts; two empty sets agree (CLUES, section 3)."""
+    """Return the F1 of two sets of texts; two empty sets agree (CLUES, section 3)."""
     predicted, gold = set(predicted), set(gold)
     if not predicted or not gold:
         return float(predicted == gold)
@@ -104,7 +104,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def deviation(values: Sequence[float], ddof: int) -> float:
-    """The standard deviation; NaN for too few values."""
+    """Return the standard deviation, or NaN for too few values."""
     middle, df = mean(values), len(values) - ddof
     return math.sqrt(math.fsum((v - middle) ** 2 for v in values) / df) if df > 0 else math.nan
 
@@ -162,7 +162,7 @@ def interval(matrix: list[list[float]], contexts: Sequence[object]) -> tuple[flo
 
 
 def read(folder: Path, name: str) -> Iterator[Row]:
-    """The rows of a CSV, one at a time. Raises ValueError, which names the file."""
+    """Yield a CSV's rows one at a time. Raises ValueError, which names the file."""
     try:
         with (folder / name).open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file, strict=True)
@@ -194,7 +194,7 @@ class Example:
     segments: tuple[str, ...]
 
     def s1(self, texts: Sequence[str]) -> float:
-        """S1 against the gold set or, where gold texts are alternatives, against the best one."""
+        """S1 against the gold set or, if gold texts are alternatives, against the best one."""
         if self.row["gold_rule"] == "any_of" and self.gold:
             return max(s1(texts, [text]) for text in self.gold)
         return s1(texts, self.gold)
@@ -214,7 +214,7 @@ class Annotator:
 
 
 class Export:
-    """The folder, its frozen design, and what its files hold."""
+    """The folder, its frozen design, and the contents of its files."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -237,14 +237,14 @@ class Export:
             self.seats[place] = own["seats"]
 
     def rows(self, name: str, check: Check) -> Iterator[Row]:
-        """The rows of a CSV, counted for the check; each must name the frozen design."""
+        """Yield a CSV's rows, counted for the check; each must name the frozen design."""
         for row in read(self.folder, name):
             check.count += 1
             self.belongs.cells(row, manifest=self.manifest)
             yield row
 
     def annotator(self, row: Row, check: Check) -> Annotator | None:
-        """The annotator that a row names; others, and those who withdrew, are a difference."""
+        """Return the annotator that a row names; unknown or withdrawn ones are a difference."""
         found = self.annotators.get(row["annotator"])
         if found and found.row["status"] != "withdrawn":
             return found
@@ -252,7 +252,7 @@ class Export:
         return None
 
     def answers(self, name: str, check: Check) -> Iterator[tuple[Row, Annotator, Example]]:
-        """The rows of a CSV with the annotator and the example that each names."""
+        """Yield a CSV's rows with the annotator and the example that each names."""
         for row in self.rows(name, check):
             step = row["step"] if "step" in row else row["arm"]
             place = row.of("shots", "split") if step == "training" else ("", "")
@@ -400,7 +400,7 @@ def check_orders(export: Export, check: Check) -> None:
             (orders["annotation"] | orders["check"], tests),
             (orders[step], drawn(examples, design["training_order"], f"{seed}:{step}")),
             (orders["upstream"], upstream(export, annotator)),
-        ):  # the last step first: one that has begun needs all of those before it
+        ):  # the last step first: one that has started needs all those before it
             found = [met.get(str(place)) for place in range(len(met))]
             if found != order[: len(found)] or (is_begun and len(found) < len(order)):
                 check.differs(f"order of {name}", f"{len(found)} examples", "as they are drawn")
@@ -408,7 +408,7 @@ def check_orders(export: Export, check: Check) -> None:
 
 
 def drawn(examples: list[Example], order: str, seed: str) -> list[Example]:
-    """The examples of a step in one of the orders of the design (docs/protocol.md)."""
+    """Return a step's examples in one of the design's orders (docs/protocol.md)."""
     if order == "file_order":
         return examples
     rng, groups = random.Random(seed), defaultdict(list)
@@ -429,7 +429,7 @@ def drawn(examples: list[Example], order: str, seed: str) -> list[Example]:
 
 
 def with_checks(order: list[Example], pool: list[Example], wanted: int, seed: str) -> list[Example]:
-    """The order with so many attention checks, each in a separate stretch, never first."""
+    """Return the order with that many attention checks, each in its own stretch, never first."""
     rng, order = random.Random(seed), list(order)
     chosen = rng.sample(range(len(pool)), min(wanted, len(pool)))
     stretch, room = len(order) / len(chosen), max(len(order) / len(chosen) - 1, 0)

@@ -1,4 +1,4 @@
-"""The data of figures as JSON."""
+"""Figure data as JSON."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ class FigureData(ApiView):
     class DataOfFigure(serializers.Serializer):
         """`data` are the rows behind the figure, `numbers` those of its table.
 
-        S1 and slopes on the scale from 0 to 1; names of columns give the unit of times.
+        S1 and slopes on the scale from 0 to 1; column names give the unit of times.
         """
 
         kind = serializers.ChoiceField(Kind.choices)

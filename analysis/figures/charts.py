@@ -46,13 +46,13 @@ CONFIG: dict[str, Any] = {
 
 
 def marked(spec: dict[str, Any], mark: str) -> dict[str, Any]:
-    """The specification with a remark above the panels, in lines that fit one column."""
+    """Return the specification with a remark above the panels, in lines that fit one column."""
     title = {"anchor": "start", "color": INK, "fontSize": 11, "fontWeight": "normal"}
     return spec | {"title": textwrap.wrap(mark, 44), "config": spec["config"] | {"title": title}}
 
 
 def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
-    """Mean score by the number of shots, with its interval of 95 % over people and examples.
+    """Mean score by number of shots, with its 95 % interval over annotators and examples.
 
     Data: task, metric (of its card), shots, what (mean or annotator), annotator, score, low and
     high (of means; empty for one annotator), n (annotators), baseline (the task's trivial
@@ -82,7 +82,7 @@ def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
 
 
 def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
-    """Mean score by shots of people and models, each a line with its own mark and dash.
+    """Return the mean score by shots for humans and models, each a line with its own mark and dash.
 
     Data: task, metric, shots, who, source (study, uploaded or published), score, low, high (empty
     without an interval), n. Points of score x 100. Published figures have open marks, all others
@@ -150,7 +150,7 @@ def _of_a_mean() -> list[alt.Tooltip]:
 
 
 def _means_with_bars(means: alt.Chart, x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    """The line through the means, their error bars with caps, and the dots on top."""
+    """Return the line through the means, their error bars with caps, and the dots on top."""
     known = means.transform_filter("isValid(datum.low)")
     tooltip = _of_a_mean()
     bars = known.mark_rule(strokeWidth=2)
@@ -169,9 +169,9 @@ def learning_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
     """Mean S1 over the training step, in blocks of examples, with annotators as thin lines.
 
     Data: task, shots, what (mean or annotator), annotator, block (from 0), first and last (numbers
-    of its examples, from 1), middle (of these), s1, n (annotators of a mean, examples of an
-    annotator). Points of S1 x 100. `shots` are all of the study's, so that a group looks the same
-    in every figure. Source: CLUES (2021), appendix A.3, which has the means over whole sets only.
+    of its examples, from 1), middle (of these), s1, n (annotators in a mean, or an annotator's
+    examples). Points of S1 x 100. `shots` are all of the study's, so that a group looks the same in
+    every figure. Source: CLUES (2021), appendix A.3, which has the means over whole sets only.
     """
     x = alt.X(
         "middle:Q",
@@ -184,10 +184,10 @@ def learning_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
 
 
 def drift_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
-    """Mean S1 over the annotation step, in tenths of it, with annotators as thin lines.
+    """Return the mean S1 over the annotation step, in tenths of it, with annotators as thin lines.
 
-    Data: task, shots, what (mean or annotator), annotator, part (from 1), s1, n (annotators of a
-    mean, examples of an annotator). Points of S1 x 100.
+    Data: task, shots, what (mean or annotator), annotator, part (from 1), s1, n (annotators in a
+    mean, or an annotator's examples). Points of S1 x 100.
     """
     x = alt.X(
         "part:Q",
@@ -239,7 +239,7 @@ def _group_marks(
     shots: Sequence[int],
     tooltip: list[alt.Tooltip],
 ) -> list[alt.Chart]:
-    """A dashed line and shaped points for each number of shots."""
+    """Return a dashed line and shaped points for each number of shots."""
     colour = _colour(frame, shots)
     dash = alt.StrokeDash("shots:N", scale=_scale(shots, DASHES), legend=_legend(frame))
     shape = alt.Shape("shots:N", scale=_scale(shots, SHAPES), legend=_legend(frame))
@@ -274,9 +274,9 @@ def _layered(*layers: alt.Chart, data: pd.DataFrame) -> alt.LayerChart:
 def _panels(
     chart: alt.LayerChart, own_x: bool = False, with_metric: bool = False
 ) -> alt.FacetChart:
-    """One panel for each task, in the paper's order; `own_x`: tasks differ in length.
+    """Return one panel for each task, in the paper's order; `own_x`: tasks differ in length.
 
-    `with_metric` adds the metric of a task's card to its name.
+    `with_metric` adds the metric on a task's card to its name.
     """
     alt.data_transformers.disable_max_rows()  # a figure has all rows of a study
     names = sorted(set(chart.data["task"]), key=place)  # type: ignore[index]  # _layered gave it
@@ -289,5 +289,5 @@ def _panels(
         axis=alt.AxisResolveMap(x="independent"),
         scale=alt.ScaleResolveMap(x="independent") if own_x else alt.Undefined,
     )
-    # In one call: each method of a chart copies the whole chart.
+    # In one call, because each chart method copies the whole chart.
     return chart.facet(tasks, columns=COLUMNS, spacing=24, config=CONFIG, resolve=own)

@@ -35,7 +35,7 @@ from tasks.csv_files import csv_text
 X_100 = ("s1", "score", "low", "high", "baseline")  # columns that figures show x 100
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
 REMEMBERED = 3600  # seconds
-VERSION = 9  # of the rows: raise it when the columns of one of them change
+VERSION = 9  # of the rows: increase it when the columns of one of them change
 PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 
 
@@ -51,7 +51,7 @@ class Data:
 class Figure:
     """A figure of the page; without rows, `why_not` says what is missing and what to do.
 
-    Its data are computed on first access.
+    The data are computed on first access.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Figure:
 
     @property
     def columns(self) -> list[Column]:
-        """The columns of the page."""
+        """The page's columns."""
         return table_columns.on_page(self.all_columns)
 
     @property
@@ -98,12 +98,12 @@ class Figure:
 
 
 def can_draw() -> bool:
-    """Whether vl-convert, which renders specifications, is installed."""
+    """Return whether vl-convert, which renders specifications, is installed."""
     return importlib.util.find_spec("vl_convert") is not None
 
 
 def picture(figure: Figure, ext: str, width: str = "") -> bytes:
-    """The figure as a file of PICTURES, in the width of the page or of a paper's columns.
+    """Return the figure as one of PICTURES, as wide as the page or a paper's columns.
 
     `width` is one of paper_widths.INCHES. Raises ImportError if vl-convert is not installed.
     """
@@ -124,10 +124,10 @@ def picture(figure: Figure, ext: str, width: str = "") -> bytes:
 
 
 def data(study: Study, kind: str, name: str) -> Data:
-    """The data of one figure, cached until the participations in the analysis change.
+    """Return the data of one figure, cached until the participations in the analysis change.
 
     The cache expires after an hour, because erasing data does not clear it. The figure with
-    uploaded models is not cached, but its people are.
+    uploaded models is not cached, but its annotators are.
     """
     if name == "models":
         people = data(study, kind, "shots").numbers
@@ -200,7 +200,7 @@ def _shot_curve(study: Study, annotation: pd.DataFrame) -> Data:
 
 
 def in_file(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows behind a figure with the column names of CSV and JSON, scores from 0 to 1."""
+    """Return the rows behind a figure with the column names of CSV and JSON, scores from 0 to 1."""
     scores = [name for name in frame.columns if name in X_100]
     names = {"low": "low_95", "high": "high_95", "who": "name"}
     return frame.assign(**{name: frame[name].map(hundredth) for name in scores}).rename(
@@ -209,7 +209,7 @@ def in_file(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def frame_csv(kind: str, frame: pd.DataFrame) -> str:
-    """The rows behind a figure, with all digits; empty cells for missing values."""
+    """Return the rows behind a figure, with all digits; empty cells for missing values."""
     written = in_file(frame)
     rows = ([kind, *map(_cell, row)] for row in written.itertuples(index=False))
     return csv_text(["kind", *written.columns], rows)
@@ -226,7 +226,7 @@ def _cell(value: Any) -> Any:
 
 
 def page_figures(study: Study, kind: str) -> list[Figure]:
-    """The figures in the order of the page."""
+    """Return the figures in the order of the page."""
     begun = answered(study, kind)
     return [_figure(study, kind, name, begun) for name in COLUMNS]
 
@@ -240,9 +240,9 @@ def answered(study: Study, kind: str) -> set[Step]:
 
 
 NAMES = tuple(COLUMNS)
-# Name -> the step with its answers.
+# Name to the step with its answers.
 STEPS = dict.fromkeys(NAMES, Step.ANNOTATION) | {"learning": Step.TRAINING}
-# Name -> title and caption.
+# Name to title and caption.
 TEXTS = {
     "shots": (
         "Shot curve",
@@ -282,7 +282,7 @@ IN_RANDOM_ORDER = " The order was randomised for each annotator."
 
 
 def figure(study: Study, kind: str, name: str) -> Figure:
-    """The figure of that name, one of NAMES."""
+    """Return the figure of that name, one of NAMES."""
     return _figure(study, kind, name, answered(study, kind))
 
 
@@ -311,7 +311,7 @@ def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
 
 
 def _further_sentences(study: Study, name: str) -> str:
-    """Sentences of the caption that apply only to some studies."""
+    """Return sentences of the caption that apply only to some studies."""
     if name == "shots":
         tasks = study.tasks.with_reports()
         return BASELINE if any(math.isfinite(published.bounds(it).line) for it in tasks) else ""
@@ -325,7 +325,7 @@ def _further_sentences(study: Study, name: str) -> str:
 
 
 def _why_not(study: Study, name: str, begun: set[Step]) -> str:
-    """Why this figure of this study would be empty or misleading; "" if it is shown."""
+    """Return why this study's figure would be empty or misleading, or "" if it is shown."""
     if name == "learning" and not any(study.shots):
         return "This study has zero-shot scenarios only, so there is no training step."
     if name == "drift" and study.annotation_order == Study.Order.FILE_ORDER:

@@ -1,7 +1,7 @@
 """Humans and models by shots, as in the figure of CLUES, and the columns of every figure.
 
-People with their interval of 95 %, uploaded models with the t interval over their training splits,
-and published figures without intervals: CLUES defines neither ± for people nor the ddof of SDs.
+Humans have their 95 % interval, uploaded models the t interval over their training splits, and
+published figures no intervals: CLUES defines neither ± for humans nor the ddof of SDs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ShotRow:
 class SeriesRow:
     """One point: a series, its task and shots, x 100; NaN without an interval.
 
-    `study` is the name of the study with these people, "" for models and published figures.
+    `study` is the name of these annotators' study, or "" for models and published figures.
     """
 
     task: str
@@ -94,7 +94,7 @@ COLUMNS = [
 def rows(study: Study, kind: str, people: Sequence[ShotRow]) -> list[SeriesRow]:
     """The points of one study; `people` are its rows of the shot curve, with their intervals."""
     who = model_tables.WHO[Kind(kind)]
-    # Seated models have separate rows; people are drawn with their interval from `people`.
+    # Seated models have separate rows; humans are drawn with their interval from `people`.
     others = [
         _of_model(row, task.name, task.card.metric, int(table.shots), score)
         for table in model_tables.tables(study, kind)
@@ -108,7 +108,7 @@ def rows(study: Study, kind: str, people: Sequence[ShotRow]) -> list[SeriesRow]:
 
 
 def of_people(study: Study, people: Sequence[ShotRow], name: str) -> list[SeriesRow]:
-    """The annotators of a study as one series with that name."""
+    """Return the annotators of a study as one series with that name."""
     return [
         SeriesRow(
             row.task, row.metric, row.shots, name, "study", study.name, row.score, row.low,
@@ -131,7 +131,7 @@ def _of_model(row: model_tables.Row, task: str, metric: str, shots: int, score: 
 def _over_splits(score: Score) -> tuple[float, float]:
     """The t interval of a model's mean over its training splits, cut at 100; NaN for one split.
 
-    NaN also for two splits, because their interval is too wide to be useful.
+    It is also NaN for two splits, because their interval is too wide to be useful.
     """
     if score.n < 3 or math.isnan(score.sd_ddof1):
         return math.nan, math.nan
@@ -140,9 +140,9 @@ def _over_splits(score: Score) -> tuple[float, float]:
 
 
 def shown(points_of: Iterable[SeriesRow], wanted: Sequence[str] = ()) -> list[SeriesRow]:
-    """The rows of the series that are drawn: those `wanted`, or the first MAX_SERIES.
+    """Return the rows of the series that are drawn: those `wanted`, or the first MAX_SERIES.
 
-    Annotators come first, then uploaded models, people of the paper, and its models, best first.
+    Annotators come first, then uploaded models, the paper's humans, and its models, best first.
     """
     every = list(points_of)
     chosen = [who for who in ranked(every) if who in wanted] if wanted else ranked(every)
@@ -151,7 +151,7 @@ def shown(points_of: Iterable[SeriesRow], wanted: Sequence[str] = ()) -> list[Se
 
 
 def ranked(every: Sequence[SeriesRow]) -> list[str]:
-    """Names of all series in the order of priority."""
+    """Return the names of all series in the order of priority."""
     means: dict[tuple[int, str], list[float]] = defaultdict(list)
     for row in every:
         people = row.unit == "annotators"
@@ -162,7 +162,7 @@ def ranked(every: Sequence[SeriesRow]) -> list[str]:
 
 
 def frame(drawn: Sequence[SeriesRow]) -> pd.DataFrame:
-    """The rows behind the figure."""
+    """Return the rows behind the figure."""
     columns = list(SeriesRow.__dataclass_fields__)
     return pd.DataFrame([asdict(row) for row in drawn], columns=columns)
 
@@ -171,7 +171,7 @@ def frame(drawn: Sequence[SeriesRow]) -> pd.DataFrame:
 
 
 def _interval(name: str) -> list[Column]:
-    """The t interval of a change: one column on the page, two in files."""
+    """Return the t interval of a change: one column on the page, two in files."""
     low, high, why_not = f"{name}_low", f"{name}_high", f"{name}_why_not"
     meaning = f"95 % t interval over annotators, which generalises to {PEOPLE}"
     return [

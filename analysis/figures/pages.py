@@ -1,4 +1,4 @@
-"""The pages of figures, of one study or several: specifications, data, numbers, pictures."""
+"""The figure pages for one study or several: specifications, data, numbers, pictures."""
 
 from typing import Any
 
@@ -79,7 +79,7 @@ def figure_numbers(request: HttpRequest, name: str, figure: str) -> HttpResponse
 
 
 def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_data.Figure]:
-    """The requested kind and figure; 404 if it cannot be shown."""
+    """Return the requested kind and figure; 404 if it cannot be shown."""
     study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
     if figure not in figure_data.NAMES:
@@ -96,7 +96,7 @@ TEX = "application/x-tex; charset=utf-8"
 
 
 def asked_for(request: HttpRequest) -> Comparison | None:
-    """The comparison of the studies in `study` (repeated) and of `kind`; None without a study.
+    """Compare the studies in `study` (repeated) for `kind`; return None without a study.
 
     Access to each study is checked separately, so that adding a study to the URL does not reveal
     it. Raises Http404 or PermissionDenied as `scores_of` does, and Http404 for too many.
@@ -138,7 +138,7 @@ def compare_page(request: ResearcherRequest) -> HttpResponse:
 
 
 def _query(sent: QueryDict) -> str:
-    """The query string of a file with the same choice."""
+    """Return the query string of a file with the same choice."""
     kept = QueryDict(mutable=True)
     kept.setlist("study", sent.getlist("study"))
     kept["kind"] = sent.get("kind", Kind.PERSON)

@@ -35,12 +35,12 @@ def laid_out(spec: dict[str, Any], width: str, spare: float = 0) -> dict[str, An
 
 
 def svg(spec: dict[str, Any], width: str) -> str:
-    """The picture in that width. Raises ImportError without vl-convert."""
+    """Return the picture in that width. Raises ImportError without vl-convert."""
     return _scaled(_drawn(spec, width), f"{INCHES[width]}in", INCHES[width], "in")
 
 
 def picture(spec: dict[str, Any], ext: str, width: str) -> bytes:
-    """The picture as svg, pdf or png (300 dpi)."""
+    """Return the picture as svg, pdf or png (300 dpi)."""
     import vl_convert
 
     if ext == "svg":

@@ -1,6 +1,6 @@
 """Several studies in one figure and one table, with the differences between their designs.
 
-People of different studies are never pooled: each study has a separate line.
+Annotators in different studies are never pooled: each study has a separate line.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tasks.models import Task
 
 MAX_STUDIES = 6  # lines that are distinguishable in print
 LONG = 60  # characters; a longer value is shown by its digest
-# Key of a manifest -> label; for other keys underscores become blanks.
+# Manifest key to label; in other keys underscores become spaces.
 WORDS = {
     "hourly_rate": "pay per hour",
     "comprehension_questions": "comprehension questions",
@@ -67,7 +67,7 @@ class Comparison:
 
     @property
     def design_columns(self) -> list[Column]:
-        """The columns of the table of differences: the property, then one column per study."""
+        """The differences table's columns: the property, then one column per study."""
         return [
             Column("what", "Property of the design"),
             *(
@@ -109,7 +109,7 @@ class Comparison:
 
 
 def compare(studies: Sequence[Study], kind: str) -> Comparison:
-    """The annotators of that kind in these studies, task by task, in the order of the paper."""
+    """The annotators of that kind in these studies, task by task, in the paper's order."""
     rows: list[SeriesRow] = []
     without = []
     for study in studies:
@@ -122,13 +122,13 @@ def compare(studies: Sequence[Study], kind: str) -> Comparison:
 
 
 def title_of(study: Study, studies: Sequence[Study]) -> str:
-    """The title of a study, with its name if another study has the same title."""
+    """Return the title of a study, with its name if another study has the same title."""
     same = [other for other in studies if other.title == study.title]
     return f"{study.title} ({study.name})" if same[1:] or not study.title else study.title
 
 
 def differing(studies: Sequence[Study]) -> Iterator[Differing]:
-    """The differences between the frozen designs; a draft is listed as not frozen."""
+    """Yield the differences between the frozen designs; a draft is listed as not frozen."""
     told = {study.name: dict(_told(study)) for study in studies}
     for what in dict.fromkeys(key for values in told.values() for key in values):
         values = {name: own.get(what, NOTHING) for name, own in told.items()}
@@ -137,7 +137,7 @@ def differing(studies: Sequence[Study]) -> Iterator[Differing]:
 
 
 def _told(study: Study) -> Iterator[tuple[str, str]]:
-    """(label, value) of each property of the manifest."""
+    """Yield (label, value) for each property in the manifest."""
     if not study.manifest:
         yield "design", "a draft: not frozen"
         return
@@ -175,7 +175,7 @@ def _flat(key: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _text(value: Any) -> str:
-    """A value on one line; a long text is shown by its digest, which identifies it."""
+    """Return a value on one line; a long text is shown by its digest, which identifies it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value in (None, "", [], {}):

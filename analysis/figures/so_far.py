@@ -1,7 +1,7 @@
 """The shot curve of the overview: computed on the server, as numbers for an inline SVG.
 
-One panel for each task: people with their 95 % t interval over annotators, the uploaded models, and
-the published figures if the task is that of the paper. The template only prints these numbers.
+One panel for each task: humans with their 95 % t interval over annotators, the uploaded models, and
+the published figures if the task is the paper's. The template only prints these numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tasks.columns import points
 from tasks.models import Task
 
 WIDTH, HEIGHT, TOP = 210, 150, 8  # of a panel, in units of its SVG
-FEWEST = 5  # people; with fewer the interval is too uncertain to draw
+FEWEST = 5  # annotators; with fewer the interval is too uncertain to draw
 MAX_MODELS = 3
 STEP = 20  # between the lines of the scale
 NAMES = {Kind.PERSON: "People", Kind.SIMULATED: "Robots", Kind.MODEL: "Models"}
@@ -30,7 +30,7 @@ NAMES = {Kind.PERSON: "People", Kind.SIMULATED: "Robots", Kind.MODEL: "Models"}
 
 @dataclass(frozen=True)
 class Dot:
-    """A score at its position; `is_few` marks a mean of fewer than FEWEST people."""
+    """A score at its position; `is_few` marks a mean of fewer than FEWEST annotators."""
 
     x: float
     y: float
@@ -67,7 +67,7 @@ class Panel:
 
     @property
     def drawn(self) -> list[Series]:
-        """The series from back to front: people, the first series, are drawn over models."""
+        """The series from back to front: humans, the first series, are drawn over models."""
         return self.series[::-1]
 
     @property
@@ -93,7 +93,7 @@ class Result:
 
 
 def for_study(study: Study) -> Result | None:
-    """The current results; None without completed participations."""
+    """Return the current results, or None without completed participations."""
     frame = frames.annotators(study)
     kinds = [kind for kind in kinds_of(frame) if not frames.counted(frame, kind).empty]
     if not kinds:
@@ -112,7 +112,7 @@ def for_study(study: Study) -> Result | None:
 
 
 def _models(table: PerformanceTable) -> dict[str, dict[tuple[int, int], float]]:
-    """Model -> (key of a task, shots) -> mean score x 100, for the MAX_MODELS with most scores."""
+    """Map model to (task key, shots) to mean score x 100, for the MAX_MODELS with most scores."""
     files = compared_files.files(table.study).filter(shots__in=table.shots)
     scores: dict[str, dict[tuple[int, int], float]] = {}
     for (model, task, shots), runs in model_runs.splits(files, table.tasks).items():
@@ -159,7 +159,7 @@ def _lines(
 
 
 def _panel(table: PerformanceTable, lines: _Lines, lowest: int) -> Panel:
-    """The panel with these lines, on a scale from `lowest` to 100."""
+    """Return the panel with these lines, on a scale from `lowest` to 100."""
 
     def place(index: int, score: float) -> tuple[float, float]:
         x = WIDTH * (2 * index + 1) / (2 * len(table.shots))
@@ -194,7 +194,7 @@ def _panel(table: PerformanceTable, lines: _Lines, lowest: int) -> Panel:
 
 
 def _interval(scores: np.ndarray | None) -> tuple[float, float]:
-    """The 95 % t interval of the mean over annotators, x 100; NaN below FEWEST of them."""
+    """Return the 95 % t interval of the mean over annotators, x 100; NaN below FEWEST of them."""
     if scores is None or len(scores) < FEWEST or np.isnan(scores).any():
         return math.nan, math.nan
     lowest = min(0.0, float(scores.min()))
@@ -203,7 +203,7 @@ def _interval(scores: np.ndarray | None) -> tuple[float, float]:
 
 
 def _lowest(values: Sequence[float]) -> int:
-    """The start of the scale: a multiple of STEP below all values, at most 80."""
+    """Return the start of the scale: a multiple of STEP below all values, at most 80."""
     known = [value for value in values if not math.isnan(value)]
     return min(80, STEP * math.floor(min(known, default=0) / STEP))
 

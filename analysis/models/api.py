@@ -1,4 +1,4 @@
-"""The API of models: upload predictions, their scores, and the predictions."""
+"""The API for models: uploading predictions, their scores, and the predictions."""
 
 from typing import Any, ClassVar
 
@@ -34,7 +34,7 @@ from tasks.predictions import store as prediction_store
 
 
 class FileShape(serializers.Serializer):
-    """One file of predictions and its score."""
+    """One prediction file and its score."""
 
     id = serializers.IntegerField()
     task = serializers.CharField()
@@ -60,7 +60,7 @@ class ModelShape(serializers.Serializer):
 
 
 def as_record(model: LanguageModel) -> dict[str, Any]:
-    """One model as JSON."""
+    """Return one model as JSON."""
     files = model.files.with_scores().select_related("task")
     return {
         "name": model.name,
@@ -87,7 +87,7 @@ def as_record(model: LanguageModel) -> dict[str, Any]:
 
 
 class UploadModels(ApiView):
-    """The upload of the page of models: one placed file, or files with their places as names."""
+    """The models page's upload: one placed file, or files with their places as names."""
 
     parser_classes: ClassVar = [MultiPartParser]
 

@@ -1,12 +1,12 @@
 """Humans against a model on the same examples: paired differences, and the largest differences.
 
 Each annotator's S1 minus the model's S1 of each example is one value of a layout of annotators x
-contexts, so that people and examples are both samples. The model's S1 is the mean over its runs on
-the training splits that people had (the equal pairing); if there are none, over all of its runs,
-and `training` says so. A model in an annotator's seat is compared alike: each of its participations
-in the analysis is a run, and its replicates on a split are averaged first. The sign flip over
-contexts is a sensitivity analysis: it treats these annotators as fixed. Under another metric than
-S1 the values are the parts of both scores (test_sets.py).
+contexts, so that annotators and examples are both samples. The model's S1 is the mean over its runs
+on the training splits that annotators had (the equal pairing); if there are none, over all of its
+runs, and `training` says so. A model in an annotator's seat is compared in the same way: each of
+its participations in the analysis is a run, and its replicates on a split are averaged first. The
+sign flip over contexts is a sensitivity analysis: it treats these annotators as fixed. Under
+another metric than S1 the values are the parts of both scores (test_sets.py).
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ Group = tuple[int, int, str]  # key of the task version, shots, name of the mode
 class Runs:
     """The runs of a model at one task and number of shots that are averaged.
 
-    Files of predictions, or, for a model in a seat, participation -> training split (None at zero
-    shots). `is_equal`: they were trained on splits that people had, or nothing is trained.
+    Prediction files, or, for a model in a seat, participation to training split (None at zero
+    shots). `is_equal`: they were trained on splits that annotators had, or nothing is trained.
     """
 
     is_equal: bool
@@ -76,7 +76,7 @@ class Difference(Tested):
     is the smallest p that this sign flip can give. Holm's correction is over the differences that
     are `in_family`: those from files uploaded after the study was closed are excluded. `files`
     (keys), or the `seats` of a model annotator (participation and its split), are the `splits` runs
-    that are averaged here; `training` says whether people had the same splits.
+    that are averaged here; `training` says whether annotators had the same splits.
     """
 
     task: str
@@ -121,7 +121,7 @@ class Pair:
 
 
 def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> list[float]:
-    """The sum of the values of each cluster, in order of first appearance."""
+    """Return the sum of each cluster's values, in order of first appearance."""
     sums: dict[str, float] = defaultdict(float)
     for value, cluster in zip(values, clusters, strict=True):
         sums[cluster] += value
@@ -129,7 +129,7 @@ def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> list[float
 
 
 def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
-    """The standard error of the mean of values that come in clusters (Miller 2024).
+    """Return the standard error of the mean of values that come in clusters (Miller 2024).
 
     The root of the sum over clusters of the squared sum of deviations, over the number of values.
     If each value is its own cluster, it is the SD with ddof 0 over the root of n.
@@ -140,11 +140,11 @@ def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
 
 
 def differences(study: Study, kind: str) -> list[Difference]:
-    """One row per task, shots and model that has both answers and predictions.
+    """Return one row per task, shots and model that has both answers and predictions.
 
-    Cached until the participations in the analysis, of that kind or of models, or the files of
-    predictions change; the answers of a completed participation and the contents of a file never
-    change. Cached for at most an hour, because erasing data does not clear this cache.
+    Cached until the participations in the analysis, of that kind or of models, or the prediction
+    files change; the answers of a completed participation and the contents of a file never change.
+    Cached for at most an hour, because erasing data does not clear this cache.
     """
     counted = study.participations.analysed().in_cells().filter(kind__in=[kind, Kind.MODEL])
     files = compared_files.files(study).order_by("pk")
@@ -206,7 +206,7 @@ def _differences(study: Study, kind: str) -> list[Difference]:
 
 
 def late(rows: Sequence[Difference]) -> str:
-    """A sentence that names the models outside the family; "" if there are none."""
+    """Return a sentence that names the models outside the family, or "" if there are none."""
     names = sorted({row.model for row in rows if not row.in_family})
     if not names:
         return ""
@@ -217,7 +217,7 @@ def late(rows: Sequence[Difference]) -> str:
 
 
 def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str]) -> dict[str, Any]:
-    """The numbers of a Difference from annotators x examples against the model.
+    """Return the numbers of a Difference from annotators x examples against the model.
 
     In place of the sign flip it has the `sums` of the contexts; None if a score is unknown.
     """
@@ -239,7 +239,7 @@ def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str])
 
 
 def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
-    """The examples of one pairing, the largest differences first."""
+    """Return the examples of one pairing, the largest differences first."""
     task = study.tasks.get(name=pairing.task)
     answered = _human_means(study, kind, task, pairing.shots)
     group = (task.pk, pairing.shots, pairing.model)
@@ -257,7 +257,7 @@ def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
 
 
 def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[int, list]:
-    """Key of the example -> (predicted texts, number of runs), the most frequent first.
+    """Map example keys to (predicted texts, number of runs), the most frequent first.
 
     Sets of texts, as they are scored: order and repetition are ignored.
     """
@@ -276,7 +276,7 @@ def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[in
 
 
 def _human_means(study: Study, kind: str, task: Task, shots: int) -> dict[int, float]:
-    """Key of the example -> mean S1 in [0, 1] over the annotators of that cell in the analysis."""
+    """Map example keys to mean S1 in [0, 1] over that cell's annotators in the analysis."""
     counted = study.participations.analysed().in_cells().filter(kind=kind)
     answers = Answer.objects.filter(
         turn__step=Step.ANNOTATION,
@@ -285,7 +285,7 @@ def _human_means(study: Study, kind: str, task: Task, shots: int) -> dict[int, f
     return dict(answers.values_list("turn__example_id").annotate(Avg("s1")).order_by())
 
 
-# Key of the task version and shots -> participation -> example -> score.
+# Key of the task version and shots to participation to example to score.
 Scores = dict[tuple[int, int], dict[int, dict[int, float]]]
 
 
@@ -306,7 +306,7 @@ def _s1(people: QuerySet[Participation]) -> Scores:
 
 
 def _scores(study: Study, people: QuerySet[Participation]) -> Scores:
-    """Each example's part of the score under the metric of the task's card, which is S1 for S1."""
+    """Each example's part of the score under the metric on the task's card, which is S1 for S1."""
     scores = _s1(people)
     parts = test_sets.parts(study, list(people.values_list("pk", flat=True)))
     for of_people in scores.values() if parts else ():
@@ -336,7 +336,7 @@ def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dic
 def _over_splits(
     scores: dict[int, dict[int, float]], seats: dict[int, int | None]
 ) -> dict[int, float]:
-    """Example -> mean over training splits of the mean over the participations on each."""
+    """Map examples to the mean over training splits of the mean over each one's participations."""
     by_split: dict[int, dict[int | None, list[float]]] = defaultdict(lambda: defaultdict(list))
     for participation, split in seats.items():
         for example, score in scores[participation].items():
@@ -350,7 +350,7 @@ def _over_splits(
 def _compared_files(study: Study) -> dict[Group, Runs]:
     """The equally trained runs of each uploaded model, task and shots; all runs if there are none.
 
-    Only the files that the study is compared with (annotation/study/compared_files.py).
+    Only the files with which the study is compared count (annotation/study/compared_files.py).
     """
     files = compared_files.files(study)
     equal = equally_trained(study, files)
@@ -367,7 +367,7 @@ def _compared_files(study: Study) -> dict[Group, Runs]:
 
 
 def _model_means(files: Sequence[int]) -> dict[Group, dict[int, float]]:
-    """Mean S1 in [0, 1] of each example over these files of each model, task and shots."""
+    """Return each example's mean S1 in [0, 1] over these files, by model, task and shots."""
     rows = (
         Prediction.objects.filter(file__in=files)
         .values_list("file__task_id", "file__shots", "file__model__name", "example_id")
@@ -381,7 +381,7 @@ def _model_means(files: Sequence[int]) -> dict[Group, dict[int, float]]:
 
 
 def _training(numbers: Sequence[int | None], of_people: Sequence[int], is_equal: bool) -> str:
-    """How the training of the runs compares with people's; `numbers` contain None at zero shots."""
+    """Return how the runs' training compares with humans'; `numbers` contain None at zero shots."""
     if None in numbers:
         return "none"
     if not is_equal:
@@ -390,7 +390,7 @@ def _training(numbers: Sequence[int | None], of_people: Sequence[int], is_equal:
 
 
 def _model_parts(compared: dict[Group, Runs]) -> dict[Group, dict[int, float]]:
-    """For tasks whose metric is not S1: each example's part of the model's score."""
+    """Return each example's part of the model's score, for tasks whose metric is not S1."""
     tasks = {file.pk: file.task for runs in compared.values() for file in runs.files}
     of_each = {task.pk: task for task in tasks.values()}.values()
     files_of_all = PredictionFile.objects.filter(pk__in=tasks)

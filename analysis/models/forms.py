@@ -30,7 +30,7 @@ class _FilesField(forms.FileField):
 
 
 def _stated(label: str, choices: Any, help_text: str) -> forms.ChoiceField:
-    """A property of a model, with these choices."""
+    """Return a property of a model, with these choices."""
     return forms.ChoiceField(label=label, choices=choices, required=False, help_text=help_text)
 
 
@@ -86,7 +86,7 @@ class UploadForm(forms.Form):
         required=False,
         help_text="Of the model or its weights: a version, a commit, a date of the service.",
     )
-    files = _FilesField(  # type: ignore[assignment]  # forms take their fields away
+    files = _FilesField(  # type: ignore[assignment]  # forms remove their fields
         label="Files of predictions", help_text=f"Select several files if they are named {NAMED}."
     )
     task = forms.ModelChoiceField(
@@ -148,7 +148,7 @@ class UploadForm(forms.Form):
         return cleaned
 
     def store(self, user: Any) -> LanguageModel | Job:
-        """The model with these files, or the job of a large upload.
+        """Return the model with these files, or the job of a large upload.
 
         Raises PredictionsError or ValidationError if nothing is stored.
         """

@@ -1,8 +1,8 @@
-"""The leaderboard of a study's tasks by the rules of the CLUES repository.
+"""A leaderboard for a study's tasks by the CLUES repository's rules.
 
 An entry is a model with predictions on every training split of every size of a task (CLUES: five
 splits of 10, 20 and 30). It is ranked by the mean over splits at the largest size, among models of
-its size. People of the study come first, without a rank; published rows are marked.
+its size. The study's annotators come first, without a rank; published rows are marked.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SUFFIXES = {"-Base": SizeClass.BASE, "-Large": SizeClass.LARGE}  # of names in t
 class Entry:
     """One row: a name, and a score at each size of training set; the interval is at the largest.
 
-    `rank` is None for people and without a score at the largest size.
+    `rank` is None for humans and without a score at the largest size.
     """
 
     group: str
@@ -136,7 +136,7 @@ def boards(study: Study, kind: str) -> list[Board]:
 
 
 def _own(study: Study, kind: str, cells: Sequence, of_largest: pd.DataFrame) -> Iterator[Entry]:
-    """The study's annotators, if any has completed the task at one of the sizes.
+    """Yield the study's annotators, if any has completed the task at one of the sizes.
 
     `of_largest` are the scored answers at the largest size, which the interval is computed from.
     """
@@ -162,7 +162,7 @@ def _uploaded(
     of: dict[tuple[int, int], int],
     models: dict[str, LanguageModel],
 ) -> tuple[list[Entry], list[str]]:
-    """The models that have every split of every size, and what the others lack."""
+    """Return the models that have every split of every size, and what the others lack."""
     entries, left_out = [], []
     names = sorted({name for name, pk, size in uploaded if pk == task.pk and size in sizes})
     for name in names:
@@ -188,7 +188,7 @@ def _uploaded(
 
 
 def _published(task: Task, sizes: Sequence[int]) -> Iterator[Entry]:
-    """The rows that the paper prints for this test file."""
+    """Yield the rows that the paper prints for this test file."""
     name = name_of(task) if task.card.metric == S1 else ""
     people = [human_table4().get((name, size)) for size in sizes]
     if all(people):
@@ -224,7 +224,7 @@ def _ranked(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _over_all(each: Sequence[Board]) -> Iterator[Board]:
-    """The mean over tasks of the entries on all boards; SDs as for independent tasks."""
+    """Yield the mean over tasks of the entries on all boards; SDs as for independent tasks."""
     if len(each) < 2 or len({board.sizes for board in each}) > 1:
         return
     by_who: dict[tuple[str, str], list[Entry]] = {}
@@ -242,7 +242,7 @@ def _over_all(each: Sequence[Board]) -> Iterator[Board]:
 
 
 def _mean(scores: Sequence[Score]) -> Score:
-    """The mean over tasks with its SD instead of that of a task; n is the smallest of a task."""
+    """The mean over tasks with its own SD instead of a task's; n is the smallest task's."""
     if any(math.isnan(score.mean) for score in scores):
         return Score(of=min(score.of for score in scores))
     whole = aggregate([s.mean for s in scores], [s.spread for s in scores])
@@ -265,7 +265,7 @@ class Cell:
 
 
 def cells(shown: Sequence[Board]) -> list[Cell]:
-    """One row per board, entry and size."""
+    """Return one row per board, entry and size."""
     return [
         Cell(board, entry, size, score)
         for board in shown
@@ -276,17 +276,17 @@ def cells(shown: Sequence[Board]) -> list[Cell]:
 
 
 def rows(study: Study, kind: str) -> list[Cell]:
-    """The cells of all boards of the study."""
+    """Return the cells of all boards of the study."""
     return cells(boards(study, kind))
 
 
 def external_text(entry: Entry, value: str) -> str:
-    """Whether external data were used, as text; a dash for people and papers."""
+    """Return whether external data were used, as text, or a dash for humans and papers."""
     return str(ExternalData(value).label) if entry.source == "uploaded" else "–"
 
 
 def of_board(board: Board) -> list[Column]:
-    """The columns of a board on the page, after the name of the entry."""
+    """Return the columns of a board on the page, after the name of the entry."""
     last = len(board.sizes) - 1
     largest = f"at {board.sizes[last]} shots"
     sizes = [
@@ -337,11 +337,11 @@ def _n(entry: Entry) -> str:
 
 
 def _if_largest(name: str, missing: Any) -> Callable[[Cell], Any]:
-    """An attribute of the entry that applies to its score at the largest size only."""
+    """Return an attribute of the entry that applies to its score at the largest size only."""
     return lambda cell: getattr(cell.entry, name) if cell.is_largest else missing
 
 
-# Columns of Cell.
+# Columns for Cell.
 COLUMNS = [
     Column(
         "task",

@@ -1,6 +1,6 @@
 """The runs of a model, uploaded or in an annotator's seat: their properties and scores.
 
-Also which runs were trained on the examples that the study's people saw, and scores with
+Also which runs were trained on the examples that the study's annotators saw, and scores with
 alternative golds as one set.
 """
 
@@ -29,7 +29,7 @@ Place = tuple[str, int, int]  # model, key of the task version, shots
 
 @dataclass(frozen=True)
 class Run:
-    """The stated properties of files of a model; different values are joined by a semicolon."""
+    """The stated properties of a model's files; different values are joined by a semicolon."""
 
     numbering: str = ""
     seen_test: str = ""
@@ -54,7 +54,7 @@ class Run:
 
 
 def joined(stated: Iterable[tuple[str, ...]]) -> Run:
-    """The properties of several files, each different value once.
+    """Return the properties of several files, each different value once.
 
     >>> joined([("published", "no", "", "a"), ("published", "maybe", "", "a")]).seen_test
     'maybe; no'
@@ -64,7 +64,7 @@ def joined(stated: Iterable[tuple[str, ...]]) -> Run:
 
 
 def runs(files: PredictionFileQuerySet) -> dict[Place, Run]:
-    """(model, task version, shots) -> the stated properties of its files."""
+    """Map (model, task version, shots) to the stated properties of its files."""
     stated: dict[Place, list[tuple[str, ...]]] = defaultdict(list)
     rows = files.order_by().values_list("model__name", "task_id", "shots", *RUN)
     for model, task, shots, *values in rows:
@@ -73,7 +73,7 @@ def runs(files: PredictionFileQuerySet) -> dict[Place, Run]:
 
 
 def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
-    """Keys of those files that were trained on a training split of this study's people.
+    """Return the keys of files that were trained on one of this study's annotators' splits.
 
     The number of a split refers to the numbering that the run states. A run with a numbering other
     than the task's, or without one, is left out, unless the split has the same number in both. At
@@ -106,9 +106,9 @@ def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
 def splits_as_one_set(
     files: PredictionFileQuerySet, tasks: Mapping[int, Task]
 ) -> dict[Place, list[float]]:
-    """Place -> score of each of its files in [0, 1] with all golds of an example as one set.
+    """Map places to each file's score in [0, 1], with all golds of an example as one set.
 
-    Only for tasks whose golds are alternatives.
+    This is only for tasks whose golds are alternatives.
     """
     alternatives = [pk for pk, task in tasks.items() if task.card.gold_rule == "any_of"]
     scores: dict[tuple[Place, int | None], list[float]] = defaultdict(list)
@@ -134,7 +134,7 @@ class FileScore(NamedTuple):
 
 
 def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, list[FileScore]]:
-    """(model, key of the task version, shots) -> the score of each of its files, of these tasks."""
+    """Map (model, key of the task version, shots) to its files' scores, for these tasks."""
     by_place: dict[Place, list[FileScore]] = defaultdict(list)
     under = test_sets.of_files(files, tasks)
     rows = files.with_scores().values_list("pk", "model__name", "task_id", "shots", "mean_s1")  # type: ignore[misc]  # annotated
@@ -146,12 +146,12 @@ def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, 
 
 
 def mean_of(scores: Sequence[FileScore], of: int) -> Score:
-    """The Score over the files of a model; `of` is the possible number of files."""
+    """Return the Score over a model's files; `of` is the possible number of files."""
     return over([own.value for own in scores], of, [own.remark for own in scores])
 
 
 # Models that took a seat in a study: their scores over training splits, and their effort. A model
-# annotator did what people did, so its score on a task is that of its participation. For one model
+# annotator did what humans did, so its score on a task is its participation's score. For one model
 # at one number of shots, replicates on a split are averaged first, then the splits: the SD is over
 # splits, as for uploaded predictions; at zero shots it is over replicates.
 
@@ -170,12 +170,12 @@ class Seated:
 
     @property
     def title(self) -> str:
-        """Its name in tables with people and uploaded models."""
+        """Its name in tables with humans and uploaded models."""
         return f"{self} (model in the annotator's seat)"
 
 
 def _models(study: Study) -> dict[int, Seated]:
-    """Participation -> its model, for participations of the study that were not withdrawn."""
+    """Map participations to models, for the study's participations that were not withdrawn."""
     theirs = study.participations.filter(kind=Kind.MODEL).exclude(status=Status.WITHDRAWN)
     known = ModelAnnotator.objects.filter(worker__participations__in=theirs)
     rows = known.values_list("worker_id", "name", "revision", "prompt_hash")
@@ -187,7 +187,7 @@ def _models(study: Study) -> dict[int, Seated]:
 def seated_scores(
     study: Study, tasks: list[Task], shots: int, frame: pd.DataFrame
 ) -> Iterator[tuple[str, str, list[Score]]]:
-    """(model, units of its SD, a score for each task) at that number of shots, by name."""
+    """Yield (model, units of its SD, a score for each task) at that number of shots, by name."""
     models = _models(study)
     values: dict[Seated, dict[str, dict[int, list[float]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
@@ -205,7 +205,7 @@ def seated_scores(
 
 
 def seated_runs(study: Study) -> dict[tuple[int, int, str], dict[int, int | None]]:
-    """(task version's key, shots, title) -> participation in the analysis -> split."""
+    """Map (task version's key, shots, title) to analysed participations to splits."""
     models = _models(study)
     found: dict[tuple[int, int, str], dict[int, int | None]] = defaultdict(dict)
     counted = study.participations.analysed().in_cells().filter(kind=Kind.MODEL).order_by("pk")
@@ -219,7 +219,7 @@ def seated_runs(study: Study) -> dict[tuple[int, int, str], dict[int, int | None
 
 
 def _over_splits(by_split: dict[int, list[float]], of: int) -> Score:
-    """The score of one cell; `of` is the number of splits, 0 where nothing is trained."""
+    """Return one cell's score; `of` is the number of splits, 0 if nothing is trained."""
     if not of:
         replicates = [value for own in by_split.values() for value in own]
         return over(replicates, len(replicates))
@@ -228,7 +228,7 @@ def _over_splits(by_split: dict[int, list[float]], of: int) -> Score:
 
 @dataclass(frozen=True)
 class Effort:
-    """The effort for the answers of people, or of one model."""
+    """The effort behind humans' answers, or one model's."""
 
     who: str
     kind: str
@@ -292,7 +292,7 @@ EFFORT = [
 
 
 def efforts(study: Study) -> list[Effort]:
-    """People first, then each model that took a seat; [] where none did."""
+    """Return humans first, then each model that took a seat, or [] if none did."""
     runs: dict[Seated, list[ModelRun]] = defaultdict(list)
     told = ModelRun.objects.filter(participation__study=study).in_bulk()
     for pk, model in _models(study).items():

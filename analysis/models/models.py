@@ -1,8 +1,8 @@
 """Humans and models in one table, under one scorer (CLUES, Tables 5 and 6).
 
 A model's score on a task at some shots is the mean over its training splits of its score on the
-test examples under the metric of the task's card; that of people is the mean over annotators. Both
-are scored by tasks/metrics on the same examples. Published figures are quoted where the test file
+test examples under the metric on the task's card; the humans' score is the mean over annotators.
+Both are scored by tasks/metrics on the same examples. Published figures are quoted if the test file
 is the published one, never recomputed.
 """
 
@@ -50,15 +50,15 @@ WHO = {
 
 @dataclass(frozen=True)
 class Row:
-    """The scores of people or of a model at one number of shots, one per task of the table."""
+    """The scores of humans or a model at one number of shots, one per task in the table."""
 
     source: str  # study, uploaded or published
     name: str
-    unit: str  # units of the SD: annotators, splits, or runs where nothing is trained
+    unit: str  # units of the SD: annotators, splits, or runs if nothing is trained
     scores: list[Score]
     tasks: list[Task]
     link: str = ""  # name of the uploaded model
-    covariance: float = 0.0  # of the scores of people who did several of the tasks
+    covariance: float = 0.0  # of the scores of annotators who did several of the tasks
     run: Run | None = None  # stated properties of an uploaded model
 
     def __str__(self) -> str:
@@ -156,16 +156,16 @@ class Table:
 
     @property
     def families(self) -> list[tuple[str, int]]:
-        """(name, number of its tasks) of each family, in the order of the columns."""
+        """The (name, number of tasks) of each family, in column order."""
         counts = Counter(task.card.family for task in self.tasks)
         return [(FAMILY_NAMES[name], counts[name]) for name in FAMILIES if counts[name]]
 
 
 def tables(study: Study, kind: str) -> list[Table]:
-    """A table for each number of shots of the study, of models and, if printed, of "all".
+    """Return a table for each number of shots in the study or for models and, if printed, "all".
 
     Rows: this study's annotators of that kind, the models that took a seat in it, the published
-    people, the uploaded models, the published models.
+    humans, the uploaded models, the published models.
     """
     frame = frames.annotators(study)
     people = performance(study, kind, frame)
@@ -194,7 +194,7 @@ def tables(study: Study, kind: str) -> list[Table]:
 
 
 def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Row]:
-    """The study's annotators; if they had several training splits, also a row over splits."""
+    """Yield the study's annotators; if they had several training splits, also a row over splits."""
     study, who = people.study, WHO[Kind(people.kind)]
     cells = [people.cells[task.name, shots] for task in people.tasks]
     many = len(study.splits) if shots else 1
@@ -210,7 +210,7 @@ def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Ro
 
 
 def _seated(study: Study, tasks: list[Task], shots: int, frame: pd.DataFrame) -> Iterator[Row]:
-    """The models that took part in the study as annotators, one row each."""
+    """Yield the models that took part in the study as annotators, one row each."""
     for name, unit, scores in model_runs.seated_scores(study, tasks, shots, frame):
         yield Row("study", name, unit, scores, tasks)
 
@@ -242,7 +242,7 @@ class ModelRow:
 
 
 def model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
-    """The scores of these files: by model, task version and shots."""
+    """Return the scores of these files: by model, task version and shots."""
     tasks = Task.objects.filter(pk__in=files.order_by().values("task")).in_bulk()
     by_place = splits(files, tasks.values())
     of, run = training_files(tasks.values()), runs(files)
@@ -288,7 +288,7 @@ def _equally_trained(
     equal: dict[Place, list[FileScore]],
     stated: dict[Place, Run],
 ) -> Iterator[Row]:
-    """The models on the training splits that this study's people had, if they also have others.
+    """The models on the training splits that this study's annotators had, if they also have others.
 
     The equal pairing: both learned from the same examples. Runs whose split numbers may refer to
     other splits are left out.
@@ -315,7 +315,7 @@ def _people_at(shots: int | str) -> dict[str, Score]:
 
 
 def _models_at(shots: str) -> dict[str, dict[str, Score]]:
-    """Name and method -> task -> published score."""
+    """Map name and method to task to published score."""
     by_model: dict[str, dict[str, Score]] = defaultdict(dict)
     for (model, method, task, k), quoted in machine_tables5_6().items():
         if k == shots:
@@ -326,7 +326,7 @@ def _models_at(shots: str) -> dict[str, dict[str, Score]]:
 
 
 def _published(name: str, unit: str, tasks: list[Task], quoted: dict[str, Score]) -> Iterator[Row]:
-    """A row of published figures, if any of these tasks has the published test file."""
+    """Yield a row of published figures, if any of these tasks has the published test file."""
     # Published figures are S1, so they are comparable with S1 only.
     names = [name_of(task) if task.card.metric == test_sets.S1 else "" for task in tasks]
     if any(task_name in quoted for task_name in names):
@@ -361,7 +361,7 @@ class ScoreRow:
 
     @property
     def task_version(self) -> int | None:
-        """None for a published figure, which has no task version."""
+        """Return None for a published figure, which has no task version."""
         return None if self.row.is_published else self.task.version
 
     @property
@@ -373,7 +373,7 @@ class ScoreRow:
 
 
 def score_rows(tables: Sequence[Table]) -> list[ScoreRow]:
-    """One row per table, row and task that has a score."""
+    """Return one row per table, row and task that has a score."""
     return [
         ScoreRow(row, task, table.shots, score)
         for table in tables
@@ -394,7 +394,7 @@ class AggregateRow:
 
 
 def aggregate_rows(tables: Sequence[Table]) -> list[AggregateRow]:
-    """One row per table and row that has a score on every task."""
+    """Return one row per table and row that has a score on every task."""
     return [
         AggregateRow(row.source, row.name, table.shots, row.aggregate)
         for table in tables

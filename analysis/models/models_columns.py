@@ -20,7 +20,7 @@ STATED = {
 
 
 def _of_run(name: str, heading: str, meaning: str) -> Column:
-    """A property of a run; empty in files if it is not stated."""
+    """Return a property of a run; empty in files if it is not stated."""
     return Column(
         name,
         heading,
@@ -31,11 +31,11 @@ def _of_run(name: str, heading: str, meaning: str) -> Column:
 
 
 def _stated(name: str) -> Callable[[Any], str | None]:
-    """A stated property of the model of a ScoreRow; None if it is not stated."""
+    """Return a stated property of a ScoreRow's model, or None if it is not stated."""
     return lambda row: getattr(row.stated, name) or None
 
 
-# Columns of ModelRow.
+# Columns for ModelRow.
 MODEL = [
     Column("model", meaning="name of the uploaded model"),
     Column("task", meaning="name of the task", get="task.name"),
@@ -128,7 +128,7 @@ MODEL = [
     Column("recipe", meaning=RECIPE),
 ]
 
-# Columns of ScoreRow.
+# Columns for ScoreRow.
 SCORES = [
     Column("source", meaning="study, uploaded or published"),
     Column("name", meaning="annotators or model"),
@@ -157,7 +157,7 @@ SCORES = [
     Column("recipe", meaning=f"{RECIPE}; empty for a published figure"),
 ]
 
-# Columns of AggregateRow.
+# Columns for AggregateRow.
 AGGREGATES = [
     Column("source", meaning="study, uploaded or published"),
     Column("name", meaning="annotators or model"),
@@ -181,7 +181,7 @@ def _mean_and_n(values: tuple[float, int]) -> str:
     return f"{points(mean)} (n={n})"
 
 
-# Columns of Difference.
+# Columns for Difference.
 DIFFERENCES = [
     Column("task", "Task"),
     Column("shots", "Shots"),
@@ -268,7 +268,7 @@ def _of_pairing(column: Column, pairing: Difference) -> Callable[[Any], Any]:
 
 
 def pair_columns(pairing: Difference) -> list[Column]:
-    """Columns of Pair: one example of that pairing."""
+    """Return the columns for Pair: one example in that pairing."""
     return [
         *(
             Column(column.name, meaning=column.heading, get=_of_pairing(column, pairing))
@@ -348,7 +348,7 @@ SOURCES = [
 
 
 def explanations(who: str) -> list[tuple[str, str]]:
-    """(source, description of its numbers) for the page; `who` names the study's annotators."""
+    """Return (source, description of its numbers) pairs; `who` names the study's annotators."""
     own = (
         "Mean ± SD (ddof 1) over annotators of each annotator's score x 100 of the test set under"
         " the metric of the task's card; n is the number of annotators who completed and are in"

@@ -56,7 +56,7 @@ def models(request: ResearcherRequest) -> HttpResponse:
     return render(request, "models/models.html", context, status=422 if form.is_bound else 200)
 
 
-# Columns of the list of models.
+# Columns in the list of models.
 LISTED = [
     Column("model", "Model", get="name"),
     Column("title", "What it is", show=lambda title: title or columns.NOTHING),
@@ -87,12 +87,12 @@ LISTED = [
 
 
 def _searched(model: LanguageModel) -> str:
-    """The text that a search of the list matches."""
+    """Return the text that a search of the list matches."""
     return f"{model.name} {model.title} {model.uploaded_by.get_username()}"
 
 
 def _taken(form: UploadForm, request: ResearcherRequest) -> str:
-    """The URL after a valid form: the model, or the job of a large upload.
+    """Return the URL after a valid form: the model, or the job of a large upload.
 
     "" if nothing was stored; then the form has the errors.
     """
@@ -169,7 +169,7 @@ def _model_scores(files: PredictionFileQuerySet, filename: str) -> HttpResponse:
 @login_required
 @require_POST
 def delete_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Delete one of the user's files of predictions, so that another can replace it."""
+    """Delete one of the user's prediction files, so that another can replace it."""
     file = get_object_or_404(own_model(request, name).files, pk=pk)
     try:
         prediction_store.delete(file)
@@ -228,9 +228,9 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
-    """People minus models on the same examples, and the examples with the largest differences.
+    """Humans minus models on the same examples, and the examples with the largest differences.
 
-    For its place on the page of models, or as a separate page.
+    It is shown in its place on the models page, or as a separate page.
     """
     study, kind, context = of_kind(request, name)
     pairings = differences.differences(study, kind)

@@ -1,4 +1,4 @@
-"""Power and cost of a design before it opens.
+"""A design's power and cost before it opens.
 
 Begin with planner.py.
 """

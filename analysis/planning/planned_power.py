@@ -1,8 +1,8 @@
-"""The power of a design while it is edited: contrasts between shots, a stated gain of arms.
+"""A design's power while it is being edited: contrasts between shots, and a stated gain for arms.
 
 The test is the primary one of the preregistration (documents/planned_analysis.py), at the first
-step of Holm's correction over the whole family. Points need an SD between annotators: from people
-who did this task in a study that the owner may read, or as CLUES printed it for this test file.
+step of Holm's correction over the whole family. Points need an SD between annotators: from
+annotators who did it in a study that the owner may read, or as CLUES printed it for this test file.
 """
 
 import itertools
@@ -31,7 +31,7 @@ WANTED = 0.10  # the difference whose power is shown, in [0, 1]
 
 @dataclass(frozen=True)
 class Contrast:
-    """The smallest against the largest shots of a task; SD and differences x 100, NaN if unknown.
+    """A task's smallest against its largest shots; SD and differences x 100, NaN if unknown.
 
     `n` is the number of annotators in the smaller group, `sds` the detectable difference in SDs.
     """
@@ -64,7 +64,7 @@ class Contrast:
 
 
 def contrasts(study: Study, tasks: Sequence[Task]) -> list[Contrast]:
-    """One row for each task with two or more numbers of shots, in the order of the tasks."""
+    """Return one row for each task with two or more numbers of shots, in the order of the tasks."""
     shots = sorted(study.shots)
     if len(shots) < 2 or study.is_cross_task:  # cross-task studies plan a gain instead
         return []
@@ -105,9 +105,9 @@ def _detectable(n: int, family: int) -> float:
 
 
 def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float, str]:
-    """(mean, SD between annotators, source) of the cell with the larger SD.
+    """Return (mean, SD between annotators, source) for the cell with the larger SD.
 
-    Both are in [0, 1], NaN if unknown.
+    Both are in [0, 1], or NaN if unknown.
     """
     own = _own(study, task) if task.card.metric == S1 else {}
     if own:
@@ -120,9 +120,9 @@ def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float,
 
 
 def _own(study: Study, task: Task) -> dict[int, tuple[float, float]]:
-    """Shots -> mean and SD of the mean S1 of people in this task, in studies the owner may read.
+    """Map shots to mean and SD of annotators' mean S1 in this task, in studies the owner may read.
 
-    Without studies that hide test scores until they are closed.
+    Studies that hide test scores until they are closed are left out.
     """
     readable = Study.objects.visible_to(study.owner, "read").filter(tasks=task)
     open_scores = [other for other in readable if not other.covers_test_scores]
@@ -144,7 +144,7 @@ def _own(study: Study, task: Task) -> dict[int, tuple[float, float]]:
     }
 
 
-# The number of people for an ARG known to ± w, from stated means and SDs, so without a pilot.
+# The number of annotators for an ARG known to ± w, from stated means and SDs, without a pilot.
 # `cross_task.plan` plans from a pilot; both use `analysis/stats/arg.py` and the same interval.
 
 FORMULA = (
@@ -157,7 +157,7 @@ FORMULA = (
 
 @dataclass(frozen=True)
 class StatedPlan:
-    """People in each arm of each task for ± the wanted width, and the width for a given number.
+    """Annotators in each arm of each task for ± the wanted width, and the width for a given number.
 
     `width` is half their interval, in percent.
     """
@@ -177,7 +177,7 @@ def tasks(wanted: dict[str, Any]) -> list[arg.TaskGain]:
 
 
 def plan(wanted: dict[str, Any]) -> list[StatedPlan]:
-    """By t, then by the normal quantile. `wanted` is the cleaned data of StatedGainForm."""
+    """Plan by t, then by the normal quantile. `wanted` is StatedGainForm's cleaned data."""
     gains = tasks(wanted)
     rows = []
     for name, by_t in (("t", True), ("normal", False)):
@@ -188,7 +188,7 @@ def plan(wanted: dict[str, Any]) -> list[StatedPlan]:
 
 
 def columns(wanted: dict[str, Any]) -> list[Column]:
-    """The columns of the plan; their meanings include the wanted numbers."""
+    """Return the columns of the plan; their meanings include the wanted numbers."""
     width, people = f"{wanted['width']:g}", wanted["people"]
     return [
         Column("quantile", "By", "t, as in the interval of a study; normal, as in power tables"),

@@ -31,7 +31,7 @@ from tasks.columns import NOTHING, Column, points
 from tasks.importing import CARDS
 
 PUBLISHED = "published"
-SIGNS = (-1, 1)  # a lower mean than that of the cell, and a higher one
+SIGNS = (-1, 1)  # a lower mean than the cell's, and a higher one
 LIMIT = 0.995  # the highest planned mean; the lowest is 1 minus it
 LEVEL = 0.05
 POWER = 0.8
@@ -39,7 +39,7 @@ POWER = 0.8
 
 @dataclass(frozen=True)
 class Known:
-    """Known values of one task and number of shots; means and SDs in [0, 1].
+    """Known values for one task and number of shots; means and SDs in [0, 1].
 
     `sd` is that of annotators' means over these examples (ddof 1; from the paper: as printed).
     `parts` are the variance components of a study's own answers over annotators and contexts, None
@@ -57,7 +57,7 @@ class Known:
     contexts_each: float = 1.0
 
     def planned(self, examples: int) -> tuple[float, float, int]:
-        """SD of annotators' means over so many examples, the share of noise in it, and contexts.
+        """SD of annotators' means over that many examples, the share of noise in it, and contexts.
 
         The share is from 0 to 1: 0 if the components are unknown.
         """
@@ -85,7 +85,7 @@ class Known:
         return {"rest": shared, "contexts": contexts, "ratio": math.sqrt(second) / sd}
 
     def power(self, difference: float, people: int, examples: int, level: float) -> float:
-        """Power to show that difference (negative: a lower mean), with so many in each arm."""
+        """Power to show that difference (negative: a lower mean), with that many in each arm."""
         sd, _rest, _contexts = self.planned(examples)
         return power.power(abs(difference) / sd, people, level, **self.arms(difference, examples))
 
@@ -103,9 +103,9 @@ class Known:
 
 
 def sources(user: Any) -> list[tuple[str, str]]:
-    """(value, label) of the sources of numbers: the paper, and studies that the user may read.
+    """Return (value, label) for each source of numbers: the paper, and studies the user may read.
 
-    Without the people of studies that hide their test scores until they are closed.
+    Studies that hide their test scores until they are closed are left out.
     """
     done = (
         Participation.objects.analysed()
@@ -125,7 +125,7 @@ def sources(user: Any) -> list[tuple[str, str]]:
 
 
 def known(user: Any, source: str) -> list[Known]:
-    """The cells of that source, one of `sources(user)`."""
+    """Return the cells of that source, one of `sources(user)`."""
     if source == PUBLISHED:
         labelled = {card.name for card in map(load_card, CARDS.glob("*.toml")) if card.labels}
         return [
@@ -143,7 +143,7 @@ def known(user: Any, source: str) -> list[Known]:
 
 
 def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Known:
-    """Known values from the answers of one cell: annotator, example, context, score."""
+    """Return known values from one cell's answers: annotator, example, context, score."""
     matrix, contexts = matrix_of(part)
     means = matrix.mean(1)
     return Known(
@@ -158,14 +158,14 @@ def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Kn
     )
 
 
-Directions = tuple[float, float]  # for a mean below that of the cell, and for one above it
+Directions = tuple[float, float]  # for a mean below the cell's, and for one above it
 
 
 @dataclass(frozen=True)
 class Plan:
     """The plan for one cell, x 100; NaN or None if unknown.
 
-    Directions are for a mean below that of the cell, and for one above it.
+    Directions are for a mean below the cell's, and for one above it.
     """
 
     task: str
@@ -188,7 +188,7 @@ class Plan:
 
 
 def plan(cell: Known, wanted: dict[str, Any]) -> Plan:
-    """The plan of one cell for the wanted numbers (cleaned data of PlannerForm)."""
+    """Return one cell's plan for the wanted numbers (PlannerForm's cleaned data)."""
     width, examples = wanted["half_width"] / 100, wanted["examples"]
     numbers: dict[str, Any] = {}
     if cell.sd > 0:
@@ -209,7 +209,7 @@ def plan(cell: Known, wanted: dict[str, Any]) -> Plan:
 
 
 def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
-    """The values that need the SD between annotators: intervals over people, and differences.
+    """The values that need the SD between annotators: intervals over annotators, and differences.
 
     The wider question never has the narrower interval, as the interval is the wider of two.
     """
@@ -248,7 +248,7 @@ def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def sentences(wanted: dict[str, Any]) -> list[str]:
-    """Sentences that apply to every task, independent of its SD."""
+    """Return sentences that apply to every task, independently of its SD."""
     n, comparisons = wanted["annotators"], wanted["comparisons"]
     floor = significance.smallest_p(n, n)
     level = LEVEL / comparisons
@@ -306,7 +306,7 @@ KNOWN_COLUMNS = [
 
 
 def columns(wanted: dict[str, Any]) -> list[Column]:
-    """The columns of the plan; their meanings include the wanted numbers."""
+    """Return the columns of the plan; their meanings include the wanted numbers."""
     return [
         *KNOWN_COLUMNS,
         *_mean_columns(wanted),
@@ -316,7 +316,7 @@ def columns(wanted: dict[str, Any]) -> list[Column]:
 
 
 def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
-    """The precision of the mean over annotators."""
+    """Return the precision of the mean over annotators."""
     width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
     people = wanted["annotators"]
     return [
@@ -344,7 +344,7 @@ def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
 
 
 def _example_columns(wanted: dict[str, Any]) -> list[Column]:
-    """The precision of one annotator's mean."""
+    """Return the precision of one annotator's mean."""
     width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
     return [
         Column(
@@ -367,7 +367,7 @@ def _example_columns(wanted: dict[str, Any]) -> list[Column]:
 
 
 def _group_columns(wanted: dict[str, Any]) -> list[Column]:
-    """The detectable difference between two groups, and what the wanted difference needs."""
+    """Return the detectable difference between two groups, and what the wanted difference needs."""
     difference, people = f"{wanted['difference']:g}", wanted["annotators"]
     level = f"{LEVEL / wanted['comparisons']:.2g}"
     both = "for a group below the mean of this cell and for one above it, with SDs that depend on"
@@ -405,6 +405,6 @@ def _group_columns(wanted: dict[str, Any]) -> list[Column]:
 
 
 def _in_both(values: Sequence[Any], form: Callable[[Any], str]) -> str:
-    """Values below and above; one dash if neither is known."""
+    """Return the values below and above, or one dash if neither is known."""
     below, above = map(form, values)
     return f"{below} below, {above} above" if {below, above} != {NOTHING} else NOTHING

@@ -1,4 +1,4 @@
-"""The API of further results: the data of other pages of results, documents and files."""
+"""The API for further results: the data behind other results pages, documents and files."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -36,12 +36,12 @@ OBJECT = OpenApiTypes.OBJECT  # rows by the columns of the page
 
 
 class KindOfTable(ApiView):
-    """A table of all kinds of annotators, or of one: `?kind=`."""
+    """A table for all kinds of annotators, or for one: `?kind=`."""
 
     parameters = frozenset({"kind"})
 
     def kinds(self, request: Request, study: Study) -> Sequence[str]:
-        """The requested kinds; ValidationError for one without results."""
+        """Return the requested kinds; ValidationError for one without results."""
         every = performance.kinds(study)
         kind = request.query_params.get("kind")
         if kind is None:
@@ -53,13 +53,13 @@ class KindOfTable(ApiView):
     def rows(
         self, request: Request, study: Study, columns: Sequence[Column], rows: TableRows
     ) -> list[dict[str, Any]]:
-        """The rows of each requested kind."""
+        """Return the rows of each requested kind."""
         kinds = self.kinds(request, study)
         return [row for kind in kinds for row in self.told(kind, columns, rows(study, kind))]
 
     @staticmethod
     def told(kind: str, columns: Sequence[Column], rows: Any) -> list[dict[str, Any]]:
-        """The rows of a kind, each with the name of the kind."""
+        """Return the rows of a kind, each with the name of the kind."""
         return [{"kind": kind} | record for record in as_records(columns, rows)]
 
 
@@ -80,12 +80,12 @@ class Sensitivity(KindOfTable):
 
 
 def rows_schema(name: str, columns: Sequence[Column]) -> serializers.Serializer:
-    """The schema of a list of rows, from their columns."""
+    """Return the schema for a list of rows, from their columns."""
     return inline_serializer(name, {c.name: field_of(c) for c in in_files(columns)}, many=True)
 
 
 def field_of(column: Column) -> serializers.Field:
-    """The schema of one column; measured values can be null."""
+    """Return the schema for one column; measured values can be null."""
     words = column.stored_meaning
     if column.unit:
         return serializers.FloatField(allow_null=True, help_text=words)
@@ -114,7 +114,7 @@ class Findings(ApiView):
         """Rows as in the CSV of the same table; the page explains the columns.
 
         Scores and differences on the scale from 0 to 1: means, intervals and contrasts under the
-        metric of the task's card, all others S1; alphas from -1 to 1, p from 0 to 1.
+        metric on the task's card, all others S1; alphas from -1 to 1, p from 0 to 1.
         """
 
         class Pending(serializers.Serializer):
@@ -178,7 +178,7 @@ class Findings(ApiView):
 
 
 def _pending(job: Job) -> dict[str, Any]:
-    """The progress of a job, and how to continue it."""
+    """Return the progress of a job, and how to continue it."""
     return {
         "state": job.state if job.pk else "not begun",
         "done": job.done,

@@ -1,4 +1,4 @@
-"""The people behind a result: attrition by arm with Lee's bounds, admission, the sample."""
+"""The participants behind a result: attrition by arm with Lee's bounds, admission, the sample."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ _COLUMNS = [
 
 
 def attritions(study: Study, kind: str) -> list[Attrition]:
-    """One row per pair of shots of a task for which both have annotators in the analysis."""
+    """Return one row per pair of shots of a task for which both have annotators in the analysis."""
     counts = _counts(study, kind)
     frame = frames.counted(frames.annotators(study), kind)
     scores = {
@@ -135,7 +135,7 @@ def _row(
 
 
 def _counts(study: Study, kind: str) -> dict[tuple[str, int], tuple[int, int]]:
-    """(task, shots) -> consented participations that have ended, and completed ones of them."""
+    """Map (task, shots) to consented participations that have ended, and the completed ones."""
     completed = Q(status=Status.COMPLETED)
     began = study.participations.in_cells().filter(
         completed | Q(consented_at__isnull=False), kind=kind
@@ -213,7 +213,7 @@ _OF_ADMISSION = [
 
 
 def admissions(study: Study, kind: str) -> list[Admission]:
-    """One row per scenario of the study; empty if the design has no rule."""
+    """Return one row per scenario of the study; empty if the design has no rule."""
     if study.qualification == Qualification.NONE:
         return []
     people = study.participations.filter(kind=kind, qualified__isnull=False).order_by()
@@ -246,7 +246,7 @@ ADMISSION = Table("admission", "Admission", _ADMISSION_INTRO, _OF_ADMISSION, adm
 
 
 def told(study: Study) -> list[str]:
-    """Warnings on arms that are judged differently before the annotation step.
+    """Return warnings on arms that are judged differently before the annotation step.
 
     Some are judged and others are not, or zero-shot annotators have a screening set.
     """
@@ -256,7 +256,7 @@ def told(study: Study) -> list[str]:
     ]
 
 
-# The table of the sample, counted in annotation/monitoring.
+# The sample table, counted in annotation/monitoring.
 
 _SAMPLE_INTRO = (
     "Participants in the analysis, each counted once; n and share refer to those who answered."
@@ -266,9 +266,9 @@ _SAMPLE_INTRO = (
 
 
 def sample(study: Study, kind: str) -> list[Row]:
-    """The custom questions of the study first, then the table of a demographic export.
+    """Return the custom questions of the study first, then the table of a demographic export.
 
-    It covers people only: simulated annotators and models are not asked.
+    It covers human annotators only: simulated annotators and models are not asked.
     """
     return [*own_rows(study), *stored_rows(study)] if kind == Kind.PERSON else []
 

@@ -1,4 +1,4 @@
-"""What people achieve on these answers: each against the others, the best and the worst.
+"""What human annotators achieve: each against the others, the best and the worst.
 
 The gold is one annotation among others. Leave-one-out measures how well one annotator matches the
 majority of the others. It is neither a score against the gold nor an upper bound for models: a
@@ -28,10 +28,10 @@ ROUNDING = 1e-9  # points: sums of the same scores differ in their last digits
 
 @dataclass(frozen=True)
 class Ceiling:
-    """One task and number of shots; scores x 100, NaN where undefined.
+    """One task and number of shots; scores x 100, NaN if undefined.
 
-    `leave_one_out` is NaN where `no_leave_one_out` gives a reason. For `compared` of the `answers`
-    the others have a majority. `best` and `worst` are the highest and the lowest mean S1 against
+    `leave_one_out` is NaN if `no_leave_one_out` gives a reason. The others have a majority for
+    `compared` of the `answers`. `best` and `worst` are the highest and the lowest mean S1 against
     the gold, each with the name of the first annotator who has it.
     """
 
@@ -49,7 +49,7 @@ class Ceiling:
 
 
 def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[Ceiling]:
-    """One row per task and shots; `frame` is from `findings.answered`."""
+    """Return one row per task and shots; `frame` is from `findings.answered`."""
     rows = []
     for task, shots, part in by_cell(frame):
         own = 100 * part.groupby("annotator")["s1"].mean().sort_index()
@@ -95,7 +95,7 @@ def _against_the_others(part: pd.DataFrame) -> dict[str, list[float]]:
 
 
 def _of_unit(answers: Sequence[frozenset[str]], is_one_choice: bool) -> list[float | None]:
-    """The S1 of each answer to one example against the majority of the others."""
+    """Return the S1 of each answer to one example against the majority of the others."""
     if len(answers) > 1 and len(set(answers)) == 1:
         return [1.0] * len(answers)  # the others gave the same answer
     others = agreement.majorities_of_others(answers, is_one_choice)
@@ -106,7 +106,7 @@ def _of_unit(answers: Sequence[frozenset[str]], is_one_choice: bool) -> list[flo
 
 
 def _mean_of_means(scores: dict[str, list[float]]) -> float:
-    """The mean x 100 over annotators, who have equal weight as in the cell."""
+    """Return the mean x 100 over annotators, who have equal weight as in the cell."""
     means = [math.fsum(own) / len(own) for own in scores.values()]
     return float(100 * np.mean(means)) if means else math.nan
 
@@ -120,7 +120,7 @@ INTRO = (
 
 
 def _or_why_not(ends: Sequence[Any]) -> str:
-    """A score, or a dash with the reason."""
+    """Return a score, or a dash with the reason."""
     value, why_not = ends
     return f"{NOTHING} ({why_not})" if why_not else points(value)
 

@@ -15,9 +15,9 @@ from annotation.models import Study
 from tasks.columns import NOTHING, Column, cells, in_files, on_page, points
 from tasks.csv_files import csv_text
 
-# The rows of a table, of annotators of one kind.
+# The rows of a table for one kind of annotators.
 TableRows = Callable[[Study, str], Sequence[Any]]
-SCORE = "score x 100"  # the unit of scores under the metric of a task's card
+SCORE = "score x 100"  # the unit of scores under the metric on a task's card
 FEW = "†"  # after an interval of fewer than ten annotators
 ASSUMES = (
     f"{FEW} fewer than {FEWEST_FOR_BOOTSTRAP} annotators: assumes that the annotators' scores"
@@ -36,7 +36,7 @@ class Table:
     rows: Callable[[Study, str], Sequence[Any]]
 
     def page(self, study: Study, kind: str) -> dict[str, Any]:
-        """The context of the page's template; `cells` is empty without rows."""
+        """Return the context of the page's template; `cells` is empty without rows."""
         return {
             "name": self.name,
             "title": self.title,
@@ -55,18 +55,18 @@ def as_csv(columns: Iterable[Column], rows: Iterable[Any], kind: str = "") -> st
 
 
 def as_records(columns: Iterable[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:
-    """The same rows for JSON: numbers as numbers, missing values as null."""
+    """Return the same rows for JSON: numbers as numbers, missing values as null."""
     written = in_files(columns)
     return [{name: plain(value) for name, value in in_file(written, row).items()} for row in rows]
 
 
 def in_file(columns: Iterable[Column], row: Any) -> dict[str, Any]:
-    """The row of a file: column name -> value."""
+    """Return a file row as a mapping of column names to values."""
     return {column.name: column.stored(row) for column in in_files(columns)}
 
 
 def plain(value: Any) -> Any:
-    """A value for JSON, without NaN and types of numpy."""
+    """Return a value for JSON, without NaN or numpy types."""
     if hasattr(value, "item"):  # a numpy scalar
         value = value.item()
     return None if isinstance(value, float) and math.isnan(value) else value
@@ -76,7 +76,7 @@ def plain(value: Any) -> Any:
 
 
 def signed_points(value: float) -> str:
-    """A difference in points.
+    """Return a difference in points.
 
     >>> signed_points(2)
     '+2.0'
@@ -85,7 +85,7 @@ def signed_points(value: float) -> str:
 
 
 def between(ends: Sequence[Any]) -> str:
-    """Low and high end of an interval in points; a third item says why there is none.
+    """Format an interval's ends in points; a third item says why there is none.
 
     >>> between((70.04, 80)), between((math.nan, math.nan, "one annotator"))
     ('70.0 to 80.0', '– (one annotator)')
@@ -97,7 +97,7 @@ def between(ends: Sequence[Any]) -> str:
 
 
 def assuming(interval: str, annotators: int) -> str:
-    """An interval, marked with its assumption if it has too few annotators to test it.
+    """Return an interval, marked with its assumption if it has too few annotators to test it.
 
     >>> assuming("70.0 to 80.0", 9), assuming("70.0 to 80.0", 10), assuming("– (annotators tie)", 3)
     ('70.0 to 80.0 †', '70.0 to 80.0', '– (annotators tie)')
@@ -107,7 +107,7 @@ def assuming(interval: str, annotators: int) -> str:
 
 
 def signed_between(ends: Sequence[Any]) -> str:
-    """Low and high end of an interval of a difference; a third item says why there is none.
+    """Format the ends of a difference's interval; a third item says why there is none.
 
     >>> signed_between((-0.2, 8.24)), signed_between((math.nan, math.nan, "annotators tie"))
     ('-0.2 to +8.2', '– (annotators tie)')
@@ -119,7 +119,7 @@ def signed_between(ends: Sequence[Any]) -> str:
 
 
 def mean_and_sd(mean: float, sd: float) -> str:
-    """Mean and SD as papers print them; one dash if the mean is undefined.
+    """Return the mean and SD as papers print them; one dash if the mean is undefined.
 
     >>> mean_and_sd(83.651, math.nan), mean_and_sd(math.nan, math.nan)
     ('83.7 ± –', '–')
@@ -128,7 +128,7 @@ def mean_and_sd(mean: float, sd: float) -> str:
 
 
 def with_remark(text: str, remark: str) -> str:
-    """A score with its remark, or the remark alone without a score.
+    """Return a score with its remark, or the remark alone without a score.
 
     >>> with_remark("57.7 ± 1.0", ""), with_remark("–", "undefined: constant prediction (1 of 3)")
     ('57.7 ± 1.0', 'undefined: constant prediction (1 of 3)')
@@ -139,7 +139,7 @@ def with_remark(text: str, remark: str) -> str:
 
 
 def count(value: int | None) -> str:
-    """A number with separators; a dash if it is unknown.
+    """Return a number with separators; a dash if it is unknown.
 
     >>> count(1234), count(None)
     ('1,234', '–')
@@ -148,7 +148,7 @@ def count(value: int | None) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """A part of some answers or people in percent.
+    """A share of answers or annotators in percent.
 
     >>> share(1, 3), share(0, 0)
     ('33 %', '–')
@@ -157,11 +157,11 @@ def share(part: int, whole: int) -> str:
 
 
 def percent(ratio: float) -> str:
-    """A ratio of 0 to 1 in percent."""
+    """Return a ratio from 0 to 1 in percent."""
     return NOTHING if math.isnan(ratio) else f"{ratio:.0%}"
 
 
-# Formats of values in the CSVs: texts that read back as the same value.
+# Formats of values in the CSVs: text that reads back as the same value.
 
 
 def json_list(texts: Iterable[object]) -> str:
@@ -169,12 +169,12 @@ def json_list(texts: Iterable[object]) -> str:
 
 
 def number(value: float) -> str:
-    """A float that reads back as the same number; "" for NaN."""
+    """Return a float that reads back as the same number, or "" for NaN."""
     return "" if math.isnan(value) else repr(float(value))
 
 
 def cell(value: Any) -> Any:
-    """Any value of a table for a CSV: floats with all digits, "" for missing values."""
+    """Format any table value for a CSV: floats with all digits, "" for missing values."""
     if value is None:
         return ""
     return number(value) if isinstance(value, float) else value
@@ -189,7 +189,7 @@ SD0 = "population standard deviation (ddof 0), x 100"
 RECIPE = "recipe string: every choice that affects the number"
 
 
-# The type of a column by its name: integers, other numbers and times; all others are texts.
+# A column's type by its name: integers, other numbers and times; all others are text.
 INTEGERS = {
     "task_version", "shots", "split", "position", "in_analysis", "start", "end", "n", "training_n",
     "too_fast", "longest_run", "blurs", "pastes", "checks", "checks_passed", "arrival", "outcome",

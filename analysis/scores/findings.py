@@ -50,7 +50,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Aggregates:
-    """S1 x 100 of the group's one answer.
+    """S1 x 100 for the group's single answer.
 
     `dawid_skene` is NaN if answers are not labels, and for one annotator.
     """
@@ -67,12 +67,12 @@ Finding = Intervals | Agreement | Aggregates | Ceiling | Contrast
 
 
 def counted(study: Study, kind: str) -> QuerySet[Participation]:
-    """The participations that cells count: completed, in the analysis, of that kind."""
+    """Return the participations that cells count: completed, in the analysis, of that kind."""
     return study.participations.analysed().in_cells().filter(kind=kind)
 
 
 def is_small(study: Study, kind: str) -> bool:
-    """Are there few enough answers in the analysis to compute tables during a page request?"""
+    """Does the analysis have few enough answers to compute tables during a page request?"""
     given = Answer.objects.filter(
         turn__participation__in=counted(study, kind), turn__step=Step.ANNOTATION
     )
@@ -80,7 +80,7 @@ def is_small(study: Study, kind: str) -> bool:
 
 
 def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
-    """One row per answer of the annotation step in the analysis, for one task or for all.
+    """Return one row per answer of the annotation step in the analysis, for one task or for all.
 
     Columns: task, shots, annotator, example (key), context (as text), s1 in [0, 1], texts (a
     frozenset; the label of a label task), is_label, is_one_choice (a label or one option), gold
@@ -93,11 +93,11 @@ def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
 
 
 def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
-    """The rows of `answered` for these participations of the study (keys)."""
+    """Return the rows of `answered` for these participations of the study (keys)."""
     cards = {task.pk: task.card for task in study.tasks.all()}
     seats = study.participations.filter(pk__in=participations)
     given = Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=seats)
-    # Read people and examples once, not with each answer: decoding their JSON dominated the time.
+    # Read annotators and examples once: decoding their JSON for each answer dominated the time.
     people = {
         pk: (name, shots, pseudonym, cards[task].is_one_choice, cards[task].gold_rule)
         for pk, name, shots, pseudonym, task in seats.values_list(
@@ -160,7 +160,7 @@ def agreements(frame: pd.DataFrame, seed: int = 0) -> list[Agreement]:
 
 
 def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Aggregates]:
-    """S1 of the group's one answer, next to the mean of its members' S1."""
+    """S1 for the group's single answer, next to the mean of its members' S1."""
     rows = []
     for task, shots, n, part in _groups(frame):
         units = _by_example(part)
@@ -186,7 +186,7 @@ def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Aggregates]:
 
 
 def _likeliest(part: pd.DataFrame, examples: list[int]) -> list[frozenset[str]]:
-    """The most likely label of each example, by Dawid and Skene."""
+    """Return the most likely label of each example, by Dawid and Skene."""
     votes: dict[int, dict[str, list[str]]] = {example: {} for example in examples}
     for example, person, texts in zip(
         part["example"], part["annotator"], part["texts"], strict=True
@@ -234,10 +234,10 @@ def _mean_s1(answers: list[frozenset[str]], golds: pd.DataFrame) -> float:
 # The tables of the analysis page as a job: computed in chunks once, for all server processes.
 # Resampling takes seconds; tables without it are computed immediately. A result is stored under its
 # inputs: the frozen design, the seed and the participations in the analysis. Their answers never
-# change, so a result cannot become stale; an exclusion requires another one.
+# change, so a result cannot go stale; an exclusion requires another one.
 
 KIND = "bootstrap"
-VERSION = 7  # of the results: raise it when the computation of one of them changes
+VERSION = 7  # of the results: increase it when the computation of one of them changes
 # The tables of a chunk for one task and number of shots; the last chunks have one task each.
 OF_CELL = ("intervals", "agreement", "aggregates", "ceiling")
 OF_TASK = "contrasts"
@@ -245,7 +245,7 @@ AT_ONCE = ("agreement", "aggregates", "ceiling")
 
 
 def parameters(study: Study, kind: str) -> dict[str, Any]:
-    """The inputs of the tables of that kind; `cells` are task, shots and participations."""
+    """Return the inputs to that kind's tables; `cells` are task, shots and participations."""
     cells: dict[tuple[str, int], list[int]] = {}
     rows = counted(study, kind).order_by("scenario__task__name", "scenario__shots", "pk")
     for pk, task, shots in rows.values_list("pk", "scenario__task__name", "scenario__shots"):
@@ -271,7 +271,7 @@ def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
         return None
     if owner is not None:
         job = jobs.start(KIND, made_of, total=total, seed=study.seed, owner=owner)
-        # Delete unfinished jobs with older inputs: their results are not needed any more.
+        # Delete unfinished jobs with older inputs: their results are no longer needed.
         same = Job.objects.filter(kind=KIND, parameters__study=study.pk, parameters__kind=kind)
         same.exclude(pk=job.pk).exclude(state=Job.State.DONE).delete()
         return job
@@ -285,7 +285,7 @@ def _tasks(made_of: dict[str, Any]) -> list[str]:
 
 @jobs.job(KIND)
 def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
-    """The rows of one task and number of shots; the last chunks have the contrasts of one task."""
+    """The rows for one task and number of shots; the last chunks have one task's contrasts."""
     made_of, cells = job.parameters, job.parameters["cells"]
     study = Study.objects.filter(pk=made_of["study"]).first()
     if study is None:
@@ -304,7 +304,7 @@ def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
 
 
 def stored(job: Job) -> dict[str, Sequence[Finding]]:
-    """The tables of a finished job."""
+    """Return the tables of a finished job."""
     rows: dict[str, Any] = {
         name: sorted(
             (_read(name, row) for part in job.result for row in part.get(name, [])),
@@ -316,7 +316,7 @@ def stored(job: Job) -> dict[str, Sequence[Finding]]:
 
 
 def at_hand(study: Study, kind: str) -> tuple[dict[str, Sequence[Finding]], Job | None]:
-    """The tables that are available now, and the job that computes the others, if any.
+    """Return the tables that are available now, and the job that computes the others, if any.
 
     Tables without resampling are computed immediately; for a large study the job computes them too.
     """
@@ -356,7 +356,7 @@ def _stored(row: Any) -> dict[str, Any]:
 
 
 def _read(table: str, values: dict[str, Any]) -> Finding:
-    """A stored row with NaN for missing values."""
+    """Return a stored row with NaN for missing values."""
     known: dict[str, Any] = {
         name: math.nan if value is None else value for name, value in values.items()
     }

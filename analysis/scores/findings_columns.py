@@ -1,4 +1,4 @@
-"""The columns of each table of findings with their meanings, and the introduction of each table."""
+"""Each findings table's columns with their meanings, and each table's introduction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Table:
 
     @property
     def columns(self) -> list[Column]:
-        """The columns of the page, without those that need more annotators."""
+        """The page's columns, without those that need more annotators."""
         return [
             column
             for column in columns.on_page(self.all_columns)
@@ -57,7 +57,7 @@ class Table:
 
     @property
     def _empty(self) -> tuple[str, ...]:
-        """Headings of the bootstraps over people, if no row has them."""
+        """Headings of the bootstraps over annotators, if no row has them."""
         rows = self._intervals
         return OVER_PEOPLE if rows and all(row.no_bootstrap for row in rows) else ()
 
@@ -69,7 +69,7 @@ class Table:
 def _interval(
     name: str, heading: str, meaning: str, *reason: str, few: bool = False
 ) -> list[Column]:
-    """One column on the page, two in files; `reason` is a field that says why there is none.
+    """Return one column on the page, two in files; `reason` is a field that says why there is none.
 
     `few` marks an interval of fewer than ten annotators with its assumption.
     """
@@ -286,12 +286,12 @@ _TEXTS = {
 
 
 def page_tables(findings: Mapping[str, Sequence[Finding]], is_waiting: bool = False) -> list[Table]:
-    """The tables in the order of the page; missing ones are empty, or being computed."""
+    """Return the tables in the order of the page; missing ones are empty, or being computed."""
     return [
         table(name, findings.get(name, []), is_waiting and name not in findings) for name in TABLES
     ]
 
 
 def table(name: str, rows: Sequence[Finding], is_waiting: bool = False) -> Table:
-    """One of TABLES with its texts."""
+    """Return one of TABLES with its texts."""
     return Table(name, *_TEXTS[name], COLUMNS[name], rows, is_waiting)

@@ -29,7 +29,7 @@ COLUMNS = [
 
 
 def annotators(study: Study) -> pd.DataFrame:
-    """One row per participation of the study, in a fixed order (task, shots, annotator).
+    """Return one row per participation of the study, in a fixed order (task, shots, annotator).
 
     Columns: COLUMNS. `analysed`: is it in the analysis? `mean_s1` and `training_s1` are means over
     the answered examples of the annotation and the training step, in [0, 1]; `sd_examples` is the
@@ -72,9 +72,9 @@ def annotators(study: Study) -> pd.DataFrame:
 
 
 def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
-    """Participation -> mean S1 in [0, 1] of the annotation step, all golds of an example as one.
+    """Map participations to mean S1 in [0, 1] in the annotation step, an example's golds as one.
 
-    For tasks whose golds are alternatives; examples with one gold are scored as usual.
+    This is for tasks whose golds are alternatives; examples with one gold are scored as usual.
     """
     alternatives = [task.pk for task in tasks if task.card.gold_rule == "any_of"]
     if not alternatives:
@@ -101,7 +101,7 @@ def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
 
 
 def _s1_by_step(study: Study) -> dict[tuple[int, str], tuple[float, float, int]]:
-    """(participation, step) -> mean, SD with ddof 1 (NaN for one) and number of S1.
+    """Map (participation, step) to the mean, SD with ddof 1 (NaN for one) and number of S1.
 
     The database counts how often each of the few values occurs; then the arithmetic is exact, so
     the result is the same on every database and in verify.py.
@@ -146,7 +146,7 @@ def training_answers(study: Study, kind: str) -> pd.DataFrame:
 def answers_in_order(
     study: Study, kind: str, step: Step, shots: Collection[int] | None = None
 ) -> pd.DataFrame:
-    """One row per answer of that step by those who completed and are in the analysis.
+    """Return one row per answer of that step by those who completed and are in the analysis.
 
     Columns: participation (key), task, shots, annotator, position (from 0 without a gap, in the
     order in which this annotator saw the step's examples, without attention checks), example (key),
@@ -179,8 +179,8 @@ def answers_in_order(
 def scored_answers(study: Study, kind: str, shots: Collection[int] | None = None) -> pd.DataFrame:
     """The answers of the annotation step, with the name of each example's `context`.
 
-    For these numbers of shots, or all. The columns are those of `answers_in_order` and of
-    `test_sets.with_scores`.
+    The answers are for these numbers of shots, or all. The columns are those of `answers_in_order`
+    and of `test_sets.with_scores`.
     """
     answers = answers_in_order(study, kind, Step.ANNOTATION, shots)
     contexts = contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
@@ -188,7 +188,7 @@ def scored_answers(study: Study, kind: str, shots: Collection[int] | None = None
 
 
 def contexts_of_tests(tasks: Sequence[int]) -> dict[int, str]:
-    """Test example -> the name of its context, for these task versions (keys).
+    """Map test examples to their contexts' names, for these task versions (keys).
 
     A name is the rank of the context's text, with the same number of digits in each: it sorts as
     the text does, and is short enough to be repeated with each answer.
@@ -200,17 +200,17 @@ def contexts_of_tests(tasks: Sequence[int]) -> dict[int, str]:
 
 
 def counted(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """The rows of a cell's participations: in the analysis, of that kind."""
+    """Return the rows for a cell's participations: in the analysis and of that kind."""
     return of_cells(frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)])
 
 
 def of_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of participations without anything before the task, as in `in_cells`."""
+    """Return the rows of participations without anything before the task, as in `in_cells`."""
     return frame[frame["arm"].isin([Arm.NONE, Arm.DIRECT])]
 
 
 def scenarios(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row per task, shots, split and kind: mean score over annotators, both SDs, n.
+    """Return one row per task, shots, split and kind: mean score over annotators, both SDs, n.
 
     `frame` is what `annotators` returns. Columns: task, task_version, shots, split, kind, mean,
     sd_ddof1 (NaN for one annotator), sd_ddof0, n.
@@ -259,12 +259,12 @@ def cells(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def covariances(study: Study, kind: str, frame: pd.DataFrame) -> dict[int, float]:
-    """Shots -> what the covariance between tasks adds to half the variance of a sum over tasks.
+    """Map shots to what the covariance between tasks adds to half the variance of their sum.
 
     In points squared of the score x 100. For each pair of tasks the covariance (ddof 1) over the
     workers who did both at that number of shots, times their number over the root of the product of
-    both tasks' numbers of annotators: 1 where the same people did both. Pairs with fewer than two
-    such workers add nothing. `frame` is `frames.annotators(study)`.
+    both tasks' numbers of annotators: 1 if the same people did both. Pairs with fewer than two such
+    workers add nothing. `frame` is `frames.annotators(study)`.
     """
     if study.tasks_per_worker < 2:
         return {}

@@ -1,4 +1,4 @@
-"""Remarks for all tables of a study: parts of tests, answers of programs, late choices."""
+"""Remarks for all of a study's tables: parts of tests, programs' answers, late choices."""
 
 from django.db.models import Count, Exists, OuterRef, Sum
 
@@ -16,7 +16,7 @@ from annotation.study import compared_files
 
 
 def late_seats(study: Study) -> dict[tuple[str, int], int]:
-    """(task, shots) -> seats added after results were visible, if there are any."""
+    """Map (task, shots) to seats added after results were visible, if there are any."""
     added = AddedSeats.objects.filter(scenario__study=study, results_seen=True)
     return {
         (task, shots): number
@@ -38,7 +38,7 @@ def scenarios_were_chosen(study: Study) -> bool:
 
 
 def sentences(study: Study) -> list[str]:
-    """Parts of tests, chosen scenarios, answers of programs, late seats, visible scores."""
+    """Return remarks on parts of tests, chosen scenarios, programs, late seats, visible scores."""
     marks = []
     parts = {task.name: task.test_part for task in study.tasks.with_reports().order_by("name")}
     told = [f"{name}, {part}" for name, part in parts.items() if part]
@@ -80,12 +80,12 @@ def sentences(study: Study) -> list[str]:
     return marks
 
 
-# People for whom a program answered by the API, where the design allows it. The remark is about the
-# channel: a program that operates the pages looks like a person (docs/protocol.md#programs).
+# Humans for whom a program answered through the API, if the design allows it. The remark is about
+# the channel: a program that operates the pages looks human (docs/protocol.md#programs).
 
 
 def by_program(study: Study) -> ParticipationQuerySet:
-    """The people of a study with at least one answer by the API, in any step.
+    """Return a study's human annotators with at least one answer through the API, in any step.
 
     If the design does not allow such answers, the database rejects them (annotation/guards.py), and
     this reads no answers.
@@ -97,19 +97,19 @@ def by_program(study: Study) -> ParticipationQuerySet:
 
 
 def people_by_program(study: Study) -> int:
-    """The number of people in the analysis with at least one answer by the API."""
+    """The number of human annotators in the analysis with at least one answer through the API."""
     return by_program(study).analysed().count()
 
 
 def of_cells(study: Study) -> dict[tuple[str, int], int]:
-    """(task, shots) -> the number of people with answers by the API in that cell, if any."""
+    """Map (task, shots) to the number of annotators with API answers in that cell, if any."""
     people = by_program(study).analysed().in_cells().order_by()
     cells = people.values_list("scenario__task__name", "scenario__shots").annotate(Count("pk"))
     return {(task, shots): number for task, shots, number in cells}
 
 
 def programs_mark(study: Study) -> str:
-    """The remark of each table and figure if programs answered for people; otherwise ""."""
+    """Return the remark for each table and figure if programs answered for humans; otherwise ""."""
     number = people_by_program(study)
     if not number:
         return ""

@@ -1,4 +1,4 @@
-"""Texts and tables in Markdown and LaTeX."""
+"""Text and tables in Markdown and LaTeX."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ LATEX_SPECIAL = {
 
 
 def markdown(text: str) -> str:
-    r"""A text on one line of Markdown.
+    r"""Text on one line of Markdown.
 
     >>> markdown("a_b\n*c*")
     'a\\_b \\*c\\*'
@@ -36,7 +36,7 @@ def markdown(text: str) -> str:
 
 
 def latex(text: str) -> str:
-    r"""A text on one line of LaTeX that prints literally.
+    r"""Text on one line of LaTeX that prints literally.
 
     >>> latex("50 % ± 2"), latex("[a]--b")
     ('50 \\% $\\pm$ 2', '{[}a{]}-{}-b')
@@ -115,7 +115,7 @@ def as_csv(table: PaperTable) -> str:
 
 
 def as_latex(table: PaperTable) -> str:
-    """The table as a float.
+    """Return the table as a float.
 
     A table that is too wide for one column of a paper spans both (table*).
     """
@@ -149,6 +149,6 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _characters(lines: Sequence[list[str] | str]) -> int:
-    """The approximate width of the rows: the sum of the longest cells of the columns."""
+    """Return the approximate width of the rows: the sum of the columns' longest cells."""
     rows = [line for line in lines if isinstance(line, list)]
     return sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True))

@@ -1,7 +1,7 @@
-"""The mean of each cell with intervals for different questions, and its sources of variance.
+"""Each cell's mean with intervals for different questions, and its sources of variance.
 
-All figures are x 100, under the metric of the task's card. Without an interval a reason is given:
-no interval has zero width.
+All figures are x 100, under the metric on the task's card. If there is no interval, a reason is
+given; no interval has zero width.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ FEW = f"fewer than {uncertainty.FEWEST_FOR_BOOTSTRAP} annotators"
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean with its default interval: other people and other examples; x 100.
+    """A mean with its default interval, for other annotators and other examples; x 100.
 
-    `t_low` and `t_high` are for other people on the same examples; the SDs are those of the mean's
-    sources of variance. NaN where `no_interval` gives a reason, and for unknown SDs.
+    `t_low` and `t_high` are for other annotators on the same examples; the SDs are those of the
+    mean's sources of variance. NaN if `no_interval` gives a reason, and for unknown SDs.
     """
 
     task: str
@@ -49,7 +49,7 @@ class Mean:
 class Intervals(Mean):
     """A Mean with percentile bootstraps.
 
-    Bootstraps over people are NaN where `no_bootstrap` gives a reason, the one over examples where
+    Bootstraps over annotators are NaN if `no_bootstrap` gives a reason, the one over examples if
     `no_examples` does.
     """
 
@@ -64,7 +64,7 @@ class Intervals(Mean):
 
 
 def means(frame: pd.DataFrame) -> list[Mean]:
-    """One row per task and shots, without resampling.
+    """Return one row per task and shots, without resampling.
 
     `frame` has one row per answer of the annotation step: task, shots, annotator, example, context,
     score and lowest (test_sets.with_scores).
@@ -82,7 +82,7 @@ def matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any]]:
 
 
 def keyed_matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any], np.ndarray]:
-    """The matrix and contexts of `matrix_of`, and the key of each example.
+    """Return the matrix and contexts of `matrix_of`, and the key of each example.
 
     Annotators are sorted by name, examples by key; NaN is a missing answer.
     """
@@ -96,7 +96,7 @@ def keyed_matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any], np.ndarr
 
 
 def lowest_of(part: pd.DataFrame) -> float:
-    """The lowest possible value of the cell's metric."""
+    """Return the lowest possible value of the cell's metric."""
     return float(part["lowest"].iloc[0])
 
 
@@ -126,7 +126,7 @@ def _mean(
 
 
 def intervals(frame: pd.DataFrame, seed: int) -> list[Intervals]:
-    """The means with all their intervals of 95 %, and their sources of variance."""
+    """Return the means with all their 95 % intervals, and their sources of variance."""
     rows = []
     for task, shots, part in by_cell(frame):
         matrix, contexts = matrix_of(part)

@@ -1,8 +1,8 @@
-"""Scores under the metric of a task's card and under further metrics that the design declares.
+"""Scores under the metric on a task's card and under further metrics that the design declares.
 
-One row for each task, number of shots, metric and group: people of one kind, or an uploaded model.
-The interval of people is the two-way t (stats/two_way.py) on the parts of each score: for a mean
-over examples the examples, otherwise delete-one-context pseudo-values of the jackknife.
+One row for each task, number of shots, metric and group: annotators of one kind, or an uploaded
+model. The interval for annotators is the two-way t (stats/two_way.py) on the parts of each score:
+for a mean over examples the examples, otherwise delete-one-context pseudo-values of the jackknife.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ REMEMBERED = 3600  # seconds
 
 @dataclass(frozen=True)
 class Own:
-    """The score of one annotator or of one file of predictions under one metric."""
+    """The score of one annotator or of one prediction file under one metric."""
 
     who: str  # kind of annotators, or MODEL
     name: str  # pseudonym, or name of the model
@@ -58,7 +58,7 @@ class Own:
 class MetricRow:
     """One metric of a task at one number of shots: mean and SDs x 100, of `score.n` of `score.of`.
 
-    The interval is that of people; NaN where `no_interval` gives a reason.
+    The interval is for annotators; NaN if `no_interval` gives a reason.
     """
 
     who: str
@@ -85,14 +85,14 @@ class MetricRow:
 
     @property
     def interval(self) -> str:
-        """The interval of people; a dash for a model: its runs are not a sample of people."""
+        """The interval for annotators; a dash for models, whose runs are not a sample of humans."""
         if self.who == MODEL:
             return NOTHING
         return assuming(between((self.low, self.high, self.no_interval)), self.score.n)
 
 
 def own_scores(study: Study) -> list[Own]:
-    """The score of each annotator in the analysis and of each file, under each metric."""
+    """Return the score of each annotator in the analysis and of each file, under each metric."""
     rows: list[Own] = []
     for task in sorted(study.tasks.all(), key=lambda task: place(task.name)):
         file = test_sets.TestFile(task)
@@ -127,10 +127,10 @@ def _of_models(study: Study, file: test_sets.TestFile) -> Iterator[Own]:
 
 
 def rows(study: Study) -> list[MetricRow]:
-    """One row per task, shots, metric and group, in the order of the paper.
+    """Return one row per task, shots, metric and group, in the paper's order.
 
-    Cached until a participation completes, withdraws or is excluded, or files of predictions
-    change; for at most an hour, because erasing data does not clear this cache.
+    Cached until a participation completes, withdraws or is excluded, or prediction files change;
+    for at most an hour, because erasing data does not clear this cache.
     """
     files = compared_files.files(study).order_by("pk")
     made_of = [*(state(study, kind) for kind in Kind.values), *files.values_list("pk", flat=True)]
@@ -182,7 +182,7 @@ def _with_interval(row: MetricRow, group: Collection[Own], contexts: Sequence[st
 
 
 def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, str]]]:
-    """(task, shots) -> (metric, mean ± SD) of each further metric, of one kind of annotators."""
+    """Map (task, shots) to (metric, mean ± SD) per further metric, for one kind of annotators."""
     texts: dict[tuple[str, int], list[tuple[str, str]]] = {}
     for row in rows(study) if study.metrics else []:
         if row.who == kind and row.role == FURTHER:
@@ -192,7 +192,7 @@ def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, st
 
 
 def page_rows(study: Study, kind: str) -> list[MetricRow]:
-    """The rows of one kind and of models, task by task; empty if S1 is the only metric."""
+    """Return the rows of one kind and of models, task by task; empty if S1 is the only metric."""
     if not study.metrics and all(task.card.metric == test_sets.S1 for task in study.tasks.all()):
         return []
     shown = [row for row in rows(study) if row.who in (kind, MODEL)]
@@ -200,7 +200,7 @@ def page_rows(study: Study, kind: str) -> list[MetricRow]:
     return sorted(shown, key=lambda row: (tasks.index(row.task.name), row.shots))
 
 
-# Columns of MetricRow.
+# Columns for MetricRow.
 COLUMNS = [
     Column(
         "kind", "Who", f"person, simulated or model; {MODEL}: predictions of a model", get="who"
@@ -262,7 +262,7 @@ COLUMNS = [
     Column("recipe", meaning=RECIPE),
 ]
 
-# Columns of Own.
+# Columns for Own.
 OWN_COLUMNS = [
     Column(
         "kind", meaning=f"person, simulated or model; {MODEL}: a file of predictions", get="who"

@@ -37,17 +37,17 @@ View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 
 def reading(view: View) -> View:
-    """Restrict a page or a file to signed-in users and GET."""
+    """Restrict a page or a file to GET requests from signed-in users."""
     return login_required(require_GET(view))
 
 
 def results_of(study: Study) -> dict[str, Any]:
-    """The study, and the marks of all its tables."""
+    """Return the study and the marks for all its tables."""
     return {"study": study, "marks": marks.sentences(study)}
 
 
 def chosen_kind(request: HttpRequest, kinds: list[str]) -> str:
-    """The kind of annotators in the URL, by default the first of `kinds`.
+    """Return the kind of annotators in the URL, by default the first of `kinds`.
 
     Raises Http404 for a kind that has no results in this study.
     """
@@ -58,7 +58,7 @@ def chosen_kind(request: HttpRequest, kinds: list[str]) -> str:
 
 
 def of_kind(request: HttpRequest, name: str) -> tuple[Study, str, dict[str, Any]]:
-    """The study, the requested kind, and the shared context of pages for one kind.
+    """Return the study, the requested kind, and the context that pages for one kind share.
 
     Raises Http404 and PermissionDenied as `scores_of` and `chosen_kind` do.
     """
@@ -91,7 +91,7 @@ def human_performance(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpResponse:
-    """The same tables as a file; kinds one after the other, never mixed."""
+    """The same tables as a file; kinds follow one another and are never mixed."""
     study = scores_of(request, name)
     filename = f"{study.name}-human-performance.{ext}"
     if ext == "csv":
@@ -106,7 +106,7 @@ def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpRes
 
 @reading
 def training_table(request: HttpRequest, name: str) -> HttpResponse:
-    """Scores by block of training examples; available while test scores are hidden."""
+    """Scores by block of training examples; these are available while test scores are hidden."""
     study = study_of(request, name, "read")
     kinds = performance.kinds(study)
     tables = [(kind, training.training(study, kind)) for kind in kinds]
@@ -145,7 +145,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
-    """Run a part of the job behind the analysis page; the first request starts the job."""
+    """Run part of the job behind the analysis page; the first request starts the job."""
     study = scores_of(request, name, right_to("analysis_run"))
     kind = chosen_kind(request, performance.kinds(study))
     address = f"{reverse('analysis', args=[study.name])}?kind={kind}"
@@ -159,7 +159,7 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
 # Results of a cross-task study: gains of its arms, and its upstream training.
 
 
-# The planner, and the sensitivity of the results to inclusion.
+# The planner, and the results' sensitivity to inclusion.
 
 
 @reading

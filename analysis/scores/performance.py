@@ -1,7 +1,7 @@
 """The human-performance table (CLUES, Table 4) and the training table (appendix A.3).
 
-A cell counts one kind only. The human table counts people; simulated annotators and models have
-separate tables, under their own headings.
+A cell counts one kind only. The human table counts human annotators; simulated annotators and
+models have separate tables, under their own headings.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ FAMILY_NAMES = {
 
 @dataclass(frozen=True)
 class Cell:
-    """One task and number of shots: mean and SDs over annotators, x 100; NaN where undefined."""
+    """One task and number of shots: mean and SDs over annotators, x 100; NaN if undefined."""
 
     task: str
     shots: int
@@ -130,7 +130,7 @@ class PerformanceTable:
 
     @property
     def families(self) -> list[tuple[str, int]]:
-        """(name, number of its tasks) of each family, in the order of the columns."""
+        """The (name, number of tasks) of each family, in column order."""
         counts = Counter(task.card.family for task in self.tasks)
         return [(FAMILY_NAMES[name], counts[name]) for name in FAMILIES if counts[name]]
 
@@ -146,12 +146,12 @@ class PerformanceTable:
 
     @property
     def has_splits(self) -> bool:
-        """Were people trained on several splits?"""
+        """Were annotators trained on several splits?"""
         return any(cell.splits > 1 for cell in self.cells.values())
 
     @cached_property
     def floors(self) -> list[str]:
-        """Names of the floors of any of the tasks, in order."""
+        """The names of all floors that any task has, in order."""
         return list(dict.fromkeys(name for limits in self.bounds for name, _s1 in limits.floors))
 
     @cached_property
@@ -231,7 +231,7 @@ def performance(
 
 
 def _cell(task: Task, shots: int, row: Any | None, quoted: Published | None) -> Cell:
-    """The cell of a row of `frames.cells`, or an empty one."""
+    """Return the cell for a row of `frames.cells`, or an empty one."""
     metric = task.card.metric
     if row is None:
         three = (math.nan,) * 3
@@ -256,7 +256,7 @@ def _cell(task: Task, shots: int, row: Any | None, quoted: Published | None) -> 
 
 
 def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTable]:
-    """The table of that kind, then the one with excluded annotators if there are any."""
+    """Return the table of that kind, then the one with excluded annotators if there are any."""
     completed = frame[(frame["kind"] == kind) & (frame["status"] == Status.COMPLETED)]
     tables = [performance(study, kind, frame)]
     if not completed["analysed"].all():
@@ -281,15 +281,15 @@ def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
 
 
 def kinds_of(frame: pd.DataFrame) -> list[str]:
-    """As `kinds`, from a frame."""
+    """Return the same as `kinds`, from a frame."""
     every = [Kind.PERSON, *sorted(set(frame["kind"]) - {Kind.PERSON})]
     return sorted(every, key=lambda kind: frames.counted(frame, kind).empty)
 
 
 def kinds(study: Study) -> list[str]:
-    """The kinds that took part, and people; kinds with results first; reads no answers.
+    """Return the kinds that took part, and humans; kinds with results come first. Reads no answers.
 
-    People come first if both or neither have results.
+    Humans come first if both or neither have results.
     """
     rows = study.participations.order_by().values_list("kind")
     analysed = dict(rows.annotate(analysed=Count("pk", filter=ANALYSED)))
@@ -319,19 +319,19 @@ class LongRow:
 
     @property
     def note(self) -> str:
-        """What a reader must know to compare this row with the paper's; "" for nothing."""
+        """Return what readers must know to compare this row with the paper's, or ""."""
         is_any_of = self.task.card.gold_rule == "any_of"
         return set_note(self.task, self.bounds.set_ceiling) if is_any_of else ""
 
 
 def all_tables(study: Study, frame: pd.DataFrame | None = None) -> list[PerformanceTable]:
-    """The table of each kind that took part, as reported."""
+    """Return the table of each kind that took part, as reported."""
     frame = frames.annotators(study) if frame is None else frame
     return [performance(study, kind, frame) for kind in kinds_of(frame)]
 
 
 def long_rows(table: PerformanceTable) -> list[LongRow]:
-    """One row per number of shots and task."""
+    """Return one row per number of shots and task."""
     is_of_people = table.kind == Kind.PERSON
     late = marks.late_seats(table.study) if is_of_people else {}
     programs = marks.of_cells(table.study) if is_of_people else {}
@@ -350,5 +350,5 @@ def long_rows(table: PerformanceTable) -> list[LongRow]:
 
 
 def all_rows(study: Study) -> list[LongRow]:
-    """One row per kind, number of shots and task."""
+    """Return one row per kind, number of shots and task."""
     return [row for table in all_tables(study) for row in long_rows(table)]

@@ -1,4 +1,4 @@
-"""Figures quoted from papers, and the bounds of a task, for comparison with measured scores.
+"""Figures quoted from papers, and a task's bounds, for comparison with measured scores.
 
 They apply to a task if its test file is the published one; names are not compared, as any task may
 be called SST-2.
@@ -25,7 +25,7 @@ FOLDER = Path(__file__).parent / "published"
 class Published(NamedTuple):
     """Mean and spread as printed, x 100; NaN if no spread is printed.
 
-    The paper does not define the spread of people; that of models is an SD over five splits.
+    The paper does not define the spread for humans; for models it is an SD over five splits.
     """
 
     mean: float
@@ -38,7 +38,7 @@ class Published(NamedTuple):
 
 @cache
 def human_table4() -> dict[tuple[str, int], Published]:
-    """CLUES, Table 4: (task, shots) -> human performance."""
+    """CLUES, Table 4: human performance by (task, shots)."""
     with (FOLDER / "human_table4.csv").open(newline="") as file:
         return {
             (row["task"], int(row["shots"])): Published(float(row["mean"]), float(row["sd"]))
@@ -48,7 +48,7 @@ def human_table4() -> dict[tuple[str, int], Published]:
 
 @cache
 def machine_tables5_6() -> dict[tuple[str, str, str, str], Published]:
-    """CLUES, Tables 5 and 6: (model, method, task, shots) -> performance of a model.
+    """CLUES, Tables 5 and 6: model performance by (model, method, task, shots).
 
     In the order of the paper; shots is a number as text, or "all" for full supervision.
     """
@@ -63,18 +63,18 @@ def machine_tables5_6() -> dict[tuple[str, str, str, str], Published]:
 
 @cache
 def test_files() -> dict[str, str]:
-    """Hash of a published test file (Task.test_hash) -> name of its task in the paper."""
+    """Return the task's name in the paper by the hash of a published test file (Task.test_hash)."""
     with (FOLDER / "test_files.csv").open(newline="") as file:
         return {row["sha256"]: row["task"] for row in csv.DictReader(file)}
 
 
 def name_of(task: Task) -> str:
-    """The paper's name of the task with this test file; "" if it has none."""
+    """Return the paper's name of the task with this test file, or "" if it has none."""
     return test_files().get(task.test_hash, "")
 
 
 def not_compared(tasks: Iterable[Task]) -> str:
-    """A sentence on the tasks that share only their name with the paper; "" for none."""
+    """Return a sentence on the tasks that share only their name with the paper, or "" for none."""
     names = set(test_files().values())
     others = [task.name for task in tasks if task.name in names and not name_of(task)]
     if not others:
@@ -125,7 +125,7 @@ class Bounds:
 
 
 def bounds(task: Task) -> Bounds:
-    """The trivial baseline (always empty, or the majority label) and the reachable ceiling.
+    """Return the trivial baseline (always empty, or the majority label) and the reachable ceiling.
 
     Both are over the test examples under the task's metric: for S1 from its data report.
     """
@@ -141,7 +141,7 @@ def bounds(task: Task) -> Bounds:
 
 
 def _chance(task: Task) -> tuple[tuple[str, float], ...]:
-    """The score x 100 of a random label or option; empty for other tasks."""
+    """Return a random label's or option's score x 100; empty for other tasks."""
     if not task.card.is_chosen:
         return ()
     name = "a random label" if task.card.labels else "a random option"
@@ -165,7 +165,7 @@ def _bounds_under(task: Task, report: dict[str, Any]) -> Bounds:
 
 
 def set_note(task: Task, ceiling: float) -> str:
-    """The two scales of a task with alternative golds, and which one the paper may use."""
+    """Return the two scales of a task with alternative golds, and which one the paper may use."""
     sentence = (
         f"{task.name}: the gold answers of an example are alternatives, and the highest S1"
         " against any of them is used; “as one set” scores the same answers against all gold"

@@ -13,7 +13,7 @@ from analysis.stats.two_way import BOTH
 from annotation.models import Kind
 from tasks.columns import NOTHING, Column, points
 
-Intervals = Mapping[tuple[str, int], str]  # task and shots -> the interval as printed
+Intervals = Mapping[tuple[str, int], str]  # task and shots to the printed interval
 
 PUBLISHED_NOTE = "Published: CLUES, Table 4, as printed; the paper does not define the ±."
 
@@ -45,7 +45,7 @@ def _sds(name: str, over: str, *empty: str) -> list[Column]:
     ]
 
 
-# Columns of LongRow.
+# Columns for LongRow.
 PERFORMANCE = [
     Column("kind", meaning="person, simulated or model; kinds are never pooled"),
     Column("family", meaning="family of the task", get="task.card.family"),
@@ -151,9 +151,9 @@ PERFORMANCE = [
     ),
     Column("recipe", meaning=RECIPE),
 ]
-# Columns of the export only; the page has these outside the table.
+# Columns in the export only; the page has these outside the table.
 _EXPORTED = {"family", "task_version", "baseline_name", "recipe", "set_recipe", "note"}
-# Column of the page only; in an export the card in design.json has it.
+# A column on the page only; in an export the card in design.json has it.
 _TEST_PART = Column(
     "test_part",
     meaning="number of the corpus's test examples that are scored; empty: all",
@@ -163,7 +163,7 @@ PERFORMANCE_FILE = [*(column for column in PERFORMANCE if column.name not in _EX
 
 
 def intervals(table: PerformanceTable) -> Intervals:
-    """The default interval of 95 % of each cell as text; empty for cells with excluded people."""
+    """Each cell's default 95 % interval as text; empty for cells with excluded annotators."""
     if table.with_excluded:
         return {}
     rows = (
@@ -180,7 +180,7 @@ def intervals(table: PerformanceTable) -> Intervals:
 def lines(
     table: PerformanceTable, intervals: Intervals | None = None
 ) -> list[tuple[str, list[str]]]:
-    """The printed rows: the name of the row, and one text per task."""
+    """Return the printed rows: the name of the row, and one text per task."""
     printed = []
     for shots, cells in table.rows:
         texts = [f"{cell.text} (n={cell.n})" if cell.n else NOTHING for cell in cells]
@@ -210,7 +210,7 @@ def lines(
 
 
 def definition(table: PerformanceTable) -> str:
-    """The definition of the numbers, with the metric of the table."""
+    """Return the definition of the numbers, with the metric of the table."""
     one = "model run" if table.kind == Kind.MODEL else "annotator"
     if table.metrics == S1:
         return f"Mean ± SD over {one}s (ddof 1) of each {one}'s mean S1 x 100."
@@ -237,7 +237,7 @@ def notes(table: PerformanceTable, with_intervals: bool = False) -> list[str]:
 
 
 def _declined(table: PerformanceTable) -> list[str]:
-    """The number of people who declined; they have no row."""
+    """Return the number of people who declined, for whom there is no row."""
     if table.kind != Kind.PERSON:
         return []
     number = sum(table.study.scenarios.values_list("declined", flat=True))
@@ -245,7 +245,7 @@ def _declined(table: PerformanceTable) -> list[str]:
 
 
 def as_markdown(table: PerformanceTable) -> str:
-    """The table in Markdown, with its heading and notes."""
+    """Return the table in Markdown, with its heading and notes."""
     names = [markdown(task.name) for task in table.tasks]
     rows = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
     known = intervals(table)
@@ -259,7 +259,7 @@ def as_markdown(table: PerformanceTable) -> str:
 
 
 def paper_table(table: PerformanceTable) -> PaperTable:
-    """The table as a paper prints it, tasks grouped by family."""
+    """Return the table as a paper prints it, tasks grouped by family."""
     known = intervals(table)
     shown = [
         Column("", "Shots", get=itemgetter(0)),
@@ -279,10 +279,10 @@ def paper_table(table: PerformanceTable) -> PaperTable:
 
 
 def _text_at(place: int, line: tuple[str, list[str]]) -> str:
-    """The cell of one of `lines` in that column."""
+    """Return the cell of one of `lines` in that column."""
     return line[1][place]
 
 
 def as_latex(table: PerformanceTable) -> str:
-    """The same in LaTeX."""
+    """Return the same in LaTeX."""
     return markup.as_latex(paper_table(table))

@@ -1,4 +1,4 @@
-"""A score over annotators or splits, and the average of scores over tasks."""
+"""A score over annotators or splits, and the average score over tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from analysis.scores.columns import mean_and_sd, with_remark
 
 @dataclass(frozen=True)
 class Score:
-    """Mean and SDs x 100 over `n` of `of` annotators or splits; NaN where undefined.
+    """Mean and SDs x 100 over `n` of `of` annotators or splits; NaN if undefined.
 
     A published figure has only `printed`, the spread as printed.
     """
@@ -59,7 +59,7 @@ def over(values: Sequence[float], of: int, remarks: Sequence[str] = ()) -> Score
 
 
 def counted_remarks(remarks: Iterable[str]) -> str:
-    """The remark of a mean over annotators: "constant prediction (1 of 3)"."""
+    """Return the remark of a mean over annotators: "constant prediction (1 of 3)"."""
     own = list(remarks)
     counts = Counter(remark for remark in own if remark)
     return "; ".join(f"{remark} ({times} of {len(own)})" for remark, times in counts.items())

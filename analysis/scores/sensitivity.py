@@ -1,4 +1,4 @@
-"""Sensitivity of the human-performance cells to exclusions: the same cells under other rules.
+"""Sensitivity of human-performance cells to exclusions: the same cells under other rules.
 
 The main table includes participations that are completed and in the analysis. Each rule here
 excludes more of them, or includes manually excluded ones; a cell that changes much is not robust.
@@ -29,7 +29,7 @@ QUESTIONS = ("seen_before", "ai_used")  # of the exit questionnaire
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of inclusion: a name for the CSV, words for the page, and the rows that it keeps.
+    """A rule of inclusion: a name for the CSV, wording for the page, and the rows that it keeps.
 
     `applies` says whether the rule can change anything; otherwise it has no row.
     """
@@ -46,17 +46,17 @@ def _is_told(people: pd.DataFrame) -> bool:
 
 
 def _said(question: str, *answers: str) -> Callable[[pd.DataFrame], pd.Series]:
-    """Those in the analysis with one of these answers ("": none) to an exit question."""
+    """Return analysed rows with one of these answers ("": none) to an exit question."""
     return lambda people: people["analysed"] & people[question].isin(list(answers))
 
 
 def _not(*signs: str) -> Callable[[pd.DataFrame], pd.Series]:
-    """Those in the analysis without any of these columns set."""
+    """Return the analysed rows in which none of these columns is set."""
     return lambda people: people["analysed"] & ~people[list(signs)].any(axis=1)
 
 
 def _unspoilt(people: pd.DataFrame) -> pd.Series:
-    """Those without a "yes", a failed check, a flag or an answer by a program."""
+    """Return the rows without a "yes", a failed check, a flag or an answer by a program."""
     said = people["seen_before"].eq("yes") | people["ai_used"].eq("yes")
     return _not("failed_checks", "flagged", "by_program")(people) & ~said
 
@@ -179,12 +179,12 @@ class Scores:
     """
 
     matrix: np.ndarray
-    row_of: Mapping[int, int]  # the key of a participation -> its row
+    row_of: Mapping[int, int]  # a participation's key to its row
     contexts: list[str]
     lowest: float
 
     def estimate(self, participations: pd.Series) -> two_way.Estimate:
-        """The mean of these annotators with its interval, as in the table of intervals."""
+        """Return these annotators' mean with its interval, as in the intervals table."""
         rows = [self.row_of[key] for key in participations]
         return two_way.of_mean(self.matrix[rows], self.contexts)
 
@@ -192,7 +192,7 @@ class Scores:
 def scores(
     study: Study, people: pd.DataFrame, answers: pd.DataFrame
 ) -> dict[tuple[str, int], Scores]:
-    """The scores of each task and number of shots, for all annotators in the frame of `people`."""
+    """The scores for each task and number of shots, for all annotators in `people`'s frame."""
     examples = Example.objects.filter(pk__in=answers["example"].unique().tolist())
     contexts = {pk: str(context) for pk, context in examples.values_list("pk", "context")}
     # As objects: otherwise each table creates the same few names again.
@@ -215,7 +215,7 @@ def scores(
 
 @dataclass(frozen=True)
 class Row:
-    """A cell under a rule: mean, SDs over annotators and interval, x 100; NaN where undefined.
+    """A cell under a rule: mean, SDs over annotators and interval, x 100; NaN if undefined.
 
     `why_not` says why the interval is missing.
     """
@@ -268,14 +268,14 @@ COLUMNS = [
 
 
 def table(study: Study, kind: str, annotators: pd.DataFrame | None = None) -> list[Row]:
-    """One row per rule, task and shots, of one kind of annotators; `annotators` as in `people`."""
+    """One row per rule, task and shots for one annotator kind; `annotators` as in `people`."""
     answers = given(study, kind)
     frame = people(study, kind, answers, annotators)
     return rows(frame, scores(study, frame, answers))
 
 
 def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[Row]:
-    """One row per rule, task and shots, from the results of `people` and `scores`."""
+    """Return one row per rule, task and shots, from the results of `people` and `scores`."""
     numbers = ["participation", "score"]
     cells = [
         (task, shots, part[numbers], list(part.index))
@@ -297,7 +297,7 @@ def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[
 
 
 def _row(task: str, shots: int, left: pd.DataFrame, completed: int, scores: Scores) -> Row:
-    """The cell of these annotators, without the name of a rule."""
+    """Return the cell of these annotators, without the name of a rule."""
     own = 100 * left["score"]
     estimate = scores.estimate(left["participation"])
     low, high = np.clip(estimate.interval(), scores.lowest, 1)

@@ -1,4 +1,4 @@
-"""Answers of people and of models to whole test sets, scored under any metric (tasks/metrics).
+"""Humans' and models' answers to whole test sets, scored under any metric (tasks/metrics).
 
 S1 is stored with each answer. Every other metric is computed here, from the texts of the answers,
 for annotators who answered the whole test file.
@@ -24,7 +24,7 @@ S1 = "S1"
 
 @dataclass(frozen=True)
 class TestFile:
-    """The test examples of a task in the file's order, as a metric needs them."""
+    """A task's test examples in file order, as a metric needs them."""
 
     task: Task
 
@@ -43,12 +43,12 @@ class TestFile:
 
     @property
     def commonest(self) -> str:
-        """The most frequent gold label; the first one of ties."""
+        """The most frequent gold label, or the first if several tie."""
         counts = Counter(gold[0] if gold else "" for _pk, gold, _context in self.rows)
         return max(counts, key=counts.__getitem__)
 
     def answers(self, texts: dict[int, Sequence[str]]) -> Answers | None:
-        """These texts (by example) with their golds; None if some are missing."""
+        """Return these texts (by example) with their golds, or None if some are missing."""
         if any(pk not in texts for pk in self.examples):
             return None
         card = self.task.card
@@ -61,20 +61,20 @@ class TestFile:
         )
 
     def constant(self, texts: Sequence[str], metric: str) -> SetScore:
-        """The score of the same answer to every example."""
+        """Return the score of the same answer to every example."""
         answers = self.answers(dict.fromkeys(self.examples, texts))
         assert answers is not None
         return over_test_set(metric, answers, is_linear=False)
 
 
 def metrics_of(study: Study, task: Task) -> list[str]:
-    """The metrics of a task in the study: its card's, then further ones."""
+    """Return a task's metrics in the study: its card's, then further ones."""
     further = [name for name in study.metrics if not task.card.misfit(name)]
     return list(dict.fromkeys([task.card.metric, *further]))
 
 
 def in_words(tasks: Iterable[Task]) -> str:
-    """The metrics of the cards of these tasks: "S1", or "S1 (MNLI), ACC (SST-2)"."""
+    """Return the metrics on these tasks' cards: "S1", or "S1 (MNLI), ACC (SST-2)"."""
     names: dict[str, list[str]] = {}
     for task in tasks:
         names.setdefault(task.card.metric, []).append(task.name)
@@ -84,7 +84,7 @@ def in_words(tasks: Iterable[Task]) -> str:
 
 
 def answers_of_people(file: TestFile, participations: Sequence[int]) -> dict[int, Answers]:
-    """Participation -> its answers to the test file, if it answered all of it."""
+    """Map participations to their answers to the test file, if they answered all of it."""
     given: dict[int, dict[int, Sequence[str]]] = defaultdict(dict)
     answers = Answer.objects.filter(
         turn__participation__in=participations,
@@ -99,7 +99,7 @@ def answers_of_people(file: TestFile, participations: Sequence[int]) -> dict[int
 def answers_of_models(
     file: TestFile, predictions: Collection[PredictionFile]
 ) -> dict[int, Answers]:
-    """Key of a file of predictions -> its predictions for the test file."""
+    """Map prediction files (keys) to their predictions for the test file."""
     given: dict[int, dict[int, Sequence[str]]] = defaultdict(dict)
     rows = Prediction.objects.filter(file__in=predictions).order_by()
     for pk, example, texts in rows.values_list("file_id", "example_id", "predicted").iterator(5000):
@@ -114,7 +114,7 @@ def _complete(pairs: Iterable[tuple[int, Answers | None]]) -> dict[int, Answers]
 def primary(
     participations: Sequence[int], tasks: Iterable[Task], is_linear: bool = False
 ) -> dict[int, SetScore]:
-    """Participation -> its score under its task's metric, if that metric is not S1."""
+    """Map participations to scores under their task's metric, if that metric is not S1."""
     scores: dict[int, SetScore] = {}
     for task in tasks:
         if task.card.metric != S1:
@@ -128,7 +128,7 @@ def primary(
 def of_files(
     files: PredictionFileQuerySet, tasks: Iterable[Task], is_linear: bool = False
 ) -> dict[int, tuple[TestFile, SetScore]]:
-    """Key of a file of predictions -> its score under its task's metric, if that is not S1.
+    """Map prediction files (keys) to scores under their task's metric, if that is not S1.
 
     `tasks` are those of the files.
     """
@@ -158,7 +158,7 @@ def with_scores(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def parts(study: Study, participations: Sequence[int]) -> dict[tuple[int, int], float]:
-    """(participation, example) -> the part of that answer, for tasks whose metric is not S1."""
+    """Map (participation, example) to the answer's part, for tasks whose metric is not S1."""
     values: dict[tuple[int, int], float] = {}
     files = {task.pk: TestFile(task) for task in study.tasks.all() if task.card.metric != S1}
     if not files:
@@ -183,12 +183,12 @@ AT_ONCE = 5000
 
 
 def texts_of(label: str, spans: Iterable[str], values: Sequence[str] | None) -> list[str]:
-    """The distinct texts of a stored answer in order, as GivenAnswer.texts."""
+    """Return the distinct texts of a stored answer in order, as GivenAnswer.texts."""
     return [label] if label else list(dict.fromkeys([*spans, *(values or ())]))
 
 
 def texts_by_turn(spans: QuerySet[AnswerSpan]) -> Iterator[tuple[int, list[str]]]:
-    """(turn, distinct texts in order) of these spans, which must be IN_ORDER."""
+    """Yield (turn, distinct texts in order) for these spans, which must be IN_ORDER."""
     current: int | None = None
     texts: dict[str, None] = {}
     for turn, text in spans.values_list("answer_id", "text").iterator(chunk_size=2000):
@@ -202,7 +202,7 @@ def texts_by_turn(spans: QuerySet[AnswerSpan]) -> Iterator[tuple[int, list[str]]
 
 
 def given_texts(answers: QuerySet[Answer]) -> Iterator[tuple[int, int, str, list[str], float]]:
-    """(participation, example, label, distinct texts in order, S1) of each of these answers.
+    """Yield (participation, example, label, distinct texts in order, S1) for each answer.
 
     Spans are read by the keys of their answers: with a subquery, PostgreSQL may read all spans once
     for each answer if its statistics are out of date. Values are read separately: most answers have
@@ -227,22 +227,22 @@ def given_texts(answers: QuerySet[Answer]) -> Iterator[tuple[int, int, str, list
 
 
 def texts_of_upstream(study: Study) -> dict[int, list[str]]:
-    """Turn -> texts of its spans in order, for the answers of an upstream step."""
+    """Map turns to the texts of their spans in order, for answers in an upstream step."""
     spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
     return dict(texts_by_turn(spans.filter(answer__turn__step=Step.UPSTREAM).order_by(*IN_ORDER)))
 
 
 def spans_in_order(study: Study) -> QuerySet[AnswerSpan]:
-    """The spans in the order of spans.csv: those of an answer together, as verify.py needs.
+    """Return the spans in the order of spans.csv: those of an answer together, as verify.py needs.
 
-    Without those of an upstream step, which belong to other tasks.
+    Spans from an upstream step are left out, as they belong to other tasks.
     """
     spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
     return spans.exclude(answer__turn__step=Step.UPSTREAM).order_by(*IN_ORDER)
 
 
 def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int]]:
-    """(key of the task version, shots) -> the number of splits on which a model can be trained.
+    """Map (key of the task version, shots) to the number of splits available for training models.
 
     At zero shots nothing is trained: one run.
     """

@@ -1,7 +1,7 @@
-"""A difference with its test, for all tables of differences: shots, and people minus models.
+"""A difference with its test, for all tables of differences: shots, and humans minus models.
 
 The numbers are those of `analysis/stats/two_way.py`, in points of the score x 100 under the metric
-of the task's card.
+on the task's card.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ ONE_SIDED = 0.9  # level of the interval that two one-sided tests at .05 compare
 
 @dataclass(frozen=True, kw_only=True)
 class Tested:
-    """A difference in points with intervals of 95 % and 90 %; NaN where `no_interval` says why.
+    """A difference in points with 95 % and 90 % intervals; NaN if `no_interval` says why.
 
-    `people_se` and `people_df` are for other people on the same examples, `se` and `df` for other
-    people on other examples; the interval is the wider of the two. `smallest_margin` is half the
-    interval of 90 %: the study could not show a smaller margin, even at a difference of 0. `margin`
-    is that of the design, NaN without one.
+    `people_se` and `people_df` are for other annotators on the same examples, `se` and `df` for
+    other annotators on other examples; the interval is the wider of the two. `smallest_margin` is
+    half the 90 % interval: the study could not show a smaller margin, even at a difference of 0.
+    `margin` is that of the design, NaN without one.
     """
 
     difference: float
@@ -57,7 +57,7 @@ class Tested:
 
     @property
     def equivalence(self) -> str:
-        """Whether the interval of 90 % lies inside the margin; a dash without a margin.
+        """Whether the 90 % interval lies inside the margin; a dash without a margin.
 
         Each row is tested at .05, so with several rows a false positive is more likely.
         """
@@ -97,7 +97,7 @@ def numbers(estimate: Estimate) -> dict[str, Any]:
 
 
 def in_points(estimate: Estimate) -> Estimate:
-    """The estimate x 100."""
+    """Return the estimate x 100."""
     return replace(
         estimate,
         value=100 * estimate.value,
@@ -126,7 +126,7 @@ def _equivalence(row: Tested, margin: float) -> float:
 
 
 def interval_columns(question: str) -> list[Column]:
-    """The difference with its interval of 95 %: one column on the page, two in files."""
+    """Return the difference with its 95 % interval: one column on the page, two in files."""
     meaning = f"95 % interval of the difference; it generalises to {question}"
     both_ends = f"{meaning}; {ASSUMES[2:]}"
     return [
@@ -210,7 +210,7 @@ DIFFERENCE = Column(
 )
 
 
-# Differences between numbers of shots: other people, on the same test examples.
+# Differences between numbers of shots: other annotators, on the same test examples.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +239,7 @@ class Contrast(Tested):
 def contrasts(
     frame: pd.DataFrame, seed: int = 0, margin: float | None = None
 ) -> Sequence[Contrast]:
-    """Each pair of shots of a task; Holm's correction is over all pairs of the table.
+    """Return each pair of shots of a task; Holm's correction is over all pairs of the table.
 
     `frame` has one row per answer of the annotation step: task, shots, annotator, example, context,
     score (test_sets.with_scores). `margin` is that of equivalence, in points.
@@ -255,7 +255,7 @@ def contrasts(
 
 @dataclass(frozen=True)
 class _Arm:
-    """The scores of one number of shots, and the context of each example."""
+    """The scores for one number of shots, and each example's context."""
 
     scores: np.ndarray  # annotators x examples
     contexts: Sequence[Any]

@@ -23,7 +23,7 @@ from tasks.cards import place
 from tasks.columns import Column
 from tasks.models import Example, Split
 
-# (key of the task, number of the training split) -> size -> content hashes of that file.
+# (key of the task, number of the training split) to size to the file's content hashes.
 Contents = dict[tuple[int, int | None], dict[int, frozenset[str]]]
 
 
@@ -44,12 +44,12 @@ class Block:
         return f"in the {self.size}"
 
     def hashes(self, contents: dict[int, frozenset[str]]) -> frozenset[str]:
-        """The content hashes of its examples; `contents` has those of each size."""
+        """Return the content hashes of its examples; `contents` has those of each size."""
         inner = contents[self.smaller] if self.smaller else frozenset()
         return contents[self.size] - inner
 
     def is_nested(self, contents: dict[int, frozenset[str]], shots: int) -> bool:
-        """Can groups be compared: is each of its files a subset of the next larger one?
+        """Can groups be compared, that is, is each file a subset of the next larger one?
 
         Otherwise the group of that many shots has not seen the same examples.
         """
@@ -58,7 +58,7 @@ class Block:
 
 
 def blocks(sizes: Sequence[int]) -> list[Block]:
-    """The blocks of training files of these sizes, in the order of the columns.
+    """Return the blocks of training files with these sizes, in column order.
 
     >>> [block.name for block in blocks([10, 20])]
     ['in the 10', 'in the 20', 'the 10 new examples of the 20']
@@ -71,7 +71,7 @@ def blocks(sizes: Sequence[int]) -> list[Block]:
 
 
 def _contents(study: Study) -> Contents:
-    """Content hashes of the training files of this study."""
+    """Return the content hashes of this study's training files."""
     examples = Example.objects.filter(
         split__task__in=study.tasks.all(),
         split__kind=Split.Kind.TRAIN,
@@ -96,7 +96,7 @@ def _contents(study: Study) -> Contents:
 class BlockScore:
     """One group on one block: mean S1 x 100 over its annotators, with both SDs.
 
-    NaN if the group did not see the block, or the files are not nested; an SD of one is NaN.
+    It is NaN if the group did not see the block or the files are not nested; an SD of one is NaN.
     """
 
     kind: str
@@ -143,7 +143,7 @@ class TrainingRow:
 
 
 def columns(rows: list[TrainingRow]) -> list[Column]:
-    """The columns of the page: groups by blocks."""
+    """Return the page's columns: groups by blocks."""
     names = rows[0].block_names if rows else []
     return [
         Column("task", "Task"),
@@ -165,7 +165,7 @@ def _of_block(place: int, name: str) -> Column:
     )
 
 
-# Columns of BlockScore.
+# Columns for BlockScore.
 BLOCK_SCORES = [
     Column("kind", meaning="person, simulated or model"),
     Column("task", meaning="name of the task"),
@@ -212,12 +212,12 @@ BLOCK_SCORES = [
 
 
 def block_scores(study: Study) -> list[BlockScore]:
-    """The training tables of all kinds, one row per group and block."""
+    """Return the training tables of all kinds, one row per group and block."""
     return [score for kind in kinds(study) for row in training(study, kind) for score in row.scores]
 
 
 def training(study: Study, kind: str = Kind.PERSON) -> list[TrainingRow]:
-    """Each group's S1 on the training examples of each block.
+    """Return each group's S1 on the training examples of each block.
 
     Mean and SDs over annotators of their mean over the block's examples; annotators who completed
     and are in the analysis.
@@ -252,7 +252,7 @@ def _score(
     given: pd.DataFrame,
     n: int,
 ) -> BlockScore:
-    """One group on one block; `given` are the training answers of its n annotators."""
+    """Return one group on one block; `given` are the training answers of its n annotators."""
     is_met = block.size <= scenario.shots
     nested = block.is_nested(contents, scenario.shots)
     mean = sd_ddof1 = sd_ddof0 = math.nan

@@ -115,7 +115,7 @@ def pairwise_s1(unit: Sequence[Answer]) -> float | None:
 
 
 def mean_pairwise_s1(units: Iterable[Sequence[Answer]]) -> float | None:
-    """The mean over examples of their pairwise S1; None if no example has two answers."""
+    """Return the mean over examples of their pairwise S1, or None if no example has two answers."""
     means = [value for value in map(pairwise_s1, units) if value is not None]
     return sum(means) / len(means) if means else None
 
@@ -126,7 +126,7 @@ FOR_2PL = 20  # respondents: about the minimum for a two-parameter model
 
 
 def item_rest(scores: np.ndarray) -> list[float]:
-    """The item-rest correlation of each item of a matrix respondents x items without gaps.
+    """Return the item-rest correlation of each item of a matrix respondents x items without gaps.
 
     Pearson's r over respondents between the score on the item and the mean over all other items.
     NaN for fewer than three respondents or two items, and where one of the two does not vary: an
@@ -155,13 +155,13 @@ PRIOR = 2.0  # pseudo-counts of each kind of answer in Dawid and Skene
 
 
 def majority_set(answers: Sequence[frozenset[str]]) -> frozenset[str]:
-    """The texts that more than half of the annotators chose, compared exactly; may be empty."""
+    """Return the texts that more than half of the annotators chose; they are compared exactly."""
     votes = Counter(text for answer in answers for text in answer)
     return frozenset(text for text, count in votes.items() if 2 * count > len(answers))
 
 
 def plurality(answers: Sequence[AnyAnswer]) -> AnyAnswer | None:
-    """The answer that most annotators gave; None for a tie."""
+    """Return the answer that most annotators gave, or None for a tie."""
     ranked = Counter(answers).most_common(2)
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
         return None
@@ -171,9 +171,9 @@ def plurality(answers: Sequence[AnyAnswer]) -> AnyAnswer | None:
 def majorities_of_others(
     answers: Sequence[frozenset[str]], is_one_choice: bool
 ) -> list[frozenset[str] | None]:
-    """For each answer to one example, the majority of all other answers.
+    """Return, for each answer to one example, the majority of all other answers.
 
-    None without other answers, or if they tie. For sets of texts there is always a majority; it is
+    It is None without other answers, or if they tie. Sets of texts always have a majority, which is
     empty if no text was chosen by more than half of the others.
     """
     others = len(answers) - 1
@@ -298,7 +298,7 @@ def _covers(places: Sequence[Place], start: int, end: int) -> bool:
 
 
 def level(count: int, n: int) -> int:
-    """The share of annotators in five classes: 0 for none, 1 up to a quarter, ... 4."""
+    """Return the share of annotators in five classes: 0 for none, 1 up to a quarter, ... 4."""
     return -(-LEVELS * count // n) if n else 0
 
 
@@ -310,9 +310,9 @@ class Group(NamedTuple, Generic[Who]):
 
 
 def groups(answers: Iterable[tuple[Who, Sequence[str]]]) -> list[Group[Who]]:
-    """The distinct answers, the most frequent first, with the texts of the first answer in a group.
+    """The distinct answers, most frequent first, with the texts of the first answer in a group.
 
-    Two answers are the same if they contain the same texts, in any order or place.
+    Two answers are the same if they contain the same texts, in any order or position.
     """
     by_texts: dict[frozenset[str], list[tuple[Who, Sequence[str]]]] = defaultdict(list)
     for who, texts in answers:

@@ -1,12 +1,12 @@
-"""ARG, the average relative gain of people on unseen tasks after upstream tasks (pure).
+"""ARG, annotators' average relative gain on unseen tasks after upstream tasks (pure).
 
 CrossFit (Ye, Lin, Ren 2021) defines ARG as the mean over tasks of (new - base) / base and does not
-say in which order people or seeds are averaged. Here: first the mean over the people of an arm,
-then the ratio of each task, then the mean over tasks. The arms are different people, so both means
-of a ratio are noisy. Tasks and their test examples are fixed: the intervals answer "other people,
-these tasks". ARG is over all tasks of the design or undefined: a mean over the tasks whose base is
-far enough from zero would select high bases by chance, and so underestimate their gain. Scores are
-in the unit of the task's metric; a gain of 1 is 100 %.
+say in which order annotators or seeds are averaged. Here, the mean over an arm's annotators comes
+first, then each task's ratio, then the mean over tasks. The arms have different annotators, so both
+means in a ratio are noisy. Tasks and their test examples are fixed: the intervals answer "other
+annotators, these tasks". ARG is over all tasks of the design or undefined: a mean over the tasks
+whose base is far enough from zero would select high bases by chance, and so underestimate their
+gain. Scores are in the unit of the task's metric; a gain of 1 is 100 %.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from analysis.heavy import np, special
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES, sd
 
 LOWEST_BASE = 0.01  # of a metric whose best is 1
-REFUSED = "a task has no relative gain"  # and then ARG is undefined
+REFUSED = "a task has no relative gain"  # in which case ARG is undefined
 MIN_BASE_IN_SE = 4.0  # a base closer to zero, in its standard errors, is not used as a divisor
 NONE = (math.nan, math.nan)
 
 
 @dataclass(frozen=True)
 class TaskGain:
-    """One unseen task: the means of both arms, and why it has no ratio ("" where it has one).
+    """One unseen task: the means of both arms, and why it has no ratio ("" if it has one).
 
-    `relative` is NaN where `refused` is set; `difference` is always defined.
+    `relative` is NaN if `refused` is set; `difference` is always defined.
     """
 
     task: str
@@ -55,17 +55,17 @@ class TaskGain:
         return (new, self.new_people - 1), (base, self.base_people - 1)
 
     def parts_of_difference(self) -> tuple[tuple[float, int], tuple[float, int]]:
-        """The same for `difference`."""
+        """Return the same for `difference`."""
         new, base = self.new_sd**2 / self.new_people, self.base_sd**2 / self.base_people
         return (new, self.new_people - 1), (base, self.base_people - 1)
 
 
 @dataclass(frozen=True)
 class Arg:
-    """The ARG and the difference, both over all tasks; no ARG where one task has no ratio.
+    """The ARG and the difference, both over all tasks; there is no ARG if any task has no ratio.
 
-    Intervals are (low, high), NaN where `why_no_interval` gives a reason. `method` names the
-    interval of `arg`; `bootstrap` is defined from ten people in each arm of each task.
+    Intervals are (low, high), NaN if `why_no_interval` gives a reason. `method` names the interval
+    of `arg`; `bootstrap` is defined only with ten or more annotators in each arm of each task.
     """
 
     gains: tuple[TaskGain, ...]
@@ -83,7 +83,7 @@ class Arg:
 
 
 def task_gain(task: str, base: Sequence[float], new: Sequence[float]) -> TaskGain:
-    """The gain of one task from the scores of the people in each arm.
+    """Return the gain on one task from the annotators' scores in each arm.
 
     Raises ValueError for an empty arm.
     """
@@ -98,7 +98,7 @@ def task_gain(task: str, base: Sequence[float], new: Sequence[float]) -> TaskGai
 
 
 def why_no_divisor(base: float, base_sd: float = 0.0, people: int = 1) -> str:
-    """Why this mean of the base arm is not used as a divisor; "" where it is."""
+    """Return why the base arm's mean is not used as a divisor, or "" if it is."""
     if math.isnan(base):
         return "the base is undefined"
     if base <= 0:
@@ -116,9 +116,9 @@ def average_relative_gain(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Arg:
-    """The ARG of (task, scores in the base arm, scores in the new arm) of each unseen task.
+    """Return the ARG from (task, scores in the base arm, scores in the new arm) per unseen task.
 
-    Raises ValueError without tasks, and for an empty arm.
+    Raises ValueError if there are no tasks or an arm is empty.
     """
     if not tasks:
         raise ValueError("no unseen task")
@@ -148,7 +148,7 @@ def _why_refused(gains: Sequence[TaskGain], refused: Sequence[TaskGain]) -> str:
 
 
 def _why_no_interval(gains: Sequence[TaskGain], parts: Sequence[tuple[float, int]]) -> str:
-    """Why the ARG has no interval; `parts` are (variance, degrees of freedom) of each arm."""
+    """Return why the ARG has no interval; `parts` are each arm's (variance, degrees of freedom)."""
     if any(min(gain.base_people, gain.new_people) < 2 for gain in gains):
         return "an arm has one annotator"
     if any(math.isnan(gain.difference) for gain in gains):
@@ -161,7 +161,7 @@ def _why_no_interval(gains: Sequence[TaskGain], parts: Sequence[tuple[float, int
 def _interval(
     value: float, gains: Sequence[TaskGain], level: float
 ) -> tuple[str, tuple[float, float], str]:
-    """(method, interval, why none): Fieller's for one task, the delta method's for several."""
+    """Return (method, interval, why none): Fieller's for one task, the delta method for several."""
     if len(gains) > 1:
         parts = [part for gain in gains for part in gain.parts()]
         return "delta method", _t_interval(value, parts, level, len(gains)), ""
@@ -175,7 +175,7 @@ def _t_interval(
 ) -> tuple[float, float]:
     """value ± t · √Σ variances / tasks, with Satterthwaite's degrees of freedom.
 
-    `parts` are (variance, degrees of freedom) of both arms of each task.
+    `parts` are (variance, degrees of freedom) for both arms of each task.
     """
     error = math.sqrt(sum(v for v, _df in parts)) / (tasks or len(parts) / 2)
     reach = float(special.stdtrit(satterthwaite(parts), (1 + level) / 2)) * error
@@ -183,12 +183,12 @@ def _t_interval(
 
 
 def satterthwaite(parts: Sequence[tuple[float, int]]) -> float:
-    """Degrees of freedom of a sum of independent variances (Satterthwaite 1946)."""
+    """Return the degrees of freedom for a sum of independent variances (Satterthwaite 1946)."""
     return sum(v for v, _df in parts) ** 2 / sum(v * v / df for v, df in parts if v)
 
 
 def fieller(gain: TaskGain, level: float = 0.95) -> tuple[float, float]:
-    """Fieller's interval of the relative gain of one task; NaN where it is unbounded.
+    """Fieller's interval for one task's relative gain; NaN if it is unbounded.
 
     The ratios r of the two means for which (new - r · base)² <= t² (var new + r² var base), minus
     1; t with Satterthwaite's degrees of freedom at the estimate (Fieller 1954).
@@ -209,7 +209,7 @@ def bootstrap(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> tuple[float, float]:
-    """The percentile interval of the ARG: resamples the people in each arm of each task."""
+    """Return the ARG's percentile interval, resampling the annotators in each arm of each task."""
     draw = np.random.default_rng(seed)
     totals = np.zeros(resamples)
     for _task, base, new in tasks:
@@ -219,7 +219,7 @@ def bootstrap(
 
 
 def _resampled(draw: np.random.Generator, values: Sequence[float], resamples: int) -> np.ndarray:
-    """The means of this many resamples of the values."""
+    """Return the means of this many resamples of the values."""
     scores = np.asarray(values, dtype=float)
     times = draw.multinomial(len(scores), np.full(len(scores), 1 / len(scores)), resamples)
     means: np.ndarray = times @ scores / len(scores)
@@ -230,10 +230,10 @@ def _resampled(draw: np.random.Generator, values: Sequence[float], resamples: in
 
 
 def half_width(plans: Sequence[TaskGain], people: int, level: float = 0.95, *, t: bool) -> float:
-    """Half the interval of an ARG over these tasks with so many people in each arm of each.
+    """Half an ARG's interval over these tasks with that many annotators in each arm of each.
 
-    `plans` are the expected means with the SDs between people; their own numbers of people are
-    ignored. `t` uses the t quantile, as the interval does; otherwise the normal quantile.
+    `plans` are the expected means with the SDs between annotators; their own numbers of annotators
+    are ignored. `t` uses the t quantile, as the interval does; otherwise the normal quantile.
     """
     parts = _planned_parts(plans, people)
     tail = (1 + level) / 2
@@ -254,10 +254,10 @@ def _planned_parts(plans: Sequence[TaskGain], people: int) -> list[tuple[float, 
 def people_needed(
     width: float, plans: Sequence[TaskGain], level: float = 0.95, *, t: bool = True
 ) -> int:
-    """The fewest people in each arm of each task for an ARG known to ± `width` (0.05: ± 5 %).
+    """The fewest annotators in each arm of each task for an ARG known to ± `width` (0.05: ± 5 %).
 
     Raises ValueError for a width of 0 or less, without tasks, for a base that cannot be a divisor,
-    and where no SD is above 0.
+    and if no SD is above 0.
     """
     if width <= 0 or not plans or any(plan.refused for plan in plans):
         raise ValueError("the width must be above 0, and each task needs a base to divide by")
@@ -266,7 +266,7 @@ def people_needed(
     unit = math.sqrt(sum(v for v, _df in _planned_parts(plans, 1))) / len(plans)
     normal = float(special.ndtri((1 + level) / 2)) * unit
     people = max(2, math.ceil((normal / width) ** 2 - 1e-9))
-    # No t interval is narrower than the normal one, so the search starts at its number.
+    # No t interval is narrower than the normal one, so the search starts from its number.
     while t and half_width(plans, people, level, t=True) > width:
         people += 1
     return people

@@ -1,4 +1,4 @@
-"""How annotators change while they work: learning and drift (numpy and pandas, pure).
+"""How annotators change as they work: learning and drift (numpy and pandas, pure).
 
 The functions on lists take one annotator's values in the order in which the examples were shown.
 The functions on frames take one row per answer of one step, with the columns task, shots,
@@ -36,13 +36,13 @@ def slope(values: Numbers) -> float:
 
 
 def _weights(length: int) -> np.ndarray:
-    """The weight of each position in a least-squares slope."""
+    """Return the weight of each position in a least-squares slope."""
     away = np.arange(length) - (length - 1) / 2
     return away / (away @ away)
 
 
 def per_hundred(values: Numbers) -> float:
-    """The change of S1 over a hundred examples, from the least-squares slope."""
+    """Return the change of S1 over a hundred examples, from the least-squares slope."""
     return 100 * slope(values)
 
 
@@ -61,10 +61,10 @@ def half_difference(values: Numbers) -> float:
 
 
 def slope_p(people: Sequence[Numbers], seed: int = 0, resamples: int = RESAMPLES) -> float:
-    """The two-sided p of the mean of these people's slopes, by shuffling positions within each.
+    """Return the two-sided p of these annotators' mean slope, by shuffling positions within each.
 
-    The null hypothesis: the order of the examples has no effect on a person's scores. Uses a seeded
-    sample of shuffles that includes the observed order. NaN without any slope.
+    The null hypothesis: the order of the examples has no effect on an annotator's scores. Uses a
+    seeded sample of shuffles that includes the observed order. It is NaN without any slope.
     """
     rows = [np.asarray(person, dtype=float) for person in people if len(person) > 1]
     if not rows:
@@ -83,7 +83,7 @@ def slope_p(people: Sequence[Numbers], seed: int = 0, resamples: int = RESAMPLES
 
 
 def in_order(frame: pd.DataFrame, column: str) -> dict[tuple[str, int, str], np.ndarray]:
-    """(task, shots, annotator) -> the values of the column in the order of the positions."""
+    """Map (task, shots, annotator) to the column's values in order of position."""
     ordered = frame.sort_values("position")
     groups: Iterable[Any] = ordered.groupby([*GROUP, "annotator"])[column]
     return {
@@ -105,7 +105,7 @@ def _places(values: Iterable[tuple[str, int, str]]) -> list[tuple[str, int]]:
 
 
 def by_block(training: pd.DataFrame, size: int = BLOCK) -> pd.DataFrame:
-    """Each annotator's mean S1 x 100 by block of the training step.
+    """Return each annotator's mean S1 x 100 by block of the training step.
 
     Columns: task, shots, annotator, block (from 0), first and last (numbers of its examples, from
     1), s1, n (examples).
@@ -118,7 +118,7 @@ def by_block(training: pd.DataFrame, size: int = BLOCK) -> pd.DataFrame:
 
 
 def by_part(annotation: pd.DataFrame, number: int = TENTHS) -> pd.DataFrame:
-    """Each annotator's mean S1 x 100 by equal part of the annotation step.
+    """Return each annotator's mean S1 x 100 by equal part of the annotation step.
 
     Columns: task, shots, annotator, part (from 1), s1, n (examples). A step with fewer examples
     than parts has one part per example.
@@ -133,14 +133,14 @@ def _means(keyed: pd.DataFrame, key: str) -> pd.DataFrame:
 
 
 def _parts(frame: pd.DataFrame, number: int) -> pd.Series:
-    """The part of the step that contains each answer, from 1."""
+    """Return the part of the step that contains each answer, counted from 1."""
     length = frame.groupby([*GROUP, "annotator"])["position"].transform("count")
     parts = length.clip(upper=number)
     return (frame["position"] * parts // length.clip(lower=1) + 1).astype(int)
 
 
 def group_means(frame: pd.DataFrame, key: Sequence[str]) -> pd.DataFrame:
-    """Mean over annotators of s1 by task, shots and `key`: s1 and n (annotators)."""
+    """Return the mean over annotators of s1 by task, shots and `key`: s1 and n (annotators)."""
     grouped = frame.groupby([*GROUP, *key])["s1"]
     return grouped.mean().to_frame().assign(n=grouped.size()).reset_index()
 
@@ -185,7 +185,7 @@ class DriftRow:
 
 
 def learning_rows(training: pd.DataFrame, seed: int) -> list[LearningRow]:
-    """By task and shots: S1 x 100 in the first and the last block, slope per 10 examples and p."""
+    """Return S1 x 100 in the first and last block, slope per 10 examples and p for each cell."""
     blocks = by_block(training)
     values = in_order(training, "s1")
     rows = []
@@ -209,7 +209,7 @@ def learning_rows(training: pd.DataFrame, seed: int) -> list[LearningRow]:
 
 
 def drift_rows(annotation: pd.DataFrame) -> list[DriftRow]:
-    """How S1 changes over the annotation step, by task and shots."""
+    """Return how S1 changes over the annotation step, by task and shots."""
     values = in_order(annotation, "s1")
     rows = []
     for task, shots in _places(values):

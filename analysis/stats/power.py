@@ -1,4 +1,4 @@
-"""Power of a design: of the primary test of a difference, and sizes for wanted intervals (pure).
+"""A design's power for the primary test of a difference, and sizes for wanted intervals (pure).
 
 The primary test (two_way.py) of two arms of n annotators finds a difference if it exceeds both what
 Welch's t over annotators allows and what the noise over contexts allows. Its power is integrated
@@ -30,8 +30,8 @@ def power(
     """Power of the two-sided primary test at that level, n annotators in each arm.
 
     `difference` is in SDs between annotators' means in the first arm. `rest` is the part of the SD
-    (0 to 1, the root of the mean square of both arms) that is noise over the `contexts`; 0 where it
-    is unknown, so that only Welch's test is planned.
+    (0 to 1, the root of the mean square of both arms) that is noise over the `contexts`; 0 if
+    unknown, so that only Welch's test is planned.
     """
     return float(_power(np.array([difference]), n, level, np.array([rest]), contexts, ratio)[0])
 
@@ -55,7 +55,7 @@ def _power(
 def _of_people(n: int, level: float, ratio: float) -> tuple[np.ndarray, np.ndarray]:
     """The smallest difference that Welch's test finds, shares x sums, and the shares' weights.
 
-    Cached, because the cells of a plan ask for the same groups repeatedly.
+    Cached, because a plan's cells need the same groups repeatedly.
     """
     shares, weights = _shares(n - 1)
     first, other = shares, ratio**2 * (1 - shares)
@@ -68,7 +68,7 @@ def _of_people(n: int, level: float, ratio: float) -> tuple[np.ndarray, np.ndarr
 
 @functools.lru_cache
 def _shares(df: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of the share of one arm's variance in the sum: beta(df / 2, df / 2)."""
+    """Return nodes and weights for one arm's share of the total variance: beta(df / 2, df / 2)."""
     if df > 300:  # equal, to good approximation
         return np.array([0.5]), np.array([1.0])
     nodes, weights = special.roots_jacobi(SHARES, df / 2 - 1, df / 2 - 1)
@@ -76,7 +76,7 @@ def _shares(df: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _chi2_quantile(shares: np.ndarray, freedom: int) -> np.ndarray:
-    """Quantiles of the chi squared distribution."""
+    """Return quantiles of the chi squared distribution."""
     return 2 * special.gammaincinv(freedom / 2, shares)
 
 
@@ -101,7 +101,7 @@ def averaged_power(
     contexts: int = 200,
     ratio: float = 1.0,
 ) -> float:
-    """Power averaged over the true SDs compatible with an SD from `known` annotators."""
+    """Return the power averaged over the true SDs compatible with an SD from `known` annotators."""
     middles = (np.arange(SDS) + 0.5) / SDS
     factors = np.sqrt((known - 1) / _chi2_quantile(middles, known - 1))
     rests = np.minimum(1, rest / factors)
@@ -111,9 +111,9 @@ def averaged_power(
 def detectable(
     n: int, level: float = 0.05, wanted: float = 0.8, rest: float = 0.0, contexts: int = 200
 ) -> float:
-    """The smallest difference, in SDs between annotators, detectable with that power.
+    """Return the smallest difference, in SDs between annotators, detectable with that power.
 
-    Infinite where not even 50 SDs would be, or for fewer than two annotators.
+    It is infinite if not even 50 SDs are detectable, or for fewer than two annotators.
     """
     if n < 2 or power(50, n, level, rest, contexts) < wanted:
         return math.inf
@@ -123,9 +123,9 @@ def detectable(
 def detectable_at_first_step(
     n: int, comparisons: int, level: float = 0.05, wanted: float = 0.8
 ) -> float:
-    """The smallest detectable difference at the first step of Holm's correction.
+    """Return the smallest detectable difference at the first step of Holm's correction.
 
-    For this number of `comparisons`; the only true contrast of a study must pass it.
+    This is for the given number of `comparisons`; a study's only true contrast must pass it.
     """
     return detectable(n, level / comparisons, wanted)
 
@@ -139,9 +139,9 @@ def group_needed(
     contexts: int = 200,
     ratio: float = 1.0,
 ) -> int | None:
-    """The fewest annotators in each of two groups that show `difference` SDs with that power.
+    """The fewest annotators in each of two groups that detect `difference` SDs with that power.
 
-    None where even `most` are too few. Raises ValueError for a difference of 0 or less.
+    Returns None if even `most` are too few. Raises ValueError for a difference of 0 or less.
     """
     if difference <= 0:
         raise ValueError("the difference must be above 0")
@@ -156,7 +156,7 @@ def group_needed(
 def annotators_needed(half_width: float, sd: float, level: float = 0.95) -> int:
     """The fewest annotators whose t interval of the mean is about +- `half_width` or less.
 
-    `sd` is the true SD between annotators, in the same unit. The SD of a study is as often above as
+    `sd` is the true SD between annotators, in the same unit. A study's SD is as often above as
     below it, so about half of such studies reach the width. Raises ValueError for a width of 0 or
     less.
     """
@@ -170,9 +170,9 @@ def annotators_needed(half_width: float, sd: float, level: float = 0.95) -> int:
 
 
 def examples_needed(half_width: float, mean: float, level: float = 0.95) -> int:
-    """The fewest examples for which one annotator's mean has an interval of +- `half_width`.
+    """Return the fewest examples for which one annotator's mean has an interval of +- `half_width`.
 
-    For scores of 0 or 1 with that mean, all in [0, 1], and examples drawn independently.
+    This assumes scores of 0 or 1 with that mean, and examples drawn independently.
     """
     if half_width <= 0 or not 0 <= mean <= 1:
         raise ValueError("the half width must be above 0, and the mean in [0, 1]")

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from analysis.heavy import np, special
 from analysis.stats.uncertainty import ROUNDING, sd
 
-EXACT_UP_TO = 100_000  # splits or sign flips; above that, a seeded sample of as many
+EXACT_UP_TO = 100_000  # splits or sign flips; above that, a seeded sample of this size
 EXACT_FLIPS = 16  # pairs: 2 to this power is below EXACT_UP_TO
 SAMPLED_FLIPS = EXACT_UP_TO // 10
 DRAWN_AT_ONCE = 1 << 20  # bits, which take eight bytes each while drawn
@@ -22,7 +22,7 @@ PORTION = 256  # random flips summed at once: whole bytes of bits
 
 
 def permutation(first: Sequence[float], second: Sequence[float], seed: int = 0) -> float:
-    """The two-sided p of a difference in means, over all splits of the pooled values.
+    """Return the two-sided p for a difference in means, over all splits of the pooled values.
 
     Implemented here because scipy's `permutation_test` doubles the smaller tail.
     """
@@ -42,13 +42,13 @@ def permutation(first: Sequence[float], second: Sequence[float], seed: int = 0) 
 
 
 def smallest_p(first: int, second: int) -> float:
-    """The smallest two-sided p that `permutation` can give for groups of these sizes."""
+    """Return the smallest two-sided p that `permutation` can give for groups of these sizes."""
     splits = math.comb(first + second, first)
     return min(1.0, (2 if first == second else 1) / splits)
 
 
 def welch(first: Sequence[float], second: Sequence[float]) -> float:
-    """Welch's two-sided p; NaN where a group has fewer than two values or nothing varies."""
+    """Welch's two-sided p; NaN if a group has fewer than two values or nothing varies."""
     spreads = sd(first), sd(second)
     if any(math.isnan(spread) for spread in spreads) or not any(spreads):
         return math.nan
@@ -74,7 +74,7 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def sign_flip(differences: Sequence[float], seed: int = 0) -> float:
-    """The two-sided p of a mean difference between pairs, by flipping signs.
+    """Return the two-sided p of a mean difference between pairs, by flipping signs.
 
     Implemented here because scipy's `permutation_test` doubles the smaller tail.
     """
@@ -82,7 +82,7 @@ def sign_flip(differences: Sequence[float], seed: int = 0) -> float:
 
 
 def sign_flips(several: Sequence[Sequence[float]], seed: int = 0) -> list[float]:
-    """`sign_flip` of several lists, which share one draw of signs per number of pairs."""
+    """Apply `sign_flip` to several lists, which share one draw of signs per number of pairs."""
     gaps = [np.asarray(differences, dtype=float) for differences in several]
     gaps = [own[np.abs(own) > ROUNDING] for own in gaps]
     reached = [0] * len(gaps)
@@ -101,7 +101,7 @@ def sign_flips(several: Sequence[Sequence[float]], seed: int = 0) -> list[float]
 
 
 def _bits(number: int, seed: int) -> np.ndarray:
-    """This many seeded random bits, eight in a byte."""
+    """Return this many seeded random bits, eight to a byte."""
     draw = np.random.default_rng(seed)
     portions = (min(DRAWN_AT_ONCE, number - begin) for begin in range(0, number, DRAWN_AT_ONCE))
     drawn = [np.packbits(draw.integers(0, 2, size).astype(bool)) for size in portions]
@@ -111,7 +111,7 @@ def _bits(number: int, seed: int) -> np.ndarray:
 def _flips(length: int, bits: np.ndarray) -> Iterator[np.ndarray]:
     """Signs (-1 or 1) for this many pairs, in portions: all combinations, or a seeded sample.
 
-    Lists of any length use the first bits of one draw, so the result of each is as if drawn alone.
+    Lists of any length use the first bits of one draw, so each result is as if drawn alone.
     """
     if length <= EXACT_FLIPS:
         yield np.array(list(itertools.product((-1.0, 1.0), repeat=length)))
@@ -124,20 +124,20 @@ def _flips(length: int, bits: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def smallest_sign_flip_p(differences: Sequence[float]) -> float:
-    """The smallest two-sided p of `sign_flip`: all pairs differ in the same direction."""
+    """Return the smallest two-sided p of `sign_flip`: all pairs differ in the same direction."""
     flipped = sum(abs(gap) > ROUNDING for gap in differences)
     if flipped > EXACT_FLIPS:
         return 1 / (SAMPLED_FLIPS + 1)
     return 2.0 ** (1 - max(flipped, 1))
 
 
-# Attrition: whether more people left one arm than another, and how that can bias a difference
+# Attrition: whether more annotators left one arm than another, and how that can bias a difference
 # (pure). Those who leave an arm may have lower or higher scores than those who stay. Lee (2009)
 # bounds the bias.
 
 
 def fisher(completed: tuple[int, int], began: tuple[int, int]) -> float:
-    """The two-sided p of Fisher's exact test of two completion shares; NaN where an arm is empty.
+    """The two-sided p of Fisher's exact test of two completion shares; NaN if an arm is empty.
 
     Sums over all tables with these margins that are at most as probable as the observed one.
 
@@ -158,7 +158,7 @@ def fisher(completed: tuple[int, int], began: tuple[int, int]) -> float:
 
 
 def trimmed_share(first: float, second: float) -> float:
-    """The share of the arm with the higher completion share that Lee's bounds trim.
+    """Return the share of the arm with the higher completion share that Lee's bounds trim.
 
     >>> trimmed_share(0.75, 1.0)
     0.25
@@ -171,11 +171,11 @@ def lee_bounds(
 ) -> tuple[float, float]:
     """The bounds of the mean of `second` minus that of `first`, with these completion shares.
 
-    The arm with the higher share includes people who would have left the other arm. At the extremes
-    they have its highest or its lowest scores, so these are trimmed. If the number to trim is not
-    whole, the last score keeps part of its weight. NaN where an arm has no scores or an unknown
-    one. The bounds assume that people who complete in the arm with the lower share would have
-    completed in the other arm.
+    The arm with the higher share includes annotators who would have left the other arm. At the
+    extremes they have its highest or lowest scores, so these are trimmed. If the number to trim is
+    not whole, the last score keeps part of its weight. NaN if an arm has no scores or an unknown
+    one. The bounds assume that annotators who complete in the arm with the lower share would also
+    have completed in the other arm.
     """
     if not first or not second:
         return math.nan, math.nan
@@ -192,7 +192,7 @@ def _negative(scores: Sequence[float]) -> list[float]:
 
 
 def _without_lowest(scores: Sequence[float], share: float) -> float:
-    """The mean of the scores without the lowest `share` of them."""
+    """Return the mean of the scores without the lowest `share` of them."""
     if any(map(math.isnan, scores)):
         return math.nan
     left, total = len(scores) * (1 - share), 0.0

@@ -1,8 +1,8 @@
-"""The primary estimator: a mean or difference with random people and random examples (pure).
+"""The primary estimator: a mean or difference with random annotators and random examples (pure).
 
 A cell is a layout of annotators x contexts, both drawn at random. Its mean has two standard errors.
-The one for other people on the same examples is the SD of annotators over the root of their number.
-The one for other examples too, with mean squares of annotators, contexts and the rest, is
+The one for other annotators on the same examples is the SD of annotators over the root of their
+number. The one for other examples too, with mean squares of annotators, contexts and the rest, is
 SE^2 = (MS_A + MS_C - MS_AC) / ab, but at least max(MS_A, MS_C) / ab, with Satterthwaite's degrees
 of freedom, which do not jump at that floor, where rounding may decide. The interval is the wider of
 the two t intervals and p the larger of their two p values, so an interval is never narrower than
@@ -30,9 +30,9 @@ NO_VARIANCE = 1e-14  # for scores in [0, 1]: the variance that rounding alone le
 
 @dataclass(frozen=True)
 class Variances:
-    """The variances of a mean due to people, contexts and the rest, with their df.
+    """The variances of a mean due to annotators, contexts and the rest, with their df.
 
-    Each is a mean square over the number of values; those of people and of contexts include their
+    Each is a mean square over the number of values; those for annotators and contexts include their
     share of the rest. Numbers, or arrays of one shape for many studies at once.
     """
 
@@ -44,7 +44,7 @@ class Variances:
     rest_df: Any
 
     def both(self) -> tuple[Any, Any]:
-        """SE over people and contexts, and its degrees of freedom."""
+        """Return the SE over annotators and contexts, and its degrees of freedom."""
         floor = np.maximum(self.people, self.contexts)
         total = np.maximum(self.people + self.contexts - self.rest, floor)
         weights = (
@@ -60,10 +60,10 @@ class Variances:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean or a difference with its two standard errors; NaN where `why_not` gives a reason.
+    """A mean or a difference with its two standard errors; NaN if `why_not` gives a reason.
 
-    `people_se` and `people_df` are for other people on the same examples, `se` and `df` for other
-    people on other examples.
+    `people_se` and `people_df` are for other annotators on the same examples, `se` and `df` for
+    other annotators on other examples.
     """
 
     value: float
@@ -83,18 +83,18 @@ class Estimate:
         return self.value - half, self.value + half
 
     def p(self) -> float:
-        """Two-sided p of a difference from 0: below 1 - level where the interval excludes 0."""
+        """Two-sided p of a difference from 0: below 1 - level if the interval excludes 0."""
         return float(2 * self._beyond(abs(self.value)))
 
     def p_equivalence(self, margin: float) -> float:
         """p of two one-sided tests that the difference lies within +- margin.
 
-        Below .05 where the interval of 90 % lies inside (Schuirmann 1987).
+        It is below .05 if the 90 % interval lies inside (Schuirmann 1987).
         """
         return float(self._beyond(margin - abs(self.value)))
 
     def _beyond(self, distance: float) -> float:
-        """The larger tail beyond that distance, of the two t distributions."""
+        """Return the larger tail beyond that distance, of the two t distributions."""
         if self.why_not:
             return math.nan
         tails = (
@@ -105,7 +105,7 @@ class Estimate:
 
 
 def reach(people_se: Any, people_df: Any, se: Any, df: Any, level: float = LEVEL) -> Any:
-    """Half the width of the wider t interval, for one study or for arrays of many."""
+    """Return half the width of the wider t interval, for one study or arrays of many."""
     tail = (1 + level) / 2
     # `stats.t.ppf` without its checks, which take ten times as long; also `stdtr`.
     ends = special.stdtrit(people_df, tail), special.stdtrit(df, tail)
@@ -113,9 +113,9 @@ def reach(people_se: Any, people_df: Any, se: Any, df: Any, level: float = LEVEL
 
 
 def layout(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> np.ndarray:
-    """A matrix annotators x contexts, from annotators x examples without a gap.
+    """Return a matrix of annotators x contexts, from annotators x examples without gaps.
 
-    `contexts` are of the examples. A value is the grand mean plus the sum over the context's
+    `contexts` are the examples' contexts. A value is the grand mean plus the sum over the context's
     examples of deviations from it, times contexts / examples: with equally large contexts, the mean
     of its examples. So each annotator's mean over contexts is the mean over examples.
     """
@@ -126,7 +126,7 @@ def layout(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> np.n
 
 
 def variances(values: np.ndarray) -> Variances:
-    """Variances of the mean of a layout annotators x contexts, at least two of each.
+    """Return the variances of the mean of a layout of annotators x contexts, at least two of each.
 
     These are the last two axes. Annotators who differ only by rounding have variance 0.
     """
@@ -147,10 +147,10 @@ def variances(values: np.ndarray) -> Variances:
 
 
 def variances_of_difference(first: np.ndarray, second: np.ndarray) -> Variances:
-    """Variances of a difference: annotators nested in arms, contexts crossed with arms.
+    """Return the variances of a difference: annotators nested in arms, contexts crossed with them.
 
-    Each arm has its own variance between annotators (Welch), as three people cannot show that two
-    variances are equal. Effects of contexts that both arms share cancel out.
+    Each arm has its own variance between annotators (Welch), as three annotators cannot show that
+    two variances are equal. Effects of contexts that both arms share cancel out.
     """
     one, other = variances(first), variances(second)
     people = one.people + other.people
@@ -170,7 +170,7 @@ def variances_of_difference(first: np.ndarray, second: np.ndarray) -> Variances:
 
 
 def estimate(value: float, parts: Variances) -> Estimate:
-    """The estimate with these variances; without an interval if all annotators tie."""
+    """Return the estimate with these variances; without an interval if all annotators tie."""
     if not parts.people > 0:
         return unknown(value, "annotators tie")
     se, df = parts.both()
@@ -179,12 +179,12 @@ def estimate(value: float, parts: Variances) -> Estimate:
 
 
 def unknown(value: float, why_not: str) -> Estimate:
-    """An estimate without an interval, and the reason."""
+    """Return an estimate without an interval, and the reason."""
     return Estimate(float(value), math.nan, math.nan, math.nan, math.nan, why_not)
 
 
 def row_means(matrix: np.ndarray) -> np.ndarray:
-    """The mean of each annotator's values, ignoring missing ones; NaN if all are missing."""
+    """Return the mean of each annotator's values, ignoring missing ones; NaN if all are missing."""
     known = ~np.isnan(matrix)
     with np.errstate(invalid="ignore"):
         means: np.ndarray = np.where(known, matrix, 0).sum(axis=1) / known.sum(axis=1)
@@ -206,7 +206,7 @@ def of_mean(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Est
 def of_difference(
     first: np.ndarray, second: np.ndarray, contexts: Sequence[object] | None = None
 ) -> Estimate:
-    """The second mean minus the first: two groups of annotators on the same examples."""
+    """Return the second mean minus the first: two groups of annotators on the same examples."""
     value = math.nan
     if first.size and second.size:
         value = float(row_means(second).mean() - row_means(first).mean())
@@ -219,7 +219,7 @@ def of_difference(
 
 
 def _why_not(matrix: np.ndarray, contexts: Sequence[object] | None) -> str:
-    """Why a matrix has no two-way layout; "" if it has one."""
+    """Return why a matrix has no two-way layout, or "" if it has one."""
     people = len(matrix)
     if people < 2:
         return "one annotator" if people else "no annotator"
@@ -238,7 +238,7 @@ class Components:
     rest: float
 
     def variances(self, people: int, contexts: int) -> Variances:
-        """The expected variances of a mean over so many people and contexts."""
+        """Return the expected variances of a mean over that many annotators and contexts."""
         rest = self.rest / (people * contexts)
         return Variances(
             self.annotators / people + rest,
@@ -253,7 +253,7 @@ class Components:
 def components(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Components | None:
     """Two-way random effects by the method of moments; a negative estimate is 0.
 
-    None for fewer than two annotators or contexts, or if values are missing.
+    Returns None for fewer than two annotators or contexts, or if values are missing.
     """
     if _why_not(matrix, contexts):
         return None

@@ -1,8 +1,8 @@
 """Uncertainty of a mean: intervals over examples, annotators, or both (numpy only, pure).
 
 A score matrix holds S1 in [0, 1], annotators x examples, NaN for a missing answer. The three
-bootstraps answer three questions: these people on other examples, other people on these examples,
-other people on other examples (Miller 2024). The default interval is in two_way.py.
+bootstraps answer three questions: these annotators on other examples, other annotators on these
+examples, other annotators on other examples (Miller 2024). The default interval is in two_way.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeAlias
 from analysis.heavy import np, special
 
 RESAMPLES = 10_000
-FEWEST_FOR_BOOTSTRAP = 10  # people; with three it covers 75 % (docs/statistics.md#coverage)
+FEWEST_FOR_BOOTSTRAP = 10  # annotators; with three it covers 75 % (docs/statistics.md#coverage)
 OVER = ("examples", "annotators", "both")
 Numbers: TypeAlias = "Sequence[float] | np.ndarray"
 ROUNDING = 1e-12  # scores in [0, 1] or x 100 with a smaller difference are equal
@@ -23,7 +23,7 @@ ROUNDING = 1e-12  # scores in [0, 1] or x 100 with a smaller difference are equa
 
 @dataclass(frozen=True)
 class Interval:
-    """Two ends of a confidence interval, and the SD of the values (NaN: unknown)."""
+    """The two ends of a confidence interval, and the SD of the values (NaN: unknown)."""
 
     low: float
     high: float
@@ -31,7 +31,7 @@ class Interval:
 
 
 def sd(values: Numbers) -> float:
-    """The SD with ddof 1: 0 for differences by rounding only; NaN for fewer than two values.
+    """Return the SD with ddof 1: 0 for differences by rounding only; NaN for fewer than two values.
 
     In floating point the variance of three times 0.7 is 1e-32, not 0.
     """
@@ -42,7 +42,7 @@ def sd(values: Numbers) -> float:
 
 
 def why_no_interval(values: Numbers) -> str:
-    """Why these scores do not give an interval over other annotators; "" if they do."""
+    """Return why these scores give no interval over other annotators, or "" if they do."""
     if len(values) < 2:
         return "one annotator" if len(values) else "no annotator"
     if np.isnan(values).any():
@@ -51,9 +51,9 @@ def why_no_interval(values: Numbers) -> str:
 
 
 def t_interval(values: Numbers, level: float = 0.95) -> Interval:
-    """The t interval of the mean of annotators' scores; NaN where `why_no_interval`.
+    """Return the t interval of the mean of annotators' scores, or NaN if `why_no_interval` says so.
 
-    Annotators who tie do not show that all others would tie.
+    Annotators who tie do not show that all others would.
     """
     array = np.asarray(values, dtype=float)
     if why_no_interval(values):
@@ -64,7 +64,7 @@ def t_interval(values: Numbers, level: float = 0.95) -> Interval:
 
 
 def t_interval_of_scores(values: Numbers, lowest: float = 0) -> Interval:
-    """The t interval of a mean score, cut at `lowest` and 1; NaN as in `t_interval`."""
+    """Return the t interval of a mean score, cut at `lowest` and 1; NaN as in `t_interval`."""
     interval = t_interval(values)
     low, high = np.clip([interval.low, interval.high], lowest, 1)
     return Interval(float(low), float(high), interval.sd)
@@ -88,7 +88,7 @@ def bootstrap(
     resamples: int = RESAMPLES,
     level: float = 0.95,
 ) -> Interval:
-    """The percentile interval of the mean over annotators of their mean over examples.
+    """Return the percentile interval of the mean over annotators of their mean over examples.
 
     `clusters` names the context of each example: contexts are drawn with all of their examples.
     Raises ValueError for another `over` than OVER, and for a matrix without any answer.
@@ -110,7 +110,7 @@ def bootstrap(
 def _resampled(
     draw: np.random.Generator, size: int, sums: np.ndarray, counts: np.ndarray, over: str
 ) -> np.ndarray:
-    """The means of this many resamples, NaN for one without any answer."""
+    """Return the means of this many resamples, NaN for one without any answer."""
     annotators, groups = sums.shape
     of_examples = _times_drawn(draw, size, groups, over != "annotators")
     # Each annotator's mean over the drawn examples, resamples x annotators.
@@ -124,7 +124,7 @@ def _resampled(
 
 
 def _times_drawn(draw: np.random.Generator, size: int, number: int, is_drawn: bool) -> np.ndarray:
-    """How often each unit is in each resample: once, unless the units are drawn."""
+    """Return how often each unit is in each resample: once, unless units are drawn."""
     if not is_drawn:
         return np.ones((size, number))
     return draw.multinomial(number, np.full(number, 1 / number), size)
@@ -133,7 +133,7 @@ def _times_drawn(draw: np.random.Generator, size: int, number: int, is_drawn: bo
 def by_cluster(
     matrix: np.ndarray, clusters: Sequence[object] | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sums of S1 and numbers of answers, annotators x contexts."""
+    """Return sums of S1 and numbers of answers, annotators x contexts."""
     given = ~np.isnan(matrix)
     values = np.nan_to_num(matrix)
     if clusters is None:

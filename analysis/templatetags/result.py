@@ -1,4 +1,4 @@
-"""The current result of a study, for its overview, whose page belongs to `annotation`."""
+"""A study's current result, for its overview page, which belongs to `annotation`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ register = template.Library()
 
 @register.inclusion_tag("monitoring/_card_result.html")
 def result_so_far(study: Study) -> dict[str, Any]:
-    """The card with the shot curve of people and models, and the table of its numbers."""
+    """Return the card with the shot curve for humans and models, and the table of its numbers."""
     if blinding.are_covered(study):
         return {"study": study, "until_closed": blinding.UNTIL_CLOSED}
     result = so_far.for_study(study)
@@ -30,5 +30,5 @@ def result_so_far(study: Study) -> dict[str, Any]:
 
 @register.simple_tag
 def contrasts(study: Study, tasks: Sequence[Task]) -> list[planned_power.Contrast]:
-    """The power of the planned contrasts of a design, stored or not."""
+    """Return the power of a design's planned contrasts, whether stored or not."""
     return planned_power.contrasts(study, tasks)

@@ -1,6 +1,6 @@
-"""The client of Handful: begin with `Client`, or with `Participation` to take part.
+"""The client of Handful: start with `Client`, or with `Participation` to take part.
 
-The client computes no results: the server does, and the export's verify.py checks them.
+The client computes no results; the server computes them, and the export's verify.py checks them.
 """
 
 from handful.client import Client

@@ -173,7 +173,7 @@ def _watch(args: argparse.Namespace) -> None:
 
 
 def seen(name: str, report: Record) -> str:
-    """Format the progress of a study as text."""
+    """Format a study's progress as text."""
     head = f"{name}: {report['status']}, {report['completed']} of {report['seats']} seats completed"
     left = f"; {report['time_left']} of work left" if report["time_left"] else ""
     return f"{head}{left}\n{Rows(lambda: report['scenarios']).as_text(*SEATS)}"
@@ -197,7 +197,7 @@ def _score(args: argparse.Namespace) -> None:
 
 
 def annotate(args: argparse.Namespace, **model_args: Any) -> int:
-    """Let a model take part through Inspect AI; 0 if every scenario was finished."""
+    """Let a model take part through Inspect AI; return 0 if every scenario was finished."""
     from inspect_ai import eval as evaluate
 
     from handful.inspect.task import participate

@@ -17,7 +17,7 @@ class Client:
     """Entry point to `tasks`, `studies`, `models` and `jobs`.
 
     The server and the token default to HANDFUL_SERVER and HANDFUL_TOKEN, then to `handful login`.
-    `options` are those of Connection. Raises HandfulError without a login.
+    `options` are passed to Connection. Raises HandfulError without a login.
     """
 
     def __init__(self, server: str | None = None, token: str | None = None, **options: Any):
@@ -44,15 +44,15 @@ NO_LOGIN = (
 
 
 def token_file() -> Path:
-    """Return the path of the logins, below XDG_CONFIG_HOME or APPDATA (mode 0600)."""
+    """Return the path of the login file, below XDG_CONFIG_HOME or APPDATA (mode 0600)."""
     home = os.environ.get("APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME")
     return (Path(home) if home else Path.home() / ".config") / "handful" / "logins.json"
 
 
 def known(server: str | None, token: str | None) -> tuple[str, str]:
-    """Return server and token: from the arguments, the environment, or the login.
+    """Return the server and token from the arguments, the environment, or the stored login.
 
-    A stored token is sent only to the server that it was stored for. Raises HandfulError.
+    A stored token is only sent to the server for which it was stored. Raises HandfulError.
     """
     stored = _read()
     server = server or os.environ.get("HANDFUL_SERVER") or stored["server"]
@@ -66,7 +66,7 @@ def known(server: str | None, token: str | None) -> tuple[str, str]:
 
 
 def store_token(server: str, token: str) -> Path:
-    """Store the token, make its server the default, and return the file."""
+    """Store the token, make its server the default, and return the file's path."""
     data = _read()
     server = checked(server)
     data |= {"server": server, "tokens": {**data["tokens"], server: token}}

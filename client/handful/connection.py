@@ -1,4 +1,4 @@
-"""HTTP requests to a server with one token and retries, and the jobs and rows they return.
+"""HTTP requests to a server with one token and retries, and the jobs and rows returned.
 
 The lowest layer of this package. Error messages are written for users.
 """
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 6
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds
-TIMEOUT = 60.0  # seconds without a byte
+TIMEOUT = 60.0  # seconds without receiving a byte
 # The server, or a proxy before it, did not process the request, whatever its method.
 NOT_DONE = frozenset({429, 503})
-# Possibly processed: retried only if the request is idempotent. So is a 503 with this code.
+# Possibly processed: retried only if the request is idempotent, as is a 503 with this code.
 PERHAPS_DONE = frozenset({502, 504})
 DATABASE_AWAY = "database_away"
 REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
@@ -36,14 +36,14 @@ class HandfulError(Exception):
 
 
 class NotReachable(HandfulError):
-    """Nothing replies at that address, or something other than Handful."""
+    """Nothing replies at that URL, or something other than Handful does."""
 
 
 class ApiError(HandfulError):
-    """The server refuses a request (RFC 9457).
+    """The server refused a request (RFC 9457).
 
     `status` is the HTTP status, `code` the machine-readable error, `fields` the messages by field,
-    `state` that of the participation, if any.
+    and `state` the participation's state, if any.
     """
 
     def __init__(self, problem: Mapping[str, Any], status: int):
@@ -57,7 +57,7 @@ class ApiError(HandfulError):
 
 
 class JobFailed(HandfulError):
-    """A job that the server started and could not finish."""
+    """A job that the server started but could not finish."""
 
 
 def _line(name: str, said: Sequence[str] | str) -> str:
@@ -65,11 +65,11 @@ def _line(name: str, said: Sequence[str] | str) -> str:
 
 
 class Connection:
-    """The API of one server with one token.
+    """One server's API, with one token.
 
-    Failed requests are repeated after a pause that doubles, or after `Retry-After`: a request that
-    changes something only if it was certainly not processed, or if the caller says that it is
-    idempotent (`again`). Raises ApiError for a refusal, NotReachable.
+    Failed requests are retried after a pause that doubles, or after `Retry-After`. A request that
+    changes something is retried only if it was certainly not processed, or if the caller says that
+    it is idempotent (`again`). Raises ApiError for a refusal, or NotReachable.
     """
 
     def __init__(
@@ -101,12 +101,12 @@ class Connection:
         self.http.close()
 
     def get(self, address: str, **params: Any) -> Any:
-        """Return the JSON at an address; parameters that are None are omitted."""
-        # httpx would replace the query of an address with an empty mapping.
+        """Return the JSON at a URL; parameters that are None are omitted."""
+        # httpx would replace a URL's query with an empty mapping.
         return _json(self.send("GET", address, params=given(params) or None))
 
     def post(self, address: str, body: Any = None, *, again: bool = False, **sent: Any) -> Any:
-        """Post JSON, or `files` and `data`; return the JSON of the reply, or None."""
+        """Post JSON, or `files` and `data`; return the reply's JSON, or None."""
         if body is not None:
             sent["json"] = body
         return _json(self.send("POST", address, again=again, **sent))
@@ -118,7 +118,7 @@ class Connection:
         self.send("DELETE", address)
 
     def rows(self, address: str, **params: Any) -> Iterator[Record]:
-        """Yield the rows of a list; fetch pages as they are needed."""
+        """Yield a list's rows; pages are fetched as needed."""
         page = self.get(address, **params)
         while True:
             if isinstance(page, list):  # a complete table
@@ -130,7 +130,7 @@ class Connection:
             page = self.get(self._own(page["next"]))
 
     def unchanged(self, address: str, etag: str | None) -> tuple[Any, str | None]:
-        """Return the JSON and its ETag; None for the JSON if it still has that ETag."""
+        """Return the JSON and its ETag; the JSON is None if the ETag is unchanged."""
         headers = {"If-None-Match": etag} if etag else {}
         reply = self.send("GET", address, headers=headers)
         if reply.status_code == httpx.codes.NOT_MODIFIED:
@@ -140,7 +140,7 @@ class Connection:
     def download(self, address: str, target: Path, *, progress: bool = True) -> Path:
         """Stream a file to `target`, which appears only when it is complete.
 
-        Raises HandfulError if it exists.
+        Raises HandfulError if the target exists.
         """
         if target.exists():
             raise HandfulError(f"{target} already exists: choose a new file")
@@ -160,7 +160,7 @@ class Connection:
     def send(
         self, method: str, address: str, *, again: bool = False, **sent: Any
     ) -> httpx.Response:
-        """Send, with retries; raises ApiError for a refusal, NotReachable."""
+        """Send with retries. Raises ApiError for a refusal, or NotReachable."""
         repeatable = again or method in REPEATABLE
         for attempt in range(1, self.attempts + 1):
             is_last = attempt == self.attempts
@@ -211,16 +211,16 @@ class Connection:
         return f"{self.server} does not respond ({error or type(error).__name__})"
 
     def _own(self, address: str) -> str:
-        """Return the address of the next page; the token never goes to another host."""
+        """Return the next page's URL; the token is never sent to another host."""
         there, here = urlsplit(address), urlsplit(self.server)
         if there.netloc and there.netloc != here.netloc:
-            # Behind a proxy that does not pass on its host, only the path is right.
+            # Behind a proxy that does not pass on its host, only the path is correct.
             return there._replace(scheme=here.scheme, netloc=here.netloc).geturl()
         return address
 
 
 def checked(server: str) -> str:
-    """Return the server's address without the path of the API. Raises HandfulError."""
+    """Return the server's URL without the API path. Raises HandfulError."""
     parts = urlsplit(server)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise HandfulError(f"{server!r} is not the address of a server: use https://HOST")
@@ -234,12 +234,12 @@ def given(params: Mapping[str, Any]) -> Record:
 
 
 def pause(attempt: int) -> float:
-    """Seconds before the next attempt: doubled each time, with jitter against bursts."""
+    """Return the seconds before the next attempt, doubled each time, with jitter against bursts."""
     return min(FIRST_WAIT * 2.0 ** (attempt - 1), LONGEST_WAIT) * random.uniform(0.75, 1.25)
 
 
 def told_pause(retry_after: str | None, attempt: int) -> float:
-    """Seconds that Retry-After asks for (a number or an HTTP date); else as `pause`."""
+    """Return the seconds that Retry-After asks for (a number or an HTTP date), else `pause`'s."""
     if retry_after is None:
         return pause(attempt)
     if retry_after.strip().isdecimal():
@@ -257,7 +257,7 @@ def bar(progress: bool, words: str, total: int | None, **how: Any) -> "tqdm[Any]
 
 
 def _code(reply: httpx.Response) -> str:
-    """Return the error code of the reply; "" if it has none."""
+    """Return the reply's error code, or "" if it has none."""
     try:
         problem = _json(reply)
     except ValueError:  # a proxy's page
@@ -270,7 +270,7 @@ def _json(reply: httpx.Response) -> Any:
 
 
 class Jobs:
-    """The jobs of a server, by number."""
+    """A server's jobs, by number."""
 
     def __init__(self, connection: Connection, sleep: Callable[[float], None] = time.sleep):
         self._connection, self._sleep = connection, sleep
@@ -293,10 +293,10 @@ class Jobs:
                 before = job["done"]
                 job = self._connection.post(f"jobs/{number}/run/", again=True)
                 if job["done"] == before and not job["error"]:
-                    self._sleep(seconds)  # another process runs it
+                    self._sleep(seconds)  # another process is running it
 
     def ended(self, reply: Record, *, progress: bool = True) -> Record:
-        """Return the reply, or the result of the job that it has started. Raises JobFailed."""
+        """Return the reply, or the result of the job that it started. Raises JobFailed."""
         if "job" not in reply:
             return reply
         result: Record = self.wait(reply["job"]["id"], progress=progress)["result"] or {}

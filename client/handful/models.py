@@ -8,17 +8,17 @@ from handful.connection import Connection, Jobs, Record, Rows
 
 
 class Models:
-    """The uploaded models of a server."""
+    """A server's uploaded models."""
 
     def __init__(self, connection: Connection, jobs: Jobs):
         self._connection, self._jobs = connection, jobs
 
     def scores(self) -> Rows:
-        """The scores of every uploaded model, by task and shots."""
+        """Return the scores of every uploaded model, by task and shots."""
         return Rows(lambda: self._connection.rows("models/"))
 
     def get(self, name: str) -> Record:
-        """A model, its files and their scores."""
+        """Return a model, its files and their scores."""
         model: Record = self._connection.get(f"models/{name}/")
         return model
 
@@ -32,7 +32,7 @@ class Models:
         progress: bool = True,
         **details: Any,
     ) -> Record:
-        """Upload predictions, all files or none; return the model with its scores.
+        """Upload all prediction files or none; return the model with its scores.
 
         Files are named TASK_10_3.jsonl, TASK_0.jsonl, or one file is given with its `task` (NAME or
         NAME@VERSION), `shots` and `split`. Details: title, link, parameters, revision, ...
@@ -51,11 +51,11 @@ class Models:
         return self.get(name)
 
     def delete(self, name: str) -> None:
-        """Delete a model of the user with all its predictions."""
+        """Delete one of the user's models with all its predictions."""
         for file in self.get(name)["files"]:
             self._connection.delete(f"models/{name}/files/{file['id']}/")
         self._connection.delete(f"models/{name}/")
 
     def predictions(self, name: str, task: str | None = None) -> Rows:
-        """Predictions of a model for each test example, with S1."""
+        """Return a model's prediction for each test example, with S1."""
         return Rows(lambda: self._connection.rows(f"models/{name}/predictions/", task=task))

@@ -1,9 +1,9 @@
 """One participation in a study, step by step, with its token.
 
-People use the pages of a study: a program takes a person's seat only if the design allows it
-(programs_as_people), and the tables report it. Models and simulated annotators are separate kinds.
-The server decides what comes next; each call returns the new state. A repeated call counts once:
-the first answer wins.
+People use a study's pages; a program takes a person's seat only if the design allows it
+(programs_as_people), and the tables report this. Models and simulated annotators are separate
+kinds. The server decides what comes next; each call returns the new state. A repeated call counts
+once: the first answer wins.
 """
 
 from typing import Any, Self
@@ -33,10 +33,10 @@ class Participation:
         options: dict[str, Any] | None = None,
         **body: Any,
     ) -> Self:
-        """Take a seat by a study's link (or its code). Raises ApiError if none is free.
+        """Take a seat through a study's link (or its code). Raises ApiError if none is free.
 
-        A kind other than person needs the token of a `researcher` with the scope run. The seat of a
-        person is refused with the code people_use_pages, unless the design allows programs.
+        A kind other than person needs the token of a `researcher` with the run scope. A person's
+        seat is refused with the code people_use_pages, unless the design allows programs.
         """
         code = urlsplit(link).path.rstrip("/").rpartition("/")[2]
         with Connection(server, researcher or "", **(options or {})) as door:
@@ -84,7 +84,7 @@ class Participation:
         return self._do("continue", leaving=self.step)
 
     def comprehension(self, *places: int) -> Record:
-        """Answer the questions about the instructions with the indexes of the options."""
+        """Answer the questions about the instructions with the option indexes."""
         return self._do("comprehension", answers=list(places))
 
     def own_questions(self, **answers: str) -> Record:

@@ -16,7 +16,7 @@ Design = Mapping[str, Any] | Path | str
 
 
 class Study:
-    """One study; `data` is the server's latest answer (`refresh`)."""
+    """One study; `data` is the server's latest response (`refresh`)."""
 
     def __init__(self, connection: Connection, jobs: Jobs, data: Record):
         self._connection, self._jobs, self.data = connection, jobs, data
@@ -30,12 +30,12 @@ class Study:
 
     @property
     def status(self) -> str:
-        """draft, open, paused or closed, as of the latest answer."""
+        """ "draft", "open", "paused" or "closed", as of the latest response."""
         return str(self.data["status"])
 
     @property
     def link(self) -> str:
-        """The address for annotators."""
+        """The URL for annotators."""
         return str(self.data["link"])
 
     def refresh(self) -> "Study":
@@ -76,7 +76,7 @@ class Study:
         seed: int = 0,
         progress: bool = True,
     ) -> Record:
-        """Let simulated annotators take part in a rehearsal: this many, or one per free seat."""
+        """Let this many simulated annotators, or one per free seat, take part in a rehearsal."""
         body = given({"policy": policy, "number": number, "seed": seed})
         job = self._connection.post(self._at("simulate/"), body)
         return self._jobs.wait(job["id"], progress=progress)
@@ -103,12 +103,12 @@ class Study:
     # Changes to a running study ----------------------------------------------------------------
 
     def add_seats(self, scenario: int, number: int, *, confirmed: bool = False) -> None:
-        """Add seats to a scenario, by its `id`; `confirmed` is needed once results are visible."""
+        """Add seats to a scenario by `id`; `confirmed` is required once results are visible."""
         body = given({"scenario": scenario, "number": number, "confirmed": confirmed or None})
         self._connection.post(self._at("seats/"), body)
 
     def team(self) -> Rows:
-        """User name and role of each member."""
+        """Return the user name and role of each member."""
         return self._rows("team/")
 
     def add_member(self, username: str, role: str) -> None:
@@ -125,22 +125,22 @@ class Study:
         self._connection.post(self._at("team/"), {"action": action, **who})
 
     def lists(self) -> Rows:
-        """The entries of the allow and deny lists."""
+        """Return the entries in the allow and deny lists."""
         return self._rows("lists/")
 
     def add_entry(
         self, effect: str, criterion: str, value: str, *, platform: str | None = None
     ) -> None:
-        """Allow or deny people by earlier tasks or studies (a name), or by ids of a platform."""
+        """Allow or deny people by earlier tasks or studies (a name), or by platform IDs."""
         entry = {"effect": effect, "criterion": criterion, "value": value, "platform": platform}
         self._connection.post(self._at("lists/"), given(entry))
 
     def end_entry(self, entry: int) -> None:
-        """End an entry of the lists, by `id`."""
+        """End an entry in the lists, by `id`."""
         self._connection.post(self._at("lists/"), {"end": entry})
 
     def links(self) -> Rows:
-        """Name, link and state of each personal link; the token needs the scope pay."""
+        """Return the name, link and state of each personal link; the token needs the pay scope."""
         return self._rows("links/")
 
     def make_links(self, names: Sequence[str]) -> list[Record]:
@@ -149,11 +149,11 @@ class Study:
         return made
 
     def webhooks(self) -> Rows:
-        """The addresses that are notified of events in the study."""
+        """Return the URLs that are notified of events in the study."""
         return self._rows("webhooks/")
 
     def make_webhook(self, url: str, events: Sequence[str]) -> Record:
-        """Notify an address of these events; the reply's `secret` is shown only once."""
+        """Notify a URL of these events; the reply's `secret` is shown only once."""
         body = {"url": url, "events": list(events)}
         made: Record = self._connection.post(self._at("webhooks/"), body)
         return made
@@ -163,20 +163,20 @@ class Study:
         self._connection.delete(self._at(f"webhooks/{webhook}/"))
 
     def deliveries(self, webhook: int, state: str | None = None) -> Rows:
-        """The deliveries of a webhook in state waiting, delivered or failed, or all."""
+        """A webhook's deliveries with the state waiting, delivered or failed, or all of them."""
         return self._rows(f"webhooks/{webhook}/deliveries/", state=state)
 
     # Progress ----------------------------------------------------------------------------------
 
     def progress(self) -> Record:
-        """Return status, seats, completed seats, and the remaining time as text."""
+        """Return the status, seats, completed seats, and the remaining time as text."""
         told: Record = self._connection.get(self._at("progress/"))
         return told
 
     def watch(
         self, seconds: float = 5.0, sleep: Callable[[float], None] = time.sleep
     ) -> Iterator[Record]:
-        """Yield the progress with `scenarios` at each change, until the study is closed."""
+        """Yield the progress with `scenarios` after each change, until the study is closed."""
         etag: str | None = None
         while True:
             told, etag = self._connection.unchanged(self._at("progress/"), etag)
@@ -189,23 +189,23 @@ class Study:
     # Rows --------------------------------------------------------------------------------------
 
     def scenarios(self) -> Rows:
-        """The scenarios with their seats."""
+        """Return the scenarios with their seats."""
         return self._rows("scenarios/")
 
     def participations(self, **filters: str) -> Rows:
-        """The participations; filters `kind`, `status`, `task`."""
+        """Return the participations; filters `kind`, `status`, `task`."""
         return self._rows("participations/", **filters)
 
     def answers(self, **filters: str) -> Rows:
-        """One row per example shown, as in answers.csv."""
+        """Return one row per example shown, as in answers.csv."""
         return self._rows("answers/", **filters)
 
     def spans(self, **filters: str) -> Rows:
-        """One row per highlighted span."""
+        """Return one row per highlighted span."""
         return self._rows("spans/", **filters)
 
     def decisions(self) -> Rows:
-        """Every decision with its reason."""
+        """Return every decision with its reason."""
         return self._rows("decisions/")
 
     def events(self) -> Rows:
@@ -215,7 +215,7 @@ class Study:
     # Tables ------------------------------------------------------------------------------------
 
     def human_performance(self) -> Rows:
-        """The human-performance table, with separate rows for each kind of annotator."""
+        """Return the human-performance table, with separate rows for each kind of annotator."""
         return self._rows("human-performance/")
 
     def training(self) -> Rows:
@@ -232,15 +232,15 @@ class Study:
         return self._connection.get(self._at(f"figures/{name}/"))
 
     def joint_table(self) -> Rows:
-        """Annotators of every kind, uploaded models and published figures, by task and shots.
+        """Scores of all annotators, uploaded models and published figures, by task and shots.
 
-        `kind` of a row of the study is person, simulated or model.
+        In the study's own rows, `kind` is person, simulated or model.
         """
         return Rows(self._joint)
 
     def _joint(self) -> Iterator[Record]:
         parts = self._connection.get(self._at("models/"))
-        # Every part repeats models, files and published figures; yield them once.
+        # Every part repeats models, files and published figures, so yield them only once.
         seated = {
             row["name"]
             for part in parts
@@ -293,11 +293,11 @@ class Studies:
         self._connection, self._jobs = connection, jobs
 
     def list(self, status: str | None = None) -> Rows:
-        """Name, title, status and design of each."""
+        """Return the name, title, status and design of each study."""
         return Rows(lambda: self._connection.rows("studies/", status=status))
 
     def __getitem__(self, name: str) -> Study:
-        """Return that study. Raises KeyError if the token may not read one of that name."""
+        """Return that study. Raises KeyError if the token may not read a study of that name."""
         try:
             return Study(self._connection, self._jobs, self._connection.get(f"studies/{name}/"))
         except ApiError as error:
@@ -306,9 +306,9 @@ class Studies:
             raise
 
     def create(self, design: Design) -> Study:
-        """Create a draft from a design: a mapping, the path of a TOML file, or TOML.
+        """Create a draft from a design: a mapping, the path of a TOML file, or TOML text.
 
-        Raises ApiError with `fields` for each invalid key; then nothing is stored.
+        Raises ApiError with `fields` for each invalid key and stores nothing.
         """
         data = self._connection.post("studies/", read_design(design))
         return Study(self._connection, self._jobs, data)

@@ -13,27 +13,27 @@ Files = list[tuple[str, tuple[str, Any]]]
 
 
 class Tasks:
-    """The tasks of a server. An import is complete or not stored at all."""
+    """A server's tasks. An import is stored completely or not at all."""
 
     def __init__(self, connection: Connection, jobs: Jobs):
         self._connection, self._jobs = connection, jobs
 
     def list(self, name: str | None = None) -> Rows:
-        """Every version of every task, or of one."""
+        """Return every version of every task, or of one."""
         return Rows(lambda: self._connection.rows("tasks/", name=name))
 
     def get(self, name: str, version: int | None = None) -> Record:
-        """Return a version of a task with its files; the newest by default."""
+        """Return a version of a task with its files, by default the newest."""
         task: Record = self._connection.get(f"tasks/{name}/{self._version(name, version)}/")
         return task
 
     def card(self, name: str, version: int | None = None) -> Record:
-        """Return the card of a task: all that annotators read about it."""
+        """Return a task's card: everything that annotators read about it."""
         card: Record = self._connection.get(f"tasks/{name}/{self._version(name, version)}/card/")
         return card
 
     def report(self, name: str, version: int | None = None) -> Record:
-        """Return the data report: `lines` as text, `report` with the numbers."""
+        """Return the data report: `lines` has it as text, `report` has the numbers."""
         place = f"tasks/{name}/{self._version(name, version)}/report/"
         report: Record = self._connection.get(place)
         return report
@@ -45,7 +45,7 @@ class Tasks:
         rechain: bool = False,
         progress: bool = True,
     ) -> Record:
-        """Import a task from files of the published layout, folders of them, or a ZIP.
+        """Import a task from files in the published layout, folders of them, or a ZIP.
 
         The card is the task.toml among them, or the server's CLUES card (`shipped_card`). Returns
         name, version, and whether it was `created`.
@@ -56,7 +56,7 @@ class Tasks:
         return self._sent("tasks/", named, {k: v for k, v in data.items() if v}, progress)
 
     def import_dataset(self, path: Path | str, *, progress: bool = True, **mapping: Any) -> Record:
-        """Make a task from a labelled dataset; the mapping has the options of `make_task`."""
+        """Make a task from a labelled dataset; the mapping holds the options of `make_task`."""
         data = {"mapping": json.dumps(mapping)}
         return self._sent("tasks/datasets/", [("file", Path(path))], data, progress)
 
@@ -89,7 +89,7 @@ class Tasks:
 
 
 class _Counted:
-    """A file that reports how much of it was read."""
+    """A file that reports how much of it has been read."""
 
     def __init__(self, file: Any, tell: Any):
         self._file, self._tell = file, tell

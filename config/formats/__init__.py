@@ -1,1 +1,1 @@
-"""Corrections of Django's number formats to CLDR, which browsers use."""
+"""Corrections that bring Django's number formats in line with CLDR, which browsers use."""

@@ -1,4 +1,4 @@
-"""Django's PostgreSQL backend, which checks an idle connection without a statement."""
+"""Django's PostgreSQL backend, but idle connections are checked without a statement."""
 
 import select
 
@@ -12,8 +12,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
         Between requests the server sends nothing, unless it ends the connection (a restart, a time
         limit, an operator). So a connection with nothing to read is usable, and only others are
-        tested with a statement, which would otherwise precede every request. In a failed
-        transaction no statement but its end is accepted, so it counts as unusable.
+        tested with a statement, which would otherwise precede every request. A failed transaction
+        accepts no statement except its end, so it counts as unusable.
         """
         if self.connection is None or self.connection.closed:
             return False

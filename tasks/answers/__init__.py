@@ -1,8 +1,7 @@
-"""The kinds of answer, with one interface (`kind.Kind`); standard library only.
+"""The answer kinds, with a common interface (`kind.Kind`); standard library only.
 
-`KINDS` maps a card's kind of answer to its implementation: reading an answer from a form, checking
-gold (docs/answers.md), default texts of a card, and simulated answers. tasks/spans.py handles
-spans.
+`KINDS` maps a card's answer kind to its implementation: reading an answer from a form, checking
+gold (docs/answers.md), a card's default texts, and simulated answers. tasks/spans.py handles spans.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,12 +24,12 @@ KINDS: dict[str, Kind] = {
 
 
 def read(card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-    """Read the answer to that example from its form. Raises tasks.spans.AnswerError."""
+    """Read the answer to an example from its form. Raises tasks.spans.AnswerError."""
     return KINDS[card.answered_by].read(card, asked, fields)
 
 
 def check_gold(card: Card, options: Sequence[str], gold: Sequence[str]) -> tuple[str, ...]:
-    """Return the gold of an example as stored. Raises GoldError if no answer could match it."""
+    """Return an example's gold as stored. Raises GoldError if no answer could match it."""
     return KINDS[card.answered_by].check_gold(card, options, gold)
 
 

@@ -1,4 +1,4 @@
-"""The interface of a kind of answer, and functions that several kinds share."""
+"""The interface of answer kinds, and functions that several kinds share."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ from tasks.sentences import Sentence, sentence
 from tasks.spans import AnswerError, GivenAnswer
 
 NO_ANSWER = GivenAnswer((), "", True)
-# A test of a model's answer (its texts, the choices), with its error; {named} lists some.
+# A test of a model's answer (its texts, the choices) with its error; {named} lists some.
 Rule = tuple[Callable[[Sequence[str], frozenset[str]], object], str]
 ONE_TEXT: Rule = (
     lambda texts, _options: len(set(texts)) > 1,
@@ -22,7 +22,7 @@ class GoldError(ValueError):
 
 
 class Asked(Protocol):
-    """The content of an example without gold, as in the stored example and in the record."""
+    """An example's content without gold, as in the stored example and in the record."""
 
     @property
     def context(self) -> Sequence[str]: ...
@@ -51,16 +51,16 @@ class Known(Protocol):
 
 
 class Kind:
-    """A kind of answer: how it is read from its form, checked as gold, and simulated.
+    """An answer kind: how it is read from its form, checked as gold, and simulated.
 
     Answers are lists of texts; an empty list is "no answer".
     """
 
     name: ClassVar[str]
-    words: ClassVar[Mapping[str, str]] = {}  # default texts of a card
+    words: ClassVar[Mapping[str, str]] = {}  # a card's default texts
 
     def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """Read the answer from its form; never guesses. Raises AnswerError."""
+        """Read the answer from its form, without guessing. Raises AnswerError."""
         raise NotImplementedError
 
     def check_gold(
@@ -70,7 +70,7 @@ class Kind:
         raise NotImplementedError
 
     def spelled(self, text: str) -> str:
-        """Normalise a text from elsewhere, such as a model's, to the spelling of answers."""
+        """Normalise text from elsewhere, such as a model's, to the spelling of answers."""
         return text
 
     def rules(self, card: Card) -> list[Rule]:
@@ -94,7 +94,7 @@ class Kind:
         raise NotImplementedError
 
     def mistaken(self, known: Known, rng: random.Random) -> list[str]:
-        """Return an incorrect answer, unless ten random answers are all right."""
+        """Return an incorrect answer, unless ten random answers are all correct."""
         for _attempt in range(10):
             texts = self.at_random(known, rng)
             if texts[0] not in known.gold:
@@ -126,7 +126,7 @@ def nothing(card: Card, alone: Sentence, or_none: Sentence) -> AnswerError:
 
 
 def enough_gold(card: Card, gold: Sequence[str]) -> None:
-    """Check that an answer of one text can match the gold. Raises GoldError."""
+    """Check that a single-text answer can match the gold. Raises GoldError."""
     if not gold and not card.no_answer:
         raise GoldError("empty, but the card says no_answer = false")
     if len(set(gold)) > 1 and card.gold_rule == "set":

@@ -1,4 +1,4 @@
-"""A label of the card; the same labels apply to every example."""
+"""A label from the card; the same labels apply to every example."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from tasks.cards import Card
 from tasks.sentences import sentence
 from tasks.spans import AnswerError, GivenAnswer, cut, refuse_broken
 
-LISTED = 9  # most labels that a default question lists
+LISTED = 9  # maximum number of labels listed in a default question
 NO_EXAMPLE = "No example is given."
 
 
@@ -70,7 +70,7 @@ class Label(Kind):
 
 
 def words_of(names: Sequence[str]) -> dict[str, str]:
-    """Return the default texts of a card; they list the labels if these are few."""
+    """Return the a card's default texts; they list the labels if there are only a few."""
     if len(names) > LISTED:
         return dict(Label.words)
     what = alternatives(names)
@@ -84,7 +84,7 @@ def alternatives(names: Sequence[str]) -> str:
 
 
 def defined(name: str, definition: str | None = None, example: str = NO_EXAMPLE) -> dict[str, str]:
-    """Return a label of a card, with a generic definition if none is given."""
+    """Return a label for a card, with a generic definition if none is given."""
     if definition is None:
         definition = f"Choose this where “{name}” fits best."
     return {"name": name, "definition": definition, "example": example}

@@ -84,7 +84,7 @@ class Number(Kind):
         return tuple(values)
 
     def spelled(self, text: str) -> str:
-        """Return a number in canonical form; any other text unchanged."""
+        """Return a number in canonical form, or any other text unchanged."""
         return canonical(text.strip()) or text
 
     def rules(self, card: Card) -> list[Rule]:
@@ -109,7 +109,7 @@ class Number(Kind):
 
 
 def canonical(text: str) -> str | None:
-    """Return the number without plus sign or superfluous zeros; None for any other text."""
+    """Return the number without a plus sign or superfluous zeros, or None for any other text."""
     if len(text) > LONGEST or not PLAIN.fullmatch(text):
         return None
     sign = "-" if text.startswith("-") else ""
@@ -121,7 +121,7 @@ def canonical(text: str) -> str | None:
 
 
 def written(value: float) -> str:
-    """Return a number of the card in plain digits: 5, 0.5, 0.00001."""
+    """Return one of the card's numbers in plain digits: 5, 0.5, 0.00001."""
     return canonical(f"{Decimal(repr(value)):f}") or repr(value)
 
 

@@ -1,4 +1,4 @@
-"""Options of the example: one, or several. Their texts are stored, never their letters."""
+"""One or several of the example's options. Their text is stored, never their letters."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ LISTED: Rule = (lambda p, known: set(p) - known, "are no options of their exampl
 
 
 class Option(Kind):
-    """Field `option`: the index of the option in the example's list."""
+    """Field `option`: the option's index in the example's list."""
 
     name: ClassVar[str] = OPTION
     words: ClassVar[Mapping[str, str]] = {
@@ -55,7 +55,7 @@ class Option(Kind):
     def check_gold(
         self, card: Card, options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
-        """One of the options, or alternatives among them."""
+        """Return one of the options, or alternatives among them."""
         check_options(options, gold)
         enough_gold(card, gold)
         return tuple(gold)
@@ -115,7 +115,7 @@ class Options(Kind):
     def check_gold(
         self, card: Card, options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
-        """Some of the options; all or none of them only if the card allows it."""
+        """Return some of the options; all or none of them only if the card allows it."""
         check_options(options, gold)
         if card.gold_rule != "set":
             raise GoldError('several options are one answer: gold_rule = "set" in the card')
@@ -138,7 +138,7 @@ class Options(Kind):
         return {f"{FIELD}{list(options).index(text)}": "1" for text in texts}
 
     def right(self, gold: Sequence[str]) -> list[str]:
-        """All of the gold."""
+        """Return all of the gold."""
         return list(dict.fromkeys(gold))
 
     def at_random(self, known: Known, rng: random.Random) -> list[str]:
@@ -159,7 +159,7 @@ class Options(Kind):
 
 
 def option_at(place: str, options: Sequence[str]) -> str:
-    """Return the text of that option. Raises AnswerError: unknown_option."""
+    """Return an option's text. Raises AnswerError: unknown_option."""
     if place in map(str, range(len(options))):
         return options[int(place)]
     raise AnswerError("unknown_option", sentence("This is not one of the options."))

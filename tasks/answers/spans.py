@@ -1,4 +1,4 @@
-"""Spans of the text; if the card allows it, also typed answers that do not occur in it."""
+"""Spans of the text and, if the card allows it, typed answers that do not occur in it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -53,7 +53,7 @@ class Spans(Kind):
     def check_gold(
         self, card: Card, options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
-        """Any texts: the data report lists those that cannot be highlighted."""
+        """Accept any text: the data report lists what cannot be highlighted."""
         if not gold and not card.no_answer:
             raise GoldError("empty, but the card says no_answer = false")
         return tuple(gold)

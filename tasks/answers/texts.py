@@ -1,4 +1,4 @@
-"""A text as the whole answer: one line, or a long text of paragraphs."""
+"""A text as the whole answer: one line, or longer text in paragraphs."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from tasks.spans import AnswerError, GivenAnswer, refuse_broken, trimmed
 
 
 class LongText(Kind):
-    """Field `text`. The card's number of words is a guide that is not enforced."""
+    """Field `text`. The card's word count is only a guide."""
 
     name: ClassVar[str] = LONG_TEXT
     words: ClassVar[Mapping[str, str]] = {
@@ -54,7 +54,7 @@ class LongText(Kind):
         return {"text": texts[0]}
 
     def at_random(self, known: Known, rng: random.Random) -> list[str]:
-        """Return some words of a segment."""
+        """Return some words from a segment."""
         words = rng.choice(known.segments).split()
         first = rng.randrange(len(words))
         fewest = known.card.words[0] if known.card.words else 1
@@ -91,7 +91,7 @@ class ShortText(LongText):
 
 
 def _read_text(card: Card, fields: Mapping[str, str]) -> GivenAnswer:
-    """Read field `text`, without outer blanks and with normalised line breaks.
+    """Read the field `text`, without outer blanks and with normalised line breaks.
 
     Raises AnswerError: nothing_chosen, too_long, bad_characters, and those of "no answer".
     """
@@ -138,13 +138,13 @@ def _check_texts(card: Card, gold: Sequence[str]) -> tuple[str, ...]:
 
 
 def longest(kind: str, golds: Sequence[str]) -> dict[str, Any]:
-    """Return a higher limit of characters if the gold needs it, up to the maximum; else {}."""
+    """Return a higher character limit if the gold needs it, up to the maximum, or else {}."""
     usual, most = LONGEST_TEXTS[kind]
     needed = max(map(len, golds), default=0)
     return {"longest": min(needed, most)} if needed > usual else {}
 
 
 def guide(golds: Sequence[str]) -> dict[str, Any]:
-    """Return the fewest and the most words of these golds, as the guide of a long text."""
+    """Return the lowest and highest word counts of these golds, as the guide for a long text."""
     lengths = [len(gold.split()) for gold in golds if gold.split()]
     return {"words": [min(lengths), max(lengths)]} if lengths else {}

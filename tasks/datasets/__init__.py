@@ -1,5 +1,5 @@
-"""Convert a labelled dataset to a task: file readers, meaning of columns, and sampling.
+"""Convert a labelled dataset to a task: file readers, the meaning of columns, and sampling.
 
-Begin with making.py. Pure: files and options in, records and a card out, without database. openpyxl
-and pyarrow are imported only if a file needs them.
+Start with making.py. Pure: files and options in, records and a card out, no database. openpyxl and
+pyarrow are imported only if a file needs them.
 """

@@ -1,7 +1,7 @@
 """Parquet files, and folders saved by Hugging Face `datasets`, through pyarrow.
 
 `Dataset.save_to_disk` writes state.json (the names of its Arrow files), dataset_info.json (what its
-columns are) and these files as Arrow streams; `DatasetDict.save_to_disk` writes dataset_dict.json
+columns mean) and these files as Arrow streams; `DatasetDict.save_to_disk` writes dataset_dict.json
 (the names of its splits) and such a folder for each. Both, and Parquet files from `datasets`,
 declare integers that encode names (ClassLabel): they are decoded here.
 """
@@ -43,7 +43,7 @@ def read_parquet(path: Path) -> Table:
 
 
 def read_folder(path: Path, *, part: str = "") -> Table:
-    """Read the rows of a folder of `datasets`; of split `part` if it has several.
+    """Read the rows of a `datasets` folder, or of the split `part` if it has several.
 
     Raises FormatError.
     """
@@ -70,7 +70,7 @@ def read_folder(path: Path, *, part: str = "") -> Table:
 
 @contextmanager
 def _by_arrow(name: str) -> Iterator[None]:
-    """Convert errors of pyarrow to DatasetError with the file's name."""
+    """Convert pyarrow errors to DatasetError with the file's name."""
     import pyarrow
 
     try:
@@ -126,7 +126,7 @@ def _check_size(name: str, rows: int, size: int) -> None:
 
 
 def _features(data: Any, file: str) -> dict[str, Any]:
-    """Return `features` of dataset_info.json, or of the metadata of a Parquet file."""
+    """Return `features` from dataset_info.json, or from a Parquet file's metadata."""
     if isinstance(data, dict) and isinstance(data.get("info"), dict):
         data = data["info"]
     features = data.get("features") if isinstance(data, dict) else None
@@ -149,7 +149,7 @@ def _table(name: str, table: Any, features: dict[str, Any]) -> Table:
             unread[column] = f"its values have the type {kind}"
             continue
         cells = table.column(column)
-        # Cast to text in Arrow: Python cannot represent every timestamp of Arrow.
+        # Cast to text in Arrow, because Python cannot represent every Arrow timestamp.
         values = (cells.cast("string") if _is_written_out(kind) else cells).to_pylist()
         if "ClassLabel" in json.dumps(features.get(column)):
             feature = features[column]
@@ -193,7 +193,7 @@ def _is_written_out(kind: Any) -> bool:
 
 
 def _named(feature: Any, value: Any, file: str, place: str, column: str) -> Any:
-    """Replace the integers in a value by their names; -1 by None."""
+    """Replace the integers in a value with their names, and -1 with None."""
     if value is None or not isinstance(feature, dict | list):
         return value
     if isinstance(feature, list):

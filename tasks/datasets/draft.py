@@ -1,4 +1,4 @@
-"""The drafted card of a dataset: given values, and defaults that are reported."""
+"""A dataset's drafted card: given values, and defaults, which are reported."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,11 +13,11 @@ from tasks.datasets.mapping import Item, Mapped, question_of
 from tasks.formats import Record
 
 RTL = ("ar", "dv", "fa", "he", "ps", "ur", "yi")  # languages written from right to left
-LONGEST_EXAMPLE = 300  # characters of a text quoted in a help window
+LONGEST_EXAMPLE = 300  # characters of text quoted in a help window
 
 
 def asked(mapped: Mapped, ask: str) -> str:
-    """Return the question for all rows, if it is neither given nor in a column."""
+    """Return the question for all rows if it is neither given nor in a column."""
     answer = ANSWERS[mapped.columns.kind]
     names = [mapped.columns.name_of(label) for label in mapped.columns.labels]
     if ask or mapped.question_types:
@@ -110,7 +110,7 @@ def _has_alternatives(mapped: Mapped) -> bool:
 
 
 def _beside_the_text(mapped: Mapped, answer: str) -> dict[str, Any]:
-    """Default texts for an answer that is chosen or typed, and limits that its golds need."""
+    """Return default texts for a chosen or typed answer, and the limits that its golds need."""
     data: dict[str, Any] = dict(KINDS[answer].words)
     data["family"] = "generation" if answer in LONGEST_TEXTS else "classification"
     if mapped.columns.question or mapped.columns.ask:

@@ -2,7 +2,7 @@
 
 A line is {doc_id, doc, target, arguments, resps, filtered_resps, filter, ...}. `arguments` has the
 requests, such as gen_args_0: {arg_0: prompt, arg_1: continuation or settings}. Multiple choice has
-several requests, and filtered_resps has [log-likelihood, is greedy] for each, as texts in newer
+several requests, and filtered_resps has [log-likelihood, is greedy] for each, as strings in newer
 versions; otherwise filtered_resps has the generated text. `target` is the number of the correct
 choice, or its text. results_*.json in the same folder has the number of shots.
 
@@ -24,7 +24,7 @@ def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
     """Read doc (its fields as doc.NAME), target and predicted as texts, and choices if there are
     any.
 
-    `filter` selects answers, if the log has several filters. Raises FormatError.
+    `filter` selects the answers if the log has several filters. Raises FormatError.
     """
     table = texts.read_json_lines(path, encoding=encoding)
     for column in WANTED:

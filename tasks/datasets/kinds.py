@@ -1,4 +1,4 @@
-"""Gold of a row: one reader for each kind of answer that tasks can have.
+"""A row's gold: one reader for each answer kind that tasks can have.
 
 A new kind is a function here and a line in KINDS; draft.py writes its card. Options are a list in
 one column, the cells of several columns, a cell with a separator, a cell such as "(A) at home (B)
@@ -15,21 +15,21 @@ from tasks.datasets import tagged
 from tasks.datasets.table import DatasetError, Row, Table
 from tasks.gym.reader import split_options
 
-# How the gold identifies an option: by text, by position from 0 or from 1, or by letter.
+# How the gold identifies an option: by text, by position from 0 or 1, or by letter.
 GOLD_IS = ("text", "index", "number", "letter")
 LISTED = 5  # options that an error lists
 
 
 @dataclass(frozen=True)
 class Offered:
-    """The options of a row in order, and the letters by which its gold may identify them."""
+    """A row's options in order, and the letters by which its gold may identify them."""
 
     texts: tuple[str, ...]
     letters: tuple[str, ...]
 
 
 def read_options(table: Table, row: Row, columns: Sequence[str], separator: str) -> Offered:
-    """Read the options of that row. Raises DatasetError."""
+    """Read a row's options. Raises DatasetError."""
     if not columns:
         raise table.error(None, "", "set the column with the options (--options)")
     texts, letters = [], []
@@ -88,7 +88,7 @@ def name_option(
     return options.texts[place]
 
 
-# --as -> the card's kind of answer.
+# --as to the card's answer kind.
 ANSWERS = {
     "choice": LABEL,
     "spans": SPANS,
@@ -102,19 +102,19 @@ ANSWERS = {
 
 @dataclass(frozen=True)
 class Columns:
-    """The meaning of the columns of a dataset and of their values."""
+    """The meaning of a dataset's columns and their values."""
 
     kind: str
     text: tuple[str, ...]
     gold: tuple[str, ...]
-    question: str = ""  # column with the question of each row
+    question: str = ""  # column with each row's question
     ask: str = ""  # one question for all rows
     id: str = ""
     separator: str = ""  # between several golds in one cell, or several options
-    options: tuple[str, ...] = ()  # columns with the options of each row
+    options: tuple[str, ...] = ()  # columns with each row's options
     gold_is: str = GOLD_IS[0]  # how the gold identifies an option
     labels: tuple[str, ...] = ()  # values, in the order shown to annotators
-    names: dict[str, str] = field(default_factory=dict)  # value -> name shown to annotators
+    names: dict[str, str] = field(default_factory=dict)  # value to the name shown to annotators
     predicted: str = ""  # column with a model's answer
     no_answer: bool = False
     skip_unlabelled: bool = False
@@ -134,7 +134,7 @@ class Asked:
 
 
 def check_kind(kind: str) -> None:
-    """Raise DatasetError unless tasks can have that kind of answer."""
+    """Raise DatasetError unless tasks can have that answer kind."""
     if kind not in KINDS:
         raise DatasetError(
             "", "", "", f"unknown kind of answer {kind!r}; expected one of {', '.join(KINDS)}"
@@ -187,7 +187,7 @@ def spans(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> lis
 def labelled(
     table: Table, row: Row, columns: Columns, texts: Sequence[str]
 ) -> list[tagged.Labelled]:
-    """Return the labelled spans of a row. Raises DatasetError."""
+    """Return a row's labelled spans. Raises DatasetError."""
     (column,) = columns.gold
     value = table.value(row, column)
     if value is None or value == []:
@@ -233,7 +233,7 @@ def option(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> l
 
 
 def options(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
-    """Read some of the row's options, or of the labels of all rows if it has none."""
+    """Read some of the row's options, or of all rows' labels if it has none."""
     if columns.options:
         offered = read_options(table, row, columns.options, columns.separator)
         return [Asked(_chosen(table, row, columns, offered), options=offered.texts)]
@@ -260,7 +260,7 @@ def _chosen(table: Table, row: Row, columns: Columns, offered: Offered) -> tuple
 
 
 def typed(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
-    """Read a number or a text; several are alternatives."""
+    """Read a number or text; several are alternatives."""
     gold, _starts = _answers(table, row, columns)
     if not gold and not columns.no_answer:
         raise table.unlabelled(row, columns.gold[0])

@@ -1,6 +1,6 @@
-"""Convert a dataset to a task: read, map, sample, write files and read them again.
+"""Convert a dataset to a task: read it, map and sample its rows, write files and read them again.
 
-So the result passes the same checks as files written manually.
+The result thus passes the same checks as files written by hand.
 """
 
 import hashlib
@@ -28,8 +28,8 @@ MAX_SHOTS, MAX_SPLITS, MAX_TEST = 10_000, 100, 100_000
 # Sampling --------------------------------------------------------------------------------------
 
 # Training and test sets are disjoint, stratified and determined by one seed; training sets are
-# nested. Items are ordered by SHA-256 of the seed, the set and the item's key. So the same texts
-# and seed give the same sets on every machine and Python version, in any order of rows; a random
+# nested. Items are ordered by SHA-256 of the seed, the set and the item's key. The same texts and
+# seed thus give the same sets on every machine and Python version, in any row order; a random
 # generator would not guarantee that.
 
 
@@ -57,7 +57,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Indexes of items: in the test set, in each training set by (size, number), and the rest."""
+    """Item indexes: in the test set, in each training set by (size, number), and the rest."""
 
     test: list[int]
     trains: dict[tuple[int, int], list[int]]
@@ -65,7 +65,7 @@ class Drawn:
 
 
 def draw(items: Sequence[tuple[str, str]], plan: Plan) -> Drawn:
-    """Draw from items of (key, stratum); keys are unique.
+    """Draw from items, each a unique key with its stratum.
 
     The test set and the training splits are disjoint; within a split the smaller sets are parts of
     the larger. Each set has the strata in the proportions of all items, as closely as whole numbers
@@ -124,7 +124,7 @@ def _shuffled(places: Sequence[int], items: Sequence[tuple[str, str]], salt: str
 
 @dataclass(frozen=True)
 class Wanted:
-    """All options that determine the task made from a file."""
+    """All options that determine which task is made from a file."""
 
     name: str
     columns: Columns
@@ -140,8 +140,8 @@ class Made:
     """A task that is not stored yet.
 
     `defaults` are card keys with default values, `made_from` is the recipe to make it again from
-    its file, `predicted` has the logged model's answer to each test example (id -> text), `shots`
-    the number of shots in its prompts, None if unknown.
+    its file, `predicted` has the logged model's answer to each test example (ID to text), and
+    `shots` is the number of shots in its prompts, or None if unknown.
     """
 
     card: Card
@@ -161,7 +161,7 @@ def name_of(path: Path) -> str:
 
 
 def make(path: Path, wanted: Wanted) -> Made:
-    """Make the task completely. Raises FormatError or CardError."""
+    """Make the complete task. Raises FormatError or CardError."""
     if not NAME.fullmatch(wanted.name):
         raise CardError(
             f"invalid name {wanted.name[:60]!r} (--name); expected 1 to 60 letters, digits, dots,"
@@ -197,7 +197,7 @@ def make(path: Path, wanted: Wanted) -> Made:
 
 
 def _with_question(mapped: Mapped) -> Mapped:
-    """Give every record a question: that of its row, of its label, or the same for all."""
+    """Give every record a question: its row's, its label's, or the same for all."""
     columns = mapped.columns
     ask = "" if columns.question else draft.asked(mapped, columns.ask)
     if not ask:
@@ -244,7 +244,7 @@ def _source(path: Path, plan: Plan) -> str:
 
 
 def digest(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the names and contents of all files in a folder."""
+    """Return the SHA-256 of a file, or of all file names and contents in a folder."""
     total = hashlib.sha256()
     if path.is_file():
         return hashlib.sha256(path.read_bytes()).hexdigest()
@@ -254,7 +254,7 @@ def digest(path: Path) -> str:
 
 
 def _made_from(path: Path, form: str, wanted: Wanted, mapped: Mapped) -> dict[str, Any]:
-    """Return all that is needed to draw the same task again from the same file."""
+    """Return everything needed to draw the same task again from the same file."""
     columns = asdict(mapped.columns)
     return {
         "file": path.name,
@@ -276,7 +276,7 @@ CARD_FILE = "task.toml"
 
 
 def write_folder(folder: Path, card: Card, files: Sequence[SplitFile]) -> None:
-    """Write the card and every file into an existing folder that has none of them."""
+    """Write the card and every file into an existing folder that contains none of them."""
     (folder / CARD_FILE).write_text(toml(card.as_dict()), encoding="utf-8")
     for file in files:
         with (folder / file.filename).open("x", encoding="utf-8", newline="\n") as lines:
@@ -285,7 +285,7 @@ def write_folder(folder: Path, card: Card, files: Sequence[SplitFile]) -> None:
 
 
 def line(record: Record) -> dict[str, Any]:
-    """Return a record as the object of its line."""
+    """Return a record as the JSON object for its line."""
     answer: list[Any] = list(record.gold)
     if record.gold_starts is not None:
         answer = [

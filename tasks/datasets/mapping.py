@@ -1,7 +1,7 @@
-"""Convert rows to items: the units of sampling, with texts, questions and gold.
+"""Convert rows to items, the units of sampling, with texts, questions and gold.
 
-An item is one text with its question, or one text with a question per label (names of people, names
-of places); it is in at most one file, so duplicates cannot be in two files.
+An item is one text with its question, or one text with a question per label (people's names, place
+names); it appears in at most one file, so duplicates cannot end up in two files.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ class Item:
     """A unit of sampling: its records, its row, and what a model predicted for it.
 
     `key` is equal for equal texts and questions, ignoring case, blanks and Unicode forms; `stratum`
-    is its label, "" if it has none.
+    is its label, or "" if it has none.
     """
 
     number: int
@@ -36,7 +36,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Mapped:
-    """All items, each text once; `columns` with all labels found."""
+    """All items, with each text once, and `columns` with all labels found."""
 
     columns: Columns
     items: list[Item]
@@ -45,12 +45,12 @@ class Mapped:
 
 
 def question_of(kind: str) -> str:
-    """Return the question on a text for one label of spans, as in the files."""
+    """Return the question about a text for one span label, as in the files."""
     return f"List all {kind} in the text"
 
 
 def map_rows(table: Table, columns: Columns) -> Mapped:
-    """Interpret the rows. Raises DatasetError with row and column."""
+    """Interpret the rows. Raises DatasetError, which names the row and column."""
     kinds.check_kind(columns.kind)
     for column in (
         *columns.text, *columns.gold, *columns.options, columns.question, columns.id,
@@ -121,7 +121,7 @@ def _check_options(table: Table, columns: Columns) -> None:
 
 
 def _values(table: Table, columns: Columns, is_labelled: bool) -> set[str]:
-    """Return all labels of all rows."""
+    """Return all labels in all rows."""
     values: set[str] = set()
     plain = replace(columns, labels=(), names={})
     for row in table.rows:
@@ -212,7 +212,7 @@ def _folded(text: str) -> str:
 
 
 def _each_once(table: Table, items: list[Item]) -> tuple[list[Item], list[str]]:
-    """Return each text once, by its first row; drop texts whose rows disagree on the gold."""
+    """Return each text once, from its first row; drop texts whose rows disagree on the gold."""
     alike: dict[str, list[Item]] = {}
     for item in items:
         alike.setdefault(item.key, []).append(item)

@@ -27,9 +27,9 @@ SHOWN, LONGEST = 3, 80  # values shown per column, and their characters
 
 
 def columns(path: str, reading: dict[str, Any]) -> dict[str, Any]:
-    """Return {columns: [[name, values]], rows, notes}, values of the first rows; or {error}.
+    """Return {columns: [[name, values]], rows, notes}, with values from the first rows, or {error}.
 
-    Fields of objects in the first row are columns too (doc.text).
+    Fields of objects in the first row also count as columns (doc.text).
     """
     try:
         table = read(Path(path), Reading(**reading))
@@ -64,8 +64,8 @@ def _values(table: Table, name: str) -> list[str]:
 def make_files(path: str, folder: str, wanted: dict[str, Any]) -> dict[str, Any]:
     """Write the task into an empty folder; return {made_from, defaults, notes, hash, check}.
 
-    Or {error}. `wanted` is making.Wanted as JSON; `check` is the check of these files, one by one
-    (tasks/upload_jobs.py).
+    Or return {error}. `wanted` is making.Wanted as JSON; `check` is the check of these files, one
+    by one (tasks/upload_jobs.py).
     """
     roles: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value
@@ -106,7 +106,7 @@ def _check(folder: Path, made: Made) -> list[dict[str, Any]]:
 
 
 def gym(folder: str, only: list[str] | None) -> dict[str, Any]:
-    """Return {tasks, shared}: the task of each folder of the Few-shot Gym, or its {error}.
+    """Return {tasks, shared}: the task in each Few-shot Gym folder, or its {error}.
 
     `only` selects tasks by name; None: all. A task has: name, ontology, metric, k, seeds, sizes,
     kind, typed, why, possible (kinds), texts (names), told (sentences), digest, shown (texts,
@@ -155,7 +155,7 @@ def _described(seen: making.Seen) -> dict[str, Any]:
 
 
 def gym_make(folder: str, kinds: dict[str, str], sample: dict[str, int] | None) -> dict[str, Any]:
-    """Return {errors}: why these tasks cannot be made with these kinds of answer."""
+    """Return {errors}: why these tasks cannot be made with these answer kinds."""
     drawn = making.Sample(**sample) if sample else None
     errors = []
     for name, kind in kinds.items():

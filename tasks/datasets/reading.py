@@ -1,4 +1,4 @@
-"""Choice of the reader of a file: by its name, or by a given format."""
+"""Choice of a file's reader, by its name or by a given format."""
 
 import inspect
 from collections.abc import Callable
@@ -31,9 +31,9 @@ ENDINGS = {
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file, if its name is not sufficient; "" and False are the defaults.
+    """How to read a file if its name does not say enough; "" and False are the defaults.
 
-    Except `format`, these are the parameters of the readers, and the options of the command.
+    Except for `format`, these are parameters of the readers and options of the command.
     """
 
     format: str = ""

@@ -1,4 +1,4 @@
-"""XLSX through openpyxl: the values of one sheet, never its formulas."""
+"""XLSX files through openpyxl: one sheet's values, never its formulas."""
 
 import datetime
 import zipfile
@@ -17,7 +17,7 @@ from tasks.datasets.table import (
     too_many_rows,
 )
 
-WIDEST = 4 * MAX_COLUMNS  # cells of a row, including empty ones
+WIDEST = 4 * MAX_COLUMNS  # cells in a row, including empty ones
 
 
 def read(path: Path, *, sheet: str = "") -> Table:
@@ -85,7 +85,7 @@ def _sheet(book: Any, name: str, wanted: str) -> str:
 
 
 def _cells(book: Any, sheet: str, name: str) -> Iterator[tuple[int, list[Any]]]:
-    """Yield number and values of each non-empty row."""
+    """Yield the number and values of each non-empty row."""
     # Ignore the declared size of the sheet: openpyxl would pad every row to that width.
     book[sheet].reset_dimensions()
     for number, row in enumerate(book[sheet].iter_rows(), 1):

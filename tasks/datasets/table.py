@@ -1,7 +1,7 @@
 """Tables that all readers return: named columns, and rows with their position in the file.
 
-A value is as in the file: None, a text, a number, a list or an object. Conversion needs the meaning
-of the column (mapping.py).
+A value is as in the file: None, text, a number, a list or an object. Converting it requires the
+meaning of its column (mapping.py).
 """
 
 import math
@@ -33,7 +33,7 @@ class Unlabelled(DatasetError):
 
 
 class Row(NamedTuple):
-    """A row, and its number as shown by an editor."""
+    """A row and its number as an editor shows it."""
 
     number: int
     values: dict[str, Any]
@@ -41,9 +41,9 @@ class Row(NamedTuple):
 
 @dataclass
 class Table:
-    """The rows of a file; `unit` is what their numbers count, `notes` are remarks for the user.
+    """A file's rows; `unit` is what their numbers count, `notes` are remarks for the user.
 
-    `unread` maps columns with unsupported types of values to the reason.
+    `unread` maps columns with unsupported value types to the reason.
     """
 
     file: str
@@ -85,7 +85,7 @@ class Table:
         return value
 
     def text(self, row: Row, column: str, value: Any = None) -> str:
-        """Return a text or number as a text: of that column, or of a given `value`.
+        """Return text or a number as text, from a column or from a given `value`.
 
         Raises DatasetError for other types, and for text that databases cannot store.
         """

@@ -34,9 +34,9 @@ class Labelled(NamedTuple):
 
 
 def read_conll(path: Path, *, encoding: str = "") -> Table:
-    """Read sentences of a CoNLL file as {text, entities}: a token per line, its tag last.
+    """Read a CoNLL file's sentences as {text, entities}: one token per line, its tag last.
 
-    Supports IOB1, BIO and BIOES (BILOU). A blank line ends a sentence; lines of -DOCSTART- and
+    Supports IOB1, BIO and BIOES (BILOU). A blank line ends a sentence; -DOCSTART- lines and
     comments (#) are skipped. Raises DatasetError.
     """
     return from_objects(path.name, "line", _sentences(path, decoded(path, encoding)))
@@ -88,9 +88,9 @@ def _sentence(tokens: Sequence[str], tags: Sequence[str]) -> dict[str, Any]:
 
 
 def of_tags(tokens: Sequence[str], tags: Sequence[str]) -> list[Labelled]:
-    """Return the spans of a sentence whose text is its tokens joined by blanks.
+    """Return the spans of a sentence, whose text is its tokens joined by spaces.
 
-    Tags begin as in IOB1, BIO or BIOES; I- after O or another label begins a span, as in conlleval.
+    Tags start as in IOB1, BIO or BIOES; I- after O or another label starts a span, as in conlleval.
     """
     spans: list[Labelled] = []
     at, open_label = 0, ""
@@ -127,7 +127,7 @@ def are_spans(gold: Any) -> bool:
 
 
 def spans_of(table: Table, row: Row, column: str, gold: list[Any], text: str) -> list[Labelled]:
-    """Return the labelled spans of this value. Raises DatasetError."""
+    """Return this value's labelled spans. Raises DatasetError."""
     spans = []
     for number, item in enumerate(gold, 1):
         start, end, label, covered = _parts(item)
@@ -166,7 +166,7 @@ def _parts(item: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def _of_utf16(span: Labelled, text: str) -> Labelled:
-    """Convert offsets in UTF-16 code units, as browsers count them."""
+    """Convert offsets from UTF-16 code units, which browsers count."""
     data = text.encode("utf-16-le", "surrogatepass")
     start, end = (
         len(data[: 2 * place].decode("utf-16-le", "ignore")) for place in (span.start, span.end)
@@ -198,7 +198,7 @@ def read_doccano(path: Path, *, encoding: str = "") -> Table:
 
 
 def read_label_studio(path: Path, *, encoding: str = "", records: str = "") -> Table:
-    """Read the fields of `data`, and the annotation by name of control.
+    """Read the fields in `data`, and the annotation by control name.
 
     Regions become labelled spans, choices a text (or a list of several). Raises FormatError.
     """
@@ -236,7 +236,7 @@ def _flat(table: Table, row: Row) -> dict[str, Any]:
 
 
 def _results(table: Table, row: Row, key: str, result: Any) -> dict[str, Any]:
-    """Return control -> spans, or choices."""
+    """Return a mapping of controls to spans or choices."""
     if not isinstance(result, list):
         raise table.error(row, key, "expected a list of results")
     values: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Readers of CSV, TSV, JSON and JSON Lines; errors name the option for unusual files.
+"""Readers for CSV, TSV, JSON and JSON Lines; errors name the option for unusual files.
 
 In a CSV quotation marks enclose fields (RFC 4180); in a TSV they are ordinary text (IANA
 text/tab-separated-values), unless `quoted` is set.
@@ -39,7 +39,7 @@ CSV, TSV = Dialect(",", True), Dialect("\t", False)
 
 
 def decoded(path: Path, encoding: str = "") -> str:
-    """Decode a file: as UTF-8, by its byte order mark, or with that encoding.
+    """Decode a file as UTF-8, by its byte order mark, or with the given encoding.
 
     Raises DatasetError.
     """
@@ -66,7 +66,7 @@ def read_delimited(
 ) -> Table:  # fmt: skip
     """Read the rows of a file whose first line names the columns, unless `no_header`.
 
-    Then the columns are 1, 2, 3. Raises DatasetError.
+    In that case the columns are 1, 2, 3. Raises DatasetError.
     """
     name = path.name
     delimiter = WORDS.get(delimiter, delimiter) or usual.delimiter
@@ -160,12 +160,12 @@ def _quotation_marks(columns: list[str], rows: list[Row]) -> list[str]:
 
 
 def read_json_lines(path: Path, *, encoding: str = "") -> Table:
-    """Read the objects of a JSON Lines file. Raises FormatError."""
+    """Read the objects in a JSON Lines file. Raises FormatError."""
     return from_objects(path.name, "line", _objects_of_lines(path, encoding))
 
 
 def _objects_of_lines(path: Path, encoding: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    # Not splitlines: JSON texts may contain U+2028 and similar separators.
+    # Not splitlines: JSON strings may contain U+2028 and similar separators.
     for number, line in enumerate(decoded(path, encoding).split("\n"), 1):
         if not line.strip():
             continue
@@ -178,7 +178,7 @@ def _objects_of_lines(path: Path, encoding: str) -> Iterator[tuple[int, dict[str
 
 
 def read_json(path: Path, *, encoding: str = "", records: str = "") -> Table:
-    """Read the objects of a JSON file: its list, or the list in its field `records`.
+    """Read the objects in a JSON file: its list, or the list in its `records` field.
 
     Raises FormatError.
     """

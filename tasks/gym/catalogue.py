@@ -1,4 +1,4 @@
-"""Published facts on CrossFit's 160 tasks: category, metric, and partitions."""
+"""Published facts about CrossFit's 160 tasks: category, metric, and partitions."""
 
 import csv
 import functools
@@ -62,7 +62,7 @@ def partitions() -> dict[str, Partition]:
     return found
 
 
-# Suitability for studies with people -----------------------------------------------------------
+# Suitability for studies with humans -----------------------------------------------------------
 
 
 CHOICES = (
@@ -73,9 +73,9 @@ SHOWN = 3  # names listed in a sentence
 
 
 def why_not(name: str, words: int | None = None) -> str:
-    """Return why this task is unsuitable for people; "" if it is suitable.
+    """Return why this task is unsuitable for humans, or "" if it is suitable.
 
-    `words` is the length of its median example, None before it is imported.
+    `words` is its median example length, or None before it is imported.
     """
     published = tasks().get(name)
     if published is None:
@@ -89,7 +89,7 @@ def why_not(name: str, words: int | None = None) -> str:
 
 @dataclass(frozen=True)
 class Offer:
-    """The suitable tasks of a partition, and why the partition is refused, if it is.
+    """A partition's suitable tasks, and the reason if the partition is refused.
 
     `upstream` excludes tasks that are in two lists of the published partition.
     """

@@ -1,4 +1,4 @@
-"""The data report of a task of the Gym: irregularities in its files, by file and line."""
+"""The data report on a Gym task: irregularities in its files, by file and line."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
@@ -24,12 +24,12 @@ def findings(task: GymTask, shape: Shape, kind: Kind) -> list[str]:
 
 
 def _counted(number: int, one: str, many: str) -> str:
-    """Format a count with its noun: "1 line has", "2 lines have"."""
+    """Format a count with its noun and verb: "1 line has", "2 lines have"."""
     return f"{number} {one if number == 1 else many}"
 
 
 def _places(lines: Iterable[Line]) -> str:
-    """List places without duplicates as file and line, the first few of many."""
+    """List places without duplicates as file and line, or the first few if there are many."""
     places = list(dict.fromkeys(f"{line.file}:{line.number}" for line in lines))
     more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
     return ", ".join(places[:SHOWN]) + more
@@ -177,7 +177,7 @@ def _tests(task: GymTask) -> Iterator[str]:
 
 
 def shared_inputs(tasks: list[GymTask]) -> list[str]:
-    """Return a sentence for each pair of tasks with common texts."""
+    """Return a sentence for each pair of tasks that share texts."""
     inputs = {task.name: {_text(line) for line in task.all_lines()} for task in tasks}
     names = sorted(inputs)
     return [

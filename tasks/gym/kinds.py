@@ -1,7 +1,7 @@
-"""Kind of answer of a task of the Gym, inferred from its category and its files.
+"""The answer kind of a Gym task, inferred from its category and its files.
 
-The kinds are those of a task card (docs: researchers/tasks.md). The inferred kind is shown with its
-reason and can be changed before the import.
+The kinds are a task card's (docs: researchers/tasks.md). The inferred kind is shown with its reason
+and can be changed before the import.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ LONG_TEXTS = ("qa/long-form qa", "cg/summarization", "cg/dialogue", "other/gener
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of answer, and why it was inferred.
+    """An answer kind, and why it was inferred.
 
     `name`: label, option, options, spans, number, short text or long text. `typed`: answers may
     also be typed, as some gold is not in the text.
@@ -46,7 +46,7 @@ class Kind:
 
 
 def infer(task: GymTask, shape: Shape, published: Published) -> Kind:
-    """Infer the kind of answer of that task from all of its lines."""
+    """Infer a task's answer kind from all of its lines."""
     category = published.ontology
     if category.startswith("cls/") or category in ("qa/binary", "other/linguistic phenomenon"):
         labels = {gold for line in task.all_lines("train") for gold in line.golds}
@@ -77,7 +77,7 @@ def _from_texts(task: GymTask, category: str) -> Kind:
 
 
 def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
-    """Return why these lines cannot have that kind of answer; "" if they can."""
+    """Return why these lines cannot have that answer kind, or "" if they can."""
     golds = [gold for line in lines for gold in line.golds]
     if name not in ANSWERS:
         return f"unknown kind of answer {name!r}; expected one of {', '.join(ANSWERS)}"
@@ -100,7 +100,7 @@ def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
 
 
 def is_typed(name: str, lines: Sequence[Line]) -> bool:
-    """Is some gold of a span task not in its text, so that it must be typed?"""
+    """Does a span task have gold that is not in its text, so that it must be typed?"""
     return name == "spans" and any(
         text not in line.input
         for line in lines
@@ -113,7 +113,7 @@ def is_typed(name: str, lines: Sequence[Line]) -> bool:
 
 
 def record_of(line: Line, shape: Shape, kind: Kind) -> Record:
-    """Return the example of that line; its id is its place, such as glue-rte_16_13_train:5."""
+    """Return a line's example; its ID is its place, such as glue-rte_16_13_train:5."""
     texts, question = shape.texts(line.input), ""
     if asks(shape, kind):
         question, texts = texts[0], texts[1:]
@@ -143,8 +143,8 @@ def card_of(
 ) -> Card:
     """Return the card; `lines` become the examples. Raises CardError.
 
-    The Gym has no instructions or definitions of labels, so these are defaults. The metric is the
-    Gym's if it fits the kind of answer, else S1.
+    The Gym has no instructions or label definitions, so these are defaults. The metric is the Gym's
+    if it fits the answer kind, or else S1.
     """
     are_several = kind.name != OPTIONS and any(len(line.golds) > 1 for line in lines)
     data = {
@@ -168,7 +168,7 @@ def card_of(
     if asks(shape, kind):
         words.pop("question", None)
     card = parse_card({**data, "answer": kind.name, **words}, task.name)
-    # The Gym's metric may be undefined if another kind of answer was chosen.
+    # The Gym's metric may be undefined if another answer kind was chosen.
     return card if card.misfit(published.metric) else replace(card, metric=published.metric)
 
 
@@ -234,7 +234,7 @@ def _long_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     }
 
 
-# Additions of a task's lines to the default texts of its kind of answer.
+# What a task's lines add to the default texts of its answer kind.
 MORE: dict[str, Callable[[Kind, Sequence[Line]], dict[str, Any]]] = {
     LABEL: _label,
     SPANS: _spans,

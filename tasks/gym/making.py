@@ -1,7 +1,7 @@
-"""Convert a task of the Gym: read it, confirm its kind of answer, make its files.
+"""Convert a Gym task: read it, confirm its answer kind, make its files.
 
 The seeds are its training splits 1 to n, K is its number of shots. Development files are left out:
-people have no hyper-parameters. Lines that lost their input or output are omitted and reported.
+humans have no hyper-parameters. Lines that lost their input or output are omitted and reported.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ METHOD = "gym-sha256-1"  # the method of `drawn`; another method needs another n
 
 @dataclass(frozen=True)
 class Seen:
-    """A task as read: published facts, shape, and kind of answer."""
+    """A task as read: published facts, shape, and answer kind."""
 
     task: GymTask
     published: Published
@@ -43,7 +43,7 @@ class Seen:
         return told
 
     def answered_by(self, name: str) -> "Seen":
-        """Return it with another kind of answer. Raises FormatError if its files do not fit."""
+        """Return it with another answer kind. Raises FormatError if its files do not fit."""
         if name == self.kind.name:
             return self
         lines = kept_lines(self.task)
@@ -70,7 +70,7 @@ class Made:
 
 
 def see(folder: Path) -> Seen:
-    """Read that folder. Raises FormatError, also if the Gym has no task of its name."""
+    """Read that folder. Raises FormatError, also if the Gym has no task with its name."""
     published = catalogue.tasks().get(folder.name)
     if published is None:
         raise FormatError(folder.name, None, None, "is not one of the Gym's 160 tasks")
@@ -92,7 +92,7 @@ def kept_lines(task: GymTask) -> list[Line]:
 def make(seen: Seen, sample: Sample | None = None) -> Made:
     """Make the card and the files, and check them like an upload. Raises FormatError, CardError.
 
-    Errors contain the file and line of the Gym's own files.
+    Errors name the file and line in the Gym's own files.
     """
     task = seen.task
     tests = task.lines[task.seeds[0], "test"]
@@ -124,7 +124,7 @@ def make(seen: Seen, sample: Sample | None = None) -> Made:
 
 
 def drawn(lines: Sequence[Line], sample: Sample | None) -> list[Line]:
-    """Return a simple random sample in file order; all lines without `sample`, or if too few.
+    """Return a simple random sample in file order, or all lines without `sample` or if too few.
 
     Lines are drawn in the order of SHA-256 over seed, number and input, equal on every machine.
     """
@@ -156,7 +156,7 @@ def _checked(card: Card, files: list[SplitFile], places: dict[str, list[Line]]) 
 
 
 def _made_from(seen: Seen, kept: int, tests: int, card: Card) -> dict[str, Any]:
-    """Return all that is needed to make the same task again from the same files."""
+    """Return everything needed to make the same task again from the same files."""
     return {
         "format": "gym",
         "file": seen.task.name,

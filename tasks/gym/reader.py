@@ -1,11 +1,11 @@
 """Read the Gym's files: `NAME/NAME_K_SEED_{train,dev,test}.tsv`.
 
 A line is read as the Gym reads it: `line.strip().split("\\t")`, the input first and every further
-column a gold. Losses of that rule are not repaired but reported (`Line.problem`).
+column a gold. What that rule loses is not repaired but reported (`Line.problem`).
 
 The Gym writes an example as one line: texts joined by " [SEP] ", names before them ("premise: "),
 "question: ... context: ...", options as "(A) ... (B) ...". A part is recognised only if all lines
-of a task have it, so that the beginning of a text is not mistaken for a name.
+of a task have it, so that the start of a text is not mistaken for a name.
 """
 
 import re
@@ -37,13 +37,13 @@ class Line:
 
     @property
     def is_lost(self) -> bool:
-        """Is its input or its output lost, so that it is not an example?"""
+        """Did it lose its input or output, so that it is not an example?"""
         return self.problem in (INPUT_VANISHED, OUTPUT_VANISHED)
 
 
 @dataclass(frozen=True)
 class GymTask:
-    """The files of one task: K, and the lines of each seed and part, seeds ascending."""
+    """One task's files: K, and the lines of each seed and part, seeds ascending."""
 
     name: str
     k: int
@@ -94,7 +94,7 @@ def read_task(folder: Path) -> GymTask:
 
 
 def read_lines(path: Path) -> list[Line]:
-    """Read the examples of one file. Raises FormatError, also for blank lines."""
+    """Read the examples in one file. Raises FormatError, also for blank lines."""
     lines = [
         _line(raw, path.name, number)
         for number, raw in enumerate(path.read_bytes().splitlines(), 1)
@@ -161,7 +161,7 @@ class Shape:
         )
 
     def options(self, line: str) -> tuple[str, ...]:
-        """Return the options of that input in order; () if the task has none."""
+        """Return the options of that input in order, or () if the task has none."""
         return self._without_options(line)[1]
 
     def _without_options(self, line: str) -> tuple[str, tuple[str, ...]]:
@@ -209,7 +209,7 @@ def _run(marks: list[re.Match[str]]) -> list[re.Match[str]]:
 
 
 def shape_of(inputs: Sequence[str]) -> Shape:
-    """Return the common shape of these inputs."""
+    """Return the shape that these inputs share."""
     has_context = all(line.startswith("question: ") and CONTEXT in line for line in inputs)
     heads = [line[: line.rfind(CONTEXT)] if has_context else line for line in inputs]
     has_options = all(split_options(head)[1] for head in heads)
@@ -225,6 +225,6 @@ def shape_of(inputs: Sequence[str]) -> Shape:
 
 
 def _common_name(texts: Sequence[str]) -> str:
-    """Return the common name before these texts; "" if there is none."""
+    """Return the common name before these texts, or "" if there is none."""
     names = {match[1] if (match := NAME.match(text)) else "" for text in texts}
     return names.pop() if len(names) == 1 else ""

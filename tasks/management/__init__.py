@@ -1,1 +1,1 @@
-"""Commands of tasks."""
+"""Management commands for tasks."""

@@ -1,8 +1,8 @@
 """Metrics of texts.
 
-Begin at `METRICS` (interface.py): one `Metric` per name, as in the NLP Few-shot Gym. `score` is the
-S1 of one answer by its task's gold rule, `over_test_set` the score of a person or a model on a test
-set; `misfit` says why a metric does not fit a kind of answer. Independent of studies, files and
+Start at `METRICS` (interface.py): one `Metric` per name, as in the NLP Few-shot Gym. `score` is the
+S1 of one answer by its task's gold rule, `over_test_set` the score of a human or a model on a test
+set; `misfit` says why a metric does not fit a answer kind. Independent of studies, files and
 databases.
 """
 

@@ -1,4 +1,4 @@
-"""Scores of a test set that are not means over examples, as CrossFit computes them.
+"""Test set scores that are not means over examples, as CrossFit computes them.
 
 Predictions are stripped first. Only the first gold of an example is used; an example without gold
 raises ValueError.
@@ -43,7 +43,7 @@ def is_acceptable(text: str) -> float:
 
 
 def pearson(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
-    """Pearson-Correlation of the texts as numbers, in [-1, 1]; NaN if a side is constant.
+    """Pearson-Correlation of the texts as numbers, in [-1, 1], or NaN if a side is constant.
 
     Raises ValueError for fewer than two examples, and for a text that is not a finite number.
     """
@@ -100,9 +100,9 @@ def correlation(first: Sequence[float], second: Sequence[float]) -> float:
 
 # Without each group -----------------------------------------------------------------------------
 
-# A group is all examples of one context. Each function returns a number per group, in order of
-# first appearance: the metric of the remaining examples up to rounding, NaN if it is undefined or
-# if nothing remains. The values are updated from totals, not recomputed.
+# A group consists of all examples with one context. Each function returns a number per group, in
+# order of first appearance: the metric of the remaining examples up to rounding, NaN if it is
+# undefined or if nothing remains. The values are updated from totals, not recomputed.
 Left = Callable[[Sequence[str], Sequence[Sequence[str]], Sequence[Hashable]], list[float]]
 TOO_CLOSE = 1e-9  # share of the sum of squares below which subtraction loses too many digits
 
@@ -169,7 +169,7 @@ def pearson_without(
 ) -> list[float]:
     """Pearson-Correlation without each group, from sums of the centred numbers.
 
-    NaN if a side is constant. If a group has most of the variance, the rest is recomputed.
+    It is NaN if a side is constant. If a group has most of the variance, the rest is recomputed.
     """
     sides = [as_numbers(texts) for texts in first_golds(predictions, golds)]
     if any(len(set(side)) == 1 for side in sides):

@@ -88,7 +88,7 @@ class Metric:
         return self.left_out(predictions, golds, groups)
 
     def remark(self, predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> str:
-        """Return the remark to print with a correlation if a side is constant; else ""."""
+        """Return the remark to print with a correlation if a side is constant, or else ""."""
         if self.value_of is None:
             return ""
         undefined = "undefined: " if math.isnan(self.corpus(predictions, golds)) else ""
@@ -168,8 +168,8 @@ def recipe(gold_rule: str, ddof: int = 1, over: str = "annotators", metric: str 
 
     match: how texts are compared; empty: S1 of two empty sets; gold: the task's gold rule; mean:
     what a score is the mean of; sd: the unit of the deviation (annotators, or a model's splits),
-    with its ddof; v: version of these definitions. For other metrics, an answer of several texts is
-    joined to one text.
+    with its ddof; v: the version of these definitions. For other metrics, an answer's texts are
+    joined into one.
     """
     check_rule(gold_rule)
     spread = f"sd:{over}|ddof:{ddof}"
@@ -180,9 +180,9 @@ def recipe(gold_rule: str, ddof: int = 1, over: str = "annotators", metric: str 
 
 
 def misfit(metric: str, kind: str, labels: Sequence[str] = ()) -> str:
-    """Return why that metric cannot score answers of that kind; "" if it can.
+    """Return why a metric cannot score answers of that kind, or "" if it can.
 
-    `labels` are those of a label task.
+    `labels` are a label task's labels.
     """
     chosen = METRICS[metric]
     if kind not in chosen.kinds:

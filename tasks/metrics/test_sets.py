@@ -1,4 +1,4 @@
-"""The score of a test set under one metric, and a value per example whose mean is the score.
+"""A test set's score under one metric, and a value per example; their mean is the score.
 
 Answers are sets of texts. S1 takes them as they are; every other metric takes one text: the
 distinct texts of a set, sorted, joined as the NLP Few-shot Gym joins them. If "no answer" is
@@ -26,7 +26,7 @@ JOIN = " [SEP] "  # between the texts of one answer, as in the Gym's files
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers of a person or model to a test set, with the golds."""
+    """A human's or model's answers to a test set, with the golds."""
 
     given: Sequence[Sequence[str]]
     golds: Sequence[Sequence[str]]
@@ -40,7 +40,7 @@ class SetScore:
     """The score (NaN if undefined), the remark to print with it, and its linear values.
 
     `values` are NaN if the score is undefined, and those of a context if it is undefined without
-    that one: the others are then the score. `remark` and `why_no_values` give the reasons.
+    that one: the other values then equal the score. `remark` and `why_no_values` give the reasons.
     """
 
     value: float
@@ -50,7 +50,7 @@ class SetScore:
 
 
 def over_test_set(metric: str, answers: Answers, is_linear: bool = True) -> SetScore:
-    """Return the score of a test set; without values if `is_linear` is False."""
+    """Return a test set's score, without values if `is_linear` is False."""
     chosen, size = METRICS[metric], len(answers.golds)
     if chosen.is_mean:
         values = [
@@ -113,7 +113,7 @@ def example_score(
 
 
 def as_text(texts: Sequence[str]) -> str:
-    """Return a set of texts as one text for metrics on texts, independent of order."""
+    """Return a set of texts as one text, independent of order, for text metrics."""
     return JOIN.join(sorted(set(texts), key=lambda text: (normalise(text), text)))
 
 

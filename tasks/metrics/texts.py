@@ -1,4 +1,4 @@
-"""Scores of one text against one or several golds, as CrossFit computes them.
+"""Scores for one text against one or several golds, as CrossFit computes them.
 
 Source: its dataloader/metrics.py. A prediction is stripped first; golds are alternatives, and the
 best one counts. An example without gold (its output is missing in the file) scores 0.
@@ -14,7 +14,7 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 def normalise(text: str) -> str:
-    """Convert to lower case, without ASCII punctuation and articles; single blanks.
+    """Convert to lower case without ASCII punctuation and articles; collapse blanks.
 
     >>> normalise("The  U.N., a dog!")
     'un dog'
@@ -66,12 +66,12 @@ def rouge_l(prediction: str, golds: Sequence[str]) -> float:
 
     Summary-level, as in the package rouge 1.0 that CrossFit uses: both texts are split into
     sentences at full stops and into words at blanks. The words of a longest common subsequence of
-    each pair of sentences form one set; its size over the number of distinct words of the gold is
+    each pair of sentences form one set; its size over the number of distinct words in the gold is
     the recall, over that of the prediction the precision. So reordered sentences still score 1.
     Time is proportional to the product of both lengths in words, so only the first MAX_WORDS words
     of a text count.
 
-    A text of punctuation only is empty. A gold without sentences ("", ".") is ignored.
+    Text that is only punctuation counts as empty. A gold without sentences ("", ".") is ignored.
     """
     said = prediction.strip()
     if not said.translate(_PUNCTUATION):
@@ -103,12 +103,12 @@ def _f(said: list[list[str]], gold: list[list[str]]) -> float:
 
 
 def _common_words(first: list[str], second: list[str]) -> list[str]:
-    """The words of one longest common subsequence.
+    """Return the words of one longest common subsequence.
 
-    Of several, the one of the package: backtracking prefers a step back in `second` to one in
-    `first`. A row of the table of lengths is one integer, with a 0 in each column where the length
-    grows (Hyyrö 2004, "Bit-parallel LCS-length computation revisited"), so that a row costs a few
-    operations on integers.
+    If there are several, choose as the package does: backtracking prefers a step back in `second`
+    to one in `first`. A row of the table of lengths is one integer, with a 0 in each column where
+    the length grows (Hyyrö 2004, "Bit-parallel LCS-length computation revisited"), so that a row
+    costs a few operations on integers.
     """
     marks: dict[str, int] = {}
     for column, word in enumerate(second):

@@ -1,6 +1,6 @@
-"""Models of tasks, predictions, jobs and uploads.
+"""Django models for tasks, predictions, jobs and uploads.
 
-Begin at `task.py`. This app does not depend on studies or annotators.
+Start with `task.py`. This app does not depend on studies or annotators.
 """
 
 from tasks.models.job import Installation, Job, PeriodicPart

@@ -20,14 +20,14 @@ def one_of(
 
 
 def languages() -> list[tuple[str, str]]:
-    """Return codes and native names of the interface languages."""
+    """Return the codes and native names of the interface languages."""
     return settings.LANGUAGES
 
 
 class LanguageField(models.CharField):
     """A language of settings.LANGUAGES.
 
-    Languages can be added with a catalogue, so migrations treat the field as text without choices.
+    A new catalogue can add a language, so migrations treat the field as text without choices.
     """
 
     def __init__(self, *args: Any, **kwargs: Any):

@@ -20,11 +20,11 @@ class JobState(models.TextChoices):
 class Job(models.Model):
     """Work that takes longer than a request, and its progress; tasks/jobs.py runs it.
 
-    The same work (kind, parameters, seed) has only one row, by `key`.
+    The same work (kind, parameters, seed) has only one row, identified by `key`.
     """
 
     State = JobState
-    queue_is_away = False  # of this object: its next chunk could not be enqueued
+    queue_is_away = False  # on this object: its next chunk could not be enqueued
 
     kind = models.CharField(max_length=40)
     key = models.CharField(max_length=64, unique=True)
@@ -39,8 +39,8 @@ class Job(models.Model):
     error = models.TextField(blank=True)
     # The results of the chunks, in order.
     result = models.JSONField(default=list)
-    # The lease on the next chunk and its expiry; how often the chunk was begun; and, with a queue,
-    # when it was last enqueued.
+    # The lease on the next chunk and its expiry; how often the chunk was started; and, with a
+    # queue, when it was last enqueued.
     lease = models.CharField(max_length=32, blank=True)
     leased_until = models.DateTimeField(null=True)
     attempts = models.PositiveIntegerField(default=0)
@@ -77,7 +77,7 @@ class Job(models.Model):
 
     @property
     def is_at_work(self) -> bool:
-        """Is there a valid lease on its next chunk?"""
+        """Does its next chunk have a valid lease?"""
         return Job.objects.filter(pk=self.pk, leased_until__gte=Now()).exists()
 
     @property
@@ -93,7 +93,7 @@ class PeriodicPart(models.Model):
     """One part of `manage.py tick`; its row is the lock for running it."""
 
     name = models.CharField(max_length=30, unique=True)
-    busy_until = models.DateTimeField(null=True)  # expiry of the lock of a killed run
+    busy_until = models.DateTimeField(null=True)  # when a killed run's lock expires
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     succeeded_at = models.DateTimeField(null=True)
@@ -114,9 +114,9 @@ class PeriodicPart(models.Model):
 
 
 class Installation(models.Model):
-    """This database, in one row; its folder var/ contains the same id."""
+    """This database, in one row; its var/ folder contains the same ID."""
 
-    # Always True and unique, so that there is only one row.
+    # Always true and unique, so that there is only one row.
     only = models.BooleanField(default=True, unique=True, editable=False)
     folder_id = models.UUIDField(default=uuid.uuid4, editable=False)
     # When the first visit created the first account: only once, even if that account is deleted.

@@ -74,7 +74,7 @@ class LanguageModel(models.Model):
 
 
 class Numbering(models.TextChoices):
-    """The meaning of a split's number: the published files of two tasks do not nest."""
+    """What a split's number means: two tasks' published files do not nest."""
 
     NOT_STATED = "", "not stated"
     PUBLISHED = "published", "as published"
@@ -82,7 +82,7 @@ class Numbering(models.TextChoices):
 
 
 class Seen(models.TextChoices):
-    """May the model have seen the test examples, in its training or its prompt?"""
+    """May the model have seen the test examples in its training or its prompt?"""
 
     NOT_STATED = "", "not stated"
     NO = "no", "no"
@@ -100,7 +100,7 @@ class PredictionFileQuerySet(models.QuerySet["PredictionFile"]):
 
 
 class PredictionFile(models.Model):
-    """Predictions of one model for the test examples after training on one split."""
+    """One model's predictions for the test examples after training on one split."""
 
     model = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="files")
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="prediction_files")
@@ -108,7 +108,7 @@ class PredictionFile(models.Model):
     split_number = models.PositiveIntegerField(null=True)
     filename = models.CharField(max_length=255)
     sha256 = models.CharField(max_length=64)
-    # Findings of the comparison with the card.
+    # What the comparison with the card found.
     remarks = models.JSONField()
     # The run, as described by its uploader.
     numbering = models.CharField(max_length=10, choices=Numbering, blank=True, default="")
@@ -161,7 +161,7 @@ class PredictionFile(models.Model):
 
 
 class Prediction(models.Model):
-    """The predicted texts for one test example; empty is "no answer"."""
+    """The predicted texts for one test example; an empty list means "no answer"."""
 
     file = models.ForeignKey(PredictionFile, on_delete=models.CASCADE, related_name="predictions")
     example = models.ForeignKey(Example, on_delete=models.PROTECT, related_name="predictions")

@@ -1,7 +1,7 @@
 """Tasks, their published files (splits) and the examples in them.
 
-A row here never changes after import. Changed content makes a new version of the task, so that
-every answer retains the example it was given for.
+Rows never change after import. Changed content makes a new version of the task, so that every
+answer keeps the example for which it was given.
 """
 
 import uuid
@@ -20,7 +20,7 @@ from tasks.models.job import Job
 
 class TaskQuerySet(models.QuerySet["Task"]):
     def latest_versions(self) -> "TaskQuerySet":
-        """Select the newest of these versions of each task, by name."""
+        """Select the newest of these versions for each task, by name."""
         newest = (
             self.filter(name=models.OuterRef("name")).order_by("-version").values("version")[:1]
         )
@@ -42,7 +42,7 @@ class TaskQuerySet(models.QuerySet["Task"]):
 
 
 class TaskManager(models.Manager.from_queryset(TaskQuerySet)):  # type: ignore[misc]
-    """Complete tasks: excludes those whose import is unfinished."""
+    """Complete tasks, without those whose import is unfinished."""
 
     def get_queryset(self) -> TaskQuerySet:
         unfinished = UnfinishedImport.objects.filter(task=models.OuterRef("pk"))
@@ -82,17 +82,17 @@ class Task(models.Model):
 
     @cached_property
     def card(self) -> Card:
-        """The parsed card, cached by content in each process."""
+        """The parsed card, which each process caches by content."""
         return frozen.card(self)
 
     @property
     def report(self) -> dict[str, Any]:
-        """The data report; needs a query unless `data_report` was selected."""
+        """The data report, which takes a query unless `data_report` was selected."""
         return self.data_report.content
 
     @property
     def test_part(self) -> str:
-        """A text such as "20 of 60 test examples" and how they were drawn; "" for all of them."""
+        """Text such as "20 of 60 test examples" and how they were drawn, or "" for all of them."""
         if self.card.test_of is None:
             return ""
         files = {split["file"]: split["examples"] for split in self.report["splits"]}
@@ -111,7 +111,7 @@ class Task(models.Model):
         return frozen.test_hash(self)
 
     def train_split(self, shots: int, number: int | None) -> "Split":
-        """Return the training file of that size and number. Raises Split.DoesNotExist."""
+        """Return the training file with that size and number. Raises Split.DoesNotExist."""
         return self.splits.get(kind=Split.Kind.TRAIN, shots=shots, number=number)
 
     @property
@@ -121,13 +121,13 @@ class Task(models.Model):
         return sorted({shots for shots in trained.values_list("shots", flat=True) if shots})
 
     def split_numbers(self, shots: int) -> list[int]:
-        """Return the numbers of the training files of that size, ascending."""
+        """Return the numbers of the training files with that size, in ascending order."""
         splits = self.splits.filter(kind=Split.Kind.TRAIN, shots=shots)
         return sorted(number for number in splits.values_list("number", flat=True) if number)
 
 
 class TaskReport(models.Model):
-    """The data report of a task, in a separate row, as it is large and few pages read it."""
+    """A task's data report, in a separate row, as it is large and few pages read it."""
 
     task = models.OneToOneField(
         Task, on_delete=models.CASCADE, primary_key=True, related_name="data_report"
@@ -179,12 +179,12 @@ class TaskMember(models.Model):
 class SplitKind(models.TextChoices):
     TRAIN = "train"
     TEST = "test"
-    # Attention checks: attached to a version, not part of its content, never in S1.
+    # Attention checks are attached to a version, but are not part of its content or of S1.
     CHECK = "check"
 
 
 class Split(models.Model):
-    """One published file of examples: a training file (shots, number) or the test file."""
+    """One published example file: a training file (shots, number) or the test file."""
 
     Kind = SplitKind
 
@@ -225,7 +225,7 @@ class Split(models.Model):
 
 
 class Example(models.Model):
-    """Context (segments), question and gold, exactly as published; empty gold is "no answer"."""
+    """Context (segments), question and gold, exactly as published; empty gold means "no answer"."""
 
     split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="examples")
     position = models.PositiveIntegerField()
@@ -256,9 +256,9 @@ class Example(models.Model):
 
 
 class TaskUpload(models.Model):
-    """Files that are to become a task, in a separate folder; tasks/uploads.py reads them.
+    """Files that will become a task, in a separate folder; tasks/uploads.py reads them.
 
-    They are not a task until the user confirms. Deleted after that, or after a day.
+    They are not a task until the user confirms. They are deleted after that, or after a day.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -271,7 +271,7 @@ class TaskUpload(models.Model):
     refused = models.JSONField(default=list)
     # Counts changes of the files or the card, which invalidate earlier checks.
     revision = models.PositiveIntegerField(default=0)
-    # The check of this revision, or the import after confirmation.
+    # This revision's check, or the import after confirmation.
     job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 

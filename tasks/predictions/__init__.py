@@ -1,1 +1,1 @@
-"""Predictions of models: format.py reads, store.py stores, upload_job.py handles uploads."""
+"""Model predictions: format.py reads, store.py stores, upload_job.py handles uploads."""

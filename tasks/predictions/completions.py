@@ -1,7 +1,7 @@
-"""Answers as a single text, as evaluation tools log them, and conversion of their logs.
+"""Answers as a single text, as evaluation tools log them, and conversion of such logs.
 
-One text is itself, no text is "", several are a JSON list; a text that would be parsed differently
-is put into a list of one. Logs become files of predictions, which format.py reads: samples of
+One text stays as it is, no text becomes "", several become a JSON list; a text that would be parsed
+differently becomes a list of one. Logs become prediction files, which format.py reads: samples of
 lm-evaluation-harness, and logs of Inspect (which need inspect-ai, the extra `inspect`). Pure core:
 no Django.
 """
@@ -34,8 +34,8 @@ def as_completion(texts: Sequence[str]) -> str:
 
 
 def texts_of(completion: str) -> list[str]:
-    """Return the texts of an answer: the items of a JSON list of texts, else the stripped text; []
-    if it is empty.
+    """Return the texts of an answer: the items of a JSON list of texts, else the stripped text, or
+    [] if it is empty.
     """
     text = completion.strip()
     if text.startswith("["):
@@ -49,16 +49,16 @@ def texts_of(completion: str) -> list[str]:
 
 
 def prediction_lines(rows: Iterable[tuple[object, Sequence[str]]]) -> bytes:
-    """Return a line for each (id of an example, predicted texts)."""
+    """Return a line for each pair of example ID and predicted texts."""
     lines = (json.dumps({"id": identity, "predicted": list(texts)}) for identity, texts in rows)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
 def read_predictions(path: Path) -> tuple[str, bytes]:
-    """Return name and lines of a file of predictions, converted from other tools' logs.
+    """Return a prediction file's name and lines, converted from other tools' logs.
 
-    The log's task has the name of a file of predictions (MNLI_10_3), and its samples have the ids
-    of the examples, as in the files of `export_task`. Raises FormatError, OSError.
+    The log's task has a prediction file's name (MNLI_10_3), and its samples have the examples' IDs,
+    as in the files from `export_task`. Raises FormatError or OSError.
     """
     if matched := SAMPLES.fullmatch(path.name):
         return f"{matched['place']}.jsonl", _of_harness(path)
@@ -79,7 +79,7 @@ def _of_harness(path: Path) -> bytes:
 
 
 def _of_inspect(path: Path) -> tuple[str, bytes]:
-    """Alternatively, the log itself has such a name; it has one epoch."""
+    """Alternatively, the log itself may have such a name; it must have one epoch."""
     log = _log(path)
     if log.status != "success":
         raise FormatError(

@@ -1,8 +1,8 @@
-"""Files of a model's predictions: one JSON Lines file per task, shots and split number.
+"""A model's prediction files: one JSON Lines file per task, shots and split number.
 
 Each line is `{"id": ..., "predicted": [texts]}`, one for each test example of the task. Parsing is
-strict, and errors contain file, line and field, as for examples (tasks/formats.py). The card
-applies to models as it does to people: answers that people cannot give would make scores
+strict, and errors name the file, line and field, as for examples (tasks/formats.py). The card
+applies to models as it does to humans: answers that humans cannot give would make scores
 incomparable.
 """
 
@@ -57,7 +57,7 @@ class Predicted(NamedTuple):
 
 
 def whole_test(card: Card, ids: Collection[str]) -> Collection[str]:
-    """Return the ids of the corpus's whole test, if the task's test, `ids`, is a part of it.
+    """Return the IDs in the corpus's whole test set, if the task's, `ids`, is a part of it.
 
     Ids of the Few-shot Gym are a file and its line: glue-rte_16_13_test:5.
     """
@@ -71,11 +71,11 @@ def whole_test(card: Card, ids: Collection[str]) -> Collection[str]:
 def parse(
     data: bytes, filename: str, ids: Collection[str], whole: Collection[str] = ()
 ) -> dict[str, Predicted]:
-    """Read a file of predictions: example id -> prediction.
+    """Read a prediction file into a mapping of example IDs to predictions.
 
     Every spelling of "no answer" (`[]`, `[""]`) becomes the empty list, like gold at import. Each
     id of `ids` must have exactly one line; other ids of `whole` are ignored, so that models are
-    scored on the same examples as people. Raises FormatError.
+    scored on the same examples as humans. Raises FormatError.
     """
     if len(data) > LARGEST_FILE:
         raise FormatError(filename, None, None, f"the file is larger than {LARGEST_FILE:,} bytes")
@@ -127,17 +127,17 @@ def _texts(value: object, filename: str, line: int) -> list[str]:
 
 
 def as_answered(card: Card, predicted: Predicted, options: Sequence[str]) -> Predicted:
-    """Return it in the spelling of answers, with the choices of the example."""
+    """Return it in the spelling of answers, with the example's choices."""
     texts = [KINDS[card.answered_by].spelled(text) for text in predicted.texts]
     return Predicted(predicted.line, texts, frozenset(options))
 
 
 def disobedient(card: Card, predicted: Collection[Predicted], filename: str) -> list[FormatError]:
-    """Return violations of the card, one error per rule, at the first line that violates it.
+    """Return the card's violations, one error per rule, at the first line that violates it.
 
     A label task needs exactly one of its labels; a span task at most `max_spans` texts, and no
-    empty answer unless the card has "no answer"; options are those of the example; a number has
-    plain digits. Repeated texts count once, as in S1.
+    empty answer unless the card has "no answer"; options are those of the example; a number must
+    have plain digits. Repeated texts count once, as in S1.
     """
     return [
         error
@@ -152,7 +152,7 @@ def _broken(
     sentence: str,
     filename: str,
 ) -> FormatError | None:
-    """Return an error with the number, examples and place of violations of a rule, or None."""
+    """Return an error with the number, examples and place of a rule's violations, or None."""
     broken = [p for p in predicted if breaks(p.texts, p.options)]
     if not broken:
         return None
@@ -172,10 +172,10 @@ def not_in_context(
     predicted: Mapping[str, Predicted],
     places: Mapping[str, Sequence[str]],
 ) -> str:
-    """Return a sentence on texts that people could not have highlighted; "" if there are none.
+    """Return a sentence on texts that humans could not have highlighted, or "" if there are none.
 
     `places` maps ids to the texts that can be highlighted in (segments, and the question if the
-    card allows it). Such predictions are accepted: a model may write freely.
+    card allows it). Such predictions are accepted: a model may write what it likes.
     """
     if not card.is_highlighted or card.typed:
         return ""

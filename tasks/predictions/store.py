@@ -1,4 +1,4 @@
-"""Store predictions of models, scored like answers; all files of an upload or none."""
+"""Store models' predictions, scored like answers; an upload is stored whole or not at all."""
 
 import base64
 import hashlib
@@ -25,7 +25,7 @@ PART = 200_000  # bytes that are read together; a larger file is read alone
 
 
 class PredictionsError(ValueError):
-    """Why nothing was stored: one sentence per problem, with the file."""
+    """Nothing was stored; the messages have one sentence per problem, with the file."""
 
     def __init__(self, problems: Sequence[str]):
         super().__init__("\n".join(problems))
@@ -34,7 +34,7 @@ class PredictionsError(ValueError):
 
 @dataclass(frozen=True)
 class PredictionUpload:
-    """An uploaded file of predictions and its place."""
+    """An uploaded prediction file and its place."""
 
     filename: str
     data: bytes
@@ -79,7 +79,7 @@ class PredictionUpload:
 
 @dataclass(frozen=True)
 class Scored:
-    """The predictions of a file with their S1, not stored yet, with remarks.
+    """A file's predictions with S1 and remarks, not yet stored.
 
     `remarks` is None if the file was not compared with the card.
     """
@@ -91,12 +91,12 @@ class Scored:
 def add(
     name: str, uploads: Sequence[PredictionUpload], by: User, **details: Any
 ) -> list[PredictionFile]:
-    """Score and store predictions of the model of that name; create the model if necessary.
+    """Score and store a model's predictions; create a model with that name if necessary.
 
     `details` describe the model (DETAILS; empty: unchanged) and the run (RUN; date as ISO 8601).
 
-    Raises PredictionsError with every invalid file, ValidationError for the name or a detail,
-    checking.Busy; then nothing is stored.
+    Raises PredictionsError with every invalid file, ValidationError for the name or a detail, or
+    checking.Busy; nothing is then stored.
     """
     if not uploads:
         raise PredictionsError(["No file of predictions was found."])
@@ -107,7 +107,7 @@ def add(
 
 
 def delete(file: PredictionFile) -> None:
-    """Delete a file of predictions. Raises PredictionsError if a closed study compares it."""
+    """Delete a prediction file. Raises PredictionsError if a closed study compares it."""
     try:
         with transaction.atomic():
             # A study that is being closed locks the files that it compares.
@@ -123,7 +123,7 @@ def delete(file: PredictionFile) -> None:
 
 
 def check(name: str, uploads: Sequence[PredictionUpload], by: User, **details: Any) -> None:
-    """Raise the errors of `add`, except for the files' content; store nothing."""
+    """Raise the errors that `add` raises, except for the files' content; store nothing."""
     problems = list(_misplaced(uploads).values())
     if problems:
         raise PredictionsError(problems)
@@ -139,7 +139,7 @@ def store(
     by: User,
     details: dict[str, Any],
 ) -> list[PredictionFile]:
-    """Store scored files, all or nothing. Raises the errors of `add`."""
+    """Store all scored files or none. Raises the errors that `add` raises."""
     try:
         with transaction.atomic():
             model = _free_model(name, uploads, by, details)
@@ -175,7 +175,7 @@ def _free_model(
 
 
 def _misplaced(uploads: Sequence[PredictionUpload]) -> dict[int, str]:
-    """Return number of the upload -> why its place is invalid or taken."""
+    """Return a mapping of upload numbers to why their places are invalid or taken."""
     problems: dict[int, str] = {}
     first: dict[tuple[int, int, int | None], str] = {}
     for number, upload in enumerate(uploads):
@@ -201,7 +201,7 @@ def _misplaced(uploads: Sequence[PredictionUpload]) -> dict[int, str]:
 def scored(uploads: Sequence[PredictionUpload]) -> list[Scored]:
     """Read each file, compare it with the card and score it.
 
-    In separate processes (tasks/checking.py). Raises PredictionsError, checking.Busy.
+    This runs in separate processes (tasks/checking.py). Raises PredictionsError, checking.Busy.
     """
     misplaced = _misplaced(uploads)
     placed = [number for number in range(len(uploads)) if number not in misplaced]

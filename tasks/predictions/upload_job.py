@@ -1,7 +1,7 @@
-"""Large uploads of predictions, as a job: read and score part by part, then store all.
+"""Large prediction uploads as a job, which reads and scores part by part, then stores all.
 
-Small uploads are scored in the request (tasks/predictions/store.py). Files are in the folder of the
-job until it ends. All are stored or none.
+Small uploads are scored in the request (tasks/predictions/store.py). Files are in the job's folder
+until it ends. Either all are stored or none.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ def is_large(uploads: Sequence[PredictionUpload]) -> bool:
 
 
 def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: Any) -> Job:
-    """Begin a job that scores and stores them. Raises the errors of `store.check`."""
+    """Start a job that scores and stores them. Raises the errors that `store.check` raises."""
     prediction_store.check(name, uploads, by, **details)
     jobs.drop(Job.objects.filter(kind=KIND, created_at__lt=timezone.now() - KEPT))
     jobs.sweep()
@@ -67,15 +67,15 @@ def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: An
 
 
 def outcome(job: Job) -> dict[str, Any]:
-    """Return the outcome of a finished job: {stored: number, remarks}, or {problems: sentences}."""
+    """Return a finished job's outcome: {stored: number, remarks}, or {problems: sentences}."""
     return job.result[-1]
 
 
 @jobs.job(KIND)
 def chunk(job: Job, number: int) -> dict[str, Any]:
-    """Score the files of a part: {problems, remarks}; the last chunk stores all, see `outcome`.
+    """Score a part's files: {problems, remarks}; the last chunk stores all, see `outcome`.
 
-    Remarks are lists of sentences by the number of the file, as text.
+    Remarks are lists of sentences by file number, as text.
     """
     if number < job.total - 1:
         return _score(job, job.parameters["parts"][number])
@@ -140,7 +140,7 @@ def _store(job: Job) -> dict[str, Any]:
 
 
 def _is_stored(job: Job) -> bool:
-    """Did a process that was killed store the files without recording it?"""
+    """Did a killed process store the files without recording that it had?"""
     names = ("task", "shots", "split_number", "sha256")
     since = PredictionFile.objects.filter(
         model__name=job.parameters["model"], uploaded_at__gte=job.created_at

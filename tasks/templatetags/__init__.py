@@ -1,1 +1,1 @@
-"""Template tags for the texts of tasks."""
+"""Template tags for task text."""

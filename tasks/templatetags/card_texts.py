@@ -1,7 +1,7 @@
-"""Language and direction of the texts of a task on a page.
+"""The language and direction of a task's text on a page.
 
-A page is in the language of the study's interface, card and examples in that of the task. Otherwise
-screen readers, hyphenation and text direction would use the wrong language.
+A page is in the language of the study's interface, but the card and examples are in the task's.
+Without these tags, screen readers, hyphenation and text direction would use the wrong language.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ register = template.Library()
 
 @register.filter
 def lang_dir(card: Card) -> SafeString:
-    """The attributes of an element with a text of the card or of its examples."""
+    """Return the attributes for an element with text from the card or its examples."""
     return _lang_dir(card.language, "rtl" if card.is_rtl else "auto")
 
 
@@ -32,13 +32,13 @@ def _lang_dir(language: str, direction: str) -> SafeString:
 
 @register.filter
 def isolated(text: str, card: Card) -> SafeString:
-    """A short text of the card within a sentence, whose direction it does not affect."""
+    """Return a short card text within a sentence, whose direction it does not affect."""
     return format_html('<bdi lang="{}">{}</bdi>', card.language, text)
 
 
 @register.filter
 def listed(texts: Iterable[str], card: Card) -> SafeString:
-    """A list of such texts, each strong, for the answers in a sentence."""
+    """Return a list of such texts, each strong, for the answers in a sentence."""
     between = pgettext("between the parts of a list", ", ")
     strong = '<strong><bdi lang="{}">{}</bdi></strong>'
     return format_html_join(between, strong, ((card.language, text) for text in texts))

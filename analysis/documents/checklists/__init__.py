@@ -1,6 +1,6 @@
-"""Checklists of venues, completed from the design of a study and the results in its tables.
+"""Venues' checklists, completed from a study's design and the results in its tables.
 
-`for_study` creates all of them; acl.py has those of ACL and NeurIPS, wei_*.py the items of Wei et
+`for_study` creates all of them; acl.py has the ACL and NeurIPS forms, wei_*.py the items of Wei et
 al.; their files are written here. Researchers answer a question only once (short_form.py), even if
 several items of several forms use the answer. Each sentence must be true of this study: facts.py
 reads its frozen design and its rows, and assumes nothing about typical studies.
@@ -41,19 +41,19 @@ def _wei(facts: Facts, answers: Answers) -> Form:
     return Form("wei-2025", "Checklist for human baselines", WEI_SOURCE, entries)
 
 
-# Name in URLs and files -> the function that completes the form, in the order of the report.
+# Name in URLs and files to the function that completes the form, in report order.
 FORMS = {"wei-2025": _wei, "acl-d": acl.form, "neurips-14-15": acl.neurips_form}
 
 
 def for_study(record: StudyRecord, answers: Mapping[str, str]) -> dict[str, Form]:
-    """Name -> completed form; `answers` are those of the short form, by field."""
+    """Map names to completed forms; `answers` are the short form's answers, by field."""
     facts, given = Facts(record), Answers(answers)
     return {name: make(facts, given) for name, make in FORMS.items()}
 
 
 # Completed forms as LaTeX and JSON, in the order of the form; the sample as CSV and JSON.
 
-# First digit of a number in Wei et al. -> topic of these items.
+# First digit of an item number in Wei et al. to the topic of these items.
 PARTS = {
     "0": "Paper",
     "1": "Design",
@@ -65,23 +65,23 @@ PARTS = {
 
 
 def forms_of(study: Study, masked: Callable[[str], str] = str) -> dict[str, Form]:
-    """Name -> completed form of an opened study; `masked` is applied to texts of people."""
+    """Map names to completed forms of an opened study; `masked` is applied to user-entered text."""
     stored = study.report_answers.values_list("item", "text")
     return for_study(StudyRecord(study, masked), {item: masked(text) for item, text in stored})
 
 
 def form_of(study: Study, name: str) -> Form | None:
-    """The completed form of that name; None if there is none."""
+    """Return the completed form with that name, or None if there is none."""
     return forms_of(study)[name] if name in FORMS else None
 
 
 def part_of(form: Form, entry: Entry) -> str:
-    """The heading above an item; "" for a form without parts."""
+    """Return the heading above an item, or "" for a form without parts."""
     return PARTS.get(entry.number[0], "") if form.name == "wei-2025" else ""
 
 
 def as_latex(form: Form) -> str:
-    """Lists of the items with their numbers, under one heading; requires no package."""
+    """Return the items with their numbers as lists under one heading; this requires no package."""
     lines = [f"\\section*{{{latex(form.title)}}}", latex(form.source)]
     for part, entries in groupby(form.entries, key=lambda entry: part_of(form, entry)):
         if part:
@@ -105,12 +105,12 @@ def _said(entry: Entry) -> Iterator[str]:
 
 
 def as_json(form: Form) -> str:
-    """The form as JSON."""
+    """Return the form as JSON."""
     return json.dumps(as_record(form), ensure_ascii=False, indent=1) + "\n"
 
 
 def as_record(form: Form) -> dict[str, object]:
-    """The form as a dict: each item with its number, type of reply, answer and evidence."""
+    """Return the form as a dict: each item with its number, type of reply, answer and evidence."""
     return {
         "form": form.name,
         "title": form.title,
@@ -129,13 +129,13 @@ def as_record(form: Form) -> dict[str, object]:
 
 
 def sample_record(study: Study) -> dict[str, object]:
-    """The table of the sample as a dict."""
+    """Return the sample table as a dict."""
     rows = as_records(SAMPLE.columns, SAMPLE.rows(study, Kind.PERSON))
     return {"rows": rows, "export": about_export(study), "note": SAMPLE.intro}
 
 
 def sample_file(study: Study, ext: str) -> str:
-    """The table of the sample as CSV or JSON."""
+    """Return the sample table as CSV or JSON."""
     if ext == "csv":
         return as_csv(SAMPLE.columns, SAMPLE.rows(study, Kind.PERSON))
     return json.dumps(sample_record(study), ensure_ascii=False, indent=1) + "\n"

@@ -1,4 +1,4 @@
-"""Checklists of ACL (Responsible NLP, part D) and NeurIPS (14, 15), in our own words."""
+"""The ACL (Responsible NLP, part D) and NeurIPS (14, 15) checklists, in our own words."""
 
 from analysis.documents import wording
 from analysis.documents.checklists.facts import Facts, audience, prose
@@ -15,7 +15,7 @@ SOURCE = (
 
 
 def form(facts: Facts, answers: Answers) -> Form:
-    """The completed form."""
+    """Return the completed form."""
     people = facts.record.whole.arrived > 0
     own = [
         _item("D1", "Instructions given to annotators", Status.YES, instructions(facts)),
@@ -41,17 +41,17 @@ def form(facts: Facts, answers: Answers) -> Form:
 
 
 def _item(number: str, title: str, answer: Status, *evidence: str, field: str = "") -> Entry:
-    """An item with the answers of this form: Partial becomes Yes, Unknown becomes No."""
+    """An item with this form's answers: Partial becomes Yes, Unknown becomes No."""
     return status(number, title, plain(answer), *evidence, field=field)
 
 
 def plain(answer: Status) -> Status:
-    """The answer in forms that have only Yes, No and N/A."""
+    """Return the answer for forms that only have Yes, No and N/A."""
     return {Status.PARTIAL: Status.YES, Status.UNKNOWN: Status.NO}.get(answer, answer)
 
 
 def instructions(facts: Facts) -> str:
-    """Where to find the instructions, in a sentence."""
+    """Return a sentence on where to find the instructions."""
     return (
         "Instructions and consent text are verbatim in the release bundle (materials/), with pages"
         " of consent, instructions, a question and a reveal (seen/)."
@@ -59,7 +59,7 @@ def instructions(facts: Facts) -> str:
 
 
 def recruitment(facts: Facts) -> list[str]:
-    """How participants were recruited and paid."""
+    """Return how participants were recruited and paid."""
     paid = wording.is_paid(facts.manifest)
     pay = amount(facts) if paid else unpaid(facts)
     return [f"Seats taken: {facts.record.sources or 'none yet'}.", *audience(facts), pay]
@@ -85,7 +85,7 @@ def _characteristics(facts: Facts, answers: Answers) -> Entry:
     )  # fmt: skip
 
 
-# Items 14 and 15 of the paper checklist of NeurIPS, on research with people, in our own words.
+# Items 14 and 15 of the NeurIPS paper checklist, on research with humans, in our own words.
 
 NEURIPS_TITLE = "NeurIPS paper checklist, items 14 and 15"
 NEURIPS_SOURCE = (
@@ -95,7 +95,7 @@ NEURIPS_SOURCE = (
 
 
 def neurips_form(facts: Facts, answers: Answers) -> Form:
-    """The completed form."""
+    """Return the completed form."""
     people = facts.record.whole.arrived > 0
     none = "No participant has taken a seat yet."
     entries = [

@@ -1,6 +1,6 @@
-"""Facts that checklists need in addition to the study's record: people, cells, models.
+"""Facts that checklists need beyond the study's record: participants, cells, models.
 
-People are counted as distinct workers of all scenarios and arms. Each fact is computed once.
+Participants are distinct workers across all scenarios and arms. Each fact is computed once.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Facts:
 
     @cached_property
     def by_arm(self) -> dict[tuple[str, int, str], int]:
-        """(task, shots, arm) -> people in the analysis; arm is "" except in cross-task studies."""
+        """Participants in the analysis by (task, shots, arm); only cross-task studies have arms."""
         rows = self._people.analysed().order_by(
             "scenario__task__name", "scenario__shots", "scenario__arm"
         )
@@ -64,7 +64,7 @@ class Facts:
 
     @cached_property
     def cells(self) -> dict[Cell, int]:
-        """(task, shots) -> people in the cell of the tables, which has only the direct arm."""
+        """The participants in each table cell by (task, shots), in the direct arm only."""
         cells: Counter[Cell] = Counter()
         for (task, shots, arm), n in self.by_arm.items():
             if arm in (Arm.NONE, Arm.DIRECT):
@@ -78,17 +78,17 @@ class Facts:
 
     @cached_property
     def excluded(self) -> int:
-        """Completed people who are excluded from the analysis."""
+        """Participants who completed the study but are excluded from the analysis."""
         return self._people.filter(status=Status.COMPLETED, in_analysis=False).count()
 
     @cached_property
     def rejected(self) -> int:
-        """People whose work ended before completion because a platform rejected it."""
+        """Participants whose work ended before completion because a platform rejected it."""
         return self._people.filter(status=Status.REJECTED).count()
 
     @cached_property
     def answers_left_out(self) -> int:
-        """Stored test answers of people who are not in the analysis."""
+        """Stored test answers from participants who are not in the analysis."""
         answers = Answer.objects.filter(
             turn__participation__in=self._people, turn__step=Step.ANNOTATION
         )
@@ -96,7 +96,7 @@ class Facts:
 
     @cached_property
     def bonuses(self) -> tuple[int, str]:
-        """(number, sum with its currency) of manual bonuses."""
+        """The number of manual bonuses, and their sum with its currency."""
         given = [each for each in self.record.amounts if each.kind == LedgerEntry.Kind.BONUS]
         cents = sum(each.cents for each in given)
         number = sum(each.entries for each in given)
@@ -111,7 +111,7 @@ class Facts:
 
     @property
     def audience(self) -> dict[str, Any]:
-        """The audience of the design on Prolific; {} if it is not restricted."""
+        """The design's audience on Prolific; {} if it is not restricted."""
         audience: dict[str, Any] = self.manifest["audience"]
         return audience
 
@@ -121,14 +121,14 @@ class Facts:
 
     @cached_property
     def upstream(self) -> dict[str, int]:
-        """Arm -> examples before the unseen task; {} except in cross-task studies."""
+        """The number of examples before the unseen task by arm; {} except in cross-task studies."""
         arms = {scenario.get("arm", "") for scenario in self.manifest["scenarios"]}
         lengths = {arm: cross_task.length(self.study, arm) for arm in sorted(arms)}
         return {arm: n for arm, n in lengths.items() if n}
 
     @cached_property
     def training_sizes(self) -> dict[tuple[str, int, int], int]:
-        """(task, shots, split) -> examples of that training file; NER has several per k."""
+        """Examples per training file by (task, shots, split); NER has several files per k."""
         files = Example.objects.filter(
             split__task__in=self.record.tasks, split__kind=Split.Kind.TRAIN
         )
@@ -137,7 +137,7 @@ class Facts:
 
     @cached_property
     def sessions(self) -> dict[tuple[str, int, int | None, str], int]:
-        """Scenario -> items of one participation: before the test, in it, and attention checks."""
+        """Items of one participation by scenario: before the test, in it, and attention checks."""
         screening = self.manifest["qualification"].get("screening_examples", 0)
         lengths = {}
         for scenario in self.manifest["scenarios"]:
@@ -154,7 +154,7 @@ class Facts:
 
     @property
     def longest(self) -> int:
-        """The largest number of items that a person can do in several tasks in sequence."""
+        """The largest number of items that a participant can do in several consecutive tasks."""
         by_task: dict[str, int] = defaultdict(int)
         for (task, *_where), length in self.sessions.items():
             by_task[task] = max(by_task[task], length)
@@ -162,12 +162,12 @@ class Facts:
 
     @cached_property
     def planned_pairs(self) -> list[tuple[str, int, int, int, int]]:
-        """The planned contrasts between shots; for a cross-task study those of the direct arm."""
+        """The planned contrasts between shots; in a cross-task study, only the direct arm's."""
         return wording.pairs(self.manifest["scenarios"])
 
     @cached_property
     def tested_pairs(self) -> int:
-        """Contrasts between shots with a p value in the tables: both cells have two people."""
+        """Contrasts between shots with a p value in the tables: both cells have two annotators."""
         shots: dict[str, list[int]] = defaultdict(list)
         for (task, k), n in self.cells.items():
             if n > 1:
@@ -176,7 +176,7 @@ class Facts:
 
     @cached_property
     def bootstrapped(self) -> list[str]:
-        """The cells with enough people for a bootstrap over annotators."""
+        """The cells with enough participants for a bootstrap over annotators."""
         return [
             f"{task}, {shots} shots"
             for (task, shots), n in sorted(self.cells.items())
@@ -185,12 +185,12 @@ class Facts:
 
     @property
     def has_variance(self) -> bool:
-        """Does a cell or an arm have at least two people?"""
+        """Does any cell or arm have at least two participants?"""
         return any(n > 1 for n in self.by_arm.values())
 
     @cached_property
     def items_per_person(self) -> list[int]:
-        """Test items of each person in the analysis, over all of their participations."""
+        """Test items for each participant in the analysis, over all of their participations."""
         rows = self._people.analysed().values_list("worker", "scenario__task__name")
         items: Counter[int] = Counter()
         for worker, task in rows:
@@ -221,7 +221,7 @@ class Facts:
 
     @cached_property
     def compared(self) -> list[ModelCell]:
-        """The models with people in the same cell of the tables."""
+        """The models with human annotators in the same table cell."""
         return [cell for cell in self.models if (cell.task, cell.shots) in self.cells]
 
     @property
@@ -235,12 +235,12 @@ class Facts:
 
     @cached_property
     def efforts(self) -> list[model_runs.Effort]:
-        """The effort for the answers of seated models, model by model."""
+        """The effort behind seated models' answers, model by model."""
         return [row for row in model_runs.efforts(self.study) if row.kind == Kind.MODEL]
 
     @cached_property
     def runs(self) -> list[ModelRun]:
-        """The runs of seated models in the analysis."""
+        """The seated models' runs in the analysis."""
         theirs = self.study.participations.analysed().filter(kind=Kind.MODEL)
         return list(
             ModelRun.objects.filter(participation__in=theirs)
@@ -250,7 +250,7 @@ class Facts:
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """(input, output) tokens of these runs."""
+        """These runs' (input, output) tokens."""
         return sum(run.input_tokens for run in self.runs), sum(r.output_tokens for r in self.runs)
 
 
@@ -262,7 +262,7 @@ def _names(cells: Iterable[ModelCell]) -> str:
 
 
 def between(numbers: Iterable[int]) -> str:
-    """A range of numbers: "7", "6 to 8", or "none"."""
+    """Return a range of numbers: "7", "6 to 8", or "none"."""
     found = sorted(set(numbers))
     if not found:
         return "none"
@@ -275,7 +275,7 @@ def by_task(sizes: Mapping[str, int]) -> str:
 
 
 def audience(facts: Facts) -> list[str]:
-    """The audience of the design, in sentences; [] without one."""
+    """Return the design's audience, in sentences, or [] without one."""
     return recruitment.audience(facts.manifest, wording.REPORTED)
 
 
@@ -284,7 +284,7 @@ def people(number: int) -> str:
 
 
 def participations(facts: Facts) -> str:
-    """The number of participations in parentheses, if people took part repeatedly; otherwise ""."""
+    """Return the number of participations in parentheses, or "" if nobody took part repeatedly."""
     number = facts.record.whole.analysed
     if number == facts.record.workers_analysed:
         return ""
@@ -292,5 +292,5 @@ def participations(facts: Facts) -> str:
 
 
 def prose(words: str) -> str:
-    """A text that a person entered, with a full stop before the next sentence."""
+    """Text that a user entered, with a full stop before the next sentence."""
     return words if not words or words.endswith((".", "!", "?")) else f"{words}."

@@ -1,6 +1,6 @@
 """Questions that only researchers can answer: a short form whose fields the checklists share.
 
-A field with the answers Yes, Partial or No is a text that begins with that word; any other text
+A field answered by Yes, Partial or No contains text that starts with that word; any other text
 counts as Yes. Lines and lists are parsed here, so that pages, API and documents agree.
 """
 
@@ -13,7 +13,7 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """The answers that a form offers for items with fixed answers."""
+    """The answers that a form offers for fixed-answer items."""
 
     YES = "Yes"
     PARTIAL = "Partial"
@@ -27,7 +27,7 @@ class Reply(StrEnum):
 
     STATUS = "status"  # one of Status
     TEXT = "text"  # a number or a description
-    CHOICES = "choices"  # any of a list
+    CHOICES = "choices"  # any items from a list
     CHECKBOX = "checkbox"
 
 
@@ -38,7 +38,7 @@ NOT_STATED = "not stated"
 class Entry:
     """One item: `title` in our own words, the answer, and its evidence.
 
-    `field` is the field of the short form that it uses, "" if the study provides the answer.
+    `field` is the short-form field that it uses, or "" if the study provides the answer.
     """
 
     number: str
@@ -60,17 +60,17 @@ class Form:
 
 
 def status(number: str, title: str, answer: Status, *evidence: str, field: str = "") -> Entry:
-    """An item that is answered by one of Status."""
+    """Return an item that is answered by one of Status."""
     return Entry(number, title, Reply.STATUS, str(answer), joined(evidence), field)
 
 
 def text(number: str, title: str, answer: str, *evidence: str, field: str = "") -> Entry:
-    """An item that is answered by a number or a text."""
+    """Return an item that is answered by a number or a text."""
     return Entry(number, title, Reply.TEXT, answer or NOT_STATED, joined(evidence), field)
 
 
 def joined(sentences: Sequence[str]) -> str:
-    """Sentences on one line, without the empty ones."""
+    """Return sentences on one line, without empty ones."""
     return " ".join(" ".join(sentence.split()) for sentence in sentences if sentence.strip())
 
 
@@ -108,7 +108,7 @@ CRITERIA = {
     "experience": "Experience with baselines or AI evaluations",
     "other": "Other",
 }
-# Start of the answer -> the answer of the form.
+# Start of the answer to the form's answer.
 SAMPLING = {
     "crowdsource": "Crowdsource",
     "convenience": "Convenience sample",
@@ -129,7 +129,7 @@ class Field:
 
 
 BEGIN = "Begin with Yes, Partial or No."
-# Numeric keys are from earlier versions, which stored an answer for each item.
+# Numeric keys are from earlier versions, which stored one answer per item.
 FIELDS = {
     "paper": Field(
         "The paper",
@@ -190,19 +190,19 @@ class Answers:
         self.licence = given.get("licence", "")
 
     def __getitem__(self, name: str) -> str:
-        """The answer on one line; "" if there is none."""
+        """Return the answer on one line, or "" if there is none."""
         return " ".join(self._given[name].split())
 
     def status(self, name: str) -> Status:
-        """The status at the start of an answer; Unknown without an answer."""
+        """Return the status at the start of an answer; Unknown without an answer."""
         return verdict(self._given[name])
 
     def line(self, name: str, key: str) -> str:
-        """One line of a field with lines; "" if it is missing."""
+        """Return one line of a multi-line field, or "" if it is missing."""
         return lines(FIELDS[name], self._given[name]).get(key, "")
 
     def chosen(self, name: str) -> list[str]:
-        """The selected options, in the order of the form."""
+        """Return the selected options, in form order."""
         ticked = {part.strip() for part in self._given[name].split(",")}
         return [key for key in FIELDS[name].choices if key in ticked]
 
@@ -214,13 +214,13 @@ class Answers:
 
     @property
     def sampling(self) -> str:
-        """The value of SAMPLING with which the answer begins, or ""."""
+        """The value of SAMPLING with which the answer starts, or ""."""
         said = self["2.2"].lower()
         return next((name for begin, name in SAMPLING.items() if said.startswith(begin)), "")
 
 
 def verdict(answer: str) -> Status:
-    """The status that an answer means.
+    """Return the status that an answer means.
 
     >>> verdict("Partial: two of three"), verdict("Board 7"), verdict("No. 12 of Board 7")
     (<Status.PARTIAL: 'Partial'>, <Status.YES: 'Yes'>, <Status.YES: 'Yes'>)
@@ -234,7 +234,7 @@ def verdict(answer: str) -> Status:
 
 
 def lines(asked: Field, answer: str) -> dict[str, str]:
-    """Name of a line -> its text; a line without a known name continues the previous one."""
+    """Map line names to text; a line without a known name continues the previous one."""
     found: dict[str, str] = {}
     name = ""
     for line in answer.splitlines():
@@ -248,7 +248,7 @@ def lines(asked: Field, answer: str) -> dict[str, str]:
 
 
 def problem(name: str, answer: str) -> str:
-    """Why this answer is invalid, with its line; "" if it is valid."""
+    """Return why this answer is invalid, with its line, or "" if it is valid."""
     asked = FIELDS[name]
     if asked.choices:
         unknown = [p.strip() for p in answer.split(",") if p.strip() not in ("", *asked.choices)]
@@ -270,7 +270,7 @@ def problem(name: str, answer: str) -> str:
 
 
 def _wrong_line(said: Mapping[str, str]) -> str:
-    """The error in the year or the type of an evaluation."""
+    """Return the error in an evaluation's year or type."""
     if (year := said.get("year", "")) and not re.fullmatch(r"[0-9]{4}", year):
         return f"“year: {year[:40]}”: write four digits, such as 2026."
     named = [part.strip() for part in said.get("type", "").split(",") if part.strip()]

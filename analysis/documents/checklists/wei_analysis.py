@@ -21,7 +21,7 @@ NO_MODEL = "No model was run: there is nothing to compare with."
 
 
 def entries(facts: Facts, answers: Answers) -> list[Entry]:
-    """The items, in the order of the form."""
+    """Return the items in form order."""
     return [
         *_tests(facts),
         *_uncertainty(facts),
@@ -36,7 +36,7 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _tests(facts: Facts) -> list[Entry]:
-    """People against models, as the form asks; then the other tests."""
+    """Return the tests of humans against models, as the form asks, then the other tests."""
     found = tests(facts)
     compared = [cell for cell in facts.compared if facts.cells[cell.task, cell.shots] > 1]
     if not facts.models:
@@ -59,7 +59,7 @@ TWO_WAY = "the larger p of Welch's t over annotators and the two-way t over anno
 
 
 def tests(facts: Facts) -> list[str]:
-    """Each test in the tables of this study, in a sentence."""
+    """Return a sentence for each test in this study's tables."""
     found = []
     if number := sum(facts.cells[cell.task, cell.shots] > 1 for cell in facts.compared):
         where = dict.fromkeys(
@@ -205,7 +205,7 @@ def _reported(facts: Facts) -> list[Entry]:
 
 
 def demographics(facts: Facts, number: str, title: str) -> Entry:
-    """What is known about the people: the table of the sample."""
+    """Return what is known about the participants: the sample table."""
     if not facts.record.sample:
         return status(
             number, title, Status.NO,

@@ -31,7 +31,7 @@ NO_MODELS = "The study has no model."
 
 
 def entries(facts: Facts, answers: Answers) -> list[Entry]:
-    """The items, in the order of the form."""
+    """Return the items in form order."""
     return [
         *_paper(facts, answers),
         *_data(facts),
@@ -171,7 +171,7 @@ def _selection(facts: Facts) -> Entry:
 
 
 def _annotators_per_item(facts: Facts) -> str:
-    """All groups of a task together; then single groups, if a task has several."""
+    """Return all groups of a task together, then single groups if a task has several."""
     if not facts.by_arm:
         return "none"
     of_task: Counter[str] = Counter()
@@ -182,7 +182,7 @@ def _annotators_per_item(facts: Facts) -> str:
 
 
 def _has_groups(facts: Facts) -> bool:
-    """Does a task have people in several arms or at several numbers of shots?"""
+    """Does a task have participants in several arms or at several numbers of shots?"""
     return any(facts.upstream) or len(facts.shots) > 1
 
 
@@ -260,7 +260,7 @@ def _power(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _detectable(facts: Facts, number: int) -> str:
-    """The detectable difference by group sizes, at the first step of Holm and uncorrected."""
+    """Return the detectable difference by group size, at Holm's first step and uncorrected."""
     groups = Counter(pair[3:] for pair in facts.planned_pairs)
     said = []
     for fewer, more in sorted(groups):
@@ -281,7 +281,7 @@ def _detectable(facts: Facts, number: int) -> str:
 
 
 def _of_arms(facts: Facts) -> str:
-    """The precision of the ARG by the number of people in each arm, from this study's SDs."""
+    """The precision of the ARG by the number of participants in each arm, from this study's SDs."""
     new, base = next(iter(gains.CONTRASTS))
     plans = [
         row for row in gains.plan(facts.study, Kind.PERSON)
@@ -298,7 +298,7 @@ def _of_arms(facts: Facts) -> str:
 
 
 def consent(facts: Facts) -> str:
-    """The numbers of people who consented, declined and withdrew."""
+    """Return the numbers of participants who consented, declined and withdrew."""
     record, whole = facts.record, facts.record.whole
     people, seats = record.workers_consented, whole.consented
     each = f" ({count(seats, 'participation')})" if seats != people else ""
@@ -312,7 +312,7 @@ def consent(facts: Facts) -> str:
 
 
 def ethics_contact(facts: Facts) -> str:
-    """The ethics board named on the consent page; "" if there is none."""
+    """Return the ethics board named on the consent page, or "" if there is none."""
     named = facts.manifest["ethics_contact"]
     return f"The consent page names: {named}" if named else ""
 

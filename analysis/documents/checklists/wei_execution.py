@@ -1,4 +1,4 @@
-"""Items 3.1 to 3.6 of Wei et al.: sessions, quality control, people compared with models."""
+"""Items 3.1 to 3.6 of Wei et al.: sessions, quality control, humans compared with models."""
 
 from analysis.documents import wording
 from analysis.documents.checklists.facts import Facts, between, prose
@@ -21,7 +21,7 @@ NA = Status.NOT_APPLICABLE
 
 
 def entries(facts: Facts, answers: Answers) -> list[Entry]:
-    """The items, in the order of the form."""
+    """Return the items in form order."""
     return [
         *_sitting(facts),
         *_quality(facts),
@@ -114,7 +114,7 @@ FLAGS = (
 
 
 def _controls(facts: Facts) -> list[str]:
-    """Checks while people worked, and the number of later exclusions."""
+    """Return the checks made while participants worked, and the number of later exclusions."""
     manifest, found = facts.manifest, []
     if checks := manifest["attention_checks"]:
         passed, answered = facts.record.check_results
@@ -176,7 +176,7 @@ def _interface(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _adjustment(facts: Facts, answers: Answers) -> tuple[Status, list[str]]:
-    """Was the difference adjusted for, and how?"""
+    """Return whether and how the difference was adjusted for."""
     if not facts.models:
         return NA, []
     how = []
@@ -220,7 +220,7 @@ def _instructions(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _of_seats(facts: Facts) -> list[str]:
-    """The input of models in annotators' seats."""
+    """Return the input to models in annotators' seats."""
     if not facts.seated:
         return []
     told = [

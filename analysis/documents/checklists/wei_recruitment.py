@@ -22,7 +22,7 @@ NA = str(Status.NOT_APPLICABLE)
 
 
 def entries(facts: Facts, answers: Answers) -> list[Entry]:
-    """The items, in the order of the form."""
+    """Return the items in form order."""
     return [
         *_population(facts, answers),
         _sampling(facts, answers),
@@ -59,7 +59,7 @@ def _population(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _criteria(facts: Facts, answers: Answers) -> list[str]:
-    """The criteria that the researcher selected, and those of the design's audience."""
+    """Return the criteria that the researcher selected, and those from the design's audience."""
     reached, found = facts.audience, set(answers.chosen("criteria"))
     if reached.get("languages"):
         found.add("language")
@@ -104,7 +104,7 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
 
 
 def _rules(facts: Facts) -> list[str]:
-    """The rules that excluded people during recruitment, in addition to earlier participation."""
+    """Return the rules, besides earlier participation, that excluded people during recruitment."""
     manifest, found = facts.manifest, list(audience(facts))
     if questions := screening.parse(manifest["comprehension_questions"]):
         attempts = count(manifest["comprehension_attempts"], "attempt")
@@ -160,7 +160,7 @@ def _admission(facts: Facts) -> list[Entry]:
 
 
 def _refused(facts: Facts) -> dict[str, int]:
-    """Reason as text -> refusals on the landing page."""
+    """Map reasons, as text, to refusals on the landing page."""
     refused = facts.record.refused_arrivals.items()
     return {str(Reason(why).label): number for why, number in refused}
 
@@ -174,7 +174,7 @@ def _share(number: int, whole: int) -> str:
 
 
 def unanswered(facts: Facts) -> str:
-    """The state of an exit questionnaire without answers, as a phrase."""
+    """Return the state of an unanswered exit questionnaire, as a phrase."""
     if facts.study.status != StudyStatus.CLOSED:
         return "no answers yet"
     return f"answered by 0 of {facts.record.whole.completed} participants who completed the study"
@@ -244,7 +244,7 @@ def _kinds_of_training(facts: Facts) -> list[str]:
 
 
 def _training_pay(facts: Facts, is_trained: bool) -> tuple[Status, str]:
-    """Was the training paid, and how much?"""
+    """Return whether the training was paid, and how much."""
     if not is_trained:
         return Status.NOT_APPLICABLE, NA
     if float(facts.manifest["hourly_rate"]):
@@ -274,13 +274,13 @@ def _pay(facts: Facts) -> list[Entry]:
 
 
 def _paid(facts: Facts) -> Status:
-    """Does the ledger record all earnings as paid? For a study that promises pay."""
+    """Does the ledger of a study that promises pay record all earnings as paid?"""
     record = facts.record
     return Status.YES if record.earned and record.paid == record.earned else Status.PARTIAL
 
 
 def _unpaid_so_far(facts: Facts, paid: Status) -> str:
-    """The part of the promised pay that is not paid, in a sentence."""
+    """Return a sentence on the part of the promised pay that has not been paid."""
     if paid != Status.PARTIAL:
         return ""
     if not facts.record.paid:
@@ -302,7 +302,7 @@ def amount(facts: Facts) -> str:
 
 
 def _bonus(facts: Facts, paid: bool) -> list[Entry]:
-    """Bonuses by score do not exist; only researchers know the reasons for manual ones."""
+    """Score-based bonuses do not exist; only researchers know the reasons for manual ones."""
     number, total = facts.bonuses
     answer, amount = Status.NO, NA
     evidence = "No pay depended on a score." if paid else ""

@@ -1,4 +1,4 @@
-"""Write the release bundle of a study, verified."""
+"""Write a study's release bundle and verify it."""
 
 from argparse import ArgumentParser
 from pathlib import Path

@@ -63,7 +63,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{monotonic() - started:.0f} s in all")
 
     def _chosen(self, options: dict[str, Any]) -> tuple[list[str], list[str], str]:
-        """Unseen, upstream and sham tasks: the first by name in the folder that suit people.
+        """Unseen, upstream and sham tasks: the first by name in the folder that suit humans.
 
         Raises CommandError.
         """

@@ -1,6 +1,6 @@
 """Models as annotators, through Inspect AI (the extra handful[inspect]).
 
-Begin with `conversation.py` (what a model reads, and how its reply is parsed) and `participate.py`
+Start with `conversation.py` (what a model reads, and how its reply is parsed) and `participate.py`
 (the steps it takes); `task.py` is the entry point for Inspect. The server scores the answers, as it
-does for people.
+does for human annotators.
 """

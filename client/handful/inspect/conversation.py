@@ -1,9 +1,9 @@
 """Build the conversation with a model from the server's states, and parse its replies.
 
-The conversation contains each answer only as its last line ("Answer: ..."), so that it can be
-rebuilt from the server's record after a crash. The parsed answer is all that follows the last
-"Answer:" of a reply that begins a line. The server checks that spans occur in the text, on whole
-words, and that a number is in its range. Pure functions.
+The conversation contains only the last line of each answer ("Answer: ..."), so that it can be
+rebuilt from the server's record after a crash. The parsed answer is everything after the last
+"Answer:" that starts a line of the reply. The server checks that spans occur in the text, at word
+boundaries, and that a number is in range. Pure functions.
 """
 
 import json
@@ -24,7 +24,7 @@ class Message(TypedDict):
 
 
 def system(state: State) -> str:
-    """The system message: the instructions as people read them."""
+    """Return the system message: the instructions as human annotators read them."""
     task = state["task"]
     windows = [
         templates.HELP.substitute(
@@ -54,7 +54,7 @@ def _steps(state: State) -> str:
 
 
 def answer_format(task: Mapping[str, Any]) -> str:
-    """Describe how to write an answer of the task's kind."""
+    """Describe how to write an answer for the task's kind."""
     asked = task["answer"]
     kind = "typed" if asked["typed"] else asked["kind"]
     most = asked["max_spans"]
@@ -86,7 +86,7 @@ def question(asked: Mapping[str, Any]) -> str:
 
 
 def answer_line(kind: str, asked: Mapping[str, Any], texts: Sequence[str]) -> str:
-    """Format an answer of these texts as its line; no texts mean "no answer"."""
+    """Format these texts as an answer line; no texts mean "no answer"."""
     options = list(asked["options"])
     value: Any = list(texts)
     if not texts:
@@ -103,7 +103,7 @@ def answer_line(kind: str, asked: Mapping[str, Any], texts: Sequence[str]) -> st
 
 
 def reveal(revealed: Mapping[str, Any]) -> str:
-    """Format the reveal after an answer of the training step."""
+    """Format the reveal after an answer in the training step."""
     gold = revealed["gold"]
     also, rule = revealed["also_accepted"], revealed["rule"]
     return templates.REVEAL.substitute(
@@ -122,10 +122,10 @@ def _listed(texts: Sequence[str]) -> str:
 def messages(
     lead: State, history: Sequence[State], now: State | None, declared: Declared
 ) -> list[Message]:
-    """Return the messages of the conversation up to the example `now`.
+    """Return the conversation's messages up to the example `now`.
 
     `lead` is the state of the instructions, `history` the answered states in order. The reveal
-    after an answer begins the next message.
+    after an answer starts the next message.
     """
     told = ""
     said = [Message(role="system", content=system(lead))]
@@ -162,7 +162,7 @@ QUOTES = "\"'“”‘’`"
 
 
 class Invalid(ValueError):
-    """Why a reply is not a valid answer, as a sentence for the model."""
+    """The reason why a reply is not a valid answer, as a sentence for the model."""
 
 
 def parse(task: Mapping[str, Any], asked: Mapping[str, Any], reply: str) -> dict[str, Any]:
@@ -196,7 +196,7 @@ def given_text(reply: str) -> str:
 
 
 def _value(given: str) -> Any:
-    """Return the JSON at the beginning, or else the first line; None for "null" or "none"."""
+    """Return the leading JSON, or else the first line; "null" and "none" give None."""
     try:
         value, _end = json.JSONDecoder().raw_decode(given)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Participation of a model, from consent to the end, driven by the server's states.
+"""A model's participation, from consent to the end, driven by the server's states.
 
 The server decides what comes next. Prompts are rebuilt from its record (GET work/history/), so that
 a run resumes after a crash without a second answer. Every request may be repeated: a join, an
@@ -29,12 +29,12 @@ class Seat:
         self.connection = Connection(server, token)
 
     async def get(self, address: str) -> Record:
-        """Return the object at that address. Raises ApiError, NotReachable."""
+        """Return the object at that URL. Raises ApiError or NotReachable."""
         told: Record = await to_thread.run_sync(partial(self.connection.get, address))
         return told
 
     async def post(self, address: str, body: Mapping[str, Any]) -> Record:
-        """Return the object of the reply. Raises ApiError, NotReachable."""
+        """Return the reply's object. Raises ApiError or NotReachable."""
         ask = partial(self.connection.post, address, dict(body), again=True)
         told: Record = await to_thread.run_sync(ask)
         return told
@@ -50,9 +50,9 @@ async def take(
     scenario: Mapping[str, Any],
     replicate: int,
 ) -> Record:
-    """Join as a model; return token, pseudonym and state of its participation.
+    """Join as a model; return its participation's token, pseudonym and state.
 
-    The same model and replicate get the same participation again: so a run is resumed. Raises
+    The same model and replicate get the same participation again, so a run can be resumed. Raises
     ApiError, with code "done" or "full" if all seats are taken.
     """
     return await researcher.post(
@@ -81,7 +81,7 @@ Ask = Callable[[list[Message]], Awaitable[Reply]]
 
 @dataclass
 class Facts:
-    """Usage of a run so far, stored in a file, so that a resumed run counts all of it."""
+    """A run's usage so far, stored in a file so that a resumed run counts all of it."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -130,7 +130,7 @@ class Run:
         return state
 
     async def finish(self, **about: Any) -> None:
-        """Report the run to the server, which keeps only the first report."""
+        """Report the run to the server, which only stores the first report."""
         facts = asdict(self.facts)
         if facts["cost_usd"] is not None:
             facts["cost_usd"] = f"{facts['cost_usd']:.6f}"
@@ -161,7 +161,7 @@ class Run:
         raise ValueError(f"unknown step {step!r}: a newer server needs a newer handful")
 
     def _keep(self, state: State) -> None:
-        """Add a revealed example once: the record of a resumed run may include it."""
+        """Add a revealed example once: a resumed run's record may already include it."""
         turns = [past["question"]["turn"] for past in self.history]
         if state["question"]["turn"] not in turns:
             self.history.append(state)
@@ -190,7 +190,7 @@ class Run:
             return refused.state
 
     async def _answer(self, state: State) -> State:
-        """Ask until the output is valid, at most as often as declared; then give up."""
+        """Ask until the output is valid, or until the declared retries are used up."""
         asked = state["question"]
         if self.declared.examples == "shown" and asked["step"] == "training":
             return await self._store(state, {"gives_up": True})
@@ -219,7 +219,7 @@ class Run:
         return await self._store(state, {"gives_up": True})
 
     async def _store(self, state: State, answer: dict[str, Any]) -> State:
-        """Send the answer. If one was stored before a crash, it is the answer that counts."""
+        """Send the answer. If one was stored before a crash, the stored one counts."""
         body = {"turn": state["question"]["turn"], "answer": answer}
         try:
             following = await self.seat.post("work/answer/", body)
@@ -228,7 +228,7 @@ class Run:
                 raise
             following = refused.state
         if following["step"] != "reveal" and self.declared.context == "all":
-            # Use the stored answer of the server's record, as a resumed run would.
+            # Use the answer in the server's record, as a resumed run would.
             self.history = (await self.seat.get("work/history/"))["answered"]
         self.facts.save(self.notes)
         return following

@@ -54,7 +54,7 @@ def participate(
     shots: str = "",
     notes: str = "",
 ) -> Task:
-    """Let a model take part in each scenario of a study.
+    """Let a model take part in each of a study's scenarios.
 
     `examples`, `context` and `retries` are the declared options (templates.Declared). `tasks` and
     `shots` (comma-separated) select scenarios; `notes` is the folder in which a run stores its
@@ -83,7 +83,7 @@ def participate(
 
 
 def _listed(text: Any) -> list[str]:
-    """Split a comma-separated text; Inspect passes a list, or a single value as its own type."""
+    """Split comma-separated text; Inspect passes a list, or a single value as its own type."""
     parts = text if isinstance(text, list | tuple) else str(text).split(",")
     return [str(part).strip() for part in parts if str(part).strip()]
 
@@ -91,7 +91,7 @@ def _listed(text: Any) -> list[str]:
 def scenarios(
     server: str | None, study: str, tasks: Sequence[str] = (), shots: Sequence[int] = ()
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Return the code of the study's link, and its scenarios of these tasks and shots, or all.
+    """Return the study link's code, and its scenarios with these tasks and shots, or all.
 
     Raises HandfulError.
     """
@@ -116,7 +116,7 @@ def scenarios(
 
 @solver
 def take_part(server: str | None, declared: Declared, revision: str, notes: str) -> Solver:
-    """The solver: join, take part to the end, report the run."""
+    """Return the solver: join, take part to the end, report the run."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         model = get_model()
@@ -180,7 +180,7 @@ class Asked:
         )
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings of the model calls for the record of the run."""
+        """Return the settings of the model calls for the run's record."""
         config = active_generate_config()
         return {
             "temperature": config.temperature,
@@ -197,7 +197,7 @@ def _read(usage: ModelUsage) -> int:
 
 @scorer(metrics=[mean()])
 def invalid_rate() -> Scorer:
-    """The share of invalid answers. The server computes S1, as it does not send test gold."""
+    """The share of invalid answers. Only the server computes S1, as it does not send test gold."""
 
     async def score(state: TaskState, target: Target) -> Score:
         answers, invalid = state.metadata["answers"], state.metadata["invalid"]

@@ -1,7 +1,7 @@
 """Prompt templates and the declared options; their hash identifies the prompt.
 
-The texts inserted are those that people see (the task's title, description, instructions, help,
-questions and reveals), as the server sends them.
+The inserted text is what human annotators see (the task's title, description, instructions, help,
+questions and reveals), as the server sends it.
 """
 
 import hashlib
@@ -71,13 +71,13 @@ CONTEXTS = ("each", "all")
 
 @dataclass(frozen=True)
 class Declared:
-    """The declared options of a run.
+    """A run's declared options.
 
-    `examples`: "answered", the model answers each training example before its reveal, as people do;
-    "shown", the training examples are in its context with their gold. `context`: a test example
-    follows the training step only ("each"), or all earlier test examples as well ("all").
-    `retries`: how often an invalid output is requested again; then an empty answer is stored and
-    counted as invalid.
+    `examples`: "answered": the model answers each training example before its reveal, as human
+    annotators do; "shown": the training examples are in its context with their gold. `context`: a
+    test example follows the training step only ("each"), or all earlier test examples as well
+    ("all"). `retries`: how often an invalid output is requested again; then an empty answer is
+    stored and counted as invalid.
     """
 
     examples: str = "answered"
@@ -114,5 +114,5 @@ class Declared:
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the template, part of the identity of a model annotator."""
+        """SHA-256 of the template, which is part of a model annotator's identity."""
         return hashlib.sha256(self.template.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Import tasks of the NLP Few-shot Gym."""
+"""Import tasks from the NLP Few-shot Gym."""
 
 import secrets
 from argparse import ArgumentParser
@@ -71,7 +71,7 @@ class Command(BaseCommand):
     def _make(
         self, seen: list[Seen], kinds: dict[str, str], sample: Sample | None
     ) -> list[tuple[Seen, Made]]:
-        """Make all tasks before the first is stored. Raises CommandError."""
+        """Make all tasks before storing the first. Raises CommandError."""
         unknown = sorted(set(kinds) - {each.task.name for each in seen})
         if unknown:
             raise CommandError(f"--kind {unknown[0]}: not one of the imported tasks.")
@@ -85,7 +85,7 @@ class Command(BaseCommand):
         return made
 
     def _read(self, folder: Path, tasks: list[str] | None, partition: str | None) -> list[Seen]:
-        """Read all selected tasks of the folder. Raises CommandError."""
+        """Read all selected tasks in the folder. Raises CommandError."""
         if not folder.is_dir():
             raise CommandError(f"{folder} is not a folder.")
         here = {path.name for path in folder.iterdir() if path.is_dir()}
@@ -104,7 +104,7 @@ class Command(BaseCommand):
         return [name for name in partition.all if name in here]
 
     def _see(self, folder: Path, name: str) -> Seen:
-        """Read one task; raises FormatError, or CommandError for a missing folder."""
+        """Read one task. Raises FormatError, or CommandError for a missing folder."""
         if name in catalogue.tasks() and not (folder / name).is_dir():
             raise CommandError(f"{name}: folder not found in {folder.name}.")
         return making.see(folder / name)

@@ -1,4 +1,4 @@
-"""Make a task from a labelled dataset: name columns, draw training and test sets."""
+"""Make a task from a labelled dataset: name its columns, draw training and test sets."""
 
 import json
 import secrets

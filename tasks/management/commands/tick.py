@@ -1,4 +1,4 @@
-"""The entry point of periodic work: from cron or a timer, every minute."""
+"""The entry point for periodic work, run every minute by cron or a timer."""
 
 from argparse import ArgumentParser
 from typing import Any
