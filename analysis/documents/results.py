@@ -292,7 +292,7 @@ def job_of(study: Study, owner: Any = None) -> Job | None:
     made_of = parameters(study)
     if owner is not None:
         job = jobs.start(KIND, made_of, total=len(PARTS), owner=owner)
-        # Delete jobs with older inputs: their results are no longer needed.
+        # Delete jobs with older inputs: their results are obsolete.
         same = Job.objects.filter(kind=KIND, parameters__study=study.pk).exclude(pk=job.pk)
         jobs.drop(same)
         return job

@@ -271,7 +271,7 @@ def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
         return None
     if owner is not None:
         job = jobs.start(KIND, made_of, total=total, seed=study.seed, owner=owner)
-        # Delete unfinished jobs with older inputs: their results are no longer needed.
+        # Delete unfinished jobs with older inputs: their results are obsolete.
         same = Job.objects.filter(kind=KIND, parameters__study=study.pk, parameters__kind=kind)
         same.exclude(pk=job.pk).exclude(state=Job.State.DONE).delete()
         return job

@@ -237,7 +237,7 @@ def notes(table: PerformanceTable, with_intervals: bool = False) -> list[str]:
 
 
 def _declined(table: PerformanceTable) -> list[str]:
-    """Return the number of people who declined, for whom there is no row."""
+    """Return the number of people who declined, who have no row."""
     if table.kind != Kind.PERSON:
         return []
     number = sum(table.study.scenarios.values_list("declined", flat=True))

@@ -118,7 +118,7 @@ def average_relative_gain(
 ) -> Arg:
     """Return the ARG from (task, scores in the base arm, scores in the new arm) per unseen task.
 
-    Raises ValueError if there are no tasks or an arm is empty.
+    Raises ValueError without tasks, or if an arm is empty.
     """
     if not tasks:
         raise ValueError("no unseen task")

@@ -14,7 +14,7 @@ class ModelAnnotator(models.Model):
     """A model worker's identity: a model on one training file, as the n-th replicate.
 
     The worker's key is the keyed hash of all these fields (annotation/recruitment/links.py), so no
-    two workers share the same values. At zero shots there is no split.
+    two workers share the same values. Zero shots have no split.
     """
 
     worker = models.OneToOneField(

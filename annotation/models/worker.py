@@ -59,7 +59,7 @@ class KeyCheck(models.Model):
 class Exposure(models.Model):
     """This worker has seen an example of this task, in any version; unique and permanent.
 
-    There is no foreign key, since the row must outlive the worker, the study and every purge.
+    It has no foreign key, since the row must outlive the worker, the study and every purge.
     """
 
     worker_key = models.CharField(max_length=64)

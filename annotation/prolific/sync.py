@@ -98,7 +98,7 @@ def _sync_one(prolific_study: ProlificStudy, client: Client, done: Synced) -> Fo
 
 
 def _note_what_costs(prolific_study: ProlificStudy, rows: list[Row]) -> None:
-    """Store the payments on Prolific for which there is no work here."""
+    """Store the payments on Prolific without work here."""
     open_yet = [row for row in rows if row.return_is_open]
     ends = [row.completed_at or row.return_requested_at for row in open_yet]
     since = [end for end in ends if end is not None]

@@ -18,7 +18,7 @@ def free_by_hand(participation: Participation, reason: str, by: User) -> None:
     """Free the seat of an annotator who does not return, for a researcher; logged with the reason.
 
     An annotator who does return continues where they stopped, if a seat is free. Raises ValueError
-    without a reason, and if there is no seat to free.
+    without a reason, and without a seat to free.
     """
     reason = reason.strip()
     if not reason:

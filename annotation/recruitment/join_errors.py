@@ -27,7 +27,7 @@ from tasks.clock import database_now
 
 
 class RecruitmentError(Exception):
-    """Why there is no seat. `code` is a key of NO_SEAT; its text is shown to users."""
+    """Why a visitor gets no seat. `code` is a key of NO_SEAT; its text is shown to users."""
 
     def __init__(self, code: str, sentence: str | Promise = ""):
         super().__init__(sentence or NO_SEAT[code])

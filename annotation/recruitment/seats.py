@@ -157,7 +157,7 @@ def choose(seed: int, arrival: int, candidates: list[list[int]]) -> int:
 def resume(participation: Participation) -> Participation:
     """Give an expired participation a seat in its scenario again, if one is free.
 
-    It continues where it stopped. Raises RecruitmentError if there is no free seat or the study
+    It continues where it stopped. Raises RecruitmentError without a free seat, or if the study
     assigns none now; does nothing if it has not expired.
     """
     with transaction.atomic():

@@ -60,7 +60,7 @@ class Arrival:
 
     @property
     def ticket(self) -> str:
-        """Return a signed form field with the identity, and the browser ID if there is no cookie.
+        """Return a signed form field with the identity, and the browser ID without a cookie.
 
         A platform's own signature is valid for two minutes: it is checked once, when the page is
         shown. Start relies on this field instead. A browser ID from the cookie is left out.

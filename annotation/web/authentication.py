@@ -26,7 +26,7 @@ SCHEME = "Bearer"
 
 
 def bearer(request: Request | HttpRequest) -> str | None:
-    """Return the token in the header, "" if it is malformed, or None if there is no header."""
+    """Return the token in the header, "" if it is malformed, or None without a header."""
     scheme, _, given = get_authorization_header(request).partition(b" ")
     if scheme.decode("latin-1").lower() != SCHEME.lower():
         return None
