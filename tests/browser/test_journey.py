@@ -36,7 +36,7 @@ def test_from_the_link_to_the_completion_code_by_keyboard_only(page, researcher)
     page.goto(f"/join/{study.link_code}/")
     enter(page, "Start")
     enter(page, "I agree")
-    enter(page, "Begin")
+    enter(page, "Start the training")
     page.wait_for_selector("span-answer[data-ready]")
     for step in ("training", "training", "annotation", "annotation"):
         key = page.locator("#turn").get_attribute("data-key")

@@ -29,7 +29,8 @@ KEYS = {
 FILL = """
 from django.contrib.auth import get_user_model
 from annotation.models import Study
-from annotation.protocol import exclusion, withdrawal
+from annotation.privacy import withdrawal
+from annotation.protocol import exclusion
 from annotation.study import lifecycle
 from tests import factories
 

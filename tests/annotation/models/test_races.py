@@ -429,7 +429,7 @@ import os, signal, sys
 import django
 django.setup()
 from django.db import transaction
-from annotation.participation import views
+from annotation.participation import pages as views
 from annotation.protocol import answering
 
 die = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)
