@@ -194,7 +194,7 @@ def test_only_a_rehearsal_clone_accepts_simulated_annotators(program, task):
     program.post("/studies/by-api/open/")
     refused = program.post("/studies/by-api/simulate/", {})
     assert refused.status_code == 409
-    assert "no rehearsal" in refused.json()["detail"]
+    assert "can be used in rehearsals only" in refused.json()["detail"]
     cloned = program.post("/studies/by-api/clone/", {"name": "trial", "rehearsal": True})
     assert cloned.status_code == 201
     assert cloned.json()["design"]["rehearsal"] is True

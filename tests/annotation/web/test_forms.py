@@ -111,10 +111,10 @@ WRONG = [
     ("sample_upload", {"demographics": "FILE"}, "demographics", "expected a column"),
     ("models", {"name": "m", "shots": "１"}, "shots", WHOLE),
     ("comprehend", {}, "question-1", "Please answer this question."),
-    ("comprehend", {"question-1": "0"}, "question-1", "please check again"),
+    ("comprehend", {"question-1": "0"}, "question-1", "Please choose again"),
     ("questionnaire", {"ai_used": "maybe"}, "ai_used", "choose one of the answers"),
     ("questionnaire", {"tools": "a\0b"}, "tools", NUL),
-    ("questionnaire", {"comments": "x" * 2001}, "comments", "under 2000 characters"),
+    ("questionnaire", {"comments": "x" * 2001}, "comments", "at most 2000 characters"),
 ]  # fmt: skip
 
 
