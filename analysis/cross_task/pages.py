@@ -1,4 +1,4 @@
-"""The page for a cross-task study."""
+"""The page and API for a cross-task study."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render

@@ -131,9 +131,3 @@ class Spans(RowsView):
         return spans.select_related(
             "answer__turn__participation__scenario", "answer__turn__example__split__task"
         )
-
-
-# The API for checklists and the sample table.
-
-
-# The API for a team's comments on an example in its study.

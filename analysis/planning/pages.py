@@ -1,4 +1,4 @@
-"""The planner."""
+"""The planner: its page, forms and API."""
 
 import math
 from collections.abc import Sequence

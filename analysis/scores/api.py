@@ -1,4 +1,4 @@
-"""The API for further results: the data behind other results pages, documents and files."""
+"""Tables of scores in the API: human performance, statistics, training, sensitivity."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -74,9 +74,6 @@ class Sensitivity(KindOfTable):
         study = scores_of(request, name)
         rows = self.rows(request, study, sensitivity.COLUMNS, sensitivity.table)
         return tagged(request, {"rows": rows})
-
-
-# Documents and files ------------------------------------------------------------------------------
 
 
 def rows_schema(name: str, columns: Sequence[Column]) -> serializers.Serializer:

@@ -1,4 +1,4 @@
-"""The researcher's pages of tables, and the downloads behind them."""
+"""Pages of scores, and their downloads; the pages of other rooms use the helpers here."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -151,15 +151,6 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
     address = f"{reverse('analysis', args=[study.name])}?kind={kind}"
     job = findings.job_of(study, kind, owner=request.user)
     return redirect(address) if job is None else poll(request, job, address)
-
-
-# The leaderboard of a study's tasks: page and CSV; JSON is in api.py.
-
-
-# Results of a cross-task study: gains of its arms, and its upstream training.
-
-
-# The planner, and the results' sensitivity to inclusion.
 
 
 @reading

@@ -1,4 +1,4 @@
-"""Pages of the audit log, for a study and for the whole server."""
+"""The audit log of a study and of the whole server, on pages and in the API."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-"""Settings outside the frozen design, on pages and in the API: lists, switches, seats, budget."""
+"""Settings outside the frozen design: lists, switches, seats, budget, personal links."""
 
 from typing import Any, ClassVar
 

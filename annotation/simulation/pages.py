@@ -1,4 +1,4 @@
-"""The page that rehearses a study with simulated annotators."""
+"""The page and API that rehearse a study with simulated annotators."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Studies in the API: list them, design them in TOML or JSON, open, clone and rehearse them."""
+"""Studies in the API: list, design in TOML or JSON, open, clone; and their teams."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

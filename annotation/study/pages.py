@@ -1,4 +1,4 @@
-"""The researcher's study pages: list, design, status, progress and participants."""
+"""Pages of a study's design: the form, the frozen design; clone, archive, delete."""
 
 import contextlib
 from typing import Any
