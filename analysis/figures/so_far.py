@@ -25,7 +25,7 @@ WIDTH, HEIGHT, TOP = 210, 150, 8  # of a panel, in units of its SVG
 FEWEST = 5  # annotators; with fewer the interval is too uncertain to draw
 MAX_MODELS = 3
 STEP = 20  # between the lines of the scale
-NAMES = {Kind.PERSON: "People", Kind.SIMULATED: "Robots", Kind.MODEL: "Models"}
+NAMES = {Kind.PERSON: "People", Kind.SIMULATED: "Simulated", Kind.MODEL: "Models"}
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ def test_models_are_shown_with_people_under_their_names(study, researcher):
 def test_the_kind_with_results_is_shown_and_named_correctly(ada, study):
     work(study, 2, 1, kind="simulated")
     result = so_far.for_study(study)
-    assert (result.kind, result.panels[0].series[0].name) == ("simulated", "Robots")
+    assert (result.kind, result.panels[0].series[0].name) == ("simulated", "Simulated")
     assert "These scores are from simulated annotators." in overview(ada, study)
     work(study, 0, 1)
     assert so_far.for_study(study).kind == "person"
