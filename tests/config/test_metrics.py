@@ -30,10 +30,15 @@ TOKEN = "what Prometheus shows"
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def folder(tmp_path_factory):
-    """One folder of counters for this process, because the library keeps its files open."""
-    return tmp_path_factory.mktemp("metrics")
+    """One folder of counters for this process, because the library keeps its files open.
+
+    Not a fixture of wider scope: it would be made again when another file's tests run in between.
+    """
+    folder = tmp_path_factory.getbasetemp() / "metrics"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture
