@@ -222,7 +222,7 @@ def checked(
         raise AnswerError("both", sentence("Highlight words or choose “No answer”, not both."))
     if no_answer and not no_answer_possible:
         raise AnswerError(
-            "no_answer_impossible", sentence("Every example of this task has an answer.")
+            "no_answer_impossible", sentence("Every example in this task has an answer.")
         )
     if not no_answer and not number:
         raise AnswerError(

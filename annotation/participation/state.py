@@ -53,10 +53,10 @@ from tasks.spans import AnswerError
 ENDED_MESSAGES = {
     Status.EXPIRED: gettext_lazy(
         "You were away for longer than this study allows, so your place was released. If it is"
-        " still free, you can continue where you stopped. You are paid for the time you worked."
+        " still free, you can continue where you left off. You are paid for the time you worked."
     ),
     Status.RETURNED: gettext_lazy(
-        "You have returned your place. If it is still free, you can continue where you stopped."
+        "You have given up your place. If it is still free, you can continue where you left off."
         " You are paid for the time you worked."
     ),
     Status.REFUSED: training_step.ALREADY_DONE,
@@ -65,14 +65,14 @@ ENDED_MESSAGES = {
         " platform sent you here, return the task there."
     ),
     Status.REJECTED: gettext_lazy(
-        "The platform you came from lists your submission as rejected. You cannot continue with"
-        " this study. This work is not paid. If you think this is wrong, contact the researcher on"
-        " the platform."
+        "The platform you came from lists your submission as rejected, so you cannot continue with"
+        " this study. You will not be paid for this work. If you think this is wrong, contact the"
+        " researcher on the platform."
     ),
     Status.SCREENED_OUT: gettext_lazy(
-        "Thank you for your work. This study continues with only some of the people who started,"
-        " and your place goes to another person. This does not judge you. You are paid for the time"
-        " you worked."
+        "Thank you for your work. Only some of the people who started this study can continue, and"
+        " your place goes to another person. This is not a judgement of you. You are paid for the"
+        " time you worked."
     ),
 }
 

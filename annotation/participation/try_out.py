@@ -98,11 +98,11 @@ def _choices() -> tuple[Label, Label]:
 def _several() -> tuple[MadeUp, ...]:
     cat, table = gettext("cat"), gettext("table")
     things = (cat, table, gettext("river"))
-    asked = gettext("Which of these are named?")
+    asked = gettext("Which of these are mentioned?")
     return (
         MadeUp(
             gettext("The cat slept under the table."),
-            gettext("Which of these are named? Choose “%(first)s” and “%(second)s”.")
+            gettext("Which of these are mentioned? Choose “%(first)s” and “%(second)s”.")
             % {"first": cat, "second": table},
             (cat, table),
             things,
@@ -119,8 +119,12 @@ def _numbers() -> tuple[MadeUp, ...]:
             gettext("How many cups are there? Enter “3”."),
             ("3",),
         ),
-        MadeUp(gettext("The walk is 2.5 miles long."), gettext("How many miles is it?"), ("2.5",)),
-        MadeUp(gettext("He waited for 10 minutes."), gettext("How many minutes was it?"), ("10",)),
+        MadeUp(
+            gettext("The walk is 2.5 miles long."), gettext("How many miles long is it?"), ("2.5",)
+        ),
+        MadeUp(
+            gettext("He waited for 10 minutes."), gettext("How many minutes did he wait?"), ("10",)
+        ),
     )
 
 
@@ -208,7 +212,7 @@ def _card(card: Card) -> Card:
         name="try-the-tool",
         title=gettext("Try the tool"),
         family=card.family,
-        description=gettext("Practise on three made-up sentences. Nothing is saved."),
+        description=gettext("Practise with three made-up sentences. Nothing is saved."),
         instructions=gettext(
             "Do what each question says. Then submit your answer. The page shows whether it is"
             " right."

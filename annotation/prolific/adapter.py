@@ -61,15 +61,14 @@ class ProlificAdapter(PlatformAdapter):
         if not all(ID.fullmatch(value) for value in ids.values()) or len({*ids.values()}) < 3:
             raise NotAdmitted(
                 gettext(
-                    "The address does not contain the IDs that Prolific adds. Please open the"
+                    "This link does not contain the IDs that Prolific adds. Please open the"
                     " study from Prolific again."
                 )
             )
         if ids["STUDY_ID"] != self.prolific_study.external_id:
             raise NotAdmitted(
                 gettext(
-                    "The address belongs to another study. Please open the study from Prolific"
-                    " again."
+                    "This link belongs to another study. Please open the study from Prolific again."
                 )
             )
         if self.prolific_study.signed:
@@ -87,14 +86,14 @@ class ProlificAdapter(PlatformAdapter):
             if len(claimed) != 1 or str(claimed[0]).lower() != value:
                 raise NotAdmitted(
                     gettext(
-                        "The signature belongs to another address. Please open the study from"
+                        "This link's signature is for another link. Please open the study from"
                         " Prolific again."
                     )
                 )
         if str(claims["sub"]).lower() != ids["SESSION_ID"]:
             raise NotAdmitted(
                 gettext(
-                    "The signature belongs to another submission. Please open the study from"
+                    "This link's signature is for another submission. Please open the study from"
                     " Prolific again."
                 )
             )
@@ -131,33 +130,29 @@ def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str
         )
     except jwt.ExpiredSignatureError:
         raise NotAdmitted(
-            gettext("This address is too old. Please open the study from Prolific again.")
+            gettext("This link has expired. Please open the study from Prolific again.")
         ) from None
     except UnknownKey:
         raise NotAdmitted(
-            gettext(
-                "Prolific's signature cannot be checked right now. Please try again in a minute."
-            )
+            gettext("We cannot check Prolific's signature right now. Please try again in a minute.")
         ) from None
     except jwt.PyJWTError:
         raise NotAdmitted(
             gettext(
-                "The signature of this address is missing or wrong. Please open the study from"
+                "This link's signature is missing or invalid. Please open the study from"
                 " Prolific again."
             )
         ) from None
     if not _is_for(claims["aud"], f"{request.scheme}://{request.get_host()}"):
         raise NotAdmitted(
             gettext(
-                "The signature of this address is for another server. Please open the study from"
+                "This link's signature is for another server. Please open the study from"
                 " Prolific again."
             )
         )
     if not isinstance(claims.get("prolific"), dict):
         raise NotAdmitted(
-            gettext(
-                "The signature of this address is empty. Please open the study from Prolific again."
-            )
+            gettext("This link's signature is empty. Please open the study from Prolific again.")
         )
     return claims
 

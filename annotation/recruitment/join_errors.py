@@ -40,8 +40,8 @@ NO_SEAT = {
         " waiting."
     ),
     "address": gettext_lazy(
-        "Many people have started from your internet connection in the last hour. Please try again"
-        " later. If you are in a class or a lab, please contact the people who invited you."
+        "Too many people have started from your internet connection in the last hour. Please try"
+        " again later. If you are in a class or a lab, please contact the people who invited you."
     ),
     "preview": gettext_lazy(
         "This is a preview. To start, accept the study on the page where you found it."
@@ -50,12 +50,12 @@ NO_SEAT = {
         "This link is turned off. If you were invited, please use the link in your invitation."
     ),
     "elsewhere": gettext_lazy(
-        "A person with this ID has already started. If this was you, continue in the same browser"
+        "Someone with this ID has already started. If this was you, continue in the same browser"
         " or open your personal link. If this is a later part of the study, your personal link"
         " works in a few minutes."
     ),
     "browser": gettext_lazy(
-        "A person has already taken part in this study in this browser. Each person can take part"
+        "Someone has already taken part in this study in this browser. Each person can take part"
         " only once. If you share a computer, please contact the people who invited you."
     ),
     "full": gettext_lazy(
@@ -69,7 +69,7 @@ NO_SEAT = {
     "draft": gettext_lazy("This study is not open yet. Please try again later with the same link."),
     "done": gettext_lazy("You have already taken part in this study. Thank you!"),
     "not_eligible": gettext_lazy(
-        "This study has conditions that you do not meet. Thank you for your interest."
+        "You do not meet this study's requirements. Thank you for your interest."
     ),
     "not_invited": gettext_lazy(
         "This is a later part of a study that you have not started. Thank you for your interest."
@@ -83,8 +83,8 @@ NO_SEAT = {
         " continue."
     ),
     "taken": gettext_lazy(
-        "Your place now belongs to another person, so you cannot continue this task. Your answers"
-        " are saved."
+        "Your place has been given to another person, so you cannot continue this task. Your"
+        " answers are saved."
     ),
 }
 

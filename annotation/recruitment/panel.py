@@ -133,7 +133,7 @@ class PanelAdapter(PlatformAdapter):
         if not person:
             raise NotAdmitted(
                 gettext(
-                    "%(parameter)s is missing from the address of this page. Please open the study"
+                    "%(parameter)s is missing from this link. Please open the study"
                     " from %(platform)s again."
                 )
                 % {"parameter": self.panel.id_parameter, "platform": self.panel.name}
@@ -141,7 +141,7 @@ class PanelAdapter(PlatformAdapter):
         if not all(re.fullmatch(SAFE_ID, name) for name in (person, submission)):
             raise NotAdmitted(
                 gettext(
-                    "The ID in the address is too long or contains an invalid character. Please"
+                    "The ID in this link is too long or contains an invalid character. Please"
                     " open the study from %(platform)s again."
                 )
                 % {"platform": self.panel.name}

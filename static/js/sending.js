@@ -42,7 +42,7 @@ export function reasonOf(status) {
   if (status === 408) return gettext("The server is not responding.");
   if (status === 429) return gettext("The server is busy.");
   if (status >= 500) return gettext("The server has a problem.");
-  return gettext("The server refused this (%(status)s).", { status: String(status) });
+  return gettext("The server refused the request (%(status)s).", { status: String(status) });
 }
 
 // --- The page -------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ function whyReloaded(status, isSame) {
   if (!isSame) {
     return together(
       gettext("Your last answer was not saved, because this task had already moved on."),
-      gettext("You are here now."),
+      gettext("This is where you are now."),
     );
   }
   const why = status === 403

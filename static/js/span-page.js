@@ -146,7 +146,7 @@ function makeChip(marked, place, active) {
   const item = makeElement("li");
   item.append(pill);
   if (marked.findIndex((other) => other.text === text) < place) {
-    item.append(makeElement("small", gettext("same text twice: counts once")));
+    item.append(makeElement("small", gettext("repeated text counts once")));
   }
   return item;
 }

@@ -115,7 +115,7 @@ def says_no_answer(card: Card, fields: Mapping[str, str], is_given: bool) -> boo
         raise AnswerError("both", sentence("Give an answer or choose “No answer”, not both."))
     if not card.no_answer:
         raise AnswerError(
-            "no_answer_impossible", sentence("Every example of this task has an answer.")
+            "no_answer_impossible", sentence("Every example in this task has an answer.")
         )
     return True
 

@@ -90,7 +90,7 @@ def test_a_withdrawal_in_another_tab_is_shown(shaky):
     other.close()
     desk.submit()
     expect(desk.page.locator("main")).to_contain_text("You have withdrawn")
-    expect(desk.page.get_by_role("alert")).to_contain_text("You are here now")
+    expect(desk.page.get_by_role("alert")).to_contain_text("This is where you are now")
 
 
 def test_a_page_that_is_refused_again_is_not_reloaded_again(shaky):

@@ -57,7 +57,7 @@ def test_an_answer_during_a_database_outage_gets_503_to_retry(seat):
         reply = browser().post(address, sent)
         assert (reply.status_code, reply["Retry-After"]) == (503, "5")
         assert reply["X-Request-ID"] in reply.content.decode()
-        assert "Everything you submitted before is saved" in reply.content.decode()
+        assert "Everything you have already submitted is saved" in reply.content.decode()
     assert Answer.objects.count() == before
     assert browser().post(address, sent).status_code in (200, 302)
     assert Answer.objects.count() == before + 1

@@ -112,9 +112,9 @@ def test_limits_of_the_card_apply_to_highlights_and_typing():
         read_spans(payload(span(2, 6), span(8, 10)), [ODD], max_spans=1)
     with pytest.raises(AnswerError, match="only one highlight"):
         read_typed("Lago\nx_1", [ODD], max_spans=1)
-    with pytest.raises(AnswerError, match="Every example of this task has an answer"):
+    with pytest.raises(AnswerError, match="Every example in this task has an answer"):
         read_spans(payload(no_answer=True), [ODD], no_answer_possible=False)
-    with pytest.raises(AnswerError, match="Every example of this task has an answer"):
+    with pytest.raises(AnswerError, match="Every example in this task has an answer"):
         read_typed("", [ODD], no_answer=True, no_answer_possible=False)
 
 

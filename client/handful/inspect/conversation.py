@@ -173,7 +173,7 @@ def parse(task: Mapping[str, Any], asked: Mapping[str, Any], reply: str) -> dict
         return {"label": _label(task, given if value is None else value, given)}
     if value is None or value in ([], ""):
         if not task["answer"]["no_answer"]:
-            raise Invalid("Every example of this task has an answer.")
+            raise Invalid("Every example in this task has an answer.")
         return {"no_answer": True}
     if kind == "option":
         return {"option": _place(value, asked["options"])}

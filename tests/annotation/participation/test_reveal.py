@@ -65,7 +65,7 @@ def test_a_wrong_kind_is_revealed_after_all_questions_on_a_text(client, names):
     seat = names(rows("train"), OTHER)
     first = answer(client, seat, ["Ann Lee", "Oslo"])
     assert 'data-finding="extra"' in first
-    assert "of another kind" not in first
+    assert "a different kind of answer" not in first
     factories.go_on(seat.token)
     last = answer(client, seat, ["Oslo", "Bo"])
     assert 'data-finding="other_kind"' in last
@@ -77,7 +77,7 @@ def test_a_reveal_does_not_use_the_gold_of_annotation_questions(client, names):
     seat = names(train, rows("test")[:1])
     reply = answer(client, seat, ["Oslo", "Bo"])
     assert 'data-finding="extra"' in reply
-    assert "of another kind" not in reply
+    assert "a different kind of answer" not in reply
 
 
 def test_the_annotation_step_names_no_kind(client, names):
@@ -103,7 +103,9 @@ def test_the_annotation_step_names_no_kind(client, names):
 )
 def test_the_headline_depends_on_the_score(client, names, texts, headline, score):
     reply = answer(client, names(rows("train"), OTHER), texts)
-    assert f'> {headline} </h2> <span class="reveal-score">Score <b>{score}</b> of 100' in reply
+    assert (
+        f'> {headline} </h2> <span class="reveal-score">Score: <b>{score}</b> out of 100' in reply
+    )
     assert ("All that are people." in reply.split("data-finding")[-1]) == (score < 100)
 
 

@@ -171,7 +171,7 @@ def test_a_rejected_participant_gets_no_more_work(fake, study, published):
     assert (seat.status, seat.seat_number, seat.is_paid) == ("rejected", None, False)
     page = state(seat)
     assert "lists your submission as rejected" in page
-    assert "continue where you stopped" not in page
+    assert "continue where you left off" not in page
     assert "paid for the time" not in page
     Client().post(reverse("resume", args=[seat.token]))
     seat.refresh_from_db()
@@ -227,7 +227,7 @@ def test_work_can_continue_once_a_rejection_is_undone(fake, study, published):
     sync.sync(study)
     change_there(fake, session, "UNREJECT")
     sync.sync(study)
-    assert "continue where you stopped" in state(seat)
+    assert "continue where you left off" in state(seat)
     Client().post(reverse("resume", args=[seat.token]))
     seat.refresh_from_db()
     assert (seat.status, seat.is_paid) == ("working", True)

@@ -255,7 +255,7 @@ def test_the_exit_page_names_the_failed_questions_as_the_reason(client, asked):
         attempt(client, asked, first="0")
     page = client.get(reverse("work", args=[asked.token])).content.decode()
     assert "You have no attempts left for the questions about the instructions" in page
-    assert "continues with only some of the people" not in page
+    assert "Only some of the people" not in page
 
 
 def test_instructions_without_questions_have_no_begin_section(client, researcher):

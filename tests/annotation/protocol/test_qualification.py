@@ -76,7 +76,7 @@ def test_failing_the_minimum_is_paid_and_frees_the_seat(client, researcher):
     assert gone.is_paid
     assert sum(entry.cents for entry in gone.ledger.all()) >= 100
     page = client.get(reverse("work", args=[gone.token])).content.decode()
-    assert "This does not judge you" in page
+    assert "This is not a judgement of you" in page
     assert gone.completion_code in page
     assert not gone.turns.filter(step=Step.ANNOTATION).exists()
     assert factories.join(study).status == "arrived"

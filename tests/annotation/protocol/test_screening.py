@@ -83,7 +83,7 @@ def test_too_few_right_answers_end_with_pay_and_a_free_seat(client, researcher):
     assert (decision.outcome, decision.by) == (False, None)
     assert decision.reason.startswith("screening S1 33.3")
     page = client.get(reverse("work", args=[gone.token])).content.decode()
-    assert "This does not judge you" in page
+    assert "This is not a judgement of you" in page
     assert at_zero(study).seat_number == 1
 
 

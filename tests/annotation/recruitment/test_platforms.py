@@ -199,7 +199,7 @@ def test_a_test_visit_shows_identity_and_exits_without_storing(ada, study, panel
     assert "https://connect.example.org/a9/done?who=p%3A9&amp;cc=OWN-CODE" in page
     assert "PARTIAL" in page
     assert (
-        "participantId is missing from the address"
+        "participantId is missing from this link"
         in ada.get(address, {"query": "x=1"}).content.decode()
     )
     assert (Worker.objects.count(), Submission.objects.count()) == (0, 0)
@@ -325,7 +325,7 @@ def test_a_worker_denied_meanwhile_cannot_return(ada, client, study, panel, way)
     else:
         reply = client.post(reverse("resume", args=[token]))
     assert reply.status_code == 409
-    assert "conditions that you do not meet" in reply.content.decode()
+    assert "You do not meet" in reply.content.decode()
     seat.refresh_from_db()
     assert seat.status == "expired"
 

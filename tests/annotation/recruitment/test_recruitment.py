@@ -123,7 +123,7 @@ def test_a_late_return_continues_at_the_same_example(client, study):
     turn = seat.latest_turn()
     expire(seat)
     page = client.get(reverse("work", args=[seat.token])).content.decode()
-    assert "Continue where I stopped" in page
+    assert "Continue where I left off" in page
     reply = client.post(reverse("resume", args=[seat.token]))
     assert reply.url == reverse("work", args=[seat.token])
     seat.refresh_from_db()
@@ -169,7 +169,7 @@ def test_a_late_return_is_refused_once_the_seat_was_taken(client, researcher):
     factories.join(study)
     reply = client.post(reverse("resume", args=[late.token]))
     assert reply.status_code == 409
-    assert "belongs to another person" in reply.content.decode()
+    assert "given to another person" in reply.content.decode()
     late.refresh_from_db()
     assert (late.status, Answer.objects.count()) == ("expired", 2)
 
