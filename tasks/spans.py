@@ -182,7 +182,7 @@ def _span(given: Any, segments: Sequence[str], question: str | None, granularity
     if given.get("field") == "question" and set(given) == {"field", "start", "end"}:
         if question is None:
             raise AnswerError(
-                "bad_field", sentence("In this task, you cannot highlight words of the question.")
+                "bad_field", sentence("In this task, you cannot highlight words in the question.")
             )
         segment, text = QUESTION, question
     elif given.get("field") == "context" and set(given) == {"field", "index", "start", "end"}:

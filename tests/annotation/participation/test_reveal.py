@@ -103,9 +103,7 @@ def test_the_annotation_step_names_no_kind(client, names):
 )
 def test_the_headline_depends_on_the_score(client, names, texts, headline, score):
     reply = answer(client, names(rows("train"), OTHER), texts)
-    assert (
-        f'> {headline} </h2> <span class="reveal-score">Score: <b>{score}</b> out of 100' in reply
-    )
+    assert f'> {headline} </h2> <span class="reveal-score">Score: <b>{score}</b>/100' in reply
     assert ("All that are people." in reply.split("data-finding")[-1]) == (score < 100)
 
 

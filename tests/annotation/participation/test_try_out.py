@@ -65,7 +65,7 @@ def test_three_sentences_lead_back_to_the_instructions_unstored(client, seats, k
         fields |= {} if sentence.gold else {"no_answer": "1"}
         reveal = client.post(address(seat, number), fields, **HTMX)
         assert 'data-state="reveal"' in text_of(reveal)
-        assert "Score: 100 out of 100" in text_of(reveal).replace("<b>", "").replace("</b>", "")
+        assert "Score: 100/100" in text_of(reveal).replace("<b>", "").replace("</b>", "")
     back = client.post(address(seat, 4), {"leaving": "reveal"}, **HTMX)
     assert back["HX-Redirect"] == reverse("work", args=[seat.token])
     assert not Turn.objects.exists()
