@@ -44,6 +44,6 @@ def test_the_record_of_a_study_counts_people_and_not_their_tasks(study):
 
 def test_the_page_distinguishes_participations_from_people(ada, study):
     page = ada.get(reverse("people", args=[study.name])).content.decode()
-    assert "All participations (people)" in page
-    assert "All people" not in page
-    assert "a person who did two tasks counts twice" in page
+    assert "All human participations" in page
+    assert "All human annotators" not in page
+    assert "an annotator who did two tasks counts twice" in page

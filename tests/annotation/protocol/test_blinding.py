@@ -194,7 +194,7 @@ def test_a_reason_that_states_a_score_is_hidden_like_the_score(ada, researcher):
         factories.work_through(seat)
         told = f"{'training' if scenario.shots else 'screening'} S1 100.0, at least 50"
         page = page_of(ada, seat)
-        assert "reason states a score: hidden" in page
+        assert "reason is hidden because it contains a score" in page
         assert told not in page
         show(ada, seat)
         assert told in page_of(ada, seat)

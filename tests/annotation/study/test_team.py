@@ -370,7 +370,7 @@ def test_a_payer_sees_no_answers(client, world):
     client.force_login(world.people["carol"])
     shown = client.get(address).content.decode()
     assert "test 0" not in shown
-    assert "Only owners and analysts of the study can see answers" in shown
+    assert "Only the study's owners and analysts can see answers" in shown
     assert "Mean S1" not in client.get(reverse("study", args=["story"])).content.decode()
     client.force_login(world.people["bob"])
     assert "test 0" in client.get(address).content.decode()
