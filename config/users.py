@@ -309,7 +309,7 @@ def _store(user: User, address: str) -> None:
     """Change the email address and notify the old one."""
     old, user.email = user.email, address
     user.save(update_fields=["email"])
-    AuditEntry.objects.record("e-mail address changed", Topic.ACCOUNT, about=str(user), by=user)
+    AuditEntry.objects.record("email address changed", Topic.ACCOUNT, about=str(user), by=user)
     if old and settings.EMAIL_HOST:
         text = (
             f"The address of {user} at Handful was changed. If this was not you, contact the"

@@ -28,7 +28,7 @@ class AccountForm(UserCreationForm):
     class Meta:
         model = User
         fields = ("username", "email")
-        labels = {"username": "Name", "email": "E-mail (optional)"}
+        labels = {"username": "Name", "email": "Email (optional)"}
         help_texts = {
             "username": "Used to sign in. Visible to the teams of your studies.",
             "email": "Used to reset a forgotten password.",
@@ -74,7 +74,7 @@ class AddressForm(forms.Form):
     """The email address for studies and passwords; may be empty."""
 
     email = forms.EmailField(
-        label="E-mail",
+        label="Email",
         required=False,
         max_length=254,
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
@@ -114,7 +114,7 @@ class InvitationForm(PageForm):
 
     key = "invitation"
     email = forms.EmailField(
-        label="E-mail (optional)",
+        label="Email (optional)",
         required=False,
         help_text="Used to send the link. If this server sends no mail, copy the link.",
     )

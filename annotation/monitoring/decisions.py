@@ -255,7 +255,7 @@ class WithdrawForm(PageForm):
     key = "withdraw"
     reason = forms.CharField(
         max_length=150,
-        help_text="Such as: requested by e-mail. Do not write names or addresses.",
+        help_text="Such as: requested by email. Do not write names or addresses.",
         error_messages={"required": "Give a reason: it is stored in the log."},
     )
     confirm = forms.BooleanField(

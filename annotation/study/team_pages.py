@@ -59,7 +59,7 @@ class InviteForm(PageForm):
 
     key = "invite"
     email = forms.EmailField(
-        label="E-mail (optional)",
+        label="Email (optional)",
         required=False,
         help_text="Used to send the link. If this server sends no mail, copy the link.",
     )

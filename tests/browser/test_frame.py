@@ -77,7 +77,7 @@ def test_on_a_phone_the_menu_is_a_drawer_without_javascript(open_browser, study,
     visit(page, study)
     menu = page.get_by_role("navigation", name=study.title)
     expect(menu).to_be_hidden()
-    page.get_by_role("button", name=f"Menu of {study.title}").click()
+    page.get_by_role("button", name=f"{study.title} menu").click()
     menu.get_by_role("link", name="Access rules").click()
     page.wait_for_url("**/lists/")
     expect(menu).to_be_hidden()
@@ -87,7 +87,7 @@ def test_on_a_phone_the_menu_is_a_drawer_without_javascript(open_browser, study,
 def test_escape_closes_the_drawer_and_gives_the_focus_back(open_browser, study):
     page = open_browser(viewport={"width": 390, "height": 800})
     visit(page, study)
-    opener = page.get_by_role("button", name=f"Menu of {study.title}")
+    opener = page.get_by_role("button", name=f"{study.title} menu")
     opener.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("navigation", name=study.title)).to_be_visible()

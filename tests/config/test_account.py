@@ -1,4 +1,4 @@
-"""A researcher's account settings: the time zone of pages and the e-mail address."""
+"""A researcher's account settings: the time zone of pages and the email address."""
 
 import re
 
@@ -117,10 +117,10 @@ def test_a_new_address_counts_after_confirmation_by_its_link(signed_in, sends_ma
     researcher.refresh_from_db()
     assert researcher.email == NEW
     assert mail.outbox[-1].to == [ADDRESS]
-    assert AuditEntry.objects.filter(what="e-mail address changed").count() == 1
+    assert AuditEntry.objects.filter(what="email address changed").count() == 1
     for reply in (reader.get(link), reader.post(link)):
         assert reply.status_code == 404
-        assert "was used" in reply.content.decode()
+        assert "already been used" in reply.content.decode()
 
 
 def test_following_one_link_invalidates_an_earlier_one(signed_in, sends_mail, researcher):
@@ -140,7 +140,7 @@ def test_an_altered_link_is_not_found(signed_in, sends_mail):
 
 
 def test_without_mail_the_address_is_stored_immediately(signed_in, researcher):
-    assert "does not send e-mail" in signed_in.get(reverse("your_address")).content.decode()
+    assert "does not send email" in signed_in.get(reverse("your_address")).content.decode()
     change(signed_in, NEW)
     researcher.refresh_from_db()
     assert researcher.email == NEW

@@ -38,7 +38,7 @@ TOLD = {
     "notices": "Notice",
     "name, last characters": "ApiToken",
     "API token for Prolific": "ProlificAccount",
-    "e-mail addresses in": "Invitation",
+    "email addresses in": "Invitation",
     "who belongs": "Member tasks.TaskMember NoticeSwitch Preferences auth.User_groups"
     " auth.User_user_permissions",
     "who made": "tasks.TaskUpload tasks.Job Study AddedSeats ExampleComment ReportAnswer"

@@ -153,7 +153,7 @@ def test_a_link_by_mail_sets_a_new_password_once(client, sends_mail, researcher)
     assert (
         Client().post(reverse("login"), RIGHT | {"password": "a better horse"}).status_code == 302
     )
-    assert "This link was used or has expired" in Client().get(link).content.decode()
+    assert "This link has already been used or has expired" in Client().get(link).content.decode()
 
 
 def test_an_unknown_address_gets_the_same_page_without_a_mail(client, sends_mail):

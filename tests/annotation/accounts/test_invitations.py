@@ -58,7 +58,7 @@ def test_an_invitation_works_once(ada, study):
     Client().post(link, NEW)
     reply = Client().post(link, NEW | {"username": "eve"})
     assert reply.status_code == 404
-    assert "has expired, or was used or revoked" in reply.content.decode()
+    assert "has expired, or has already been used or revoked" in reply.content.decode()
     assert not User.objects.filter(username="eve").exists()
 
 
