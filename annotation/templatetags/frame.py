@@ -24,7 +24,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def menu(context: dict[str, Any]) -> menus.Menu | None:
-    """Return this page's menu: its study's, the tasks and models menu, or None."""
+    """Return the tabs of this page's study, or None on other pages."""
     request = context.get("request")
     if request is None or request.resolver_match is None or not request.user.is_authenticated:
         return None
@@ -32,7 +32,7 @@ def menu(context: dict[str, Any]) -> menus.Menu | None:
     study = context.get("study")
     if isinstance(study, Study) and study.pk and study.rights:
         return menus.for_study(study, match.url_name)
-    return menus.for_library(match.url_name)
+    return None
 
 
 @register.simple_tag(takes_context=True)

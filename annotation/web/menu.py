@@ -1,12 +1,12 @@
-"""The side menu on a study's pages, and on those for tasks and models.
+"""The tabs on a study's pages.
 
-Entries that the reader may not open are hidden (models.study.RIGHTS). Results pages belong to
+Pages that the reader may not open are hidden (models.study.RIGHTS). Results pages belong to
 `analysis`; this module knows only their names. It also maps each page to its explanation below
 /help/; tests/config/test_help_places.py checks that the map is complete.
 """
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from django.urls import reverse
 
@@ -14,160 +14,139 @@ from annotation.models import Study
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A page: its name and title, its URL, and the right that it requires.
+class Page:
+    """A page of a study: its title, URL name and the right that it requires.
 
-    `below` lists pages without a separate entry, such as those about one annotator. `is_part`
-    indents it under the previous entry.
+    `below` lists pages without a link of their own, such as those about one annotator. `views`
+    lists pages with the same subject: below the sub-tabs, a switch leads from one to the other. In
+    it, this page is called `in_switch`.
     """
 
     name: str
     address: str
     right: str = "see"
-    is_part: bool = False
     below: tuple[str, ...] = ()
+    views: tuple["Page", ...] = ()
+    in_switch: str = ""
     unless: str = ""  # "draft", "no_arms" or "real": studies without this page
 
+    def holds(self, here: str) -> bool:
+        """Is `here` this page, one below it, or one of its views?"""
+        return here in (self.address, *self.below) or any(view.holds(here) for view in self.views)
 
-def _part(name: str, address: str, right: str = "read", **more: str) -> Entry:
-    return Entry(name, address, right, is_part=True, **more)  # type: ignore[arg-type]
 
-
-# Each group's heading -> its pages.
-OF_A_STUDY = {
-    "": [
-        Entry("Overview", "study", below=("study_status",)),
-        Entry("Recruit", "recruit"),
-        _part("Personal links", "personal_links", "pay"),
-        Entry("Simulated annotators", "robots", "own", is_part=True, unless="real"),
-        Entry(
-            "Platforms", "platforms", "own", is_part=True,
-            below=("panel_new", "panel_visit", "prolific_plan", "prolific_study", "prolific_sync"),
+# Each tab -> its sub-tabs, at most four.
+TABS = {
+    "Overview": [Page("Overview", "study", below=("study_status",))],
+    "Design": [
+        Page("Design", "study_design", below=("study_edit", "study_clone", "study_delete")),
+        Page("Rehearsal", "robots", "own", unless="real"),
+        Page("Preregistration", "preregistration", "read"),
+    ],
+    "Participants": [
+        Page(
+            "Recruit", "recruit", in_switch="Open link",
+            views=(
+                Page("Personal links", "personal_links", "pay"),
+                Page(
+                    "Platforms", "platforms", "own",
+                    below=("panel_new", "panel_visit", "prolific_plan", "prolific_study",
+                           "prolific_sync"),
+                ),
+                Page("Access rules", "lists", "read", below=("seats", "switches", "budget")),
+            ),
         ),
-        Entry(
-            "Annotators", "people",
+        Page(
+            "Annotators", "people", in_switch="All annotators",
             below=("people_decide", "participation", "participation_decide", "participation_bonus",
                    "participation_free_seat", "participation_withdraw", "participation_review"),
+            views=(Page("Quality flags", "behaviour", "read"),),
         ),
-        _part("Quality flags", "behaviour"),
-        Entry("Pay", "pay", "pay"),
+        Page("Payments", "pay", "pay"),
     ],
     "Results": [
-        Entry("Table", "human_performance", "read"),
-        _part("Training table", "training_table"),
-        _part("Leaderboard", "leaderboard"),
-        _part("Cross-task", "cross_task", unless="no_arms"),
-        Entry("Analysis", "analysis", "read"),
-        Entry("Figures", "figures", "read", below=("figure_table",)),
-        Entry("Examples", "examples", "read", below=("example", "example_comment")),
-        _part("Gold audit", "gold_audit"),
-        Entry("Models", "study_models", "read", below=("study_differences",)),
-        Entry("Sensitivity", "sensitivity", "read"),
+        Page(
+            "Scores", "human_performance", "read", in_switch="Table",
+            views=(
+                Page("Training", "training_table", "read"),
+                Page("Figures", "figures", "read", below=("figure_table",)),
+                Page("Sensitivity", "sensitivity", "read"),
+            ),
+        ),
+        Page(
+            "Statistics", "analysis", "read", in_switch="Within tasks",
+            views=(Page("Cross-task", "cross_task", "read", unless="no_arms"),),
+        ),
+        Page(
+            "Models", "study_models", "read", below=("study_differences",),
+            in_switch="Next to humans",
+            views=(Page("Leaderboard", "leaderboard", "read"),),
+        ),
+        Page(
+            "Items", "examples", "read", below=("example", "example_comment"),
+            in_switch="All items",
+            views=(Page("Gold audit", "gold_audit", "read"),),
+        ),
     ],
     "Publish": [
-        Entry("Preregistration", "preregistration", "read"),
-        Entry("Report", "report", "read"),
-        Entry("LaTeX", "latex", "read"),
-        Entry("Bundle", "release", "read", unless="draft"),
+        Page("Report", "report", "read"),
+        Page("Data", "release", "read", unless="draft"),
+        Page("LaTeX", "latex", "read"),
     ],
     "Settings": [
-        Entry(
-            "Design", "study_design",
-            below=("study_edit", "study_clone", "study_delete"),
-        ),
-        Entry("Team", "team", "own"),
-        Entry("Access rules", "lists", "read", below=("seats", "switches", "budget")),
-        Entry("Notices", "notice_switches"),
-        Entry("Audit log", "audit_log", "read"),
-        Entry("Retention", "retention", "own", below=("study_erase",)),
-    ],
-}  # fmt: skip
-
-OF_THE_LIBRARY = {
-    "": [
-        Entry(
-            "Tasks", "tasks",
-            below=("task", "task_team", "task_checks", "task_examples", "task_edit"),
-        ),
-        Entry("Import a dataset", "dataset_import", is_part=True, below=("dataset_columns",)),
-        Entry(
-            "Import a task", "task_import", is_part=True,
-            below=("task_upload", "task_upload_files", "task_upload_confirm"),
-        ),
-        Entry(
-            "Import from the Few-shot Gym", "gym_import", is_part=True,
-            below=("gym_tasks", "gym_run"),
-        ),
-        Entry("Models", "models", below=("model", "model_upload")),
+        Page("Team", "team", "own"),
+        Page("Notices", "notice_switches"),
+        Page("Audit log", "audit_log", "read"),
+        Page("Retention", "retention", "own", below=("study_erase",)),
     ],
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Link:
-    """An entry as rendered; `current` is the value of aria-current, or "" for none."""
+    """A page as rendered; `current` is the value of aria-current, or "" for none."""
 
     name: str
     url: str
-    is_part: bool
     current: str
 
 
 @dataclass(frozen=True)
-class Group:
-    heading: str
-    links: list[Link]
-
-
-@dataclass(frozen=True)
 class Menu:
-    """A page's menu: its title and groups of links."""
+    """The navigation above a study's page: tabs, the open tab's sub-tabs, and that one's views."""
 
-    title: str
-    groups: list[Group]
+    study: Study
+    tabs: list[Link]
+    subtabs: list[Link]
+    views: list[Link]
 
 
 def for_study(study: Study, here: str) -> Menu:
-    """Return that study's menu for its reader; `here` is the name of the current URL."""
+    """Return that study's navigation for its reader; `here` is the name of the current URL."""
     missing = {"draft"} if study.is_draft else set()
     missing |= set() if study.is_cross_task else {"no_arms"}
     missing |= set() if study.rehearsal else {"real"}
-    return Menu(study.title, _groups(OF_A_STUDY, here, study.rights, missing, [study.name]))
 
+    def open_to_reader(pages: Iterable[Page]) -> list[Page]:
+        return [page for page in pages if page.right in study.rights and page.unless not in missing]
 
-def for_library(here: str) -> Menu | None:
-    """Return the menu for tasks and models, if `here` is one of their pages."""
-    entries = [entry for group in OF_THE_LIBRARY.values() for entry in group]
-    if not any(here in (entry.address, *entry.below) for entry in entries):
-        return None
-    return Menu("Tasks and models", _groups(OF_THE_LIBRARY, here, {"see"}, (), []))
+    def link(page: Page, name: str = "", holds: bool = False) -> Link:
+        current = "page" if here == page.address else "true" if holds or page.holds(here) else ""
+        return Link(name or page.name, reverse(page.address, args=[study.name]), current)
 
-
-def _groups(
-    menu: dict[str, list[Entry]],
-    here: str,
-    rights: Collection[str],
-    missing: Collection[str],
-    args: list[str],
-) -> list[Group]:
-    """Return the non-empty groups."""
-    groups = [
-        Group(
-            heading,
-            [
-                Link(
-                    entry.name,
-                    reverse(entry.address, args=args),
-                    entry.is_part,
-                    "page" if here == entry.address else "true" if here in entry.below else "",
-                )
-                for entry in entries
-                if entry.right in rights and entry.unless not in missing
-            ],
-        )
-        for heading, entries in menu.items()
-    ]
-    return [group for group in groups if group.links]
+    tabs, subtabs, views = [], [], []
+    for name, pages in TABS.items():
+        if not (shown := open_to_reader(pages)):
+            continue
+        is_open = any(page.holds(here) for page in shown)
+        tabs.append(link(shown[0], name, is_open))
+        if not is_open:
+            continue
+        subtabs = [link(page) for page in shown]
+        current = next(page for page in shown if page.holds(here))
+        itself = replace(current, name=current.in_switch, views=())
+        views = [link(itself), *map(link, open_to_reader(current.views))]
+    return Menu(study, tabs, *(links if len(links) > 1 else [] for links in (subtabs, views)))
 
 
 # Place below /help/ -> names of the pages that it explains.

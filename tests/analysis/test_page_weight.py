@@ -8,12 +8,16 @@ import pytest
 from django.contrib.staticfiles import finders
 from django.urls import reverse
 
-from annotation.web.menu import OF_A_STUDY
+from annotation.web.menu import TABS
 from tests import factories
 
 MOST = 100_000  # bytes
 ADDRESSES = [
-    entry.address for group in OF_A_STUDY.values() for entry in group if entry.unless != "no_arms"
+    view.address
+    for pages in TABS.values()
+    for page in pages
+    for view in (page, *page.views)
+    if view.unless != "no_arms"
 ]
 
 

@@ -34,29 +34,20 @@ def test_the_result_is_visible_and_reached_early_by_keyboard(page, study):
     while not page.evaluate(inside):
         page.keyboard.press("Tab")
         stops += 1
-        assert stops < 12
+        assert stops < 24
 
 
-def test_the_menu_stays_visible_and_marks_the_current_page(page, study):
-    page.set_viewport_size({"width": 1280, "height": 700})
-    visit(page, study)
-    menu = page.get_by_role("navigation", name=study.title)
-    menu.get_by_role("link", name="Recruit").click()
-    page.wait_for_url("**/recruit/")
-    expect(menu.locator("[aria-current=page]")).to_have_text("Recruit")
-    page.goto(f"/studies/{study.name}/")
-    page.evaluate("scrollTo(0, document.body.scrollHeight)")
-    expect(menu.get_by_role("link", name="Overview")).to_be_in_viewport()
-
-
-def test_the_current_menu_entry_is_visible_in_a_low_window(page, study):
+def test_the_tabs_stay_visible_and_mark_the_current_page(page, study):
     page.set_viewport_size({"width": 1280, "height": 500})
     visit(page, study)
-    for address in ("log", "people", "release"):
-        page.goto(f"/studies/{study.name}/{address}/")
-        menu = page.get_by_role("navigation", name=study.title)
-        assert menu.evaluate("menu => menu.scrollHeight > menu.clientHeight")
-        expect(menu.locator("[aria-current=page]")).to_be_in_viewport(ratio=1)
+    tabs = page.get_by_role("navigation", name=study.title)
+    tabs.get_by_role("link", name="Participants").click()
+    page.wait_for_url("**/recruit/")
+    expect(tabs.locator("[aria-current]")).to_have_text("Participants")
+    pages = page.get_by_role("navigation", name="Pages of this tab")
+    expect(pages.locator("[aria-current=page]")).to_have_text("Recruit")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    expect(tabs.get_by_role("link", name="Overview")).to_be_in_viewport(ratio=1)
 
 
 def test_times_are_in_the_browsers_zone_once_it_is_chosen(open_browser, study):
@@ -71,29 +62,15 @@ def test_times_are_in_the_browsers_zone_once_it_is_chosen(open_browser, study):
     expect(page.locator("td time").first).to_contain_text("JST")
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-def test_on_a_phone_the_menu_is_a_drawer_without_javascript(open_browser, study, scripts):
-    page = open_browser(java_script_enabled=scripts, viewport={"width": 320, "height": 640})
+def test_on_a_phone_the_tabs_scroll_inside_their_row(open_browser, study):
+    page = open_browser(viewport={"width": 320, "height": 640})
     visit(page, study)
-    menu = page.get_by_role("navigation", name=study.title)
-    expect(menu).to_be_hidden()
-    page.get_by_role("button", name=f"{study.title} menu").click()
-    menu.get_by_role("link", name="Access rules").click()
-    page.wait_for_url("**/lists/")
-    expect(menu).to_be_hidden()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Access rules")
-
-
-def test_escape_closes_the_drawer_and_gives_the_focus_back(open_browser, study):
-    page = open_browser(viewport={"width": 390, "height": 800})
-    visit(page, study)
-    opener = page.get_by_role("button", name=f"{study.title} menu")
-    opener.focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("navigation", name=study.title)).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("navigation", name=study.title)).to_be_hidden()
-    expect(opener).to_be_focused()
+    tabs = page.get_by_role("navigation", name=study.title)
+    tabs.get_by_role("link", name="Settings").click()
+    page.wait_for_url("**/team/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Team")
+    expect(tabs.locator("[aria-current]")).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
 def test_a_long_title_does_not_hide_the_columns_of_studies(page, researcher):
@@ -116,7 +93,7 @@ def test_a_printed_report_has_no_site_header(page, study):
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 673, "height": 970})  # A4 within its margins
     expect(page.locator("header.site-header")).to_be_hidden()
-    expect(page.locator("nav.menu")).to_be_hidden()
+    expect(page.locator("nav.tabs")).to_be_hidden()
 
 
 def test_a_report_loads_its_pictures_later_and_prints_whole(page, study):

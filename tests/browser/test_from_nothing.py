@@ -70,11 +70,13 @@ def design(page: Page) -> None:
     page.wait_for_url("**/studies/moods/")
 
 
-def go(page: Page, name: str) -> None:
-    """Follow the menu on each page of a study."""
-    menu = page.get_by_role("navigation", name=re.compile("^Moods of films"))
-    menu.get_by_role("link", name=name, exact=True).click()
-    page.wait_for_load_state()
+def go(page: Page, *names: str) -> None:
+    """Follow a study's tabs: a tab, perhaps one of its pages, perhaps a view of that."""
+    navigations = (re.compile("^Moods of films"), "Pages of this tab", "Views")
+    for navigation, name in zip(navigations, names, strict=False):
+        links = page.get_by_role("navigation", name=navigation)
+        links.get_by_role("link", name=name, exact=True).click()
+        page.wait_for_load_state()
 
 
 def open_study(page: Page) -> None:
@@ -89,10 +91,10 @@ def rehearse(page: Page) -> None:
     page.wait_for_url("**/studies/moods-rehearsal/**")
     go(page, "Overview")
     open_study(page)
-    go(page, "Simulated annotators")
+    go(page, "Design", "Rehearsal")
     page.get_by_role("button", name="Run simulated annotators").click()
     expect(page.get_by_text(re.compile("Policy .* finished"))).to_be_visible(timeout=90_000)
-    go(page, "Table")
+    go(page, "Results")
     expect(page.get_by_text("Simulated annotators (not people)").first).to_be_visible()
 
 
@@ -108,7 +110,7 @@ def let_a_researcher_decide(page: Page) -> None:
 
 def invite_an_analyst(page: Page, analyst: Page) -> None:
     """Invite an analyst by a link; she creates an account and opens the study."""
-    go(page, "Team")
+    go(page, "Settings")
     page.get_by_label("Role").first.select_option("analyst")
     page.get_by_role("button", name="Invite", exact=True).click()
     analyst.goto(page.get_by_label("Invitation link").input_value())
@@ -121,7 +123,7 @@ def invite_an_analyst(page: Page, analyst: Page) -> None:
 
 
 def link_of(page: Page) -> str:
-    go(page, "Recruit")
+    go(page, "Participants")
     return page.get_by_label("Link for annotators").input_value()
 
 
@@ -150,7 +152,7 @@ def train(person: Page, link: str) -> None:
 
 
 def decide_about_both(page: Page) -> None:
-    go(page, "Annotators")
+    go(page, "Participants", "Annotators")
     for box in page.get_by_role("checkbox", name=re.compile("^Select A-")).all():
         box.check()
     page.get_by_label("Reason").fill("Both read the examples.")
@@ -159,7 +161,7 @@ def decide_about_both(page: Page) -> None:
 
 
 def exclude_one(page: Page) -> None:
-    go(page, "Annotators")
+    go(page, "Participants", "Annotators")
     page.get_by_role("link", name=re.compile("^A-")).first.click()
     page.get_by_text("Exclude from the analysis").click()
     page.locator("#analysis-reason").fill("Pressed one key throughout.")
@@ -168,7 +170,7 @@ def exclude_one(page: Page) -> None:
 
 
 def pay(page: Page) -> None:
-    go(page, "Pay")
+    go(page, "Participants", "Payments")
     page.get_by_role("button", name="Prepare payment").click()
     page.get_by_role("button", name="Mark as paid").click()
     batch = page.get_by_role("region", name="Batches").locator("tbody tr")
@@ -183,9 +185,9 @@ def close(page: Page) -> None:
 
 
 def take_the_figure_and_the_table(page: Page) -> None:
-    go(page, "Figures")
+    go(page, "Results", "Scores", "Figures")
     expect(page.locator("svg").first).to_be_visible()
-    go(page, "Table")
+    go(page, "Results")
     with page.expect_download() as download:
         page.get_by_role("link", name="Table as LaTeX").click()
     assert "\\toprule" in download.value.path().read_text()
@@ -193,13 +195,13 @@ def take_the_figure_and_the_table(page: Page) -> None:
 
 def print_the_report(page: Page, folder) -> None:
     """Print the report as a PDF of A4 pages, as the browser's dialog does."""
-    go(page, "Report")
+    go(page, "Publish")
     page.pdf(path=folder / "report.pdf", prefer_css_page_size=True)
     assert (folder / "report.pdf").read_bytes().startswith(b"%PDF")
 
 
 def verify_the_bundle(page: Page, folder) -> None:
-    go(page, "Bundle")
+    go(page, "Publish", "Data")
     page.get_by_role("button", name="Prepare the bundle").click()
     with page.expect_download(timeout=90_000) as download:
         page.get_by_role("link", name="Download the bundle").click(timeout=90_000)

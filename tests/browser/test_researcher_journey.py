@@ -121,7 +121,8 @@ def test_an_evaluation_goes_from_import_to_a_verified_bundle(page, clues, db, tm
         expect(page.get_by_text(name).first).to_be_visible()
 
     page.goto("/studies/humans/")
-    page.get_by_role("link", name="Bundle").click()
+    page.get_by_role("link", name="Publish", exact=True).click()
+    page.get_by_role("link", name="Data", exact=True).click()
     page.get_by_role("button", name="Prepare the bundle").click()
     with page.expect_download(timeout=60_000) as download:
         page.get_by_role("link", name="Download the bundle").click(timeout=60_000)

@@ -1,4 +1,4 @@
-"""One menu on every page of a study: one click to each page that the reader may open."""
+"""A study's tabs lead to each page that the reader may open, and mark the current one."""
 
 import re
 from html import unescape
@@ -12,8 +12,14 @@ from annotation.web import menu
 from tests import factories
 from tests.exhaustive import one_in
 
-ENTRIES = [entry for group in menu.OF_A_STUDY.values() for entry in group]
-LIBRARY = [entry for group in menu.OF_THE_LIBRARY.values() for entry in group]
+# The pages of an open rehearsal without arms, which has simulated annotators: page -> its tab.
+PAGES = {
+    page: tab
+    for tab, pages in menu.TABS.items()
+    for subtab in pages
+    for page in (subtab, *subtab.views)
+    if page.unless != "no_arms"
+}
 
 
 @pytest.fixture
@@ -32,35 +38,46 @@ def page(client, address: str) -> str:
     return reply.content.decode()
 
 
+def navigation(html: str) -> str:
+    return "".join(re.findall(r'<nav class="(?:tabs|subtabs|views)".*?</nav>', html, re.DOTALL))
+
+
 def links(html: str) -> dict[str, str]:
-    """Name of each link of the menu -> its address."""
-    (nav,) = re.findall(r'<nav id="menu".*?</nav>', html, re.DOTALL)
-    return {
-        unescape(name): address
-        for address, name in re.findall(r'<a\s+href="([^"]*)"[^>]*>([^<]*)</a>', nav)
-    }
+    """Name of each link in the tabs, sub-tabs and views -> its address."""
+    found = re.findall(r'<a\s+href="([^"]*)"[^>]*>([^<]*)</a>', navigation(html))
+    return {unescape(name): address for address, name in found}
 
 
 def marked(html: str) -> list[tuple[str, str]]:
-    """(name, kind of mark) of the entries that are marked as the current page."""
-    (nav,) = re.findall(r'<nav id="menu".*?</nav>', html, re.DOTALL)
-    return [(name, kind) for kind, name in re.findall(r'aria-current="(\w+)">([^<]*)</a>', nav)]
+    """(name, kind of mark) of the links that are marked as the current page."""
+    found = re.findall(r'aria-current="(\w+)">([^<]*)</a>', navigation(html))
+    return [(name, kind) for kind, name in found]
 
 
-# The pages of an open rehearsal without arms, which has simulated annotators.
-PAGES = [entry for entry in ENTRIES if entry.unless != "no_arms"]
+def all_links(client, study) -> dict[str, str]:
+    """Name -> address of all pages that a reader reaches by following tabs and sub-tabs."""
+    found, new = {}, {reverse("study", args=[study.name])}
+    while new:
+        seen = set(found.values()) | new
+        for address in new:
+            found |= links(page(client, address))
+        new = set(found.values()) - seen
+    return found
 
 
-@pytest.mark.parametrize("entry", one_in(3, PAGES), ids=lambda entry: entry.address)
-def test_every_page_of_a_study_links_to_every_other(ada, study, entry):
-    shown = page(ada, reverse(entry.address, args=[study.name]))
-    offered = links(shown)
-    assert offered == {other.name: reverse(other.address, args=[study.name]) for other in PAGES}
-    assert marked(shown) == [(entry.name, "page")]
+def test_tabs_lead_to_every_page_of_a_study(ada, study):
+    found = all_links(ada, study)
+    assert {reverse(each.address, args=[study.name]) for each in PAGES} == set(found.values())
 
 
-@pytest.mark.parametrize("entry", one_in(3, PAGES), ids=lambda entry: entry.address)
-def test_title_and_heading_of_a_page_match_its_link(ada, study, entry):
+def test_there_are_six_tabs_with_at_most_four_pages():
+    assert len(menu.TABS) == 6
+    assert all(1 <= len(pages) <= 4 for pages in menu.TABS.values())
+    assert all(len(each.views) <= 3 for each in PAGES)
+
+
+@pytest.mark.parametrize("entry", one_in(3, list(PAGES)), ids=lambda entry: entry.address)
+def test_a_page_is_titled_like_its_link_and_marked_in_its_tab(ada, study, entry):
     shown = page(ada, reverse(entry.address, args=[study.name]))
     (heading,) = re.findall(r"<h1[^>]*>(.*?)</h1>", shown, re.DOTALL)
     title = re.search(r"<title>(.*?)</title>", shown, re.DOTALL)
@@ -68,55 +85,47 @@ def test_title_and_heading_of_a_page_match_its_link(ada, study, entry):
     assert title[1].split(":")[0] == entry.name
     # The overview is the study itself; a document says of which study it is, as it is printed.
     assert heading in (entry.name, study.title, f"{entry.name}: {study.title}")
+    tab, *others = [name for name, _kind in marked(shown)]
+    assert tab == PAGES[entry]
+    assert entry.name in (others or [tab])
 
 
-def test_pages_without_a_menu_entry_have_the_menu_too(ada, study):
+def test_pages_without_a_tab_are_marked_in_the_tab_above_them(ada, study):
     seat = study.participations.get()
     example = study.tasks.get().test_split.examples.first()
     person = page(ada, reverse("participation", args=[study.name, seat.pseudonym]))
-    assert marked(person) == [("Annotators", "true")]
+    above = [("Participants", "true"), ("Annotators", "true"), ("All annotators", "true")]
+    assert marked(person) == above
     example_page = page(ada, reverse("example", args=[study.name, example.pk]))
-    assert marked(example_page) == [("Examples", "true")]
-    assert links(person) == links(example_page)
+    assert marked(example_page) == [("Results", "true"), ("Items", "true"), ("All items", "true")]
 
 
 @pytest.mark.long
-def test_a_draft_has_no_bundle_entry_and_its_form_has_the_menu(ada, researcher):
+def test_a_draft_has_no_data_page_and_its_form_has_tabs(ada, researcher):
     draft = factories.make_study(researcher, factories.make_task(), status="draft")
-    offered = links(page(ada, reverse("study", args=[draft.name])))
-    assert "Bundle" not in offered
-    for name in offered.values():
-        page(ada, name)
-    assert marked(page(ada, reverse("study_edit", args=[draft.name]))) == [("Design", "true")]
+    assert "Data" not in all_links(ada, draft)
+    edited = page(ada, reverse("study_edit", args=[draft.name]))
+    assert marked(edited) == [("Design", "true"), ("Design", "true")]
 
 
 @pytest.mark.parametrize("role", [Role.ANALYST, Role.PAYER])
-def test_the_menu_offers_only_pages_the_role_may_open(client, study, other_researcher, role):
+def test_the_tabs_offer_only_pages_the_role_may_open(client, study, other_researcher, role):
     team.add(study, other_researcher.username, role, study.owner)
     client.force_login(other_researcher)
-    offered = links(page(client, reverse("study", args=[study.name])))
-    for address in offered.values():
-        page(client, address)
-    assert ("Pay" in offered) is (role == Role.PAYER)
-    assert ("Table" in offered) is (role == Role.ANALYST)
-    for entry in (each for each in PAGES if each.name not in offered):
-        reply = client.get(reverse(entry.address, args=[study.name]))
-        assert reply.status_code == 403, entry
+    offered = all_links(client, study)
+    assert ("Payments" in offered) is (role == Role.PAYER)
+    assert ("Scores" in offered) is (role == Role.ANALYST)
+    addresses = {each: reverse(each.address, args=[study.name]) for each in PAGES}
+    for entry, address in addresses.items():
+        if address not in offered.values():
+            assert client.get(address).status_code == 403, entry
 
 
-@pytest.mark.parametrize("entry", LIBRARY, ids=lambda entry: entry.address)
-def test_pages_of_tasks_and_models_have_the_library_menu(ada, study, entry):
-    shown = page(ada, reverse(entry.address))
-    assert set(links(shown)) == {other.name for other in LIBRARY}
-    assert marked(shown) == [(entry.name, "page")]
-
-
-def test_only_pages_of_studies_and_the_library_have_a_menu(ada, study):
+def test_only_pages_of_studies_have_tabs(ada, study):
     task = study.tasks.get()
-    shown = page(ada, reverse("task", args=[task.name, task.version]))
-    assert marked(shown) == [("Tasks", "true")]
-    for name in ("home", "studies", "planner", "help_index", "tokens"):
-        assert 'id="menu"' not in page(ada, reverse(name))
+    for name in ("home", "studies", "planner", "help_index", "tokens", "tasks", "models"):
+        assert not navigation(page(ada, reverse(name)))
+    assert not navigation(page(ada, reverse("task", args=[task.name, task.version])))
 
 
 def test_the_title_of_a_study_is_escaped_in_the_frame(ada, researcher):
