@@ -164,11 +164,12 @@ def _checked_part(upload: TaskUpload, job: Job, number: int, last: int) -> dict[
         name = [name for name in names(upload) if name != "task.toml"][number - 1]
         path = folder_of(upload) / name
         if not card:  # errors under any card
-            return {"file": name, **_checked(name, "lines", path=str(path))}
-        return {"file": name, **_checked(name, "split", path=str(path), card=card)}
+            return {"file": name, **_checked(upload, name, "lines", path=str(path))}
+        return {"file": name, **_checked(upload, name, "split", path=str(path), card=card)}
     if not card or any(part.get("errors") for part in job.result) or problems(upload):
         return {}
-    return _checked("The task as a whole", "task", folder=str(folder_of(upload)), card=card)
+    whole = "The task as a whole"
+    return _checked(upload, whole, "task", folder=str(folder_of(upload)), card=card)
 
 
 def _check_card(upload: TaskUpload) -> dict[str, Any]:
@@ -178,12 +179,13 @@ def _check_card(upload: TaskUpload) -> dict[str, Any]:
         return {"errors": error.sentences}
     if own is None:
         return {"card": load_card(CARDS / f"{upload.card_name.lower()}.toml").as_dict()}
-    return {"file": own.name, **_checked(own.name, "card", path=str(own))}
+    return {"file": own.name, **_checked(upload, own.name, "card", path=str(own))}
 
 
-def _checked(name: str, what: str, **request: Any) -> dict[str, Any]:
+def _checked(upload: TaskUpload, name: str, what: str, **request: Any) -> dict[str, Any]:
     try:
-        return checking.run(what, **request)
+        with checking.one_of(upload.owner_id):
+            return checking.run(what, **request)
     except checking.TooComplex as error:
         return {"errors": [f"{name}: {error}"]}
 

@@ -17,7 +17,7 @@ from annotation.models.audit import AuditQuerySet
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import PageForm
 from annotation.web.paging import RowsView
-from tasks.csv_files import cell, csv_download
+from tasks.csv_files import cell, csv_download, no_formula
 
 
 class LogForm(PageForm):
@@ -69,7 +69,7 @@ def _shown(request: ResearcherRequest, entries: AuditQuerySet, study: Study | No
     if request.GET.get("format") == "csv":
         names = [column.name for column in audit_log.COLUMNS]
         rows = (
-            [cell(column.value(entry)) for column in audit_log.COLUMNS]
+            [no_formula(str(cell(column.value(entry)))) for column in audit_log.COLUMNS]
             for entry in reduced.iterator(chunk_size=500)
         )
         return csv_download(f"{study.name if study else 'server'}-log.csv", names, rows)

@@ -55,8 +55,9 @@ def text(person: Participation) -> str:
 
 
 def text_for_payers(person: Participation) -> str:
-    """Return the same, with the completion codes of ended participations."""
-    return text(person) if person.is_live else f"{text(person)} {person.completion_code}"
+    """Return the same, with the completion code once the annotator has seen it."""
+    sees_none = person.is_live and person.status != Status.BETWEEN
+    return text(person) if sees_none else f"{text(person)} {person.completion_code}"
 
 
 def neighbours(annotator: Participation) -> tuple[str, str]:

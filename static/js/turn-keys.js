@@ -3,7 +3,7 @@
  * drawer.
  *
  * Single keys act while the focus is in the turn but not in the passage, a text field, a link or a
- * button, and can be switched off (WCAG 2.1.4). In the passage, letters and digits are type-ahead, and
+ * button, and can be switched off (WCAG 2.1.4). 0 and ? also act on links and buttons. In the passage, letters and digits are type-ahead, and
  * the highlighter handles Enter. It passes on 0 and ? if no word begins with them. A letter that is
  * typed elsewhere in the turn goes to the passage.
  */
@@ -32,7 +32,7 @@ export function meaningOf({ key, ctrlKey, metaKey, altKey, repeat }, situation) 
   if (altKey || !single) return null;
   const none = key === "0" && noAnswer && !isReveal ? "none" : null;
   if (key === "?" && ["turn", "control", "passage"].includes(place)) return "help";
-  if (place === "passage") return none;
+  if (place === "passage" || place === "control") return none;
   if (place !== "turn") return null;
   if (key === "Enter") return "go";
   if (isReveal) return null;

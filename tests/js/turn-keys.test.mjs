@@ -76,6 +76,13 @@ test("? shows the keys, from a button or a link too", () => {
   assert.equal(press("?", { ...question, place: "control" }), "help");
 });
 
+test("0 is no answer from a button or a link too, and other keys are theirs", () => {
+  const control = { ...question, place: "control" };
+  assert.equal(press("0", control), "none");
+  assert.equal(press("0", { ...control, noAnswer: false }), null);
+  for (const key of ["1", "a", "Enter"]) assert.equal(press(key, control), null);
+});
+
 test("single keys can be switched off, and a reveal has none but Enter and ?", () => {
   for (const key of ["0", "1", "Enter", "?"]) assert.equal(press(key, { ...labels, single: false }), null);
   assert.equal(press("0", { ...question, isReveal: true }), null);

@@ -262,6 +262,19 @@ def test_an_account_has_one_check_at_a_time(researcher, other_researcher):
         """Free again."""
 
 
+def test_a_tasks_files_wait_for_the_accounts_other_check(ada, researcher):
+    files = [SimpleUploadedFile("toy_test.jsonl", b"{}\n"), SimpleUploadedFile("task.toml", b"")]
+    with checking.one_of(researcher.pk):
+        ada.post(reverse("task_import"), {"files": files})
+        job = TaskUpload.objects.get().job
+        jobs.run_chunk(job)
+        job.refresh_from_db()
+        assert (job.state, job.result) == ("waiting", [])
+    jobs.run_chunk(job)
+    job.refresh_from_db()
+    assert len(job.result) == 1
+
+
 def test_an_account_reads_one_dataset_at_a_time(ada, researcher):
     file = SimpleUploadedFile("x.csv", b"text,label\na,b\n")
     with checking.one_of(researcher.pk):

@@ -431,6 +431,12 @@ def test_the_page_filters_and_exports_and_hides_pay_from_others(
     assert listed["results"] == []
 
 
+def test_the_logs_csv_has_no_formula(ada, world):
+    AuditEntry.objects.record("=HYPERLINK(1)", Topic.STUDY, study=world)
+    shown = ada.get(reverse("audit_log", args=["story"]), {"format": "csv"}).content.decode()
+    assert ",'=HYPERLINK(1)," in shown
+
+
 def test_the_log_of_the_server_is_for_superusers(ada, world, researcher):
     assert ada.get(reverse("site_log")).status_code == 403
     researcher.is_superuser = True
