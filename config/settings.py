@@ -89,7 +89,6 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "config.apps.HandfulStaticFilesConfig",
-    "django.contrib.admin",
     "allauth",
     "allauth.account",
     "allauth.mfa",

@@ -3,12 +3,10 @@
 from typing import Any
 
 from allauth.account import views as account
-from allauth.account.decorators import secure_admin_login
 from allauth.mfa.base import views as mfa
 from allauth.mfa.recovery_codes import views as recovery_codes
 from allauth.mfa.totp import views as totp
 from django.conf import settings
-from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path, register_converter
 from django.urls.converters import StringConverter
@@ -17,9 +15,6 @@ from django.views.generic import TemplateView
 from config import health, metrics, users
 from config.help import help_page
 from config.kept_forms import SecondStep, SignIn
-
-# The admin uses the same sign-in page, with its limits and second factor.
-admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 
 class Base36(StringConverter):
@@ -89,5 +84,4 @@ urlpatterns = [
     path("health/live", health.live, name="health_live"),
     path("health/ready", health.ready, name="health_ready"),
     path("metrics", metrics.metrics, name="metrics"),
-    path("admin/", admin.site.urls),
 ]

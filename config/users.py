@@ -24,7 +24,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.core import signing
 from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef
@@ -88,6 +88,21 @@ def _change(request: ResearcherRequest) -> HttpResponse:
             AuditEntry.objects.record("two-factor sign-in off", Topic.ACCOUNT, about=str(user))
             done = f"{user} now signs in with only the password."
             _tell(user, "An administrator switched off two-factor authentication of your account.")
+        case "spend" | "no_spend":
+            may = Permission.objects.get(codename="spend", content_type__app_label="annotation")
+            change = (
+                user.user_permissions.add if action == "spend" else user.user_permissions.remove
+            )
+            change(may)
+            done = f"{user} {'may now' if action == 'spend' else 'may no longer'} spend."
+            AuditEntry.objects.record(done, Topic.ACCOUNT, about=str(user))
+            _tell(user, f"An administrator changed your permissions: {done}")
+        case "administrator" | "no_administrator":
+            user.is_staff = user.is_superuser = action == "administrator"
+            user.save(update_fields=["is_staff", "is_superuser"])
+            done = f"{user} is {'now' if user.is_superuser else 'no longer'} an administrator."
+            AuditEntry.objects.record(done, Topic.ACCOUNT, about=str(user))
+            _tell(user, f"An administrator changed your permissions: {done}")
         case "open":
             accounts.reopen(user)
             done = f"The account {user} was opened."
@@ -133,7 +148,9 @@ def _link(user: User) -> str:
 
 def _page(request: ResearcherRequest, status: int = 200, **more: Any) -> HttpResponse:
     has_code = Authenticator.objects.filter(user=OuterRef("pk"), type=Authenticator.Type.TOTP)
-    rows = User.objects.annotate(has_code=Exists(has_code)).order_by("username")
+    spending = Permission.objects.filter(codename="spend", user=OuterRef("pk"))
+    rows = User.objects.annotate(has_code=Exists(has_code), may_spend=Exists(spending))
+    rows = rows.order_by("username")
     waiting = Invitation.objects.open().filter(study=None)
     context = {"rows": rows, "waiting": waiting, "invitation_form": InvitationForm()} | more
     return render(request, "account/users.html", context, status=status)

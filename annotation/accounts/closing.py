@@ -5,7 +5,6 @@ Erasure keeps the row under another name, since studies, decisions and the audit
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
@@ -79,9 +78,6 @@ def erase(user: User) -> str:
         for signing_in in (Authenticator, EmailAddress):
             signing_in._default_manager.filter(user=user).delete()
         Invitation.objects.filter(Q(made_by=user) | Q(accepted_by=user)).delete()
-        LogEntry.objects.filter(
-            Q(user=user) | Q(content_type__model="user", object_id=str(user.pk))
-        ).delete()
         _delete_sessions(user)
         # Before the row: the log's guard allows removing a name only while the row has it.
         _rename_in_the_log(user.username, name)

@@ -132,7 +132,20 @@ class UserForm(PageForm):
         },
     )
     action = PressedField(
-        choices=[(name, name) for name in ("open", "close", "link", "no_code", "delete")],
+        choices=[
+            (name, name)
+            for name in (
+                "open",
+                "close",
+                "link",
+                "no_code",
+                "delete",
+                "spend",
+                "no_spend",
+                "administrator",
+                "no_administrator",
+            )
+        ],
         error_messages={"invalid_choice": "This action does not exist."},
     )
 

@@ -43,7 +43,6 @@ TOLD = {
     " auth.User_user_permissions",
     "who made": "tasks.TaskUpload tasks.Job Study AddedSeats ExampleComment ReportAnswer"
     " StudyTombstone tasks.Task tasks.LanguageModel",
-    "entries of the admin": "admin.LogEntry",
     "deliveries": "Delivery Webhook",
     "ids of submissions": "WebhookEvent",
     "allow and deny": "AccessRule ListedWorker",

@@ -56,15 +56,6 @@ def test_eight_wrong_passwords_lock_out_only_that_address(researcher):
     assert sign_in(password=RIGHT, address=ELSEWHERE).status_code == 302
 
 
-def test_the_admin_uses_the_same_sign_in_page(client, researcher):
-    reply = client.get(reverse("admin:index"), follow=True)
-    assert reply.redirect_chain[-1][0].startswith(reverse("login"))
-    fields = {"username": "ada", "password": RIGHT}
-    reply = client.post(reverse("admin:login"), fields)
-    assert reply["Location"].startswith(reverse("login"))
-    assert "_auth_user_id" not in client.session
-
-
 def test_attempts_during_a_lockout_do_not_prolong_it(researcher):
     sign_in(times=8)
     let_pass(minutes=14, seconds=30)

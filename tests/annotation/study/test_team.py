@@ -232,7 +232,7 @@ ALIKE = {
 
 
 def researcher_addresses() -> set[str]:
-    """Return the names of all addresses except public ones, the admin's, and account settings."""
+    """Return the names of all addresses except public ones and account settings."""
 
     def walk(patterns, prefix: str = "") -> set[str]:
         names = set()
@@ -240,7 +240,7 @@ def researcher_addresses() -> set[str]:
             route = prefix + str(pattern.pattern)
             if isinstance(pattern, URLPattern):
                 names |= {pattern.name} if not route.startswith(ANYBODY) else set()
-            elif route != "admin/":
+            else:
                 names |= walk(pattern.url_patterns, route)
         return names
 

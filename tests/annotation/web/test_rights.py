@@ -18,14 +18,14 @@ PARTS_OF_A_PAGE = {"participation_decide_pay"}
 
 
 def addresses():
-    """(name, route) of everything but workers' pages and the admin."""
+    """(name, route) of everything but workers' pages."""
 
     def walk(patterns, prefix=""):
         for pattern in patterns:
             route = prefix + str(pattern.pattern)
             if isinstance(pattern, URLPattern):
                 yield pattern.name, route, pattern
-            elif route != "admin/":
+            else:
                 yield from walk(pattern.url_patterns, route)
 
     return list(walk(get_resolver().url_patterns))
