@@ -92,8 +92,8 @@ LICENCES = {
 }
 NOT_STATED = "not stated"
 OF_TASKS = (
-    "It covers what this study adds: answers, tables, figures and documents. The texts of the"
-    " tasks keep the licence of their source, which `materials/` states."
+    "The licence covers what this study adds: answers, tables, figures and documents. The task"
+    " texts remain under the licences of their sources, which are stated in `materials/`."
 )
 
 
@@ -127,5 +127,5 @@ def licence_text(answers: Mapping[str, str], holders: str) -> str:
     name, at = LICENCES[chosen]
     return (
         f"Copyright: {holders}\n\nThis bundle is licensed under {name}.\n"
-        f"SPDX-License-Identifier: {chosen}\nThe text of the licence: {at}legalcode\n\n{OF_TASKS}\n"
+        f"SPDX-License-Identifier: {chosen}\nLicence text: {at}legalcode\n\n{OF_TASKS}\n"
     )

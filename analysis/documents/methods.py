@@ -44,7 +44,10 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
         _pay(record),
     ]
     if not record.whole.completed:
-        texts.insert(0, "No person has completed this study yet; this section states its design.")
+        texts.insert(
+            0,
+            "No human annotator has completed this study yet; this section describes its design.",
+        )
     return [Paragraph(text) for text in texts]
 
 
@@ -139,7 +142,7 @@ def _steps(record: StudyRecord) -> str:
         sentences.append(part)
     if 0 in shots:
         sentences.append(
-            "At zero shots there was no training step; annotators were given the task description"
+            "At zero shots, there was no training step; annotators were given the task description"
             f" and the instructions{wording.help_at_zero_shots(manifest)}."
         )
     return " ".join(sentences)
@@ -195,7 +198,7 @@ def _participants(record: StudyRecord) -> str:
             f" {whole.analysed:,} (by {count(record.workers_analysed, 'participant')})"
             f" {_were(whole.analysed)} included in the analysis.",
             "Participants could take part in several tasks and are counted below as one annotator"
-            " of each.",
+            " for each task.",
         ]
     else:
         sentences = [
@@ -224,7 +227,9 @@ def _participants(record: StudyRecord) -> str:
             " automatically; the reasons are given below."
         )
     if excluded:
-        sentences.append("Human performance is shown without and with the excluded annotators.")
+        sentences.append(
+            "Human performance is reported both without and with the excluded annotators."
+        )
     rejected, analysed = record.rejected
     if rejected:
         sentences.append(
@@ -271,8 +276,8 @@ def _score(record: StudyRecord) -> str:
     score = "score" if told else "mean S1"
     sentences.append(
         f"We report the mean ± standard deviation (ddof = 1) over annotators of their {score} on"
-        " the test examples, x 100; answers were not aggregated. The recipe below the table of"
-        " human performance lists every choice that affects its numbers."
+        " the test examples, x 100; answers were not aggregated. The recipe below the"
+        " human-performance table lists every choice that affects its numbers."
     )
     return " ".join(sentences)
 
@@ -297,17 +302,18 @@ def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
     if number := tables.get(results.OF_SHOTS):
         sentences.append(
             f"We tested {count(number, 'difference')} between numbers of shots with the two-sided"
-            f" test that corresponds to the interval of the difference{_corrected(number)}."
+            " test that corresponds to the confidence interval of the"
+            f" difference{_corrected(number)}."
         )
     if number := tables.get(results.OF_MODELS):
         sentences.append(
-            f"We tested {count(number, 'difference')} between people and a model on the same test"
+            f"We tested {count(number, 'difference')} between humans and a model on the same test"
             f" examples with the corresponding test{_corrected(number)}; it generalises to"
             f" {two_way.RUNS}."
         )
     margin = record.manifest["equivalence_margin"]
     named = {
-        results.OF_SHOTS: "two numbers of shots", results.OF_MODELS: "people and a model",
+        results.OF_SHOTS: "two numbers of shots", results.OF_MODELS: "humans and a model",
     }  # fmt: skip
     sides = [words for caption, words in named.items() if tables.get(caption)]
     if margin is not None and sides:
@@ -318,15 +324,16 @@ def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
         )
     if tables.get(planned_analysis.OF_ARMS):
         sentences.append(
-            f"The intervals of the gains of arms ({planned_analysis.interval(record.manifest)})"
-            " treat annotators as a sample, and tasks and test examples as fixed: they generalise"
-            f" to {QUESTION}. No p value is computed for a gain."
+            "The confidence intervals of the arms' gains"
+            f" ({planned_analysis.interval(record.manifest)}) treat annotators as a sample, and"
+            f" tasks and test examples as fixed: they generalise to {QUESTION}. No p value is"
+            " computed for a gain."
         )
     return " ".join(sentences)
 
 
 def _corrected(number: int) -> str:
-    return f" (p Holm-adjusted over these {number} tests)" if number > 1 else ""
+    return f" (p values Holm-adjusted over these {number} tests)" if number > 1 else ""
 
 
 def _pay(record: StudyRecord) -> str:

@@ -211,7 +211,7 @@ TABLES: dict[str, tuple[str, Maker]] = {
         Table("metrics", "Every metric", metrics.NOTE, metrics.COLUMNS, metrics.page_rows),
     ),
     "differences": _simple(
-        Table("differences", "Differences between people and models", differences.LEFT_OUT,
+        Table("differences", "Differences between humans and models", differences.LEFT_OUT,
               models_columns.DIFFERENCES, differences.differences),
     ),
     "leaderboard": ("Leaderboard", _leaderboard),

@@ -57,11 +57,12 @@ SCORES = [
     " the mean over the test examples. Each cell of the results table is the mean ± standard"
     " deviation (ddof = 1; exports also give ddof = 0) over the annotators who completed the"
     " scenario and were not excluded.",
-    f"The 95 % confidence intervals of these means generalise to {BOTH}. Each is the wider of the"
-    " t interval over annotators and the t interval from the two-way mean squares of annotators and"
+    f"The 95 % confidence intervals of these means generalise to {BOTH}. Each is the wider of the t"
+    " interval over annotators and the t interval from the two-way mean squares of annotators and"
     " contexts (SE² = (MS_A + MS_C - MS_AC) / ab, at least the larger of MS_A and MS_C over ab,"
     " with Satterthwaite's degrees of freedom, at least the smaller of those of annotators and of"
-    " contexts). No interval is computed for a single annotator or if all annotators tie.",
+    " contexts). No interval is computed for a single annotator or if all annotators have the same"
+    " score.",
 ]
 
 
@@ -108,12 +109,13 @@ def _models(manifest: Manifest) -> str:
     compared = " or ".join(words for key, words in parts.items() if key in is_s1)
     return (
         "Models: if predictions are uploaded or models take part in the annotator's seat, they are"
-        " scored by the same functions on the same examples. The difference between people and a"
-        f" model uses the same two-way estimator, applied to {compared}; interval and p generalise"
-        f" to {RUNS}. The two-sided p values are Holm-adjusted over one family: all differences"
-        " between people and a model, at each task and number of shots, for the models in a seat"
-        " and for prediction files uploaded by the study's team. The family is frozen when the"
-        " study is closed. A sign-flip test over contexts is reported as a sensitivity analysis."
+        " scored by the same functions on the same examples. The difference between humans and a"
+        f" model is estimated with the same two-way estimator, applied to {compared}; its interval"
+        f" and p value generalise to {RUNS}. The two-sided p values are Holm-adjusted over one"
+        " family: all differences between humans and a model, at each task and number of shots, for"
+        " the models in a seat and for prediction files uploaded by the study's team. The family is"
+        " frozen when the study is closed. A sign-flip test over contexts is reported as a"
+        " sensitivity analysis."
     )
 
 
@@ -123,9 +125,9 @@ def _equivalence(manifest: Manifest) -> list[str]:
     if margin is None:
         return ["The design has no equivalence margin: no claim of equivalence is planned."]
     compared = (
-        "two numbers of shots, or people and a model,"
+        "two numbers of shots, or humans and a model,"
         if pairs(manifest["scenarios"])
-        else ("people and a model")
+        else "humans and a model"
     )
     arms = " No margin applies to the gains of the arms." if manifest["cross_task"] else ""
     return [
@@ -151,13 +153,14 @@ def _contrasts(scenarios: list[dict[str, Any]], rule: dict[str, Any]) -> list[Bl
         *([Paragraph(told)] if told else []),
         Paragraph(
             f"Differences between shots: one family of {number} (every pair of shots of every"
-            " task). The groups are different people on the same test examples: annotators are"
-            " nested in groups, and contexts are crossed with groups. The primary test corresponds"
-            " to the interval: its two-sided p is the larger of the p of Welch's t over annotators"
-            f" and the p of the two-way t. It generalises to {BOTH}; p is Holm-adjusted over the"
-            " whole family. We report each difference with its 95 % interval and Hedges' g. As a"
-            " sensitivity analysis, we report Welch's test and the exact permutation test over"
-            " annotators, with the smallest p that the latter can attain."
+            " task). The groups consist of different annotators who answer the same test examples:"
+            " annotators are nested in groups, and contexts are crossed with groups. The primary"
+            " test corresponds to the interval: its two-sided p value is the larger of the p values"
+            f" of Welch's t test over annotators and the two-way t test. It generalises to {BOTH};"
+            " p values are Holm-adjusted over the whole family. We report each difference with its"
+            " 95 % interval and Hedges' g. As a sensitivity analysis, we report Welch's test and"
+            " the exact permutation test over annotators, with the smallest p value that the latter"
+            " can attain."
         ),
         _power([pair[3:] for pair in planned]),
     ]
@@ -235,17 +238,17 @@ def planned(manifest: Manifest) -> list[Block]:
         Bullets(
             [
                 "Primary outcome: the average relative gain (ARG) of the upstream arm over the sham"
-                " arm. Scores of test sets under the metric of the task's card are averaged over"
-                " the participants of an arm; the gain of each unseen task is (upstream - sham) /"
-                " sham; the ARG is the mean over tasks. Secondary outcomes: upstream against direct"
-                " (transfer and practice) and sham against direct (practice).",
+                " arm. Test-set scores under the task's metric are averaged over the participants"
+                " of an arm; the gain of each unseen task is (upstream - sham) / sham; the ARG is"
+                " the mean over tasks. Secondary outcomes: upstream against direct (transfer and"
+                " practice) and sham against direct (practice).",
                 f"95 % interval of the ARG: {interval(manifest)}; it generalises to"
                 f" {cross_task.QUESTION}.{_bootstrap(manifest)} No p value is computed for a gain.",
                 "A gain is reported as not computable, with its task and the reason, if the base is"
                 " at or below zero, below 0.01, or less than four standard errors from zero, or if"
-                " a mean is undefined. In that case no ARG is computed, as the mean over the other"
-                " tasks would select those with a high base. The absolute difference is reported"
-                " for all tasks.",
+                " a mean is undefined. In that case, no ARG is computed, because a mean over the"
+                " remaining tasks would favour those with a high base. The absolute difference is"
+                " reported for all tasks.",
                 "Manipulation check: S1 over upstream tasks in their order, the learning curve"
                 " within an upstream task, and active time. Tables by task and shots, their"
                 " intervals, and comparisons with models include only the direct arm.",
@@ -284,7 +287,7 @@ def results(study: Study) -> list[Block]:
     """The annotators' gains next to the paper's published models, and the manipulation check."""
     rows = cross_task.gains(study, Kind.PERSON)
     if not rows:
-        return [Paragraph("No unseen task has been completed by participants of two arms yet.")]
+        return [Paragraph("No unseen task has been completed by participants in two arms yet.")]
     published = [row for row in cross_task.published() if row.partition == study.partition]
     tables: list[tuple[str, Sequence[Column], Sequence[Any]]] = [
         (OF_ARMS, cross_task.GAINS, cross_task.joint(study, Kind.PERSON)),

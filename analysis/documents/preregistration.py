@@ -99,8 +99,8 @@ def _what(manifest: Manifest, opening: Opening) -> list:
     seats = opening.seats_before
     return [
         Paragraph(
-            "This document states the frozen design of the study in words. It is generated from the"
-            " design alone; nothing in it depends on any answer."
+            "This document describes the frozen design of the study in words. It is generated from"
+            " the design alone; none of it depends on any answer."
             + ("" if manifest["hypotheses"] else NO_HYPOTHESES)
         ),
         Facts(
@@ -117,9 +117,9 @@ def _what(manifest: Manifest, opening: Opening) -> list:
             ]
         ),
         Paragraph(
-            "Every export of the study contains the design as manifest.json, to which this hash"
-            " applies. Later changes to the study (pauses, added seats, entries in its access"
-            " lists, exclusions) are logged outside the design and listed in the report."
+            "Every export of the study contains the design as manifest.json; the hash above is the"
+            " hash of that file. Later changes to the study (pauses, added seats, entries in its"
+            " access lists, exclusions) are logged outside the design and listed in the report."
         ),
     ]
 
@@ -210,9 +210,9 @@ def _scenarios(manifest: Manifest) -> list:
             f" {total} in total. {_assignment(manifest)} A seat that becomes free (declined,"
             " returned, expired, screened out, rejected before completion, withdrawn, excluded) is"
             " reassigned. Participants take part in each task only once, regardless of version,"
-            f" shots or study; each participant may do {_tasks_each(manifest)} of this study. For"
-            " participants who arrive through the study's open link, this is enforced per browser"
-            " only."
+            f" shots or study; each participant may take part in {_tasks_each(manifest)} of this"
+            " study. For participants who arrive through the study's open link, this is enforced"
+            " per browser only."
         ),
         *map(Paragraph, filter(None, recruited)),
         *([Paragraph(told)] if told else []),
@@ -253,8 +253,8 @@ def _procedure(manifest: Manifest) -> list:
         " are shown.",
         f"Seed of all random choices: {manifest['seed']}.",
         "Annotators may interrupt their work for up to"
-        f" {count(manifest['idle_limit_hours'], 'hour')} (on Prolific, within the maximum time of a"
-        f" submission). The announced duration is {announced(manifest)}.",
+        f" {count(manifest['idle_limit_hours'], 'hour')} (on Prolific, within the maximum"
+        f" submission time). The announced duration is {announced(manifest)}.",
     ]
     if 0 in shots:
         helped = help_at_zero_shots(manifest)
@@ -268,7 +268,7 @@ def _procedure(manifest: Manifest) -> list:
     by_character = [
         task["name"] for task in manifest["tasks"] if task["card"].get("granularity") == "char"
     ]
-    where = f"; in {', '.join(by_character)} by character" if by_character else ""
+    where = f", and {', '.join(by_character)} by character" if by_character else ""
     items.append(f"Texts are tokenised with the tokeniser {manifest['tokeniser']}{where}.")
     return [Bullets(items)]
 
@@ -288,7 +288,7 @@ def _rules(manifest: Manifest) -> list:
     checks = manifest["attention_checks"]
     items.append(
         "The test examples of each annotator are interspersed with"
-        f" {count(checks, 'attention check')}, which are excluded from S1; failing one does not"
+        f" {count(checks, 'attention check')}, which are excluded from S1; failing a check does not"
         " lead to automatic exclusion."
         if checks
         else "There are no attention checks."
@@ -301,7 +301,8 @@ def _rules(manifest: Manifest) -> list:
         " report states how many reached each step of each scenario, and how the others left.",
         "Annotators who completed the study are excluded from the analysis only by a researcher's"
         " decision with a stated reason, which is published; a rejection on a platform does not"
-        " exclude them. The results table is then shown without and with the excluded annotators.",
+        " exclude them. The results table is then shown both without and with the excluded"
+        " annotators.",
         "A sensitivity analysis shows the results under other inclusion criteria:"
         f" {_sensitivity(manifest)}.",
     ]
@@ -345,9 +346,9 @@ def _consent(manifest: Manifest, opening: Opening) -> list:
     return [
         Paragraph(
             "Consent is requested after a seat is assigned. For participants who decline, the"
-            " scenario and the time of the assignment are stored without a pseudonym and, for one"
-            " day, a keyed hash that recognises their return. Annotators can withdraw at any time;"
-            " their answers are then erased."
+            " scenario and the time of the assignment are stored without a pseudonym; for one day,"
+            " a keyed hash that recognises returning participants is also stored. Annotators can"
+            " withdraw at any time; their answers are then erased."
         ),
         Quote(f"Consent text, version {opening.consent_version}", manifest["consent_text"]),
         *_quoted(manifest, "ethics_contact", "Ethics board, as shown to annotators"),

@@ -51,7 +51,7 @@ def audience(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
         if asked.get(key)
     ]
     if asked.get("filters"):
-        wanted.append(f"filters of Prolific {json.dumps(asked['filters'], ensure_ascii=False)}")
+        wanted.append(f"Prolific filters {json.dumps(asked['filters'], ensure_ascii=False)}")
     sentences = []
     if wanted:
         sentences.append(
@@ -79,8 +79,8 @@ def programs(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
     if not manifest["programs_as_people"]:
         return ""
     return (
-        f"Programs {verbs.may} take people's seats through the API; the tables include their"
-        " answers as those of people and state their number."
+        f"Programs {verbs.may} take human annotators' seats through the API; the tables count such"
+        " participations as human and state their number."
     )
 
 

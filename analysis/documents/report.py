@@ -179,7 +179,7 @@ WAYS_OUT = {
 }
 
 
-LANDING = "Of refusals on the landing page, before a seat was taken, only the reason is stored."
+LANDING = "For refusals on the landing page, before a seat is taken, only the reason is stored."
 
 
 def _funnel(record: StudyRecord) -> list[Block]:
@@ -191,7 +191,7 @@ def _funnel(record: StudyRecord) -> list[Block]:
             f"of those screened out, by the comprehension questions: {record.failed_questions}"
         )
     left += [
-        f"refused on the landing page (refusals, not people), {Reason(why).label}: {number}"
+        f"refused on the landing page (refusals, not participants), {Reason(why).label}: {number}"
         for why, number in record.refused_arrivals.items()
     ]
     return [
@@ -260,7 +260,7 @@ def _pay(record: StudyRecord) -> list[Block]:
         ),
         Fact("Median elapsed minutes", _minutes(record.median("elapsed_seconds", record.settled))),
         Fact(
-            "Mean seconds per test example, excluding idle time, of annotators in the analysis",
+            "Mean seconds per test example, excluding idle time (annotators in the analysis)",
             columns.points(record.seconds_per_answer),
         ),
     ]
@@ -378,11 +378,11 @@ def _provenance(record: StudyRecord) -> list[Block]:
         ),
         Paragraph(
             "The release bundle contains the design (manifest.json), every answer with its times"
-            " except those of people who withdrew, and verify.py, which recomputes"
-            f" {recomputed(record.manifest)} from the CSVs and manifest.json and lists what it does"
-            " not check. The report in the bundle states the SHA-256 of SHA256SUMS; if that value"
-            " is also published elsewhere, it shows whether data and sums were changed together"
-            " (verify.py --sums)."
+            " except those of participants who withdrew, and verify.py, which recomputes"
+            f" {recomputed(record.manifest)} from the CSV files and manifest.json and lists what it"
+            " does not check. The report in the bundle states the SHA-256 of SHA256SUMS; if this"
+            " value is also published elsewhere, readers can detect whether the data and their"
+            " checksums were changed together (verify.py --sums)."
         ),
     ]
 

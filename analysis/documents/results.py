@@ -62,7 +62,7 @@ def pictures(record: StudyRecord) -> list[Block]:
 # Captions of the tables, from which the methods section knows what was computed.
 OF_MEANS, OF_RESAMPLES, OF_SHOTS, OF_MODELS = (
     "Means with 95 % intervals", "Bootstrap intervals of the means", "Differences between shots",
-    "Differences between people and models",
+    "Differences between humans and models",
 )  # fmt: skip
 MEANS = ("Task", "Shots", "n", "Mean", "95 % CI", "Other people")
 BOOTSTRAPS = ("Task", "Shots", "n", "Other examples", *findings_columns.OVER_PEOPLE)
@@ -102,7 +102,10 @@ def people_minus_models(record: StudyRecord) -> list[Block]:
     if not rows:
         return []
     shown = _asked(record.study, headed(models_columns.DIFFERENCES, MODELS))
-    notes = [f"People minus model, paired by example. {differences.LEFT_OUT}", meanings(shown[3:])]
+    notes = [
+        f"Human score minus model score, paired by example. {differences.LEFT_OUT}",
+        meanings(shown[3:]),
+    ]
     if late := differences.late(rows):
         notes.append(late)
     return [_grid(OF_MODELS, shown, rows, notes)]
@@ -198,12 +201,12 @@ MODEL_COLUMNS = [
     Column("splits", "Splits", get=lambda row: f"{row.score.n} of {row.score.of}"),
 ]
 NOTE = (
-    "Mean ± SD (ddof = 1) over training splits, at zero shots over runs; scored by the same"
-    " function as people."
+    "Mean ± SD (ddof = 1) over training splits (at zero shots, over runs), scored by the same"
+    " function as human answers."
 )
 SEATED_NOTE = (
-    "A model in the annotator's seat took part through the API in the same steps as people; its"
-    " replicates on a training split are averaged first."
+    "A model in the annotator's seat took part through the API in the same steps as human"
+    " annotators; its replicates on a training split are averaged first."
 )
 EVERY_METRIC = on_page(metrics.COLUMNS)
 
@@ -223,7 +226,7 @@ def of_models(record: StudyRecord) -> list[Block]:
     shown: list[Block] = [Grid.of("Models", MODEL_COLUMNS, [*uploaded, *seated], notes)]
     if every := metrics.page_rows(record.study, Kind.PERSON):
         shown.append(
-            Grid.of("People and models under every metric", EVERY_METRIC, every, [metrics.NOTE])
+            Grid.of("Humans and models under every metric", EVERY_METRIC, every, [metrics.NOTE])
         )
     shown += people_minus_models(record)
     if efforts := model_runs.efforts(record.study):

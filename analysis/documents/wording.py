@@ -21,7 +21,8 @@ POWER = 0.8
 # The test used to plan group sizes, and its relation to the primary test.
 OF_PEOPLE = "Welch's t test over annotators alone"
 AT_LEAST = (
-    "The primary test also generalises to other examples and requires at least this difference."
+    "The primary test also generalises to other examples, so its detectable difference is at least"
+    " this large."
 )
 
 
@@ -99,7 +100,7 @@ def shots_of(manifest: Manifest) -> set[int]:
 def per_label(manifest: Manifest) -> str:
     """Return the tasks for which k shots are k examples per correct answer, in a clause; or ""."""
     names = [task["name"] for task in manifest["tasks"] if task["card"].get("shots_per_label")]
-    return f" (of {', '.join(names)}: k per correct answer)" if names else ""
+    return f" (for {', '.join(names)}: k per correct answer)" if names else ""
 
 
 def parts_of_tests(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
@@ -132,9 +133,9 @@ def training_splits(manifest: Manifest) -> str:
 def scenario_is(manifest: Manifest) -> str:
     """Return the definition of a scenario, as text."""
     splits = {scenario["split"] for scenario in manifest["scenarios"]} - {None}
-    task = "an unseen task in an arm" if manifest["cross_task"] else "a task"
-    by_split = " and on a training split" if len(splits) > 1 else ""
-    return f"{task} at a number of shots{by_split}"
+    parts = ["unseen task", "arm"] if manifest["cross_task"] else ["task"]
+    *first, last = [*parts, "number of shots", *(["training split"] if len(splits) > 1 else [])]
+    return f"a combination of {', '.join(first)} and {last}"
 
 
 def minutes_of(manifest: Manifest) -> list[int]:
@@ -147,7 +148,7 @@ def announced(manifest: Manifest) -> str:
     told = minutes_of(manifest)
     if len(set(told)) == 1:
         return count(told[0], "minute")
-    return f"{min(told)} to {max(told)} minutes, by scenario"
+    return f"{min(told)} to {max(told)} minutes, depending on the scenario"
 
 
 def help_at_zero_shots(manifest: Manifest) -> str:
@@ -223,17 +224,20 @@ def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
     if rule["others_needed"]:
         sentences.append(
             f"No annotator {v.is_} screened out by this rule before {rule['others_needed']} other"
-            f" annotators of the scenario {v.have} finished the {step} step."
+            f" annotators in the scenario {v.have} finished the {step} step."
         )
     if screening:
         sentences.append(
-            f"At zero shots, a screening set of {count(screening, 'example')} {v.is_} answered in"
-            f" place of the training step, without a reveal. It {v.is_} drawn with the study's seed"
-            f" from training examples that {v.are} shown in no other arm and whose texts are not in"
-            f" the test set; its answers {v.are} excluded from every score."
+            f"At zero shots, a screening set of {count(screening, 'example')} {v.is_} used in place"
+            f" of the training step, and its gold answers {v.are} not revealed. The set {v.is_}"
+            f" drawn with the study's seed from training examples that {v.are} shown in no other"
+            f" arm and whose texts are not in the test set; its answers {v.are} excluded from every"
+            " score."
         )
     elif 0 in shots:
-        sentences.append(f"At zero shots there {v.is_} no training step and no such rule.")
+        sentences.append(
+            f"At zero shots, there {v.is_} no training step and therefore no such rule."
+        )
     return " ".join(sentences)
 
 
@@ -258,8 +262,8 @@ def rate(manifest: Manifest, verbs: Verbs, has_fixed_reward: bool = False) -> li
         return [f"There {verbs.is_} no hourly rate."]
     least = "at least " if has_fixed_reward or has_fixed_amounts(manifest) else ""
     return [
-        f"Annotators {verbs.paid} {least}{manifest['hourly_rate']} {manifest['currency']} per"
-        " hour of active time, at the same rate throughout and independent of their score.",
+        f"Annotators {verbs.paid} {least}{manifest['hourly_rate']} {manifest['currency']} per hour"
+        " of active time, at the same rate throughout and regardless of their score.",
         f"Active time is defined as the {manifest['pay']['active_time']}.",
     ]
 
@@ -290,8 +294,9 @@ def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
     if pay["budget"] is not None:
         sentences.append(
             f"The budget for all annotators {v.is_} {pay['budget']} {currency}; seats {v.are}"
-            " assigned only with a budget sufficient for the earnings to date, the possible further"
-            " earnings of annotators still at work, and the cap of one more annotator."
+            " assigned only while the sum of the earnings to date, the possible further earnings of"
+            f" annotators in progress, and the cap for one more annotator {v.is_} within the"
+            " budget."
         )
     return sentences
 
@@ -316,7 +321,7 @@ def reward_on_prolific(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
         same, time = "fixed in advance for each scenario", f"its announced time{least}"
     return [
         f"For participants from Prolific, the reward {v.is_} {same}: the hourly rate for {time}."
-        f" It {v.is_} the minimum for a completed submission."
+        f" This reward {v.is_} the minimum pay for a completed submission."
     ]
 
 
@@ -345,7 +350,7 @@ def same_recipe(manifest: Manifest) -> list[Fact]:
     sharing: dict[str, list[str]] = {}
     for task in manifest["tasks"]:
         sharing.setdefault(task["recipe"], []).append(task["name"])
-    return [Fact(f"Recipe of {', '.join(names)}", text, True) for text, names in sharing.items()]
+    return [Fact(f"Recipe for {', '.join(names)}", text, True) for text, names in sharing.items()]
 
 
 def metrics(manifest: Manifest) -> str:
@@ -387,7 +392,7 @@ def recomputed(manifest: Manifest) -> str:
         for task in manifest["tasks"]
         if task["card"].get("metric", "S1") != "S1"
     ]
-    return "the main table" + (f" (not that of {', '.join(others)})" if others else "")
+    return "the main table" + (f" (except for {', '.join(others)})" if others else "")
 
 
 def group_sizes(scenarios: list[dict[str, Any]]) -> dict[tuple[str, int], int]:

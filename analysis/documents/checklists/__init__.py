@@ -30,7 +30,7 @@ from annotation.monitoring.sample import about_export
 # Wei et al. 2025 (arXiv 2506.13776): 71 items, numbered as in the authors' form (CC BY-NC-SA 4.0);
 # titles, answers and evidence are in our own words. 5.1 is only a heading.
 WEI_SOURCE = (
-    "Items are numbered as in the checklist of Wei et al. (2025, arXiv 2506.13776) and phrased in"
+    "Items are numbered as in the checklist of Wei et al. (2025, arXiv 2506.13776) and stated in"
     " our own words."
 )
 WEI_PARTS = (wei_design, wei_recruitment, wei_execution, wei_analysis)

@@ -9,8 +9,8 @@ from analysis.documents.checklists.wei_recruitment import amount, unpaid
 
 TITLE = "Responsible NLP checklist, part D"
 SOURCE = (
-    "Items are those of part D of the Responsible NLP checklist of ACL Rolling Review, phrased in"
-    " our own words. Answers are Yes, No or N/A; No also means that it is not stated."
+    "Items follow part D of the ACL Rolling Review Responsible NLP checklist, in our own words."
+    " Answers are Yes, No or N/A; No can also mean that the study does not state it."
 )
 
 
@@ -20,9 +20,9 @@ def form(facts: Facts, answers: Answers) -> Form:
     own = [
         _item("D1", "Instructions given to annotators", Status.YES, instructions(facts)),
         _item("D2", "Recruitment and pay", Status.YES, *recruitment(facts)),
-        _item("D3", "Consent to the use of the data", *_consent(facts)),
+        _item("D3", "Consent to the use of data", *_consent(facts)),
         _item(
-            "D4", "Approval by an ethics board", answers.status("1.9"), prose(answers["1.9"]),
+            "D4", "Ethics board approval", answers.status("1.9"), prose(answers["1.9"]),
             ethics_contact(facts), field="1.9",
         ),
         _characteristics(facts, answers),
@@ -30,7 +30,7 @@ def form(facts: Facts, answers: Answers) -> Form:
     unasked = [status(e.number, e.title, Status.NOT_APPLICABLE, field=e.field) for e in own]
     entries = [
         status(
-            "D", "People as annotators or participants", Status.YES if people else Status.NO,
+            "D", "Human annotators or participants", Status.YES if people else Status.NO,
             f"Participants who took a seat: {facts.record.workers_arrived}."
             if people
             else "No participant has taken a seat yet.",
@@ -53,8 +53,8 @@ def plain(answer: Status) -> Status:
 def instructions(facts: Facts) -> str:
     """Return a sentence on where to find the instructions."""
     return (
-        "Instructions and consent text are verbatim in the release bundle (materials/), with pages"
-        " of consent, instructions, a question and a reveal (seen/)."
+        "The release bundle contains the instructions and the consent text verbatim (materials/),"
+        " and the consent and instruction pages with a question and a reveal (seen/)."
     )
 
 
@@ -77,7 +77,7 @@ def _consent(facts: Facts) -> tuple[Status, str]:
 
 
 def _characteristics(facts: Facts, answers: Answers) -> Entry:
-    sample = demographics(facts, "D5", "Characteristics of annotators")
+    sample = demographics(facts, "D5", "Annotator characteristics")
     said = answers["2.1"]
     known = Status(sample.answer)
     return _item(
@@ -89,8 +89,8 @@ def _characteristics(facts: Facts, answers: Answers) -> Entry:
 
 NEURIPS_TITLE = "NeurIPS paper checklist, items 14 and 15"
 NEURIPS_SOURCE = (
-    "Items 14 and 15 of the paper checklist of NeurIPS, phrased in our own words. Answers are Yes,"
-    " No or N/A; No also means that it is not stated."
+    "Items 14 and 15 of the NeurIPS paper checklist, in our own words. Answers are Yes, No or N/A;"
+    " No can also mean that the study does not state it."
 )
 
 
@@ -100,12 +100,12 @@ def neurips_form(facts: Facts, answers: Answers) -> Form:
     none = "No participant has taken a seat yet."
     entries = [
         status(
-            "14", "Instructions, screenshots and pay of participants",
+            "14", "Participant instructions, screenshots and pay",
             Status.YES if people else Status.NOT_APPLICABLE,
             *([instructions(facts), *recruitment(facts)] if people else [none]),
         ),
         status(
-            "15", "Risks for participants and approval by an ethics board",
+            "15", "Participant risks and ethics board approval",
             plain(answers.status("1.9")) if people else Status.NOT_APPLICABLE,
             *(
                 [prose(answers["1.9"]), ethics_contact(facts), consent(facts)]

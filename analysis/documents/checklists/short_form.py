@@ -128,7 +128,7 @@ class Field:
     choices: Mapping[str, str] = field(default_factory=dict)
 
 
-BEGIN = "Begin with Yes, Partial or No."
+BEGIN = "Start with Yes, Partial or No."
 # Numeric keys are from earlier versions, which stored one answer per item.
 FIELDS = {
     "paper": Field(
@@ -144,14 +144,14 @@ FIELDS = {
     "criteria": Field("Which characteristics define that population?", choices=CRITERIA),
     "2.2": Field(
         "How were the annotators sampled?",
-        "Begin with Crowdsource, Convenience, Simple random, Stratified or Other, then say how.",
+        "Start with Crowdsource, Convenience, Simple random, Stratified or Other, then say how.",
     ),
     "2.4": Field(
         "Were authors or their colleagues among the annotators?", f"{BEGIN} If yes, state how many."
     ),
     "1.5": Field(
-        "Were texts and instructions designed to be equally fair to people and models?",
-        f"{BEGIN} State what was adjusted for people or models.",
+        "Were texts and instructions designed to be equally fair to humans and models?",
+        f"{BEGIN} State what was adjusted for humans or models.",
     ),
     "3.4": Field(
         "Did models that ran outside Handful receive the annotators' instructions?",
@@ -159,7 +159,7 @@ FIELDS = {
         " cost (money, tokens or hours).",
     ),
     "3.5": Field(
-        "Were people and models allowed the same tools?",
+        "Were humans and models allowed the same tools?",
         f"{BEGIN} Name the tools (search, AI with its version) and how limits were enforced.",
     ),
     "1.6": Field("Was there a pilot study?", f"{BEGIN} State what changed as a result."),
@@ -264,7 +264,7 @@ def problem(name: str, answer: str) -> str:
         if word in seen:
             return f"Line {number}: “{word}:” appears twice."
         if word not in asked.lines and not seen and line.strip():
-            return f"Line {number}: begin with one of {known}."
+            return f"Line {number}: start with one of {known}."
         seen |= {word} & set(asked.lines)
     return _wrong_line(lines(asked, answer))
 
@@ -272,8 +272,8 @@ def problem(name: str, answer: str) -> str:
 def _wrong_line(said: Mapping[str, str]) -> str:
     """Return the error in an evaluation's year or type."""
     if (year := said.get("year", "")) and not re.fullmatch(r"[0-9]{4}", year):
-        return f"“year: {year[:40]}”: write four digits, such as 2026."
+        return f"“year: {year[:40]}”: enter four digits, such as 2026."
     named = [part.strip() for part in said.get("type", "").split(",") if part.strip()]
     if wrong := [part for part in named if part.lower() not in EVALUATION]:
-        return f"“type: {wrong[0][:40]}”: write one or more of {', '.join(EVALUATION)}."
+        return f"“type: {wrong[0][:40]}”: enter one or more of {', '.join(EVALUATION)}."
     return ""

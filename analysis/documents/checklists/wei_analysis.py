@@ -17,7 +17,7 @@ from analysis.scores.performance import FAMILY_NAMES
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
 
 NA = Status.NOT_APPLICABLE
-NO_MODEL = "No model was run: there is nothing to compare with."
+NO_MODEL = "No model was run, so there was no comparison."
 
 
 def entries(facts: Facts, answers: Answers) -> list[Entry]:
@@ -46,16 +46,19 @@ def _tests(facts: Facts) -> list[Entry]:
     else:
         answer = Status.NO
         why = (
-            "No difference was tested: a test requires two or more people in the analysis at a task"
-            " and number of shots for which a model also has a score."
+            "No difference was tested: a test requires at least two human annotators in the"
+            " analysis for a task and number of shots for which a model also has a score."
         )
     return [
-        status("4.1", "Statistical test of people against models", answer, why),
+        status("4.1", "Statistical test of humans against models", answer, why),
         text("4.1.1", "Statistical tests used", " ".join(found) or "None."),
     ]
 
 
-TWO_WAY = "the larger p of Welch's t over annotators and the two-way t over annotators and contexts"
+TWO_WAY = (
+    "the larger of the p values of Welch's t test over annotators and the two-way t test over"
+    " annotators and contexts"
+)
 
 
 def tests(facts: Facts) -> list[str]:
@@ -67,8 +70,8 @@ def tests(facts: Facts) -> list[str]:
             for cell in facts.compared
         )
         found.append(
-            f"People minus models {' and '.join(where)}, paired by example: the interval over"
-            f" annotators and contexts and its p{_holm(number)}; as a sensitivity analysis, a"
+            f"Humans minus models {' and '.join(where)}, paired by example: the interval over"
+            f" annotators and contexts and its p value{_holm(number)}; as a sensitivity analysis, a"
             " sign-flip test over contexts."
         )
     if facts.tested_pairs:
@@ -149,7 +152,7 @@ def _scoring(facts: Facts) -> list[Entry]:
         ),
         status("4.4", "Same rubric", answer, "The same gold texts and gold rule apply to both."),
         status(
-            "4.5", "Same scoring procedure", answer, "The same function scores people and models."
+            "4.5", "Same scoring procedure", answer, "The same function scores humans and models."
         ),
     ]  # fmt: skip
 
@@ -159,8 +162,8 @@ def _robustness(facts: Facts) -> Entry:
     if facts.excluded:
         told.append("Results are shown without and with the excluded annotators.")
     told.append(
-        "The section Sensitivity to inclusion criteria shows the results under other criteria; the"
-        " paper must state whether its conclusions hold under them."
+        "The section “Sensitivity to inclusion criteria” shows the results under other criteria;"
+        " the paper must state whether its conclusions hold under them."
     )
     if not facts.by_arm:
         return status("4.6", "Robustness to exclusions", NA, "No results yet.")
@@ -216,7 +219,7 @@ def demographics(facts: Facts, number: str, title: str) -> Entry:
     shown = any(row.n is not None for row in facts.record.sample)
     return status(
         number, title, Status.YES if shown else Status.PARTIAL,
-        f"The section Sample of the report tabulates {', '.join(questions)}.",
+        f"The report's section “Sample” tabulates {', '.join(questions)}.",
         "" if shown else "All of its cells are suppressed, as too few participants answered.",
     )  # fmt: skip
 
@@ -275,8 +278,8 @@ def _public(facts: Facts, answers: Answers) -> list[Entry]:
         status(
             "5.4", "Public analysis code", code_status, prose(code),
             "The release bundle contains verify.py, which recomputes"
-            f" {recomputed(facts.record.manifest)} with Python alone, and analysis.R, a mixed"
-            " model.",
+            f" {recomputed(facts.record.manifest)} with plain Python, and analysis.R, which fits a"
+            " mixed model.",
             f"Code that ran the models: {ran}" if ran else "", field="5.2",
         ),
     ]  # fmt: skip

@@ -27,7 +27,7 @@ from analysis.stats import power
 from annotation.models import Kind
 from annotation.pay.ledger import in_currency
 
-NO_MODELS = "The study has no model."
+NO_MODELS = "The study includes no models."
 
 
 def entries(facts: Facts, answers: Answers) -> list[Entry]:
@@ -37,7 +37,7 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
         *_data(facts),
         *_sizes(facts),
         status(
-            "1.5", "Fairness to people and models", answers.status("1.5"), prose(answers["1.5"]),
+            "1.5", "Fairness to humans and models", answers.status("1.5"), prose(answers["1.5"]),
             field="1.5",
         ),
         status(
@@ -94,7 +94,7 @@ def _model_items(facts: Facts) -> Entry:
     missing = sorted(set(facts.record.test_sizes) - tasks)
     return text(
         "0.9", title, f"{sum(sizes.values()):,}",
-        f"The same test examples as for people: {by_task(sizes)}.",
+        f"The same test examples as for human annotators: {by_task(sizes)}.",
         f"No model was run on {', '.join(missing)}." if missing else "",
         facts.who_ran,
     )  # fmt: skip
@@ -107,13 +107,13 @@ def _model_outputs(facts: Facts) -> Entry:
     evidence = []
     if facts.uploaded:
         evidence.append(
-            "Uploaded predictions contain one output per file; files per model, task and number of"
-            f" shots: {_runs(facts.uploaded)}."
+            "Each file of uploaded predictions contains one output per item; files per model, task"
+            f" and number of shots: {_runs(facts.uploaded)}."
         )
     if facts.seated:
         evidence.append(
-            "Models in the annotator's seat gave one answer per participation; participations per"
-            f" model, task and number of shots: {_runs(facts.seated)}."
+            "Models in the annotator's seat gave one answer per item in each participation;"
+            f" participations per model, task and number of shots: {_runs(facts.seated)}."
         )
     return text("0.10", title, _runs(facts.models), *evidence)
 
@@ -135,18 +135,18 @@ def _sizes(facts: Facts) -> list[Entry]:
             f"{count(seats, 'seat')} planned in"
             f" {count(len(manifest['scenarios']), 'scenario')}{arms}{added};"
             f" {record.workers_analysed:,} included in the analysis{participations(facts)}.",
-            "The design allows programs in people's seats."
+            "The design allows programs in human annotators' seats."
             if manifest["programs_as_people"]
             else "",
         ),
-        text("1.2", "Items annotated by people", f"{sum(sizes.values()):,}", f"{by_task(sizes)}."),
+        text("1.2", "Items annotated by humans", f"{sum(sizes.values()):,}", f"{by_task(sizes)}."),
         _selection(facts),
         text("1.3", "Annotators per item", _annotators_per_item(facts), _per_item(facts)),
         text(
             "1.4", "Items per annotator", between(facts.items_per_person or sizes.values()),
             f"Test examples per task: {between(sizes.values())}; each annotator of a task answered"
             " all of them.",
-            f"A participant could do up to {tasks} tasks." if tasks > 1 else "",
+            f"A participant could take part in up to {tasks} tasks." if tasks > 1 else "",
         ),
     ]  # fmt: skip
 
@@ -203,8 +203,8 @@ def _effort(facts: Facts, answers: Answers) -> Entry:
     evidence = ["Annotators had no time limit per item; their times are recorded."]
     if facts.seated:
         evidence.append(
-            "Handful limited neither tokens nor cost of models in the annotator's seat; the values"
-            " that their runs reported are recorded."
+            "Handful limited neither the tokens nor the cost of models in the annotator's seat; it"
+            " recorded the values that their runs reported."
         )
     if record.seconds_per_answer is not None:
         evidence.append(
@@ -226,8 +226,8 @@ def _effort(facts: Facts, answers: Answers) -> Entry:
         )
     if facts.uploaded:
         stated = prose(answers["3.4"] or NOT_STATED)
-        evidence.append(f"Effort of models with uploaded predictions: {stated}")
-    return status("1.7", "Control of effort", Status.NO, *evidence, field="3.4")
+        evidence.append(f"Effort for models with uploaded predictions: {stated}")
+    return status("1.7", "Effort control", Status.NO, *evidence, field="3.4")
 
 
 def _power(facts: Facts, answers: Answers) -> list[Entry]:

@@ -52,7 +52,7 @@ def _sitting(facts: Facts) -> list[Entry]:
     return [
         text(
             "3.1", "Items per session", between([*facts.sessions.values(), facts.longest]),
-            f"Consecutive items of one participation ({', '.join(parts)}):"
+            f"Consecutive items in one participation ({', '.join(parts)}):"
             f" {between(facts.sessions.values())}; breaks of up to {breaks} were allowed and are"
             " not recorded as separate sessions.",
             f"A participant could continue with up to {tasks} tasks." if tasks > 1 else "",
@@ -88,7 +88,7 @@ def _quality(facts: Facts) -> list[Entry]:
     out = facts.excluded + facts.rejected
     return [
         status(
-            "3.2", "Quality control during the work", Status.YES if controls else Status.PARTIAL,
+            "3.2", "Quality control during annotation", Status.YES if controls else Status.PARTIAL,
             "" if controls else "Signs of careless work were recorded; none led to an exclusion.",
             f"Admitted to the annotation step: {record.whole.qualified}; of these, included in the"
             f" analysis: {record.whole.analysed}.",
@@ -155,7 +155,7 @@ def _interface(facts: Facts, answers: Answers) -> list[Entry]:
         told.append(UPLOADED)
     answer = Status.NO if facts.uploaded else Status.PARTIAL if facts.seated else NA
     by_program = (
-        "The design allows programs in people's seats, which do not see the pages."
+        "The design allows programs in human annotators' seats; programs do not see the pages."
         if facts.manifest["programs_as_people"]
         else ""
     )
@@ -163,7 +163,7 @@ def _interface(facts: Facts, answers: Answers) -> list[Entry]:
     return [
         status("3.3", "Same interface", answer, where, *told, PAGES, by_program),
         Entry(
-            "3.3.1", "People by a graphical interface, models by an API", Reply.CHECKBOX,
+            "3.3.1", "Graphical interface for humans, API for models", Reply.CHECKBOX,
             "Checked" if facts.seated else "Unchecked",
             "How the uploaded predictions were obtained is not recorded."
             if facts.uploaded
@@ -183,7 +183,7 @@ def _adjustment(facts: Facts, answers: Answers) -> tuple[Status, list[str]]:
     if facts.seated:
         how.append(
             "Models in the annotator's seat received one example at a time, with its reveal, in an"
-            " order drawn as for people; the same function scored their answers."
+            " order drawn as for human annotators; the same function scored their answers."
         )
     if facts.uploaded:
         how.append(prose(answers["3.4"]))
@@ -205,7 +205,7 @@ def _instructions(facts: Facts, answers: Answers) -> list[Entry]:
     evidence = [facts.who_ran, *seat]
     if facts.uploaded:
         stated = prose(answers["3.4"] or NOT_STATED)
-        evidence.append(f"Instructions of models with uploaded predictions: {stated}")
+        evidence.append(f"Instructions given to models with uploaded predictions: {stated}")
     evidence.append("The annotators' instructions are in the release bundle.")
     differs = answer not in (Status.YES, Status.UNKNOWN)
     return [
@@ -250,7 +250,7 @@ def _tools(facts: Facts, answers: Answers) -> list[Entry]:
     else:
         watched.append("Annotators were not asked about AI or other help.")
     if facts.manifest["programs_as_people"]:
-        watched.append("Programs in people's seats do not report page exits or pastes.")
+        watched.append("Programs in human annotators' seats do not report page exits or pastes.")
     return [
         status(
             "3.5", "Same tools", answers.status("3.5"), prose(answers["3.5"]), signs, field="3.5"
@@ -260,7 +260,7 @@ def _tools(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _explanations(facts: Facts) -> Entry:
-    title = "Explanations by annotators"
+    title = "Annotator explanations"
     asked = [
         question.id
         for question in of_moment(facts.manifest["own_questions"], AFTER)

@@ -89,7 +89,7 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
             " eligible, with ties broken by a seeded random draw."
         )
     return Entry(
-        "2.2", "Sampling of the annotators", Reply.CHOICES, strategy,
+        "2.2", "Annotator sampling", Reply.CHOICES, strategy,
         " ".join(
             filter(None, [
                 prose(answers["2.2"]), f"Seats taken: {facts.record.sources or 'none yet'}.",
@@ -125,7 +125,7 @@ def _rules(facts: Facts) -> list[str]:
     if manifest["computer_only"]:
         found.append("A desktop or laptop computer was required.")
     if lists := facts.study.access_rules.count():
-        found.append(f"Entries in the access lists of the study: {lists}.")
+        found.append(f"Entries in the study's access lists: {lists}.")
     return found
 
 
@@ -142,7 +142,7 @@ def _admission(facts: Facts) -> list[Entry]:
     out = whole.screened_out + whole.refused
     return [
         status(
-            "2.3", "Admission of annotators", Status.YES if rules else Status.PARTIAL,
+            "2.3", "Annotator admission", Status.YES if rules else Status.PARTIAL,
             "" if rules else "The only criterion:", ONCE,
         ),
         text("2.3.1", "Admission criteria", " ".join([*rules, ONCE])),
@@ -153,7 +153,7 @@ def _admission(facts: Facts) -> list[Entry]:
             + (f" ({failed} by the comprehension questions)" if failed else "")
             + f"; had done the task before: {whole.refused}.",
             f"Left for other reasons: {_named(left)}.",
-            "Refused on the landing page, before taking a seat (refusals, not people):"
+            "Refused on the landing page, before taking a seat (refusals, not participants):"
             f" {_named(_refused(facts))}.",
         ),
     ]  # fmt: skip
@@ -190,7 +190,7 @@ def _exposure(facts: Facts) -> Entry:
         counts = ", ".join(f"{word} {n}" for word, n in sorted(seen.items()))
         asked = f"Exposure elsewhere (exit questionnaire): {counts}; not a reason for exclusion."
     return status(
-        "2.5", "Prior exposure of annotators to the items", Status.PARTIAL, ONCE,
+        "2.5", "Annotators' prior exposure to the items", Status.PARTIAL, ONCE,
         methods.per_browser(facts.record), asked,
     )  # fmt: skip
 
@@ -204,7 +204,7 @@ def _training(facts: Facts) -> list[Entry]:
     paid, amount = _training_pay(facts, any(trained))
     kinds = _kinds_of_training(facts)
     return [
-        status("2.6", "Training of annotators", answer, *([] if any(trained) else kinds)),
+        status("2.6", "Annotator training", answer, *([] if any(trained) else kinds)),
         text("2.6.1", "Type of training", " ".join(kinds) if any(trained) else NA),
         status("2.6.2", "Pay for the training", paid, _unpaid_so_far(facts, paid)),
         text("2.6.2.1", "Amount of pay for the training", amount),
@@ -305,7 +305,7 @@ def _bonus(facts: Facts, paid: bool) -> list[Entry]:
     """Score-based bonuses do not exist; only researchers know the reasons for manual ones."""
     number, total = facts.bonuses
     answer, amount = Status.NO, NA
-    evidence = "No pay depended on a score." if paid else ""
+    evidence = "Pay did not depend on scores." if paid else ""
     if number:
         answer, amount = Status.PARTIAL, total
         evidence = (
@@ -315,7 +315,7 @@ def _bonus(facts: Facts, paid: bool) -> list[Entry]:
     elif not paid:
         answer = Status.NOT_APPLICABLE
     return [
-        status("2.7.2", "Bonus for performance", answer, evidence),
+        status("2.7.2", "Performance bonus", answer, evidence),
         text("2.7.2.1", "Amount of the bonus", amount),
     ]
 
