@@ -49,7 +49,7 @@ def one_of(account: int) -> Iterator[None]:
     """
     key = f"upload-check:{account}"
     if not cache.add(key, True, timeout=LIMIT):
-        raise Busy("Another upload of yours is being checked. Send this one again later.")
+        raise Busy("Another of your uploads is being checked. Upload this one again later.")
     try:
         yield
     finally:
@@ -62,7 +62,7 @@ def run(what: str, *, waits: bool = False, **request: Any) -> dict[str, Any]:
     Raises TooComplex, or Busy if another check is running (with `waits`, only after PATIENCE).
     """
     if not one_at_a_time.acquire(timeout=PATIENCE if waits else 0):
-        raise Busy("Another upload is being checked at the moment. Send yours again.")
+        raise Busy("Another upload is being checked. Upload yours again in a moment.")
     is_dataset = what in OF_DATASETS
     command, memory = (COMMAND_OF_DATASETS, MEMORY_OF_DATASETS) if is_dataset else (COMMAND, MEMORY)
     try:

@@ -255,7 +255,7 @@ def warnings(report: dict[str, Any]) -> list[str]:
     sentences = []
     for key, words in (
         ("unreachable", "gold answers not found in the text (they lower the maximum score)"),
-        ("duplicates", "the same content as an earlier example of the file"),
+        ("duplicates", "the same content as an earlier example in the file"),
         ("overlap_with_test", "also in the test file (leakage)"),
         ("reused_ids", "ids that the test file uses for another text"),
         ("respelled", "gold stored in normalised spelling (3.50 as 3.5, no surrounding spaces)"),

@@ -249,7 +249,7 @@ def _run_chunk(job: Job, number: int | None) -> bool:
 def _result_of_chunk(job: Job) -> Any:
     if job.attempts > MAX_ATTEMPTS:
         raise JobError(
-            f"Part {job.done + 1} was started {MAX_ATTEMPTS} times and never finished, because its"
+            f"Part {job.done + 1} was started {MAX_ATTEMPTS} times but never finished, because its"
             " process was stopped or it takes too long. Check the server's memory, then try again."
         )
     kind = _kind_of(job)

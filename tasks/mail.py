@@ -18,5 +18,5 @@ def send(subject: str, text: str, to: str) -> bool:
     try:
         return bool(message(subject, text, to).send())
     except (OSError, SMTPException) as error:
-        logger.error("A mail was not sent (%s): %s", subject, error)
+        logger.error("An email was not sent (%s): %s", subject, error)
         return False

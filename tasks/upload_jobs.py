@@ -26,12 +26,12 @@ def _own_card(upload: TaskUpload) -> Path | None:
     own = folder_of(upload) / "task.toml"
     if upload.card_name and own.exists():
         raise CardError(
-            f"task.toml: you also chose the card of {upload.card_name}; remove one of them"
+            f"task.toml: you also chose the {upload.card_name} card; remove one of them"
         )
     if upload.card_name:
         return None
     if not own.exists():
-        raise CardError("task.toml: missing; choose a card of CLUES, or add your own card")
+        raise CardError("task.toml: missing; choose a CLUES card, or add your own card")
     return own
 
 
@@ -43,7 +43,7 @@ def files_of(upload: TaskUpload) -> list[Path]:
         if not paths[0].name.startswith(f"{prefix}_"):
             raise FormatError(
                 paths[0].name, None, None,
-                f"the card of {upload.card_name} expects files named {prefix}_...",
+                f"the {upload.card_name} card expects files named {prefix}_...",
             )  # fmt: skip
     return paths
 

@@ -143,12 +143,12 @@ def _percent(value: float) -> str:
 
 GAINS = [
     Column("kind"),
-    Column("task", "Unseen task", "task that no arm met before; all tasks: the ARG"),
+    Column("task", "Unseen task", "task that no arm has completed before; all tasks: the ARG"),
     Column(
         "metric",
         "Metric",
-        "metric of the task's card, with which test sets are scored; over all tasks, different"
-        " metrics are separated by semicolons",
+        "the task's metric, under which test sets are scored; over all tasks, different metrics are"
+        " separated by semicolons",
     ),
     Column("new_arm", "Arm", "arm whose gain is reported"),
     Column("base_arm", "Against", "arm that is the base of the gain"),
@@ -281,11 +281,11 @@ PLAN = [
     Column(
         "people",
         "People",
-        "in each arm of each task, by t; about half of such studies reach this interval or less",
+        "in each arm of each task (t quantile); about half of such studies reach this interval",
         show=count,
     ),
-    Column("people_normal", "Normal", "the same, by the normal quantile", show=count),
-    Column("people_in_all", "Total", "participants in both arms of all tasks, by t", show=count),
+    Column("people_normal", "Normal", "the same (normal quantile)", show=count),
+    Column("people_in_all", "Total", "participants in both arms of all tasks (t)", show=count),
 ]
 
 
@@ -348,13 +348,13 @@ def _as_published(row: PublishedGain) -> Gain:
 
 PUBLISHED = [
     Column("partition", "Partition", "of CrossFit's 160 tasks"),
-    Column("method", "Upstream learning", "of BART-base, by the paper"),
+    Column("method", "Upstream learning", "of BART-base, according to the paper"),
     Column("gain", "ARG, as published", "mean over all test tasks of the partition", "%", _percent),
 ]
 
 
 _NO_MEAN = (
-    " No mean over tasks is computed: the mean over the other tasks would select tasks whose base"
+    " No mean over tasks is computed: a mean over the remaining tasks would favour tasks whose base"
     " was high by chance."
 )
 

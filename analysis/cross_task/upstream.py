@@ -159,7 +159,7 @@ def curve(study: Study, kind: str) -> list[CurvePoint]:
 CURVE = [
     Column("kind"),
     Column("arm", "Arm", "upstream or sham"),
-    Column("number", "Example", "position among the examples of its task, from 1", show=count),
+    Column("number", "Example", "position among the task's examples, from 1", show=count),
     Column("answers", "Answers", "answers of all participants and tasks", show=count),
     Column("mean", "Mean", "mean S1", "S1 x 100"),
     Column("active", "Seconds", "median active time", "s"),

@@ -44,10 +44,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
         _pay(record),
     ]
     if not record.whole.completed:
-        texts.insert(
-            0,
-            "No human annotator has completed this study yet; this section describes its design.",
-        )
+        texts.insert(0, "No participant has completed this study yet; this describes its design.")
     return [Paragraph(text) for text in texts]
 
 
@@ -227,9 +224,7 @@ def _participants(record: StudyRecord) -> str:
             " automatically; the reasons are given below."
         )
     if excluded:
-        sentences.append(
-            "Human performance is reported both without and with the excluded annotators."
-        )
+        sentences.append("Human performance is reported with and without excluded annotators.")
     rejected, analysed = record.rejected
     if rejected:
         sentences.append(
@@ -302,8 +297,7 @@ def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
     if number := tables.get(results.OF_SHOTS):
         sentences.append(
             f"We tested {count(number, 'difference')} between numbers of shots with the two-sided"
-            " test that corresponds to the confidence interval of the"
-            f" difference{_corrected(number)}."
+            f" test that corresponds to the difference's interval{_corrected(number)}."
         )
     if number := tables.get(results.OF_MODELS):
         sentences.append(
@@ -324,10 +318,9 @@ def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
         )
     if tables.get(planned_analysis.OF_ARMS):
         sentences.append(
-            "The confidence intervals of the arms' gains"
-            f" ({planned_analysis.interval(record.manifest)}) treat annotators as a sample, and"
-            f" tasks and test examples as fixed: they generalise to {QUESTION}. No p value is"
-            " computed for a gain."
+            f"The intervals of the arms' gains ({planned_analysis.interval(record.manifest)})"
+            " treat annotators as a sample, and tasks and test examples as fixed: they generalise"
+            f" to {QUESTION}. No p value is computed for a gain."
         )
     return " ".join(sentences)
 

@@ -39,9 +39,9 @@ TRAINING_NOTE = (
     " examples are identified by content, not by position in a file."
 )
 SENSITIVITY_NOTE = (
-    "Mean ± SD over annotators (ddof 1) of their score x 100 under the metric of the task's card,"
-    " number of annotators who meet the criterion, and 95 % interval, which generalises to"
-    f" {BOTH}; {ASSUMES}."
+    "Mean ± SD over annotators (ddof 1) of their score x 100 under the task's metric, number of"
+    f" annotators who meet the criterion, and 95 % interval, which generalises to {BOTH};"
+    f" {ASSUMES}."
 )
 WHO = {
     Kind.PERSON: "people",

@@ -53,10 +53,10 @@ SCORES = [
     "S1 of an answer: the harmonic mean of precision and recall between the set of answered"
     " texts and the set of gold texts under exact match; 1 if both sets are empty, 0 if exactly one"
     " of them is.",
-    "Score of an annotator: the score of the test set under the metric of its task, x 100; for S1,"
-    " the mean over the test examples. Each cell of the results table is the mean ± standard"
-    " deviation (ddof = 1; exports also give ddof = 0) over the annotators who completed the"
-    " scenario and were not excluded.",
+    "Score of an annotator: the test-set score under the task's metric, x 100; for S1, the mean"
+    " over the test examples. Each cell of the results table is the mean ± standard deviation (ddof"
+    " = 1; exports also give ddof = 0) over the annotators who completed the scenario and were not"
+    " excluded.",
     f"The 95 % confidence intervals of these means generalise to {BOTH}. Each is the wider of the t"
     " interval over annotators and the t interval from the two-way mean squares of annotators and"
     " contexts (SE² = (MS_A + MS_C - MS_AC) / ab, at least the larger of MS_A and MS_C over ab,"
@@ -104,7 +104,7 @@ def _models(manifest: Manifest) -> str:
     is_s1 = {task["card"].get("metric", "S1") == "S1" for task in manifest["tasks"]}
     parts = {
         True: "each annotator's S1 minus the model's S1 on each example",
-        False: "the parts of both scores under the metric of the task's card",
+        False: "the parts of both scores under the task's metric",
     }
     compared = " or ".join(words for key, words in parts.items() if key in is_s1)
     return (

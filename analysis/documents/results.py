@@ -102,10 +102,7 @@ def people_minus_models(record: StudyRecord) -> list[Block]:
     if not rows:
         return []
     shown = _asked(record.study, headed(models_columns.DIFFERENCES, MODELS))
-    notes = [
-        f"Human score minus model score, paired by example. {differences.LEFT_OUT}",
-        meanings(shown[3:]),
-    ]
+    notes = [f"Human minus model, paired by example. {differences.LEFT_OUT}", meanings(shown[3:])]
     if late := differences.late(rows):
         notes.append(late)
     return [_grid(OF_MODELS, shown, rows, notes)]

@@ -21,8 +21,7 @@ POWER = 0.8
 # The test used to plan group sizes, and its relation to the primary test.
 OF_PEOPLE = "Welch's t test over annotators alone"
 AT_LEAST = (
-    "The primary test also generalises to other examples, so its detectable difference is at least"
-    " this large."
+    "The primary test also generalises to other examples, so it needs at least this difference."
 )
 
 
@@ -229,15 +228,12 @@ def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
     if screening:
         sentences.append(
             f"At zero shots, a screening set of {count(screening, 'example')} {v.is_} used in place"
-            f" of the training step, and its gold answers {v.are} not revealed. The set {v.is_}"
-            f" drawn with the study's seed from training examples that {v.are} shown in no other"
-            f" arm and whose texts are not in the test set; its answers {v.are} excluded from every"
-            " score."
+            f" of the training step, without revealing its gold answers. The set {v.is_} drawn with"
+            f" the study's seed from training examples that {v.are} shown in no other arm and whose"
+            f" texts are not in the test set; its answers {v.are} excluded from every score."
         )
     elif 0 in shots:
-        sentences.append(
-            f"At zero shots, there {v.is_} no training step and therefore no such rule."
-        )
+        sentences.append(f"At zero shots, there {v.is_} no training step and no such rule.")
     return " ".join(sentences)
 
 
@@ -294,9 +290,8 @@ def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
     if pay["budget"] is not None:
         sentences.append(
             f"The budget for all annotators {v.is_} {pay['budget']} {currency}; seats {v.are}"
-            " assigned only while the sum of the earnings to date, the possible further earnings of"
-            f" annotators in progress, and the cap for one more annotator {v.is_} within the"
-            " budget."
+            " assigned only while the earnings to date, the possible further earnings of annotators"
+            f" in progress, and the cap for one more annotator {v.are} together within the budget."
         )
     return sentences
 
@@ -364,7 +359,7 @@ def metrics(manifest: Manifest) -> str:
     named = "; ".join(f"{metric} for {', '.join(names)}" for metric, names in by_metric.items())
     names = dict.fromkeys([*by_metric, *further])
     whole = [name for name in names if not METRICS[name].is_mean]
-    sentences = [f"The score of a test set is computed with the metric of its task: {named}."]
+    sentences = [f"Test sets are scored with the task's metric: {named}."]
     if of_crossfit := [name for name in names if "CrossFit" in METRICS[name].source]:
         is_or_are = "is" if len(of_crossfit) == 1 else "are"
         sentences.append(

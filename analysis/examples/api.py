@@ -60,7 +60,7 @@ class GoldAudit(KindOfTable):
 FIELDS: dict[str, serializers.Field] = {
     "text": serializers.CharField(),
     "gold": serializers.ChoiceField(
-        ["", *GoldOpinion.values], help_text="what it says of the gold, if anything"
+        ["", *GoldOpinion.values], help_text="the comment's verdict on the gold, if any"
     ),
     "by": serializers.CharField(help_text="user name"),
     "at": serializers.DateTimeField(help_text="UTC"),
@@ -79,7 +79,7 @@ def as_record(comment: ExampleComment) -> dict[str, Any]:
 
 class Comments(Twin):
     page, form_class = "example_comment", CommentForm
-    summary = "Comment on an example, for the team of the study"
+    summary = "Comment on an example, for the study's team"
     success = 201
 
     @extend_schema(
@@ -103,4 +103,4 @@ class Comments(Twin):
     def do(self, about: tuple[Study, Example], sent: dict[str, Any], request: Request) -> Any:
         study, example = about
         gold_audit.add(study, example, sent["text"], request.user, sent["gold"])
-        return {"done": "The comment is stored."}
+        return {"done": "The comment was stored."}

@@ -25,7 +25,7 @@ from tasks.models import Example, Prediction, Task
 FEW = (
     f"A two-parameter model (2PL) requires at least about {agreement.FOR_2PL} respondents. With"
     " fewer, an item-rest correlation is a reason to read the example, not a property of the"
-    " example. Over people and models together, it also reflects group differences."
+    " example. Across humans and models together, it also reflects group differences."
 )
 
 
@@ -75,15 +75,15 @@ def columns(shots: Sequence[int]) -> list[Column]:
         ),
         Column(
             "right",
-            "Right",
+            "Correct",
             "Share of the n annotators whose answer scored S1 = 1, in percent.",
             "percent",
         ),
         Column(
             "right_models",
-            "Right, models",
-            "The same over uploaded models, each averaged over its runs (numbers of shots, training"
-            " splits).",
+            "Correct, models",
+            "The same share over uploaded models, each averaged over its runs (numbers of shots,"
+            " training splits).",
             "percent",
         ),
         Column(
@@ -97,7 +97,7 @@ def columns(shots: Sequence[int]) -> list[Column]:
             "respondents",
             "Respondents",
             "Annotators of this kind and models that answered all of these examples; each model"
-            " once.",
+            " counts once.",
             "respondents",
         ),
     ]

@@ -380,10 +380,10 @@ class ExamplePage:
                 Fact(
                     f"Disagreement, {name}",
                     NOTHING if observed is None else two_digits(observed),
-                    f"Mean distance over the {pairs} pairs of answers, 0 to 1. {MEANINGS[name]} "
-                    "Krippendorff's alpha needs several examples: it is 1 minus the mean of this "
-                    "number over them (each weighted by its answers), divided by what answers "
-                    "drawn from all examples would give.",
+                    f"Mean distance over the {pairs} pairs of answers, 0 to 1. {MEANINGS[name]}"
+                    " Krippendorff's alpha needs several examples: it is 1 minus the mean of this"
+                    " number over them (each weighted by its number of answers), divided by the"
+                    " value expected for answers drawn from all examples.",
                 )
             )
         return facts

@@ -22,8 +22,8 @@ from tasks.models import Example, Split, Task
 
 # Filters for the example list.
 CHOICES = {
-    "all-wrong": ("All wrong", lambda row: row.right == 0),
-    "all-right": ("All right", lambda row: row.right == 100),
+    "all-wrong": ("All incorrect", lambda row: row.right == 0),
+    "all-right": ("All correct", lambda row: row.right == 100),
     "disagree": (
         "Disagreement", lambda row: row.pairwise_s1 is not None and row.pairwise_s1 < 100
     ),

@@ -47,7 +47,7 @@ class Index(ApiView):
 
     @extend_schema(
         responses=inline_serializer("Index", {name: serializers.CharField() for name in addresses}),
-        summary="The top addresses",
+        summary="Top-level URLs",
     )
     def get(self, request: Request) -> Response:
         return Response({name: reverse(address) for name, address in self.addresses.items()})

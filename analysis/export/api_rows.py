@@ -104,7 +104,7 @@ SPANS = [
     ),
     Column("start", meaning="in Unicode code points"),
     Column("end", meaning="in Unicode code points, exclusive"),
-    Column("text", meaning="as it stands there"),
+    Column("text", meaning="the highlighted text"),
 ]
 
 

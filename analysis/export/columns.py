@@ -39,7 +39,7 @@ WORKER = {
     "in_analysis": "1 if the participation is analysed (completed and not excluded), else 0",
 }
 SPREAD = {
-    "mean": "mean over annotators of their score under the metric of the task's card, at most 1",
+    "mean": "mean over annotators of their score under the task's metric, at most 1",
     "sd_ddof1": "sample standard deviation over annotators (ddof 1); empty for a single annotator",
     "sd_ddof0": "population standard deviation over annotators (ddof 0)",
     "n": "number of annotators who completed and are in the analysis",
@@ -111,7 +111,7 @@ ANSWERS = (
     OfTurn("gold_rule", "set or any_of", brief=None),
     OfTurn("s1", "S1 of the answer, 0 to 1", "answer__s1", "0 to 1; null: not answered, or hidden"),
     OfTurn("hidden", "",
-        brief="true while the score is: before a decision on the analysis, or until closing"),
+        brief="true while the score is hidden, before a decision on the analysis or until closing"),
     OfTurn("shown_at", "time at which the example was first displayed, UTC", "shown_at", "UTC"),
     OfTurn("submitted_at", "time at which the answer was stored, UTC", "answer__submitted_at",
         "UTC"),
@@ -126,8 +126,9 @@ ANSWERS = (
         "activity__away_seconds", None, 0.0),
     OfTurn("pastes", "number of paste events (reported by the browser)", "activity__pastes",
         None, 0),
-    OfTurn("shown_channel", CHANNELS["shown_channel"], "channel", "page or api: what showed it"),
-    OfTurn("channel", CHANNELS["channel"], "answer__channel", "of the answer: page or api"),
+    OfTurn("shown_channel", CHANNELS["shown_channel"], "channel",
+        "page or api: channel that showed it"),
+    OfTurn("channel", CHANNELS["channel"], "answer__channel", "channel of the answer: page or api"),
 )  # fmt: skip
 # Columns in the findings tables, but for intervals only those without a bootstrap.
 _INTERVALS = meanings(findings_columns.COLUMNS["intervals"])
@@ -266,7 +267,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     "flow.csv": STUDY
     | SCENARIO
     | ARM
-    | {"kind": "person, simulated or model", "seats": "seats now, for that kind"}
+    | {"kind": "person, simulated or model", "seats": "current number of seats for that kind"}
     | {
         "arrived": "took a seat, including annotators who then declined",
         "declined": "did not consent; their rows in allocations.csv are also stored",
@@ -331,8 +332,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "question": "id of the question in the design (own_questions in manifest.json)",
         "answered_by": "choice, text or number",
         "wording": "the question as it was asked",
-        "answer": "the answer as given; empty: skipped; review before publication, as"
-        " demographics can identify people",
+        "answer": "the answer as given; empty: skipped; review before publication, as demographics"
+        " can identify participants",
     },
     # One row per model participation; if a run was not fully reported, the cells from `harness` on
     # are empty.
@@ -356,7 +357,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "cost_usd": "cost in US dollars; empty: unknown",
         "answers": "answers requested from the model",
         "invalid": "of these, outputs that remained invalid and were stored as empty answers",
-        "refusals": "replies that the provider marked as refused",
+        "refusals": "replies that the provider marked as refusals",
         "seconds": "time until the model's replies",
         "template": "templates and declared options from which the conversation is built",
     },
@@ -373,14 +374,14 @@ COLUMNS: dict[str, dict[str, str]] = {
     | {
         "earning": "as in pay.csv",
         "currency": "three-letter currency code",
-        "entries": "number of entries of pay.csv",
+        "entries": "number of entries in pay.csv",
         "cents": "sum of these entries, in hundredths of the currency",
-        "withdrawn_cents": "further amounts, earned by people who withdrew and whose entries are"
-        " omitted",
+        "withdrawn_cents": "further amounts, earned by participants who withdrew and whose entries"
+        " are omitted",
     },
     "wages.csv": STUDY
     | {
-        "n": "participations with settled pay, without those who withdrew or are unpaid by a"
+        "n": "participations with settled pay, except those that were withdrawn or left unpaid by a"
         " decision",
         "per_active_hour": "median earnings in cents per hour of worked and waited_seconds",
         "per_elapsed_hour": "median earnings in cents per hour of elapsed_seconds",

@@ -16,8 +16,8 @@ from tasks.cards import Card
 from tasks.tokens import tokens
 
 ONLY_SPANS = (
-    "This format tags highlighted texts, and the study has no such answers to test examples."
-    " Choose another format."
+    "This format requires highlighted answers to test examples, and the study has none. Choose"
+    " another format."
 )
 
 

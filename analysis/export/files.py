@@ -44,14 +44,14 @@ README = """\
 Export of the study {name} from Handful.
 
 {manifest}
-Python alone, without Handful, recomputes the main table from these CSVs:
+To recompute the main table from these CSV files, you need only Python, not Handful:
 
     python verify.py --design HASH --sums HASH --signers FILE
 
 verify.py recomputes the hash of every file and example, S1 of every answer, the spans, and the
 mean, SD and n of every annotator. For tasks scored by S1, it also recomputes every cell of
 human_performance.csv with its interval in intervals.csv. It checks seats and orders against the
-seed, exclusions against the decisions, and the totals of pay. It lists what it does not check.
+seed, exclusions against the decisions, and the pay totals. It lists what it does not check.
 
 Without options, verify.py only shows that the folder is consistent. To detect consistent changes,
 compare the folder with values published elsewhere. Use --design (the SHA-256 in the
@@ -63,16 +63,16 @@ code of Handful, not the one in the folder. versions.json lists the software ver
 
 The files are encoded in UTF-8 and follow RFC 4180. {reading} Scores, shares, and their SDs,
 intervals and differences are on a scale from 0 to 1; pages and tables show them x 100. Rows are
-ordered: examples by position; answers by the time of display, those of an annotator by position;
-spans by answer; arrivals and decisions by time.
+sorted: examples by position; answers by time of display (an annotator's answers by position); spans
+by answer; arrivals and decisions by time.
 Columns and their types in pandas (`Int64` is for whole numbers with missing values):
 
 {columns}"""
 # How to open the CSVs without altering any cell.
 READING = """\
-Texts are exported unaltered. Spreadsheet programs may read texts that begin with =, +, - or @ as
+Texts are exported unaltered. Spreadsheet programs may read texts that start with =, +, - or @ as
 formulas, and ids as dates. Do not double-click a file; import it as UTF-8 with every column as
-text. An empty cell is a missing value; the text "NA" is a text. In R, use
+text. An empty cell is a missing value; "NA" is a text. In R, use
 read.csv(file, na.strings = "", encoding = "UTF-8"); in pandas,
 read_csv(file, keep_default_na=False, na_values=[""])."""
 

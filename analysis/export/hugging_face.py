@@ -36,9 +36,9 @@ CARD = """\
 # {title}
 
 {count:,} answers from the study `{study}`, collected with Handful (manifest {manifest}). The column
-`kind` distinguishes annotators: **{kinds}**. The tables of the study include only participations
-with `in_analysis`. Annotators have pseudonyms, a different one for each participation of a person.
-Data of participants who withdrew are not included.
+`kind` distinguishes annotators: **{kinds}**. The study's tables include only participations
+with `in_analysis`. Each participation has its own pseudonym, so a person who took part twice has
+two. Data from participants who withdrew are not included.
 
 This folder contains the gold answers of the test examples. Do not train models on it.
 
@@ -62,7 +62,7 @@ In the training step, the gold was revealed after each answer; in the other step
 |---|---|---|---|
 {tasks}
 
-`export_study` without `--as` writes the tables of the study and the meaning of each column.
+`export_study` without `--as` writes the study's tables and the meaning of each column.
 """
 
 
@@ -167,7 +167,7 @@ def _card(study: Study, counts: Counter[str], kinds: Counter[str], programs: int
     cards = [task.card for task in study.tasks.order_by("name")]
     named = ", ".join(f"{kind}: {count:,} answers" for kind, count in sorted(kinds.items()))
     if programs:
-        named += f"; a program gave {programs:,} of the answers of people (`channel` is api)"
+        named += f"; programs gave {programs:,} of the human answers (`channel` is api)"
     meanings = COLUMNS["answers.csv"] | ARM | OWN
     text = CARD.format(
         title=_cell(study.title),

@@ -26,11 +26,11 @@ class BundleForm(PageForm):
 
     key = "bundle"
     round_times = forms.ChoiceField(
-        label="Times of people",
+        label="Times of human annotators",
         choices=[(unit, words.capitalize()) for unit, words in publishing.UNITS.items()],
         required=False,
-        help_text="Rounded times cannot be linked with the log of a platform. Durations and pay"
-        " do not change.",
+        help_text="Rounded times cannot be linked to a platform's log. Durations and pay do not"
+        " change.",
     )
 
 

@@ -24,7 +24,7 @@ from tasks.comparison import compare_answer
 from tasks.models import Example, Task
 from tasks.spans import GivenAnswer, occurrences
 
-NO_LINK = "(everybody had a link of their own here)"
+NO_LINK = "(each annotator had a personal link here)"
 
 
 def pages(study: Study) -> dict[str, str]:

@@ -65,7 +65,7 @@ def citation(study: Study, answers: Mapping[str, str], on: date) -> str:
     """CITATION.cff, version 1.2.0. "Family, Given" is a person; other names are not split."""
     lines = [
         "cff-version: 1.2.0",
-        'message: "Cite this data set as below."',
+        'message: "If you use this data set, please cite it as below."',
         "type: dataset",
         f"title: {_quoted(title(study, answers))}",
         "authors:",
@@ -114,8 +114,8 @@ def croissant(study: Study, answers: Mapping[str, str], folder: Path, on: date) 
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "name": title(study, answers),
-        "description": f"Answers of people in the few-shot study {study.name}, with scores,"
-        f" tables and the frozen design (SHA-256 {study.manifest_hash}). Created with Handful"
+        "description": f"Human answers in the few-shot study {study.name}, with scores, tables and"
+        f" the frozen design (SHA-256 {study.manifest_hash}). Created with Handful"
         f" {settings.VERSION}.",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "citeAs": f"{'; '.join(named)} ({on.year}). {title(study, answers)}. Data set.",
@@ -250,10 +250,10 @@ IN_TEXT = re.compile(r"(\d{4}-\d\d-\d\d)([T ])(\d\d):\d\d:\d\d(\.\d+)?(Z|\+00:00
 ROUNDED = """
 ## Rounded times
 
-All times of people (`shown_at`, `submitted_at`, `at`) are rounded down to the {unit}, UTC. So are
-the times in `audit_log.csv`, `versions.json` and the report, except the opening of the study.
-`versions.json` states the unit. Durations and pay are unchanged, so a reader with the log of a
-platform may still recognise people by their durations.
+All times of human annotators (`shown_at`, `submitted_at`, `at`) are rounded down to the {unit},
+UTC. So are the times in `audit_log.csv`, `versions.json` and the report, except the opening of the
+study. `versions.json` states the unit. Durations and pay are unchanged, so a reader with access to
+a platform's log may still identify annotators by their durations.
 """
 
 

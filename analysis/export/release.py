@@ -53,31 +53,31 @@ README = """
 |---|---|
 | report, to read and print | `report.html`, `report.md`, `figures/`{printed} |
 | all tables of the report and the pages, by kind of annotator: LaTeX, CSV | `tables/` |
-| completed checklists of venues, and the table of the sample: LaTeX, JSON | `checklists/` |
+| completed venue checklists, and the sample table: LaTeX, JSON | `checklists/` |
 | citation, and licence if one was chosen | `CITATION.cff`, `LICENSE` |
 | columns and metadata for data repositories: Croissant 1.0 | `croissant.json` |
 | preregistration: the frozen design in words | `preregistration.html`, `preregistration.md` |
-| the CSVs as Parquet | `parquet/` |
+| the CSV files as Parquet | `parquet/` |
 | card and instructions of each task, and the consent text | `materials/` |
 | pages that annotators saw: consent; instructions, a question and a reveal per task | `seen/` |
-| changes to the study by researchers, with numbers instead of names | `audit_log.csv` |
+| researchers' changes to the study, with numbers instead of names | `audit_log.csv` |
 | output of `verify.py` when this bundle was created | `verify.txt` |
-| SHA-256 of CSVs, design and `verify.py`; the report states its own SHA-256 | `SHA256SUMS` |
+| SHA-256 of CSV files, design and `verify.py`; the report states its own SHA-256 | `SHA256SUMS` |
 | SHA-256 of all other files and of `SHA256SUMS` | `SHA256SUMS.bundle` |
 | mixed model of each task, for R with lme4 and lmerTest | `analysis.R` |
 
 The pages in `seen/` show the real texts and open offline, but without scripts: words cannot be
 highlighted and answers are typed, as in a browser without JavaScript. {pictures}
 `audit_log.csv` omits downloads, work on the results, and accounts, which do not change the study.
-Reasons in `decisions.csv` and the texts of `questionnaire.csv` and `own_answers.csv` are as people
-wrote them, with known platform ids replaced by [id]. Read them before you publish.
+Reasons in `decisions.csv` and free text in `questionnaire.csv` and `own_answers.csv` are verbatim,
+except that known platform ids are replaced by [id]. Read them before you publish.
 """
 PICTURED = """\
 Screenshots show each page with scripts: on a desktop (`-desktop.png`, 1280 pixels wide) and on a
 phone (`-phone.png`, 390 CSS pixels wide, scale 2)."""
 NOT_PICTURED = """\
-The bundle has no screenshots of them. To create some, take a screenshot of an open page, or run
-`manage.py release_study` on a computer that has Playwright and Chromium or Chrome."""
+The bundle contains no screenshots of these pages. To create them, open and capture each page, or
+run `manage.py release_study` on a computer that has Playwright and Chromium or Chrome."""
 
 
 class ReleaseError(Exception):
@@ -245,7 +245,7 @@ def _masked(study: Study) -> Callable[[str], str]:
     try:
         return identities.without_ids(study)
     except ValueError as error:
-        raise ReleaseError(f"{error} Texts can therefore not be checked for ids.") from None
+        raise ReleaseError(f"{error} Texts therefore cannot be checked for ids.") from None
 
 
 def _write_documents(

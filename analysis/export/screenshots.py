@@ -77,7 +77,7 @@ def take(folder: Path, path: str) -> list[Path]:
             except (OSError, PictureError) as error:
                 for png in pictures:
                     png.unlink(missing_ok=True)
-                raise PictureError(f"{path} made no pictures: {error}") from None
+                raise PictureError(f"{path} created no screenshots: {error}") from None
     return pictures
 
 

@@ -23,8 +23,8 @@ TOLERANCE = 1e-9  # relative, and absolute below 1
 STEPS = {"train": "training", "test": "annotation", "check": "check", "screening": "screening"}
 SCENARIO = ("task", "shots", "split", "arm")
 NOT_CHECKED = (
-    "Not checked: metrics other than S1, tables not named above, times and activity, texts entered"
-    " by people, data reported by models, amounts due under the rules of pay."
+    "Not checked: metrics other than S1, tables not named above, times and activity, free text,"
+    " data reported by models, amounts due under the pay rules."
 )
 NOT_ANCHORED = "not anchored: no external hash was given"
 Key = tuple[str, ...]
@@ -168,10 +168,10 @@ def read(folder: Path, name: str) -> Iterator[Row]:
             lines = csv.reader(file, strict=True)
             header = next(lines, [])
             if len(set(header)) < len(header):
-                raise ValueError(f"{name}, row 1: two columns of one name")
+                raise ValueError(f"{name}, row 1: two columns have the same name")
             for number, cells in enumerate(lines, start=2):
                 if len(cells) != len(header):
-                    raise ValueError(f"{name}, row {number}: {len(cells)} cells of {len(header)}")
+                    raise ValueError(f"{name}, row {number}: {len(cells)} cells, not {len(header)}")
                 row = Row(zip(header, cells, strict=True))
                 row.file, row.number = name, number
                 yield row
@@ -221,7 +221,7 @@ class Export:
         manifest = (folder / "manifest.json").read_bytes()
         self.design: dict[str, Any] = json.loads(manifest or b"{}")  # empty of a draft
         self.manifest = sha256_of(manifest) if manifest else ""
-        self.belongs = Check("rows: of the frozen design, one per annotator")
+        self.belongs = Check("rows: name the frozen design; one row per annotator")
         # (step, task, shots, split); the step of what comes before the task is named by its arm
         self.files: dict[Key, list[Example]] = defaultdict(list)
         self.examples: dict[Key, Example] = {}  # the same, and the id
@@ -248,7 +248,7 @@ class Export:
         found = self.annotators.get(row["annotator"])
         if found and found.row["status"] != "withdrawn":
             return found
-        check.wrong(row, "annotator", "an annotator of annotators.csv who has not withdrawn")
+        check.wrong(row, "annotator", "an annotator in annotators.csv who has not withdrawn")
         return None
 
     def answers(self, name: str, check: Check) -> Iterator[tuple[Row, Annotator, Example]]:
@@ -283,7 +283,7 @@ class Export:
 
 
 def check_examples(export: Export, check: Check) -> None:
-    """examples: hashes, files of the frozen design"""
+    """examples: hashes, match with the frozen design"""
     for name in ("examples.csv", "upstream_pool.csv"):
         for row in sorted(export.rows(name, check), key=lambda row: number(row["position"])):
             segments, gold = row.texts("segments"), row.texts("gold")
@@ -309,11 +309,11 @@ def check_examples(export: Export, check: Check) -> None:
     for where in export.files.keys() | frozen.keys() if export.design else ():
         found = sha256_of("".join(own.row["hash"] for own in export.files.get(where, ())))
         if found != frozen.get(where):
-            check.differs(f"examples of {where}", found, frozen.get(where, "no file of the design"))
+            check.differs(f"examples of {where}", found, frozen.get(where, "no file in the design"))
 
 
 def check_answers(export: Export, check: Check) -> None:
-    """answers, predictions: gold, S1, channel of people"""
+    """answers, predictions: gold, S1, channel of human answers"""
     copied = ("task", "shots", "split", "kind", "status", "in_analysis")
     are_people_on_pages = not export.design.get("programs_as_people", False)
     for name in ("answers.csv", "upstream.csv"):
@@ -342,7 +342,7 @@ def check_answers(export: Export, check: Check) -> None:
 
 
 def check_spans(export: Export, check: Check) -> None:
-    """spans: texts at their offsets, and of their answers"""
+    """spans: match with offsets and answers"""
     found: dict[tuple[Annotator, Example], set[str]] = defaultdict(set)
     for row, annotator, example in export.answers("spans.csv", check):
         found[annotator, example].add(row["text"])
@@ -381,7 +381,7 @@ def check_annotators(export: Export, check: Check) -> None:
         tests = export.files.get(("annotation", row["task"], "", ""), [])
         is_whole = (given, len(test)) == (len(before), len(tests)) and bool(tests)
         if is_completed != is_whole:
-            check.wrong(row, "status", f"that of {given} and {len(test)} answers")
+            check.wrong(row, "status", f"the status for {given} and {len(test)} answers")
 
 
 def check_orders(export: Export, check: Check) -> None:
@@ -403,7 +403,7 @@ def check_orders(export: Export, check: Check) -> None:
         ):  # the last step first: one that has started needs all those before it
             found = [met.get(str(place)) for place in range(len(met))]
             if found != order[: len(found)] or (is_begun and len(found) < len(order)):
-                check.differs(f"order of {name}", f"{len(found)} examples", "as they are drawn")
+                check.differs(f"order of {name}", f"{len(found)} examples", "the drawn order")
             is_begun = is_begun or bool(met)
 
 
@@ -496,12 +496,12 @@ def check_seats(export: Export, check: Check) -> None:
             continue
         check.cells(row, arrival=str(row.number - 1), **dict(zip(SCENARIO, place, strict=True)))
         if is_full or any(taken > given[row["kind"], *own] for own, (taken, _) in open_to.items()):
-            check.wrong(row, "candidates", "a free seat, and at most the seats given")
+            check.wrong(row, "candidates", "a free seat, and no more seats taken than assigned")
         given[row["kind"], *place] += 1
     for name, annotator in export.annotators.items():
         key, arrival = annotator.row.of("kind", *SCENARIO), annotator.row["arrival"]
         if arrival not in arrivals or arrivals.pop(arrival).of("kind", *SCENARIO) != key:
-            check.differs(f"allocations.csv, {name}", arrival, "an arrival there, of this scenario")
+            check.differs(f"allocations.csv, {name}", arrival, "an arrival in this scenario")
         counts[key] += annotator.row["in_analysis"] == "1"
     for row in export.rows("flow.csv", check):
         key, declined = row.of("kind", *SCENARIO), declined + number(row["declined"] or "0")
@@ -510,7 +510,7 @@ def check_seats(export: Export, check: Check) -> None:
         if key[0] == "person" and not number(row["seats"]) >= least:
             check.wrong(row, "seats", f"at least {least}")
     if len(arrivals) != declined:
-        check.differs("allocations.csv, of no annotator", len(arrivals), f"{declined}, by flow.csv")
+        check.differs("allocations.csv, no annotator", len(arrivals), f"{declined} in flow.csv")
 
 
 def check_pay(export: Export, check: Check) -> None:
@@ -519,7 +519,7 @@ def check_pay(export: Export, check: Check) -> None:
     for row in export.rows("pay.csv", check):
         annotator, cents = export.annotator(row, check), number(row["cents"])
         if not cents > 0 or (annotator and annotator.row["kind"] != "person"):
-            check.wrong(row, "cents", "an amount above 0, of a person")
+            check.wrong(row, "cents", "an amount above 0 for a person")
         totals[row.of("earning", "currency")].append(cents)
     for row in export.rows("pay_totals.csv", check):
         own = totals.pop(row.of("earning", "currency"), [])
@@ -562,7 +562,7 @@ def anchors_of(folder: Path, args: argparse.Namespace, check: Check) -> list[str
         done = subprocess.run(verify, input=path.read_bytes(), capture_output=True)
         anchors.append(f"the signature of {signer} on {path.name}")
         if done.returncode:
-            check.differs(f"{path.name}.sig", "no such signature", f"one of {args.signers}")
+            check.differs(f"{path.name}.sig", "no valid signature", f"one of {args.signers}")
     return anchors
 
 
@@ -582,7 +582,7 @@ def main(folder: Path, arguments: Sequence[str] = ()) -> int:
         failed |= export.belongs.close()
         people = sum(one.row["kind"] == "person" for one in export.annotators.values())
         if people and export.design.get("rehearsal"):
-            print(f"REHEARSAL (manifest.json): not study data; people: {people}")
+            print(f"REHEARSAL (manifest.json): not study data; human annotators: {people}")
     except (OSError, ValueError) as error:
         print(f"FAILED {error}")
         failed = True

@@ -246,15 +246,14 @@ STEPS = dict.fromkeys(NAMES, Step.ANNOTATION) | {"learning": Step.TRAINING}
 TEXTS = {
     "shots": (
         "Shot curve",
-        "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by"
-        " number of shots: means (filled dots) with 95 % intervals (bars; not defined for one"
-        f" annotator or if all scores are equal), which generalise to {BOTH}, and individual"
-        " annotators (hollow dots).",
+        "Test-set score x 100 under each task's metric ({metrics}), by number of shots: means"
+        " (filled dots) with 95 % intervals (bars; not defined for one annotator or if all scores"
+        f" are equal), which generalise to {BOTH}, and individual annotators (hollow dots).",
     ),
     "models": (
         "Humans and models",
-        "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by"
-        f" number of shots. Bars: 95 % intervals, which for annotators generalise to {BOTH}.",
+        "Mean test-set score x 100 under each task's metric ({metrics}), by number of shots. Bars:"
+        f" 95 % intervals, which for annotators generalise to {BOTH}.",
     ),
     "learning": (
         "Learning curve over the training step",
@@ -273,7 +272,7 @@ BASELINE = " Dashed lines: highest score attainable without reading (trivial bas
 OF_UPLOADED = f" Those of uploaded models, which require three splits, generalise to {OVER_SPLITS}."
 PRINTED = (
     " Open marks: values printed in CLUES, without intervals, as the paper does not define the ±"
-    " for people."
+    " for humans."
 )
 IN_FILE_ORDER = (
     " All annotators saw the examples in file order, so a slope may reflect their difficulty."

@@ -73,7 +73,7 @@ COLUMNS = [
     Column("source", "Source", "study, uploaded or published (quoted)"),
     Column("study", meaning="study of these annotators"),
     Column("metric", "Metric", "of the task's card"),
-    Column("score", "Mean", "mean score x 100 of the test set under that metric", SCORE),
+    Column("score", "Mean", "mean test-set score x 100 under that metric", SCORE),
     Column(
         "",
         "95 % CI",
@@ -83,8 +83,8 @@ COLUMNS = [
         between,
         lambda row: (row.low, row.high),
     ),
-    Column("low_95", meaning="low end of the 95 % interval", unit=SCORE, get="low"),
-    Column("high_95", meaning="high end of the 95 % interval", unit=SCORE, get="high"),
+    Column("low_95", meaning="lower end of the 95 % interval", unit=SCORE, get="low"),
+    Column("high_95", meaning="upper end of the 95 % interval", unit=SCORE, get="high"),
     Column("question", meaning="what low_95 and high_95 generalise to"),
     Column("n", "n", "number of annotators, training splits or runs"),
     Column("unit", meaning="unit of n"),
@@ -176,8 +176,8 @@ def _interval(name: str) -> list[Column]:
     meaning = f"95 % t interval over annotators, which generalises to {PEOPLE}"
     return [
         Column("", "95 %", meaning, "points", signed_between, attrgetter(low, high, why_not)),
-        Column(f"{low}_95", meaning=f"{meaning}: low end", unit="points", get=low),
-        Column(f"{high}_95", meaning=f"{meaning}: high end", unit="points", get=high),
+        Column(f"{low}_95", meaning=f"{meaning}: lower end", unit="points", get=low),
+        Column(f"{high}_95", meaning=f"{meaning}: upper end", unit="points", get=high),
         Column(f"{name}_no_interval", meaning="reason for a missing interval", get=why_not),
     ]
 
@@ -190,10 +190,8 @@ _SLOPE = "slope of a linear fit of each annotator's S1 on position, averaged ove
 OF_FIGURES: dict[str, list[Column]] = {
     "shots": [
         *_WHO,
-        Column("metric", "Metric", "metric of the task's card, used for all scores in the row"),
-        Column(
-            "score", "Mean", "mean over annotators of the score of their test set, x 100", SCORE
-        ),
+        Column("metric", "Metric", "the task's metric, used for all scores in the row"),
+        Column("score", "Mean", "mean over annotators of their test-set score, x 100", SCORE),
         Column(
             "",
             "95 % CI",
@@ -203,8 +201,8 @@ OF_FIGURES: dict[str, list[Column]] = {
             between,
             attrgetter("low", "high", "no_interval"),
         ),
-        Column("low_95", meaning=f"low end of the {_INTERVAL}", unit=SCORE, get="low"),
-        Column("high_95", meaning=f"high end of the {_INTERVAL}", unit=SCORE, get="high"),
+        Column("low_95", meaning=f"lower end of the {_INTERVAL}", unit=SCORE, get="low"),
+        Column("high_95", meaning=f"upper end of the {_INTERVAL}", unit=SCORE, get="high"),
         Column("question", meaning="what low_95 and high_95 generalise to", get=lambda _row: BOTH),
         Column("baseline", "Baseline", "score x 100 of the trivial baseline", SCORE),
         Column("no_interval", meaning="reason for a missing interval over annotators"),

@@ -198,7 +198,7 @@ def compare_latex(comparison: Comparison) -> str:
         [figure.caption, *hashes],
     )  # fmt: skip
     design = PaperTable(
-        "several-studies-design", "What differs between the designs of these studies",
+        "several-studies-design", "Differences between the designs of these studies",
         comparison.design_columns, comparison.differing,
     )  # fmt: skip
     return "\n".join(as_latex(table) for table in (scores, design) if table.rows)

@@ -38,9 +38,9 @@ UNTOLD = {"name", "title", "scenarios", "tasks", "seed", "screening_hashes",
 CARD_UNTOLD = {"name"}
 NAME = "Several studies"
 CAPTION = (
-    "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by"
-    " number of shots, with one line for the annotators of each study ({kind}), which are not"
-    " pooled. Bars: 95 % intervals, which generalise to {question}."
+    "Mean test-set score x 100 under each task's metric ({metrics}), by number of shots, with one"
+    " line for each study's annotators ({kind}), who are not pooled. Bars: 95 % intervals, which"
+    " generalise to {question}."
 )
 
 
@@ -69,7 +69,7 @@ class Comparison:
     def design_columns(self) -> list[Column]:
         """The differences table's columns: the property, then one column per study."""
         return [
-            Column("what", "Property of the design"),
+            Column("what", "Design property"),
             *(
                 Column(f"study_{study.name}", title_of(study, self.studies), get=_value(study.name))
                 for study in self.studies

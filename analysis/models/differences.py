@@ -211,8 +211,8 @@ def late(rows: Sequence[Difference]) -> str:
     if not names:
         return ""
     return (
-        "Uploaded after the study was closed and therefore not in the family of the Holm"
-        f" adjustment: {', '.join(names)}."
+        "Uploaded after the study was closed and therefore excluded from the Holm adjustment:"
+        f" {', '.join(names)}."
     )
 
 

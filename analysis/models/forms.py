@@ -72,7 +72,7 @@ class UploadForm(forms.Form):
     numbering = _stated(
         "Numbering of training splits",
         Numbering,
-        "The training file of each number. Published SQuADv2 and ReCoRD splits are not nested.",
+        "Training file for each number. Published SQuADv2 and ReCoRD splits are not nested.",
     )
     seen_test = _stated(
         "Could the model have seen the test set?", Seen, "In its training data or its prompt."
@@ -84,10 +84,10 @@ class UploadForm(forms.Form):
         label="Revision",
         max_length=100,
         required=False,
-        help_text="Of the model or its weights: a version, a commit, a date of the service.",
+        help_text="Revision of the model or its weights: a version, a commit or a service date.",
     )
     files = _FilesField(  # type: ignore[assignment]  # forms remove their fields
-        label="Files of predictions", help_text=f"Select several files if they are named {NAMED}."
+        label="Prediction files", help_text=f"Select several files if they are named {NAMED}."
     )
     task = forms.ModelChoiceField(
         Task.objects.none(),
@@ -126,7 +126,7 @@ class UploadForm(forms.Form):
         task, shots, number = cleaned["task"], cleaned["shots"], cleaned["split_number"]
         if task is None and (shots is not None or number is not None):
             self.add_error(
-                "task", "Choose the task as well, or leave shots and split number empty."
+                "task", "Choose a task as well, or leave the shots and split number empty."
             )
         elif task is None:
             cleaned["uploads"] = self._by_name(cleaned["files"])

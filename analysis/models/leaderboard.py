@@ -293,9 +293,9 @@ def of_board(board: Board) -> list[Column]:
         Column(
             "",
             f"{size} shots",
-            "mean score x 100 under the metric of the task's card ± SD over training splits"
-            " (people: over annotators), ddof 1; for published rows, as printed; over all tasks,"
-            " the SD of the average" + ("; determines rank and order" if place == last else ""),
+            "mean score x 100 under the task's metric ± SD over training splits (people: over"
+            " annotators), ddof 1; for published rows, as printed; over all tasks, the SD of the"
+            " average" + ("; determines rank and order" if place == last else ""),
             SCORE,
             get=partial(_text_at, place),
         )
@@ -305,11 +305,11 @@ def of_board(board: Board) -> list[Column]:
         Column(
             "",
             "Rank",
-            "rank among models of the same size class; people are not ranked",
+            "rank among models of the same size class; humans are not ranked",
             get=lambda entry: NOTHING if entry.rank is None else entry.rank,
         ),
         *sizes,
-        Column("", f"n {largest}", "training splits, or annotators of all seats", get=_n),
+        Column("", f"n {largest}", "training splits, or annotators out of all seats", get=_n),
         Column("", f"95 % CI {largest}", INTERVAL, SCORE, get="interval_text"),
         Column(
             "",
@@ -345,7 +345,7 @@ def _if_largest(name: str, missing: Any) -> Callable[[Cell], Any]:
 COLUMNS = [
     Column(
         "task",
-        meaning="name of the task; all: the mean over all tasks of the study",
+        meaning="name of the task; all: the mean over all tasks in the study",
         get=lambda cell: cell.board.task.name if cell.board.task else "all",
     ),
     Column(
@@ -371,7 +371,7 @@ COLUMNS = [
     Column("shots", meaning="size of the training splits"),
     Column(
         "mean",
-        meaning="mean score x 100 under the metric of the task's card",
+        meaning="mean score x 100 under the task's metric",
         unit=SCORE,
         get="score.mean",
     ),

@@ -285,7 +285,7 @@ EFFORT = [
     Column(
         "refusals",
         "Refusals",
-        "replies that the provider marked as refused",
+        "replies that the provider marked as refusals",
         show=lambda value: NOTHING if value is None else str(value),
     ),
 ]

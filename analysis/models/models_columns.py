@@ -44,12 +44,11 @@ MODEL = [
     Column(
         "mean",
         "Score",
-        "mean over training splits of the score of the test set under the metric of the task's"
-        " card, x 100",
+        "mean over training splits of the test-set score under the task's metric, x 100",
         "points",
         get="score.mean",
     ),
-    Column("metric", "Metric", "metric of the task's card", get="task.card.metric"),
+    Column("metric", "Metric", "the task's metric", get="task.card.metric"),
     Column(
         "remark",
         "Remark",
@@ -83,7 +82,7 @@ MODEL = [
     Column(
         "",
         "Splits",
-        "training splits with predictions, of all splits of the task; at zero shots, one run"
+        "training splits with predictions, out of all splits of the task; at zero shots, one run"
         " without training",
         get=lambda row: f"{row.score.n} of {row.score.of}" if row.shots else "one run",
     ),
@@ -135,7 +134,7 @@ SCORES = [
     Column("task", meaning="name of the task", get="task.name"),
     Column("task_version", meaning="version of the task; empty for a published figure"),
     Column("shots", meaning="number of shots, or all: fully supervised"),
-    Column("metric", meaning="metric of the task's card", get="task.card.metric"),
+    Column("metric", meaning="the task's metric", get="task.card.metric"),
     Column("mean", meaning="mean x 100 under that metric", unit="points", get="score.mean"),
     Column(
         "remark",
@@ -209,8 +208,8 @@ DIFFERENCES = [
     Column(
         "",
         "Humans",
-        "Mean score x 100 of the test set under the metric of the task's card, over n annotators"
-        " who completed and are in the analysis.",
+        "Mean test-set score x 100 under the task's metric, over n annotators who completed and are"
+        " in the analysis.",
         SCORE,
         _mean_and_n,
         attrgetter("human_mean", "annotators"),
@@ -219,8 +218,7 @@ DIFFERENCES = [
     Column(
         "",
         "Model's score",
-        "Mean score x 100 of the test set under the same metric, over the n runs that are"
-        " compared.",
+        "Mean test-set score x 100 under the same metric, over the n runs that are compared.",
         SCORE,
         _mean_and_n,
         attrgetter("model_mean", "splits"),
@@ -230,12 +228,12 @@ DIFFERENCES = [
         "difference",
         "Difference",
         "Mean score of the annotators minus that of these runs of the model on the same test"
-        " examples, in points of the score x 100 under the metric of the task's card.",
+        " examples, in points of the score x 100 under the task's metric.",
         "points",
         signed_points,
     ),
     *interval_columns(RUNS),
-    *p_columns("all differences of this table that are in its family"),
+    *p_columns("all differences in this table that belong to its family"),
     *equivalence_columns(),
     Column(
         "se_clustered",
@@ -305,9 +303,9 @@ SCORE_COLUMNS = [
     Column(
         "score",
         "Each task",
-        "Mean ± SD of the score x 100 of the test set under the metric of the task's card. This"
-        " study: over n annotators who completed and are in the analysis, ddof 1. Uploaded: over n"
-        " training splits, ddof 1. Published: S1, quoted, ddof not stated.",
+        "Mean ± SD of the test-set score x 100 under the task's metric. This study: over n"
+        " annotators who completed and are in the analysis, ddof 1. Uploaded: over n training"
+        " splits, ddof 1. Published: S1, quoted, ddof not stated.",
     ),
     Column(
         "average",
@@ -326,16 +324,16 @@ SOURCES = [
     (
         "Uploaded models",
         "Mean ± SD (ddof 1) over training splits of the score x 100 on the same test examples under"
-        " the metric of the task's card, by the same function and gold rule; n is the number of"
-        " uploaded splits, of all splits of the task; at zero shots, one run without training."
-        " Only predictions for the task versions of this study are included.",
+        " the task's metric, computed with the same function and gold rule; n is the number of"
+        " uploaded splits out of all splits of the task (at zero shots, one run without training)."
+        " Only predictions for this study's task versions are included.",
     ),
     (
         "Published",
         "Quoted from CLUES, Tables 4 to 6, as printed, for tasks whose test file is the published"
-        " one. The paper does not define the ± for people; for models, it is the SD over five"
-        " splits. The pipeline in the CLUES repository scores models with metrics other than S1,"
-        " so printed rows need not equal S1 of the same outputs.",
+        " one. The paper does not define the ± for humans; for models, it is the SD over five"
+        " splits. The pipeline in the CLUES repository scores models with metrics other than S1, so"
+        " printed rows need not equal S1 of the same outputs.",
     ),
     (
         "Average ± SD",
@@ -350,8 +348,8 @@ SOURCES = [
 def explanations(who: str) -> list[tuple[str, str]]:
     """Return (source, description of its numbers) pairs; `who` names the study's annotators."""
     own = (
-        "Mean ± SD (ddof 1) over annotators of each annotator's score x 100 of the test set under"
-        " the metric of the task's card; n is the number of annotators who completed and are in"
-        " the analysis, of all seats."
+        "Mean ± SD (ddof 1) over annotators of each annotator's test-set score x 100 under the"
+        " task's metric; n is the number of annotators who completed and are in the analysis, out"
+        " of all seats."
     )
     return [(f"{who}, this study", own), *SOURCES]

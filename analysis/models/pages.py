@@ -77,7 +77,7 @@ LISTED = [
     Column(
         "files",
         "Files",
-        "Files of predictions, one per task, number of shots and training split.",
+        "Prediction files, one per task, number of shots and training split.",
         "files",
         get="file_count",
     ),

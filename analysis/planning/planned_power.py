@@ -111,7 +111,7 @@ def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float,
     """
     own = _own(study, task) if task.card.metric == S1 else {}
     if own:
-        return *max(own.values(), key=itemgetter(1)), "annotators of yours"
+        return *max(own.values(), key=itemgetter(1)), "your annotators"
     printed = [human_table4().get((name_of(task), number)) for number in shots]
     cells = [(cell.mean / 100, cell.spread / 100) for cell in printed if cell is not None]
     if not cells:
@@ -148,9 +148,9 @@ def _own(study: Study, task: Task) -> dict[int, tuple[float, float]]:
 # `cross_task.plan` plans from a pilot; both use `analysis/stats/arg.py` and the same interval.
 
 FORMULA = (
-    "Half the interval of the ARG is q · √(T · (v(new) + v(base)) / n) / T with v(new) ="
-    " (SD / base)², v(base) = (new · SD / base²)² and new = base · (1 + gain): the delta method on"
-    " the means of the T tasks, n people in each arm of each. q is the t quantile with"
+    "Half the interval of the ARG is q · √(T · (v(new) + v(base)) / n) / T with v(new) = (SD /"
+    " base)², v(base) = (new · SD / base²)² and new = base · (1 + gain): the delta method on the"
+    " means of the T tasks, with n participants in each arm of each task. q is the t quantile with"
     " Satterthwaite's degrees of freedom, as in the interval of a study, or the normal 1.96."
 )
 
@@ -191,12 +191,12 @@ def columns(wanted: dict[str, Any]) -> list[Column]:
     """Return the columns of the plan; their meanings include the wanted numbers."""
     width, people = f"{wanted['width']:g}", wanted["people"]
     return [
-        Column("quantile", "By", "t, as in the interval of a study; normal, as in power tables"),
+        Column("quantile", "By", "t, as in a study's interval; normal, as in power tables"),
         Column(
             "people",
-            f"People per arm for ± {width} %",
-            f"fewest participants in each arm of each task for an interval of ± {width} % or less"
-            " in about half of such studies",
+            f"Participants per arm for ± {width} %",
+            f"fewest participants in each arm of each task for an interval of ± {width} % or"
+            " narrower in about half of such studies",
             show=count,
         ),
         Column("people_in_all", "Total", "participants in two arms of all tasks", show=count),

@@ -256,9 +256,9 @@ def sentences(wanted: dict[str, Any]) -> list[str]:
     sds = power.detectable_at_first_step(n, comparisons, LEVEL, POWER)
     among = f" among {comparisons} comparisons" if comparisons > 1 else ""
     shown = (
-        f"must be {sds:.2f} SDs between annotators apart"
+        f"must differ by {sds:.2f} SDs between annotators"
         if math.isfinite(sds)
-        else "would have to be more than 50 SDs between annotators apart"
+        else "would have to differ by more than 50 SDs between annotators"
     )
     sentences = [
         f"With two groups of {n} annotators, the exact permutation p (two-sided) is at least"
@@ -266,9 +266,9 @@ def sentences(wanted: dict[str, Any]) -> list[str]:
         f" or more.",
         f"Two numbers of shots with {n} annotators each {shown} for {POWER:.0%} power of the"
         f" primary test at p below {level:.2g}{among}, if both have that SD.",
-        "Scores near 0 or 100 vary less than those in the middle, so a group with another mean has"
-        " another SD. Differences are therefore planned for a group below the mean of the cell and"
-        " for one above it. About half of such studies reach a planned width, as their SDs vary.",
+        "Scores near 0 or 100 vary less than those in the middle, so the SD depends on the"
+        " mean. Differences are therefore planned for groups below and above the cell's mean."
+        " About half of such studies reach a planned width, as their SDs vary.",
         "An SD is an estimate: the true SD is between {:.2f} and {:.2f} times an SD from three"
         " annotators, and between {:.2f} and {:.2f} times an SD from ten (95 %). The averaged"
         " power takes this into account.".format(*power.sd_range(1, 3), *power.sd_range(1, 10)),
@@ -336,8 +336,8 @@ def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
         Column(
             "half_width_both",
             f"± {people} x {examples}",
-            f"half-width of the 95 % interval with {people} annotators on {examples} examples,"
-            f" from the variance components of your study; {two_way.BOTH}",
+            f"half-width of the 95 % interval with {people} annotators on {examples} examples, from"
+            f" your study's variance components; {two_way.BOTH}",
             "points",
         ),
     ]

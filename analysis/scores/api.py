@@ -68,7 +68,7 @@ KIND = OpenApiParameter("kind", str, enum=Kind.values, description="only annotat
 
 class Sensitivity(KindOfTable):
     @extend_schema(
-        parameters=[KIND], responses=OBJECT, summary="The cells under other inclusion criteria"
+        parameters=[KIND], responses=OBJECT, summary="Results under other inclusion criteria"
     )
     def get(self, request: Request, name: str) -> Response:
         study = scores_of(request, name)
@@ -124,7 +124,7 @@ class Findings(ApiView):
         marks = serializers.ListField(
             child=serializers.CharField(), help_text="remarks on every table of the study"
         )
-        pending = Pending(allow_null=True, help_text="null when nothing is waited for")
+        pending = Pending(allow_null=True, help_text="null if nothing is pending")
         intervals = Rows(allow_null=True)
         agreement = Rows()
         aggregates = Rows()

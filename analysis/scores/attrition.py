@@ -157,9 +157,9 @@ def _of(row: Attrition, end: str) -> str:
 _ATTRITION_INTRO = (
     "Differential attrition for each difference between shots: completions among annotators who"
     " consented and have left or finished. Annotators who were screened out, left, expired or"
-    " withdrew did not complete. Lee's bounds show how far attrition can explain the difference,"
-    " assuming that the arm with fewer completions only loses annotators. They are not a"
-    " confidence interval: they exclude sampling error."
+    " withdrew did not complete. Lee's bounds show to what extent attrition could explain the"
+    " difference, assuming that the arm with fewer completions only loses annotators. They are not"
+    " a confidence interval: they exclude sampling error."
 )
 ATTRITION = Table(
     "attrition", "Attrition by number of shots", _ATTRITION_INTRO, _COLUMNS, attritions
@@ -201,7 +201,7 @@ _OF_ADMISSION = [
     ),
     Column("judged_by", meaning="examples on which the rule is based; 0: the rule does not apply"),
     Column("", "Judged by", get="judged_in_words"),
-    Column("judged", "Judged", "annotators of this kind judged by the rule"),
+    Column("judged", "Judged", "annotators of this kind to whom the rule was applied"),
     Column("admitted", "Admitted", "of these, those admitted to the annotation step"),
     Column(
         "",
@@ -237,10 +237,10 @@ def admissions(study: Study, kind: str) -> list[Admission]:
 
 
 _ADMISSION_INTRO = (
-    "Annotators admitted by the rule of the design in each arm. Annotators who are screened out"
-    " are replaced by others who pass, so a low pass rate can raise the mean of an arm"
-    " independently of learning. Differences between arms with different rules can include this"
-    " selection effect; they are not corrected for it."
+    "Annotators admitted by the design's rule in each arm. Annotators who are screened out are"
+    " replaced by others who pass, so a low pass rate can raise the mean of an arm independently of"
+    " learning. Differences between arms with different rules can include this selection effect;"
+    " they are not corrected for it."
 )
 ADMISSION = Table("admission", "Admission", _ADMISSION_INTRO, _OF_ADMISSION, admissions)
 
@@ -292,7 +292,7 @@ _OF_SAMPLE = [
     ),
     Column("n", "", "participants with that answer; empty where it is hidden"),
     Column("hidden", "", f"{SMALL} or {WITHHELD} if n is hidden"),
-    Column("", "n", "people with that answer", get=lambda row: row.hidden or str(row.n)),
+    Column("", "n", "participants with that answer", get=lambda row: row.hidden or str(row.n)),
     Column(
         "share",
         "Share",

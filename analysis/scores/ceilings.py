@@ -113,9 +113,9 @@ def _mean_of_means(scores: dict[str, list[float]]) -> float:
 
 TITLE = "Human ceiling"
 INTRO = (
-    "Agreement of each annotator with the majority of the others (leave-one-out), and the scores"
-    " of the best and worst annotator against the gold. The leave-one-out score does not use the"
-    f" gold and does not bound the score of a model; it requires {FEWEST} annotators."
+    "Agreement of each annotator with the majority of the others (leave-one-out), and the scores of"
+    " the best and worst annotator against the gold. The leave-one-out score does not use the gold"
+    f" and is not a bound for models; it requires {FEWEST} annotators."
 )
 
 
@@ -146,7 +146,7 @@ COLUMNS = [
     Column(
         "",
         "Compared",
-        "answers compared with a majority of the others, of all answers; where the others tie on"
+        "answers compared with a majority of the others, out of all answers; if the others tie on"
         " labels or options, there is no majority",
         get=lambda row: f"{row.compared} of {row.answers}",
     ),

@@ -53,7 +53,7 @@ class Table:
         if not self._empty:
             return self.about
         reasons = " or ".join(sorted({row.no_bootstrap for row in self._intervals}))
-        return f"{self.about} No bootstrap over people is shown: {reasons}."
+        return f"{self.about} No bootstrap over annotators is shown: {reasons}."
 
     @property
     def _empty(self) -> tuple[str, ...]:
@@ -88,8 +88,8 @@ def _interval(
     meaning = f"{meaning}; {ASSUMES[2:]}" if few else meaning
     return [
         shown,
-        Column(f"{low}_95", meaning=f"{meaning}: its low end", unit=SCORE, get=low),
-        Column(f"{high}_95", meaning=f"{meaning}: its high end", unit=SCORE, get=high),
+        Column(f"{low}_95", meaning=f"{meaning}: lower end", unit=SCORE, get=low),
+        Column(f"{high}_95", meaning=f"{meaning}: upper end", unit=SCORE, get=high),
     ]
 
 
@@ -113,8 +113,7 @@ COLUMNS: dict[str, list[Column]] = {
         Column(
             "mean",
             "Mean",
-            "mean over annotators of the score of their test set under the metric of the task's"
-            " card, x 100",
+            "mean over annotators of their test-set score under the task's metric, x 100",
             SCORE,
         ),
         *_interval(
@@ -139,7 +138,7 @@ COLUMNS: dict[str, list[Column]] = {
             "examples",
             "Other examples",
             "cluster bootstrap over contexts, which generalises to other examples with the same"
-            " people",
+            " annotators",
             "no_examples",
         ),
         *_interval(
@@ -164,15 +163,16 @@ COLUMNS: dict[str, list[Column]] = {
         Column(
             "sd_between_contexts",
             "SD contexts",
-            "SD between contexts (examples, where each has its own) from the same model",
+            "SD between contexts (between examples, if each has its own context) from the same"
+            " model",
             "points",
         ),
         Column("sd_rest", meaning="residual SD from the same model", unit="points"),
         Column("se", "SE", "standard error of the mean over annotators and contexts", "points"),
         Column(
             "df",
-            meaning="Satterthwaite's degrees of freedom of that standard error, at least the"
-            " smaller of those of annotators and of contexts",
+            meaning="Satterthwaite's degrees of freedom for that standard error, at least the"
+            " smaller of those for annotators and for contexts",
         ),
         Column("no_interval", meaning="reason for a missing interval over annotators"),
         Column("no_bootstrap", meaning="reason for a missing bootstrap over annotators"),
@@ -234,7 +234,7 @@ COLUMNS: dict[str, list[Column]] = {
             " groups",
             "SDs",
         ),
-        *p_columns("all contrasts of this table"),
+        *p_columns("all contrasts in this table"),
         *equivalence_columns(),
         Column(
             "welch_p",
@@ -273,14 +273,14 @@ _TEXTS = {
     ),
     "aggregates": (
         "Aggregated answers",
-        "Scores of the aggregated answer of each group, with the mean of individual annotators"
-        " for comparison. These are different quantities: CLUES scores individuals.",
+        "Scores of each group's aggregated answers, with the mean of individual annotators for"
+        " comparison. These are different quantities: CLUES scores individuals.",
     ),
     "ceiling": (ceilings.TITLE, ceilings.INTRO),
     "contrasts": (
         "Differences between shots",
-        "Differences in performance between numbers of shots. The groups are different people on"
-        f" the same examples; interval and p generalise to {BOTH}.",
+        "Differences in performance between numbers of shots. The groups consist of different"
+        f" annotators who answered the same examples; intervals and p values generalise to {BOTH}.",
     ),
 }
 

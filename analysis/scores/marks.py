@@ -45,11 +45,11 @@ def sentences(study: Study) -> list[str]:
     if told:
         has_models = compared_files.files(study).exists()
         same = " Uploaded models are scored on the same examples." if has_models else ""
-        marks.append(f"Not all of an imported test file: {'; '.join(told)}.{same}")
+        marks.append(f"Only part of an imported test file was used: {'; '.join(told)}.{same}")
     if study.is_cross_task:
         marks.append(
-            "A cross-task study: tables and figures by task and shots, with their n, include only"
-            " the direct arm, which had no task before."
+            "In this cross-task study, tables and figures by task and shots, with their n, include"
+            " only the direct arm, which had no prior task."
         )
     if scenarios_were_chosen(study):
         marks.append(
@@ -64,7 +64,7 @@ def sentences(study: Study) -> list[str]:
     ]
     if cells:
         marks.append(
-            f"Seats added after results could be seen: {'; '.join(cells)}. Adding participants"
+            f"Seats were added after results could be seen: {'; '.join(cells)}. Adding participants"
             " until a result fits makes p values too small and intervals too narrow."
         )
     excluded = study.participations.filter(status=Status.COMPLETED, in_analysis=False)
@@ -114,4 +114,4 @@ def programs_mark(study: Study) -> str:
     if not number:
         return ""
     people = study.participations.analysed().filter(kind=Kind.PERSON).count()
-    return f"A program answered through the API for {number} of {people} people in the analysis."
+    return f"Programs answered through the API for {number} of {people} humans in the analysis."

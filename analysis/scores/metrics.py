@@ -209,8 +209,8 @@ COLUMNS = [
     Column("task", "Task", "name of the task", get="task.name"),
     Column("task_version", meaning="version of the task", get="task.version"),
     Column("shots", "Shots", "number of examples in the training step or training split"),
-    Column("metric", "Metric", "as the NLP Few-shot Gym spells it"),
-    Column("role", "Role", f"{CARD}: of the task's card; {FURTHER}: declared by the design"),
+    Column("metric", "Metric", "as named in the NLP Few-shot Gym"),
+    Column("role", "Role", f"{CARD}: on the task's card; {FURTHER}: declared by the design"),
     Column(
         "",
         "Score",
@@ -225,35 +225,35 @@ COLUMNS = [
     Column(
         "n",
         "n",
-        "annotators who completed and are in the analysis, or files of predictions",
+        "annotators who completed and are in the analysis, or prediction files",
         get="score.n",
     ),
-    Column("of", "Of", "maximum possible number of these", get="score.of"),
+    Column("of", "Of", "maximum possible n", get="score.of"),
     Column(
         "",
         "95 % interval",
-        f"Of annotators: {two_way.BOTH}. Two-way t on the parts of each score; for metrics that are"
-        " not means over examples, on jackknife pseudo-values (deleting one context at a time);"
+        f"For annotators: {two_way.BOTH}. Two-way t on the parts of each score; for metrics that"
+        " are not means over examples, on jackknife pseudo-values (deleting one context at a time);"
         f" {ASSUMES}.",
         "points",
         get="interval",
     ),
     Column(
-        "low_95", meaning=f"low end of the 95 % interval: {two_way.BOTH}", unit="points", get="low"
+        "low_95", meaning=f"lower limit of the 95 % CI: {two_way.BOTH}", unit="points", get="low"
     ),
     Column(
         "high_95",
-        meaning=f"high end of the 95 % interval: {two_way.BOTH}",
+        meaning=f"upper limit of the 95 % CI: {two_way.BOTH}",
         unit="points",
         get="high",
     ),
-    Column("se", meaning="standard error over people and contexts", unit="points"),
+    Column("se", meaning="standard error over annotators and contexts", unit="points"),
     Column(
         "df",
-        meaning="degrees of freedom of se (Satterthwaite); at least the smaller of those of"
-        " people and of contexts",
+        meaning="degrees of freedom for se (Satterthwaite); at least the smaller of those for"
+        " annotators and for contexts",
     ),
-    Column("no_interval", meaning="reason for a missing interval of annotators"),
+    Column("no_interval", meaning="reason for a missing interval for annotators"),
     Column(
         "remark",
         meaning="remark on the mean, or the reason why it is undefined and for how many",
@@ -264,15 +264,13 @@ COLUMNS = [
 
 # Columns for Own.
 OWN_COLUMNS = [
-    Column(
-        "kind", meaning=f"person, simulated or model; {MODEL}: a file of predictions", get="who"
-    ),
+    Column("kind", meaning=f"person, simulated or model; {MODEL}: a prediction file", get="who"),
     Column("name", meaning="pseudonym of the participation, or name of the model"),
     Column("task", meaning="name of the task", get="task.name"),
     Column("task_version", meaning="version of the task", get="task.version"),
     Column("shots", meaning="number of examples in the training step or training split"),
     Column("split", meaning="number of the training split; empty at zero shots"),
-    Column("metric", meaning="as the NLP Few-shot Gym spells it"),
+    Column("metric", meaning="as named in the NLP Few-shot Gym"),
     Column("value", meaning="score of the test set, at most 1; empty where undefined"),
     Column(
         "remark",
@@ -281,6 +279,6 @@ OWN_COLUMNS = [
     ),
 ]
 NOTE = (
-    "Each task has the metric of its card and those further metrics of the design that apply to"
-    " its kind of answer. All rows of a task score the same answers."
+    "Each task has the metric on its card and those of the design's further metrics that apply to"
+    " its answer type. All rows for a task score the same answers."
 )

@@ -54,7 +54,7 @@ PERFORMANCE = [
     Column("shots", meaning="number of examples in the training step", get="cell.shots"),
     Column(
         "metric",
-        meaning="the metric of the task's card, as the NLP Few-shot Gym spells it",
+        meaning="the task's metric, as named in the NLP Few-shot Gym",
         get="cell.metric",
     ),
     Column(
@@ -99,8 +99,8 @@ PERFORMANCE = [
     Column("note", meaning="explanation of these two scales, and which of them the paper may use"),
     Column(
         "baseline",
-        meaning="score x 100 of the trivial baseline on the test examples; empty where the task"
-        " accepts no empty answer, or where it is undefined",
+        meaning="score x 100 of the trivial baseline on the test examples; empty if the task does"
+        " not accept an empty answer, or if the score is undefined",
         unit="points",
         get="bounds.baseline",
     ),
@@ -111,9 +111,9 @@ PERFORMANCE = [
     ),
     Column(
         "floor_random",
-        meaning="chance level: expected score x 100, by the metric of the row, of a random label or"
-        " option (or no answer, where that is one of the choices); else S1 x 100 of a random one of"
-        " the answers that the test file lists for each example; empty where it lists none",
+        meaning="chance level: expected score x 100, under the row's metric, of a random label or"
+        " option (or no answer, if that is a choice); otherwise, S1 x 100 of an answer drawn from"
+        " those that the test file lists for each example; empty if it lists none",
         unit="points",
         get=lambda row: next(
             (s1 for name, s1 in row.bounds.floors if name.startswith("a random")), None
@@ -128,7 +128,7 @@ PERFORMANCE = [
     Column(
         "ceiling",
         meaning="highest score x 100 attainable by highlighting on the test examples; known for S1"
-        " and where labels are chosen",
+        " and for tasks with labels",
         unit="points",
         get="bounds.ceiling",
     ),
@@ -216,7 +216,7 @@ def definition(table: PerformanceTable) -> str:
         return f"Mean ± SD over {one}s (ddof 1) of each {one}'s mean S1 x 100."
     return (
         f"Mean ± SD over {one}s (ddof 1) of each {one}'s score x 100 on the test set, under the"
-        f" metric of the task's card: {table.metrics}."
+        f" task's metric: {table.metrics}."
     )
 
 

@@ -255,11 +255,11 @@ COLUMNS = [
     Column("n", meaning="annotators who meet the criterion"),
     Column("completed", meaning="annotators who completed the scenario, including excluded ones"),
     Column(
-        "low_95", meaning=f"low end of the 95 % interval: {two_way.BOTH}", unit="points", get="low"
+        "low_95", meaning=f"lower limit of the 95 % CI: {two_way.BOTH}", unit="points", get="low"
     ),
     Column(
         "high_95",
-        meaning=f"high end of the 95 % interval: {two_way.BOTH}",
+        meaning=f"upper limit of the 95 % CI: {two_way.BOTH}",
         unit="points",
         get="high",
     ),

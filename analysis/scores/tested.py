@@ -140,8 +140,8 @@ def interval_columns(question: str) -> list[Column]:
                 signed_between((row.low, row.high, row.no_interval)), row.fewest
             ),
         ),
-        Column("low_95", meaning=f"{both_ends}: its low end", unit="points", get="low"),
-        Column("high_95", meaning=f"{both_ends}: its high end", unit="points", get="high"),
+        Column("low_95", meaning=f"{both_ends}: lower end", unit="points", get="low"),
+        Column("high_95", meaning=f"{both_ends}: upper end", unit="points", get="high"),
         Column(
             "question",
             meaning="what low_95, high_95 and p generalise to",
@@ -162,14 +162,14 @@ def equivalence_columns() -> list[Column]:
     """Equivalence within the margin of the design, and the smallest margin that could be shown."""
     return [
         Column("", "Equivalence", _EQUIVALENCE, get="equivalence"),
-        Column("margin", meaning="margin of equivalence frozen in the design", unit="points"),
+        Column("margin", meaning="equivalence margin frozen in the design", unit="points"),
         Column(
             "p_equivalence",
             meaning=f"p of two one-sided tests that the difference lies within ± margin; {EACH}",
             unit="0 to 1",
         ),
-        Column("low_90", meaning="low end of the 90 % interval", unit="points"),
-        Column("high_90", meaning="high end of the 90 % interval", unit="points"),
+        Column("low_90", meaning="lower end of the 90 % interval", unit="points"),
+        Column("high_90", meaning="upper end of the 90 % interval", unit="points"),
         Column(
             "smallest_margin",
             "Smallest margin",
@@ -183,16 +183,16 @@ def equivalence_columns() -> list[Column]:
 def error_columns() -> list[Column]:
     """Inputs of intervals and p; in files only."""
     se = "standard error of the difference over"
-    df = "degrees of freedom of"
+    df = "degrees of freedom for"
     return [
         Column("se", meaning=f"{se} annotators and contexts", unit="points"),
         Column(
             "df",
-            meaning=f"{df} se (Satterthwaite; at least the smaller of those of annotators and of"
+            meaning=f"{df} se (Satterthwaite; at least the smaller of those for annotators and for"
             " contexts)",
         ),
         Column("people_se", meaning=f"{se} annotators, on the same examples", unit="points"),
-        Column("people_df", meaning=f"{df} people_se (Welch where there are two groups)"),
+        Column("people_df", meaning=f"{df} people_se (Welch if there are two groups)"),
         Column("no_interval", meaning="reason for a missing interval"),
     ]
 
@@ -204,7 +204,7 @@ _EQUIVALENCE = (
 DIFFERENCE = Column(
     "difference",
     "Difference",
-    "difference of the means, in points of the score x 100 under the metric of the task's card",
+    "difference of the means, in points of the score x 100 under the task's metric",
     "points",
     signed_points,
 )

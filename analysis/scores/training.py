@@ -158,8 +158,8 @@ def _of_block(place: int, name: str) -> Column:
     return Column(
         "",
         name,
-        "Mean ± SD (ddof 1) over the n annotators of the group of their mean S1 x 100 on these"
-        " training examples; the CSV has both ddof. A dash means that the group did not have them.",
+        "Mean ± SD (ddof 1) over the n annotators in the group of their mean S1 x 100 on these"
+        " training examples; the CSV has both ddof. A dash means that the group did not see them.",
         "S1 x 100",
         get=lambda row: row.texts[place],
     )

@@ -262,7 +262,7 @@ def people_needed(
     if width <= 0 or not plans or any(plan.refused for plan in plans):
         raise ValueError("the width must be above 0, and each task needs a base to divide by")
     if not any(plan.base_sd > 0 or plan.new_sd > 0 for plan in plans):
-        raise ValueError("without an SD between people nothing can be planned")
+        raise ValueError("planning requires an SD between participants")
     unit = math.sqrt(sum(v for v, _df in _planned_parts(plans, 1))) / len(plans)
     normal = float(special.ndtri((1 + level) / 2)) * unit
     people = max(2, math.ceil((normal / width) ** 2 - 1e-9))

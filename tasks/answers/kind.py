@@ -13,7 +13,7 @@ NO_ANSWER = GivenAnswer((), "", True)
 Rule = tuple[Callable[[Sequence[str], frozenset[str]], object], str]
 ONE_TEXT: Rule = (
     lambda texts, _options: len(set(texts)) > 1,
-    "have more than one text: {named}. One is an answer",
+    "have more than one text: {named}. An answer to this task is a single text",
 )
 
 

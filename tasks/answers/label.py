@@ -55,7 +55,7 @@ class Label(Kind):
             (lambda p, _: not p, f"are “no answer”, which this task does not allow. {wanted}"),
             (
                 lambda p, _: len(set(p)) > 1 and set(p) <= labels,
-                f"are more than one label: {{named}}. {wanted}; one of them is an answer",
+                f"are more than one label: {{named}}. {wanted}; an answer is exactly one of them",
             ),
         ]
 

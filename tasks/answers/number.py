@@ -88,7 +88,7 @@ class Number(Kind):
         return canonical(text.strip()) or text
 
     def rules(self, card: Card) -> list[Rule]:
-        odd = "are no numbers in plain digits: {named}"
+        odd = "are not numbers in plain digits: {named}"
         digits: Rule = (lambda p, _options: any(canonical(text) is None for text in p), odd)
         return [*super().rules(card), ONE_TEXT, digits]
 

@@ -25,7 +25,7 @@ from tasks.spans import AnswerError, GivenAnswer
 MAX_OPTIONS = 100  # per example
 LONGEST_OPTION = 2_000  # characters
 FIELD = "option-"
-LISTED: Rule = (lambda p, known: set(p) - known, "are no options of their example: {named}")
+LISTED: Rule = (lambda p, known: set(p) - known, "are not options of their example: {named}")
 
 
 class Option(Kind):
@@ -168,7 +168,7 @@ def option_at(place: str, options: Sequence[str]) -> str:
 def check_options(options: Sequence[str], gold: Sequence[str]) -> None:
     """Check that the example can be answered by its options. Raises GoldError."""
     if len(set(options)) < 2:
-        raise GoldError("expected two different options or more, in the field options")
+        raise GoldError("expected at least two different options in the field options")
     for text in gold:
         if text not in options:
             raise GoldError(f"{text[:60]!r} is not one of the example's options")

@@ -55,7 +55,7 @@ def read_folder(path: Path, *, part: str = "") -> Table:
         if not (path / wanted).is_file():
             raise DatasetError(
                 path.name, "", "",
-                f"contains no {wanted}; expected a folder written by save_to_disk of datasets",
+                f"contains no {wanted}; expected a folder written by datasets' save_to_disk()",
             )  # fmt: skip
     features = _features(texts.document(path / INFO), INFO)
     tables = []

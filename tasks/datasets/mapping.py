@@ -58,7 +58,7 @@ def map_rows(table: Table, columns: Columns) -> Mapped:
         if column:
             table.check(column)
     if not columns.text or not columns.gold:
-        raise table.error(None, "", "set the columns of the text (--text) and of the gold (--gold)")
+        raise table.error(None, "", "set the text column (--text) and the gold column (--gold)")
     columns, notes = _with_labels(table, columns)
     items, unlabelled = [], 0
     numbers: dict[str, int] = {}

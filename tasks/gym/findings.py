@@ -182,7 +182,7 @@ def shared_inputs(tasks: list[GymTask]) -> list[str]:
     names = sorted(inputs)
     return [
         f"{one} and {other} have {_counted(shared, 'text', 'texts')} in common: assign only one of"
-        " them to a person"
+        " them to each person"
         for place, one in enumerate(names)
         for other in names[place + 1 :]
         if (shared := len(inputs[one] & inputs[other]))
@@ -199,8 +199,7 @@ def of_partition(partition: Partition, here: Collection[str]) -> list[str]:
     present = sum(name in here for name in partition.all)
     return [
         *(
-            f"{partition.name}: {name} is in the upstream tasks and in the held-out ones, as"
-            " published"
+            f"{partition.name}: {name} is both an upstream and a held-out task, as published"
             for name in partition.leaked
         ),
         f"{partition.name}: {present} tasks present, {len(partition.all) - present} missing.",

@@ -156,7 +156,7 @@ def card_of(
         "language": "en",
         "direction": "ltr",
         "source": f"NLP Few-shot Gym (CrossFit), {published.ontology}",
-        "licence": "not stated; that of the corpus",
+        "licence": "not stated; see the licence of the corpus",
         "ontology": published.ontology,
         "shots_per_label": any(len(task.lines[seed, "train"]) != task.k for seed in task.seeds),
         "training_seeds": task.seeds,

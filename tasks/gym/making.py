@@ -173,7 +173,7 @@ def _made_from(seen: Seen, kept: int, tests: int, card: Card) -> dict[str, Any]:
         "method": METHOD,
         "notes": [
             *seen.told,
-            "Development files are not imported, because people do not need them",
+            "Development files are not imported, because annotators do not need them",
         ],
     }
 

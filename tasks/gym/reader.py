@@ -88,7 +88,7 @@ def read_task(folder: Path) -> GymTask:
     for seed in seeds:
         for part in PARTS:
             if (seed, part) not in files:
-                raise FormatError(name, None, None, f"no {part} file of seed {seed}")
+                raise FormatError(name, None, None, f"no {part} file for seed {seed}")
     ordered = [(seed, part) for seed in seeds for part in PARTS]
     return GymTask(name, sizes.pop(), {key: read_lines(files[key]) for key in ordered})
 

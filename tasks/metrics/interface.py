@@ -186,7 +186,7 @@ def misfit(metric: str, kind: str, labels: Sequence[str] = ()) -> str:
     """
     chosen = METRICS[metric]
     if kind not in chosen.kinds:
-        return f"{metric} does not fit answers of the kind {kind}: {chosen.why}."
+        return f"{metric} does not apply to answers of type {kind}: {chosen.why}."
     if kind != LABEL:
         return ""
     if metric == "Matthew-Correlation" and ACCEPTABLE not in labels:

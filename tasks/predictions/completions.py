@@ -20,7 +20,7 @@ from tasks.predictions.format import FILE_NAME
 
 SAMPLES = re.compile(r"samples_(?P<place>.+?)(_\d{4}-\d\d-\d\dT[\d.-]+)?\.jsonl")
 WITHOUT_ID = "the documents have no id; use the test file of export_task, which has ids"
-MISSING = "reading logs of Inspect needs inspect-ai: pip install inspect-ai (the extra inspect)"
+MISSING = "reading Inspect logs requires inspect-ai: pip install inspect-ai (the extra inspect)"
 
 
 def as_completion(texts: Sequence[str]) -> str:

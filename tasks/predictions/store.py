@@ -99,7 +99,7 @@ def add(
     checking.Busy; nothing is then stored.
     """
     if not uploads:
-        raise PredictionsError(["No file of predictions was found."])
+        raise PredictionsError(["No prediction file was found."])
     # Reading and scoring take longer than storing, and need no lock.
     with checking.one_of(by.pk):
         results = scored(uploads)
@@ -285,7 +285,7 @@ def _model(name: str, by: User, details: dict[str, Any]) -> LanguageModel:
     )
     if model.uploaded_by_id != by.pk:
         raise ValidationError(
-            {"name": f"{name} is a model of another researcher. Choose another name."}
+            {"name": f"{name} is another researcher's model. Choose another name."}
         )
     new = {key: details[key] for key in DETAILS if details.get(key)}
     if model.pk is None or new:

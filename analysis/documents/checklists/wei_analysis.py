@@ -55,10 +55,7 @@ def _tests(facts: Facts) -> list[Entry]:
     ]
 
 
-TWO_WAY = (
-    "the larger of the p values of Welch's t test over annotators and the two-way t test over"
-    " annotators and contexts"
-)
+TWO_WAY = "the larger p value of Welch's t test over annotators and the two-way t test"
 
 
 def tests(facts: Facts) -> list[str]:

@@ -15,7 +15,7 @@ from annotation.protocol import blinding
 
 
 class Command(BaseCommand):
-    help = "Write the CSVs of a study into a new folder; `python DIR/verify.py` recomputes them."
+    help = "Write a study's CSV files to a new folder; `python DIR/verify.py` recomputes them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="name of the study")
@@ -41,6 +41,6 @@ class Command(BaseCommand):
             self.stdout.write(f"{file}: {count} rows")
         if form:
             return
-        self.stdout.write(f"Verify them: python {folder / 'verify.py'}")
+        self.stdout.write(f"To verify them: python {folder / 'verify.py'}")
         digest = hashlib.sha256((folder / SUMS).read_bytes()).hexdigest()
         self.stdout.write(f"SHA-256 of {SUMS}, to be stored elsewhere: {digest}")

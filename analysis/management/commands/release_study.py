@@ -13,23 +13,23 @@ from annotation.protocol import blinding
 
 
 class Command(BaseCommand):
-    help = "Write everything that is needed to check and reuse a study: a new folder, or a ZIP."
+    help = "Write everything that is needed to check and reuse a study to a new folder or a ZIP."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="name of the study")
         parser.add_argument("target", type=Path, help="a new or empty folder, or a new FILE.zip")
         parser.add_argument(
             "--browser",
-            help="the Chromium or Chrome that takes pictures of what annotators saw; without this"
-            " option the one on the path, if there is one",
+            help="the Chromium or Chrome that takes screenshots of the annotators' pages; default:"
+            " the one on the path, if any",
         )
-        parser.add_argument("--no-pictures", action="store_true", help="take no pictures")
+        parser.add_argument("--no-pictures", action="store_true", help="take no screenshots")
         parser.add_argument(
             "--round-times",
             choices=[publishing.HOUR, publishing.DAY],
             default="",
-            help="round all times of people down, so that they cannot be linked with a platform's"
-            " log; verify.py lists what it then cannot recompute",
+            help="round down all times of human annotators, so that they cannot be linked to a"
+            " platform's log; verify.py lists what it then cannot recompute",
         )
         parser.add_argument(
             "--sign", type=Path, metavar="KEY", help="sign the sums with this SSH key (ssh-keygen)"
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         if not options["no_pictures"]:
             browser = options["browser"] or screenshots.browser()
             if browser is None:
-                self.stderr.write("No pictures: Chromium is not on the path (--browser PATH).")
+                self.stderr.write("No screenshots: Chromium is not on the path (--browser PATH).")
         try:
             report = write_release(
                 study, target, browser, self.stderr.write, options["sign"], options["round_times"]

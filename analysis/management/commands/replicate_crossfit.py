@@ -69,7 +69,7 @@ class Command(BaseCommand):
         """
         offered = catalogue.offer(catalogue.partitions()[options["partition"]])
         if offered.refused:
-            raise CommandError(f"{offered.name} does not fit people: {offered.refused}.")
+            raise CommandError(f"{offered.name} is not suitable for humans: {offered.refused}.")
         folder: Path = options["path"]
         if not folder.is_dir():
             raise CommandError(f"{folder} is not a folder.")
@@ -79,7 +79,7 @@ class Command(BaseCommand):
         upstream, others = rest[: options["upstream"]], rest[options["upstream"] :]
         if len(unseen) < options["unseen"] or not others:
             raise CommandError(
-                f"{folder} has too few tasks of {offered.name} that fit people: unseen"
+                f"{folder} has too few tasks of {offered.name} that are suitable for humans: unseen"
                 f" {', '.join(unseen) or 'none'}; upstream {', '.join(rest) or 'none'}."
             )
         # Minimal pairs of a grammar require no knowledge of other tasks.

@@ -19,11 +19,11 @@ from tasks.predictions.store import DETAILS, RUN, PredictionsError, PredictionUp
 
 
 class Command(BaseCommand):
-    help = f"Import predictions of MODEL from the files in DIR, named {NAMED}. All or none"
+    help = f"Import MODEL's predictions from the files in DIR, named {NAMED}. All or none"
     help += (
         " are imported. Also reads samples of lm-evaluation-harness (samples_TASK_10_3_DATE.jsonl)"
     )
-    help += " and logs of Inspect (.eval) whose task has such a name."
+    help += " and Inspect logs (.eval) whose task has such a name."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("model", help="letters, digits, dots, hyphens, underscores")
@@ -39,7 +39,7 @@ class Command(BaseCommand):
             parser.add_argument(
                 f"--external-{kind}", default="",
                 choices=[value for value in ExternalData.values if value],
-                help=f"did it learn from {kind} data in addition to the training split?",
+                help=f"whether it learned from {kind} data in addition to the training split",
             )  # fmt: skip
         parser.add_argument(
             "--numbering", choices=[value for value in Numbering.values if value], default="",
@@ -47,7 +47,7 @@ class Command(BaseCommand):
         )  # fmt: skip
         parser.add_argument(
             "--seen-test", choices=[value for value in Seen.values if value], default="",
-            help="may it have seen the test examples?",
+            help="whether it may have seen the test examples",
         )  # fmt: skip
         parser.add_argument("--predicted-on", type=date.fromisoformat, help="YYYY-MM-DD")
         parser.add_argument("--revision", default="", help="of the model, such as a commit")

@@ -10,7 +10,7 @@ from tasks import installation, jobs, periodic
 
 class Command(BaseCommand):
     help = (
-        "Do periodic work: free abandoned seats, sync platforms, send webhooks and notices, run"
+        "Run periodic tasks: free abandoned seats, sync platforms, send webhooks and notices, run"
         " waiting jobs, clean up. Run it every minute with cron, on any number of machines."
     )
 
