@@ -148,7 +148,7 @@ def test_changed_rounding_of_times_rebuilds_the_bundle(ada, study, var):
     assert rounded.pk != exact.pk
     while not bundle_job.job_of(study).is_done:
         go_on(ada, study)
-    assert "Times of people are rounded down to the hour." in shown(ada, study)
+    assert "Times of human annotators are rounded down to the hour." in shown(ada, study)
     assert len(kept(var)) == 1  # the other one is not kept
     files = downloaded(ada, study)
     assert json.loads(files[f"{study.name}/versions.json"])["times_rounded_to"] == "hour"

@@ -119,7 +119,7 @@ def test_page_csv_and_api_name_the_best_and_worst_annotator(ada, researcher):
     page = " ".join(ada.get(reverse("analysis", args=[study.name])).content.decode().split())
     assert "Human ceiling" in page
     assert "– (fewer than five annotators)" in page
-    assert "does not bound the score of a model" in page
+    assert "is not a bound for models" in page
     grid = reports.block(study, "Human ceiling and doubtful gold answers", Grid, "Human ceiling")
     assert grid.rows[0] == [
         "toy-places", "0", "2", "– (fewer than five annotators)", "0 of 12", "100.0", "33.3",

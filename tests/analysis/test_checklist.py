@@ -152,10 +152,10 @@ def test_data_that_are_not_public_need_a_reason(study):
 @pytest.mark.parametrize(
     ("field", "text", "problem"),
     [
-        ("5.2", "somewhere", "Line 1: begin with one of “preregistration:”, “data:”"),
+        ("5.2", "somewhere", "Line 1: start with one of “preregistration:”, “data:”"),
         ("5.2", "data: a\ndata: b", "Line 2: “data:” appears twice."),
-        ("paper", "year: 26", "“year: 26”: write four digits"),
-        ("paper", "type: wit", "“type: wit”: write one or more of knowledge"),
+        ("paper", "year: 26", "“year: 26”: enter four digits"),
+        ("paper", "type: wit", "“type: wit”: enter one or more of knowledge"),
         ("criteria", "age, height", "“height” is not a choice. Choices: expertise"),
     ],
 )

@@ -49,9 +49,9 @@ SAYS = [
     ("0.8", "own-choice, 4 of 10 test examples drawn with seed 3.", {"multiple choice"}),
     ("0.9", "Models with uploaded predictions: uploaded-model.", {"multiple choice"}),
     ("0.9", "Models in the annotator's seat: openai/toy r1", {"seated models"}),
-    ("0.9", "N/A | The study has no model", {"clues", "cross-task", "prolific"}),
-    ("0.10", "Uploaded predictions contain one output per file", {"multiple choice"}),
-    ("0.10", "one answer per participation", {"seated models"}),
+    ("0.9", "N/A | The study includes no models", {"clues", "cross-task", "prolific"}),
+    ("0.10", "Each file of uploaded predictions contains one output per item", {"multiple choice"}),
+    ("0.10", "one answer per item in each participation", {"seated models"}),
     ("1.1", "6 scenarios of all arms", {"cross-task"}),
     ("1.1", "12 seats planned in 4 scenarios", {"clues", "seated models"}),
     ("1.3", "6 (3 in each group) |", {"clues", "seated models"}),
@@ -67,11 +67,11 @@ SAYS = [
     ("1.4", "up to 2 tasks", {"seated models"}),
     ("1.4", "12 |", {"seated models"}),
     ("1.7", "as reported by its runs: 32 answers, 6.0 minutes, 1.0000 USD", {"seated models"}),
-    ("1.7", "Handful limited neither tokens nor cost", {"seated models"}),
+    ("1.7", "Handful limited neither the tokens nor the cost", {"seated models"}),
     ("1.7", "Annotators had no time limit per item", set(FIVE)),
     ("1.7", "Neither people nor models", set()),
     ("1.7", "4,800 input, 240 output", {"seated models"}),
-    ("1.7", "Effort of models with uploaded predictions: not stated", {"multiple choice"}),
+    ("1.7", "Effort for models with uploaded predictions: not stated", {"multiple choice"}),
     ("1.8", "contrast", {"clues", "multiple choice", "seated models", "prolific"}),
     ("1.8", "average relative gain", {"cross-task"}),
     ("1.8.1", "Holm's correction over 2 contrasts", {"clues", "seated models"}),
@@ -133,9 +133,9 @@ SAYS = [
     ("3.5.1", "asked about AI", {"clues"} | set(FIVE)),
     ("4.1", "Yes", {"multiple choice", "seated models"}),
     ("4.1", "N/A", {"clues", "cross-task", "prolific"}),
-    ("4.1.1", "People minus models with uploaded predictions", {"multiple choice"}),
-    ("4.1.1", "People minus models in the annotator's seat", {"seated models"}),
-    ("4.1.1", "the larger p of Welch's t", set(FIVE) - {"cross-task"}),
+    ("4.1.1", "Humans minus models with uploaded predictions", {"multiple choice"}),
+    ("4.1.1", "Humans minus models in the annotator's seat", {"seated models"}),
+    ("4.1.1", "the larger p value of Welch's t", set(FIVE) - {"cross-task"}),
     ("4.1.1", "average relative gain", {"cross-task"}),
     ("4.1.1", "Holm-adjusted", {"clues", "seated models"}),
     ("4.2", "own-choice, 0 shots; own-choice, 5 shots", {"multiple choice"}),
@@ -244,9 +244,9 @@ def test_programs_in_seats_and_chosen_scenarios_are_reported(studies):
     plain = wei(study)
     other = wei(study, programs_as_people=True)
     for number, words in (
-        ("1.1", "allows programs in people's seats"),
-        ("3.3", "allows programs in people's seats"),
-        ("3.5.1", "Programs in people's seats do not report page exits"),
+        ("1.1", "allows programs in human annotators' seats"),
+        ("3.3", "allows programs in human annotators' seats"),
+        ("3.5.1", "Programs in human annotators' seats do not report page exits"),
     ):
         assert words not in whole(plain[number]), number
         assert words in whole(other[number]), number
@@ -379,7 +379,7 @@ def test_without_results_nothing_is_claimed_of_them(researcher):
     said = wei(study)
     assert (said["4.1"].answer, said["4.2"].answer) == ("No", "No")
     assert said["4.2.1"].answer == "Point estimate"
-    assert "two or more people" in said["4.1"].evidence
+    assert "at least two human annotators" in said["4.1"].evidence
 
 
 def test_a_task_without_a_model_run_is_named(researcher):

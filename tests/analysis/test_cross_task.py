@@ -121,7 +121,7 @@ def test_a_refused_base_leaves_no_mean_on_page_file_and_report(
     client.force_login(researcher)
     why = (
         "No relative gain: unseen-b: the base is at or below zero. No mean over tasks is computed:"
-        " the mean over the other tasks would select tasks whose base was high by chance."
+        " a mean over the remaining tasks would favour tasks whose base was high by chance."
     )
     page = client.get(reverse("cross_task", args=[study.name])).content.decode()
     assert why in " ".join(page.split())

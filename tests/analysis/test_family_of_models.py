@@ -70,7 +70,10 @@ def test_closing_freezes_the_family_and_logs_it(ada, study):
     assert (after["late"]["in_family"], after["late"]["p_holm"]) == ("0", "")
     assert after["late"]["difference"] != ""
     page = ada.get(reverse("study_differences", args=[study.name])).content.decode()
-    assert "Uploaded after the study was closed and therefore not in the family" in page
+    assert (
+        "Uploaded after the study was closed and therefore excluded from the Holm adjustment"
+        in page
+    )
 
 
 def test_a_later_run_of_a_model_of_the_family_changes_no_number(ada, researcher):

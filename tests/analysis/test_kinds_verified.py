@@ -133,10 +133,10 @@ def test_upstream_tasks_of_other_kinds_are_recomputed(researcher, db, tmp_path, 
 
 
 BAD = [
-    ("option", ["Elsewhere"], "are no options of their example: 'Elsewhere'"),
+    ("option", ["Elsewhere"], "are not options of their example: 'Elsewhere'"),
     ("option", [], "are “no answer”, which this task does not allow"),
     ("options", ["Oslo", "Lima", "Cairo", "Kyoto"], "are all options of their example"),
-    ("number", ["about 3"], "are no numbers in plain digits: 'about 3'"),
+    ("number", ["about 3"], "are not numbers in plain digits: 'about 3'"),
     ("short text", ["Oslo", "Lima"], "have more than one text: 'Oslo', 'Lima'"),
 ]
 

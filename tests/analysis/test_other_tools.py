@@ -230,7 +230,7 @@ def test_without_inspect_both_ways_say_what_to_install(study, tmp_path):
         export(study, tmp_path / "out", "inspect")
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "toy-places_0.eval").write_bytes(b"PK")
-    with pytest.raises(CommandError, match="toy-places_0.eval: reading logs of Inspect needs"):
+    with pytest.raises(CommandError, match="toy-places_0.eval: reading Inspect logs requires"):
         call_command("import_predictions", "echo", str(tmp_path / "in"), by="ada")
 
 

@@ -143,7 +143,7 @@ def test_without_a_browser_the_bundle_says_how_to_make_pictures(study, tmp_path,
     bundle, errors = released(study, tmp_path / "out")
     assert "Chromium is not on the path" in errors
     assert list((bundle / "seen").glob("*.png")) == []
-    assert "The bundle has no screenshots of them. To create some, take a screenshot" in readme(
+    assert "The bundle contains no screenshots of these pages. To create them, open and" in readme(
         bundle
     )
 
@@ -166,15 +166,15 @@ def test_a_broken_browser_is_reported_and_the_bundle_is_made(
     broken.write_text(f"#!/bin/sh\n{script}\n")
     broken.chmod(0o755)
     bundle, errors = released(study, tmp_path / "out", "--browser", str(broken))
-    assert f"{broken} made no pictures: " in errors
+    assert f"{broken} created no screenshots: " in errors
     assert reason in errors
     assert (bundle / "verify.txt").read_text().endswith("no external hash was given.\n")
-    assert "The bundle has no screenshots" in readme(bundle)
+    assert "The bundle contains no screenshots" in readme(bundle)
 
 
 def test_a_missing_browser_is_reported(study, tmp_path):
     _bundle, errors = released(study, tmp_path / "out", "--browser", str(tmp_path / "nothing"))
-    assert "nothing made no pictures: " in errors
+    assert "nothing created no screenshots: " in errors
     assert "executable doesn't exist" in errors
 
 
@@ -182,7 +182,7 @@ def test_without_playwright_the_bundle_says_how_to_make_pictures(study, tmp_path
     monkeypatch.setitem(sys.modules, "playwright.sync_api", None)  # as if it were not installed
     bundle, errors = released(study, tmp_path / "out", "--browser", "chromium")
     assert "Playwright is not installed" in errors
-    assert "The bundle has no screenshots of them. To create some, take a screenshot" in readme(
+    assert "The bundle contains no screenshots of these pages. To create them, open and" in readme(
         bundle
     )
 

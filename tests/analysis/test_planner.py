@@ -51,7 +51,7 @@ def test_the_planner_explains_what_three_annotators_can_show():
     assert "requires groups of 4 or more" in floor
     assert "3.51 SDs" in apart
     assert "primary test" in apart
-    assert "has another SD" in follows
+    assert "so the SD depends on the mean" in follows
     assert "About half of" in follows
     assert "between 0.52 and 6.28 times an SD from three" in rough
     assert "ignore variation between examples" in unknown

@@ -47,7 +47,7 @@ def test_it_names_the_manifest_hash_and_the_opening_time(ada, study):
     [
         "| toy-places | 1 | Named Entity Recognition | highlighted spans | set | en | no |",
         "| toy-places | 4 | 1 | 3 |",
-        "3 scenarios (a task at a number of shots) with 9 seats in total",
+        "3 scenarios (a combination of task and number of shots) with 9 seats in total",
         "shuffled, with examples of the same context kept apart",
         "Seed of all random choices: 4711.",
         "annotators need a mean training S1 (x 100) of at least 40.",

@@ -15,7 +15,7 @@ from tests import factories
 from tests.annotation.participation import both_doors
 from tests.annotation.protocol.test_people_use_pages import go_through
 
-SAYS = "A program answered through the API for 1 of 3 people in the analysis."
+SAYS = "Programs answered through the API for 1 of 3 humans in the analysis."
 
 
 @pytest.fixture(scope="module")

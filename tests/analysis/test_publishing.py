@@ -58,7 +58,7 @@ def test_the_citation_names_the_authors_of_the_title_page(study, tmp_path):
     assert study.manifest_hash[:12] in cited["version"]
     licence = (named / "LICENSE").read_text()
     assert "SPDX-License-Identifier: CC-BY-SA-4.0" in licence
-    assert "keep the licence of their source" in licence
+    assert "remain under the licences of their sources" in licence
     head = (named / "README.md").read_text().split("---\n")[1]
     card = yaml.safe_load(head)
     assert card["license"] == "cc-by-sa-4.0"

@@ -84,7 +84,7 @@ def test_a_table_in_latex_carries_what_its_columns_mean(ada, study, table):
 def test_the_preregistration_names_test_families_and_margin(study):
     text = blocks.as_markdown(preregistration.for_study(study))
     assert "one family of 1 contrast" in text
-    assert "one family: all differences between people and a model" in text
+    assert "one family: all differences between humans and a model" in text
     assert "lies within ± 5 points" in text
     assert BOTH in text
     assert RUNS in text

@@ -344,7 +344,7 @@ def test_texts_that_look_like_formulas_or_na_are_unchanged(researcher, tmp_path)
     assert set(pd.read_parquet(bundle / "parquet" / "spans.parquet")["text"]) == set(texts)
     assert list(read["example"].unique()) == ["1-2"]
     told = " ".join((bundle / "README.md").read_text().split())
-    assert "texts that begin with =, +, - or @ as" in told
+    assert "texts that start with =, +, - or @ as" in told
     assert "keep_default_na=False" in told
 
 
@@ -476,7 +476,7 @@ def test_a_signature_reveals_a_change_that_sums_cannot(study, tmp_path, key, cap
     assert verify.main(target, signers) == 1
     printed = capsys.readouterr().out
     for name in ("SHA256SUMS", "SHA256SUMS.bundle"):
-        assert f"{name}.sig: found 'no such signature'" in printed
+        assert f"{name}.sig: found 'no valid signature'" in printed
 
 
 def test_a_key_that_cannot_sign_leaves_no_bundle(study, tmp_path):

@@ -157,10 +157,13 @@ def test_pay_is_summed_without_naming_annotators(study):
 def test_the_methods_are_filled_from_design_and_results(study):
     text = methods_of(study)
     assert "human performance on toy-places (version 1) at 0 and 2 shots" in text
-    assert "planned 3 annotators for each of the 2 scenarios (a task at a number of shots)" in text
+    assert (
+        "planned 3 annotators for each of the 2 scenarios (a combination of task and number of"
+        in text
+    )
     assert "by highlighting spans" in text
     assert "At more than zero shots, annotators first completed a training step" in text
-    assert "At zero shots there was no training step" in text
+    assert "At zero shots, there was no training step" in text
     sources = "4 via an open link; 1 declined, source not stored"
     assert f"Of 5 participants who took a seat ({sources}), 4 consented" in text
     assert "4 completed the study, and 4 were included in the analysis." in text
@@ -180,7 +183,10 @@ def test_a_zero_shot_study_mentions_no_training(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
     text = methods_of(study)
-    assert "We planned 1 annotator for the only scenario (a task at a number of shots)." in text
+    assert (
+        "We planned 1 annotator for the only scenario (a combination of task and number of shots)."
+        in text
+    )
     assert "There was no training step, and no annotator was screened out by score." in text
     assert "training split" not in everything_of(study)
     assert "Training step:" not in items(study)["3.1.1"].evidence
@@ -226,7 +232,7 @@ def test_a_study_without_completed_people_states_that_first(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get(), Kind.SIMULATED))
     first = report.for_study(study).sections[0].blocks[0].text
-    assert first == "No person has completed this study yet; this section states its design."
+    assert first == "No participant has completed this study yet; this describes its design."
     assert "No annotator withdrew." in everything_of(study)
     factories.work_through(factories.seat(study.scenarios.get()))
     assert "No person has completed" not in everything_of(study)
@@ -260,7 +266,7 @@ def test_the_methods_state_the_gates_of_the_design(researcher):
     text = methods_of(study)
     assert "had to answer 1 question about the instructions correctly within 2 attempts" in text
     assert "at most 10 points below the mean of the other annotators." in text
-    assert "before 2 other annotators of the scenario had finished the training step." in text
+    assert "before 2 other annotators in the scenario had finished the training step." in text
     assert "Participation required a desktop or laptop computer." in text
     assert (
         "completed the task were promised at least 2.50 USD. Paid time was capped at 2 h." in text
@@ -312,7 +318,7 @@ def test_one_annotator_per_side_has_no_infinite_difference(researcher):
     assert items(study)["1.8.1"].answer == (
         "With 80% power by Welch's t test over annotators alone at p < 0.05, in SDs between"
         " annotators: 1 and 1 annotators: more than 50 SDs. The primary test also generalises to"
-        " other examples and requires at least this difference."
+        " other examples, so it needs at least this difference."
     )
 
 
@@ -391,7 +397,7 @@ def test_models_are_compared_on_the_same_examples(researcher, study):
     grid = block(study, "Models on the same examples", Grid, "Models")
     assert grid.rows == [["toy", "toy-places", "2", "S1", "100.0 ± –", "1 of 1"]]
     grid = block(
-        study, "Models on the same examples", Grid, "Differences between people and models"
+        study, "Models on the same examples", Grid, "Differences between humans and models"
     )
     assert grid.rows[0][:3] == ["toy", "toy-places", "2"]
     assert (

@@ -81,7 +81,7 @@ def test_the_report_by_a_job_is_that_of_a_small_study(ada, study, monkeypatch):
 def test_a_second_view_computes_nothing(ada, study, large, monkeypatch):
     shown(ada, study)
     monkeypatch.setattr(results, "PARTS", dict.fromkeys(results.PARTS, None))  # callable no more
-    assert "Differences between people and models" in shown(ada, study)
+    assert "Differences between humans and models" in shown(ada, study)
 
 
 def excluded(study):

@@ -139,5 +139,5 @@ def test_report_and_preregistration_say_that_a_set_was_used(study):
         (preregistration.for_study(study), "is"),
     ):
         text = json.dumps(document.sections, default=str)
-        assert f"a screening set of 4 examples {verb} answered in place of the training" in text
+        assert f"a screening set of 4 examples {verb} used in place of the training" in text
         assert "but not at 0 shots" not in text

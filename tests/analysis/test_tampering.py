@@ -351,7 +351,7 @@ def test_a_duplicate_column_is_reported(export, capsys):
     path.write_text("\r\n".join(map(",".join, cut)) + "\r\n")
     files.write_sums(export.folder)
     assert export.verify() == 1
-    assert "human_performance.csv, row 1: two columns of one name" in capsys.readouterr().out
+    assert "human_performance.csv, row 1: two columns have the same name" in capsys.readouterr().out
 
 
 def test_missing_sums_are_reported(export, capsys):

@@ -46,7 +46,7 @@ def test_verify_marks_a_rehearsal_with_people(researcher, tmp_path):
         researcher, factories.make_task(), shots=[0], annotators=2, rehearsal=True
     )
     export(study, tmp_path)
-    assert "REHEARSAL (manifest.json): not study data; people: 1" in verified(tmp_path)
+    assert "REHEARSAL (manifest.json): not study data; human annotators: 1" in verified(tmp_path)
 
 
 def test_verify_marks_no_study_or_simulated_rehearsal(study, researcher, tmp_path):

@@ -86,8 +86,8 @@ def one_pair_is_tested(study: Study) -> bool:
 Where = tuple[str, ...] | Callable[[Study], bool]
 SENTENCES: list[tuple[str, str, Where]] = [
     # Frozen design, tasks
-    (PLAN, "This document states the frozen design of the study in words.", ALL),
-    (PLAN, "nothing in it depends on any answer.", ALL),
+    (PLAN, "This document describes the frozen design of the study in words.", ALL),
+    (PLAN, "none of it depends on any answer.", ALL),
     (PLAN, "The design contains no hypotheses.", (CHOICE, CROSS, SEATED, PROLIFIC)),
     (PLAN, "Every export of the study contains the design as manifest.json", ALL),
     (PLAN, "Later changes to the study", ALL),
@@ -100,17 +100,17 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "toy-spans: Find the places", (SEATED,)),
     (PLAN, "toy-places: Find the places", (PROLIFIC,)),
     # Scenarios and annotators
-    (PLAN, "The design has 4 scenarios (a task at a number of shots) with 12 seats",
+    (PLAN, "The design has 4 scenarios (a combination of task and number of shots) with 12 seats",
      (CLUES, SEATED)),
-    (PLAN, "The design has 2 scenarios (a task at a number of shots) with 24 seats", (CHOICE,)),
-    (PLAN, "6 scenarios (an unseen task in an arm at a number of shots) with 18 seats", (CROSS,)),
-    (PLAN, "The design has 2 scenarios (a task at a number of shots) with 4 seats", (PROLIFIC,)),
+    (PLAN, "2 scenarios (a combination of task and number of shots) with 24 seats", (CHOICE,)),
+    (PLAN, "(a combination of unseen task, arm and number of shots) with 18 seats", (CROSS,)),
+    (PLAN, "2 scenarios (a combination of task and number of shots) with 4 seats", (PROLIFIC,)),
     (PLAN, "Participants are assigned on arrival to the least filled scenario", ALL),
     (PLAN, "Participants choose their scenario on Prolific", ()),
     (PLAN, "A seat that becomes free (declined, returned,", ALL),
-    (PLAN, "each participant may do one task of this study.", (CLUES, CHOICE, PROLIFIC)),
-    (PLAN, "each participant may do one unseen task of this study.", (CROSS,)),
-    (PLAN, "each participant may do up to 2 tasks of this study.", (SEATED,)),
+    (PLAN, "each participant may take part in one task of this study.", (CLUES, CHOICE, PROLIFIC)),
+    (PLAN, "each participant may take part in one unseen task of this study.", (CROSS,)),
+    (PLAN, "each participant may take part in up to 2 tasks of this study.", (SEATED,)),
     (PLAN, "this is enforced per browser only.", ALL),
     (PLAN, "The study is a between-subjects cross-task study", (CROSS,)),
     (PLAN, "the upstream arm completes 3 examples of each of up-one, up-two", (CROSS,)),
@@ -137,7 +137,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
      UNSCREENED),
     (PLAN, "annotators need a mean training S1 (x 100) of at least 20.", (CHOICE,)),
     (PLAN, "Those screened out are paid for the time worked", (CHOICE,)),
-    (PLAN, "At zero shots there is no training step and no such rule.", (CHOICE,)),
+    (PLAN, "At zero shots, there is no training step and no such rule.", (CHOICE,)),
     (PLAN, "The study pauses automatically once 5 annotators in a row are screened out",
      (CHOICE,)),
     (PLAN, "There are no comprehension questions before the first example.", UNSCREENED),
@@ -146,7 +146,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "Signs of careless work", ALL),
     (PLAN, "Annotators who leave before the last test example are excluded from every score", ALL),
     (PLAN, "are excluded from the analysis only by a researcher's decision", ALL),
-    (PLAN, "The results table is then shown without and with the excluded annotators.", ALL),
+    (PLAN, "The results table is then shown both without and with the excluded annotators.", ALL),
     (PLAN, "answers to the exit questionnaire; quality flags.", (CLUES,)),
     (PLAN, "with excluded annotators; mean training S1 (x 100) of at least 50, 60, 70, 80, 90;"
      " median active time per example of at least 1, 2, 5, 10 s; ", ALL),
@@ -167,7 +167,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "Paid time is capped at 0.5 h.", (PROLIFIC,)),
     (PLAN, "Earnings per participation are capped at", PAID),
     (PLAN, "The budget for all annotators is", PAID),
-    (PLAN, "It is the minimum for a completed submission.", PAID),
+    (PLAN, "This reward is the minimum pay for a completed submission.", PAID),
     (PLAN, "For participants from Prolific, the reward is fixed in advance and the same in"
      " all scenarios: the hourly rate for the announced time of the shortest", PAID),
     (PLAN, "No payment is promised.", (SEATED,)),
@@ -176,7 +176,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "Annotators can withdraw at any time", ALL),
     # Planned analysis
     (PLAN, "S1 of an answer: the harmonic mean", ALL),
-    (PLAN, "Score of an annotator: the score of the test set", ALL),
+    (PLAN, "Score of an annotator: the test-set score", ALL),
     (PLAN, "Each cell of the results table is the mean", ALL),
     (PLAN, "The 95 % confidence intervals of these means generalise to other people and",
      ALL),
@@ -194,16 +194,16 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "if predictions are uploaded or models take part in the annotator's seat", ALL),
     (PLAN, "applied to each annotator's S1 minus the model's S1 on each example; interval",
      (CLUES, CROSS, SEATED, PROLIFIC)),
-    (PLAN, "applied to the parts of both scores under the metric of the task's card; interval",
+    (PLAN, "applied to the parts of both scores under the task's metric; its interval",
      (CHOICE,)),
-    (PLAN, "Holm-adjusted over one family: all differences between people and a model", ALL),
+    (PLAN, "Holm-adjusted over one family: all differences between humans and a model", ALL),
     (PLAN, "The family is frozen when the study is closed.", ALL),
     (PLAN, "A sign-flip test over contexts is reported as a sensitivity analysis.", ALL),
-    (PLAN, "The score of a test set is computed with the metric of its task: ACC for", (CHOICE,)),
+    (PLAN, "Test sets are scored with the task's metric: ACC for", (CHOICE,)),
     (PLAN, "ACC is computed as in CrossFit (Ye et al., 2021,", (CHOICE,)),
     (PLAN, "intervals of jackknife pseudo-values", ()),
-    (PLAN, "two numbers of shots, or people and a model, are considered equivalent", (CLUES,)),
-    (PLAN, "Equivalence: people and a model are considered equivalent", (CROSS,)),
+    (PLAN, "two numbers of shots, or humans and a model, are considered equivalent", (CLUES,)),
+    (PLAN, "Equivalence: humans and a model are considered equivalent", (CROSS,)),
     (PLAN, "each at .05, without correction for the number of differences", (CLUES, CROSS)),
     (PLAN, "The smallest margin that could have been shown", (CLUES, CROSS)),
     (PLAN, "No margin applies to the gains of the arms.", (CROSS,)),
@@ -214,15 +214,15 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "Each task has a single number of shots; no differences between shots", (CROSS,)),
     (PLAN, "one family of 2 contrasts", (CLUES, SEATED)),
     (PLAN, "one family of 1 contrast ", (CHOICE, PROLIFIC)),
-    (PLAN, "The groups are different people on the same test examples", TWO_SHOTS),
-    (PLAN, "The primary test corresponds to the interval: its two-sided p is the larger of the p",
+    (PLAN, "The groups consist of different annotators who answer the same", TWO_SHOTS),
+    (PLAN, "The primary test corresponds to the interval: its two-sided p value is the larger of",
      TWO_SHOTS),
-    (PLAN, "It generalises to other people and other examples; p is Holm-adjusted over", TWO_SHOTS),
+    (PLAN, "generalises to other people and other examples; p values are Holm-adjusted", TWO_SHOTS),
     (PLAN, "We report each difference with its 95 % interval and Hedges' g.", TWO_SHOTS),
     (PLAN, "As a sensitivity analysis, we report Welch's test and the exact permutation test",
      TWO_SHOTS),
     (PLAN, "Primary outcome: the average relative gain (ARG)", (CROSS,)),
-    (PLAN, "Scores of test sets under the metric of the task's card are averaged over", (CROSS,)),
+    (PLAN, "Test-set scores under the task's metric are averaged over", (CROSS,)),
     (PLAN, "Secondary outcomes: upstream against direct", (CROSS,)),
     (PLAN, "it generalises to other people on these tasks and test examples", (CROSS,)),
     (PLAN, "95 % interval of the ARG: the delta method with Satterthwaite's degrees of freedom over"
@@ -231,7 +231,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "participants in both arms of each task, a bootstrap", ()),
     (PLAN, "No p value is computed for a gain.", (CROSS,)),
     (PLAN, "A gain is reported as not computable", (CROSS,)),
-    (PLAN, "In that case no ARG is computed, as the mean over the other tasks would", (CROSS,)),
+    (PLAN, "In that case, no ARG is computed, because a mean over the remaining tasks", (CROSS,)),
     (PLAN, "The absolute difference is reported for all tasks.", (CROSS,)),
     (PLAN, "Manipulation check: S1 over upstream tasks", (CROSS,)),
     (PLAN, "comparisons with models include only the direct arm.", (CROSS,)),
@@ -249,13 +249,13 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "Annotators answered by choosing a label.", (CROSS,)),
     (REPORT, "by highlighting spans of the text in toy-spans", (SEATED,)),
     (REPORT, "Annotators answered by highlighting spans of the text.", (PROLIFIC,)),
-    (REPORT, "We planned 3 annotators for each of the 4 scenarios (a task at a number of shots).",
+    (REPORT, "We planned 3 annotators for each of the 4 scenarios (a combination of task and",
      (CLUES, SEATED)),
-    (REPORT, "We planned 12 annotators for each of the 2 scenarios (a task at a number of shots).",
+    (REPORT, "We planned 12 annotators for each of the 2 scenarios (a combination of task and",
      (CHOICE,)),
     (REPORT, "We planned 3 annotators for each of the 6 scenarios (an unseen task in an arm at a"
      " number of shots).", (CROSS,)),
-    (REPORT, "We planned 2 annotators for each of the 2 scenarios (a task at a number of shots).",
+    (REPORT, "We planned 2 annotators for each of the 2 scenarios (a combination of task and",
      (PROLIFIC,)),
     (REPORT, "before any seat was assigned; later changes", ALL),
     (REPORT, "Participants were assigned on arrival to the least filled scenario", assigned),
@@ -281,7 +281,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "The announced duration was 10 minutes;", (PROLIFIC,)),
     (REPORT, "for up to 48 hours (on Prolific, a submission ends after 32 minutes).", (PROLIFIC,)),
     (REPORT, "verify.py, which recomputes the main table from", (CLUES, CROSS, SEATED, PROLIFIC)),
-    (REPORT, "recomputes the main table (not that of own-choice under ACC) from", (CHOICE,)),
+    (REPORT, "recomputes the main table (except for own-choice under ACC) from", (CHOICE,)),
     (REPORT, "annotators could try the tool on three made-up sentences", ALL),
     (REPORT, "Participation required a desktop or laptop computer.", (PROLIFIC,)),
     (REPORT, "annotators had to answer 1 question about the instructions", (CHOICE,)),
@@ -289,7 +289,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
      UNSCREENED),
     (REPORT, "annotators needed a mean training S1 (x 100) of at least 20.", (CHOICE,)),
     (REPORT, "Those screened out were promised pay for the time worked", (CHOICE,)),
-    (REPORT, "At zero shots there was no training step and no such rule.", (CHOICE,)),
+    (REPORT, "At zero shots, there was no training step and no such rule.", (CHOICE,)),
     (REPORT, "An exit questionnaire asked annotators", (CLUES,)),
     (REPORT, "Optional stopping was possible, as participants' test scores were visible to the",
      (CLUES, CROSS, PROLIFIC)),
@@ -306,7 +306,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "In total, 1 annotator withdrew, and their answers were erased.", (CROSS,)),
     (REPORT, "1 annotator was excluded by a researcher; the reasons are given below.", (CHOICE,)),
     (REPORT, "excluded automatically; the reasons are given below.", automatically_excluded),
-    (REPORT, "Human performance is shown without and with the excluded annotators.",
+    (REPORT, "Human performance is reported with and without excluded annotators.",
      has_excluded),
     (REPORT, "No annotator was screened out.", (CHOICE,)),
     (REPORT, "Of those who completed the study, 1 was rejected on the platform;", (PROLIFIC,)),
@@ -317,7 +317,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "S1 is 1 for the gold option, and 0 otherwise.", (CHOICE,)),
     (REPORT, "a number equal to the gold number", ()),
     (REPORT, "exactly the gold text", ()),
-    (REPORT, "The score of a test set is computed with the metric of its task: ACC for", (CHOICE,)),
+    (REPORT, "Test sets are scored with the task's metric: ACC for", (CHOICE,)),
     (REPORT, "ACC is computed as in CrossFit (Ye et al., 2021,", (CHOICE,)),
     (REPORT, "over annotators of their mean S1 on the test examples", UNSCREENED),
     (REPORT, "over annotators of their score on the test examples", (CHOICE,)),
@@ -329,8 +329,8 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "Agreement among annotators and the scores of their aggregated answers are", ALL),
     (REPORT, "We tested 2 differences between numbers of shots", (CLUES, SEATED)),
     (REPORT, "We tested 1 difference between numbers of shots", one_pair_is_tested),
-    (REPORT, "We tested 4 differences between people and a model", (SEATED,)),
-    (REPORT, "We tested 1 difference between people and a model", (CHOICE,)),
+    (REPORT, "We tested 4 differences between humans and a model", (SEATED,)),
+    (REPORT, "We tested 1 difference between humans and a model", (CHOICE,)),
     (REPORT, "We consider two numbers of shots equivalent if the 90 % interval", (CLUES,)),
     (REPORT, "lies within the margin frozen in the design, ± 5 points (two one-sided tests, each at"
      " .05, without correction for multiple testing).", (CLUES,)),
@@ -358,7 +358,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "The screening rule judges annotators with 5 shots", (CHOICE,)),
     (REPORT, "the judged arms can have better annotators", (CHOICE,)),
     (REPORT, "A difference between 0 and more shots can include this gain.", (CHOICE,)),
-    (REPORT, "Not all of an imported test file: own-choice, 4 of 10 test examples", (CHOICE,)),
+    (REPORT, "Only part of an imported test file was used: own-choice, 4 of 10 test", (CHOICE,)),
     (REPORT, "Uploaded models are scored on the same examples.", (CHOICE,)),
     (REPORT, "tables and figures by task and shots, with their n, include only the direct",
      (CROSS,)),
@@ -381,10 +381,10 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "UTC: closed for good", ALL),
     (REPORT, "UTC: A-", has_excluded),
     (REPORT, "Items are numbered as in the checklist of Wei et al.", ALL),
-    (REPORT, "Items are those of part D of the Responsible NLP checklist", ALL),
-    (REPORT, "Items 14 and 15 of the paper checklist of NeurIPS", ALL),
-    (REPORT, "Answers are Yes, No or N/A; No also means that it is not stated.", ALL),
-    (REPORT, "every answer with its times except those of people who withdrew", ALL),
+    (REPORT, "Items follow part D of the ACL Rolling Review Responsible NLP checklist", ALL),
+    (REPORT, "Items 14 and 15 of the NeurIPS paper checklist", ALL),
+    (REPORT, "Answers are Yes, No or N/A; No can also mean that the study does not state it.", ALL),
+    (REPORT, "every answer with its times except those of participants who withdrew", ALL),
     (REPORT, "The report in the bundle states the SHA-256 of SHA256SUMS", ALL),
 ]  # fmt: skip
 
@@ -457,7 +457,7 @@ def test_people_minus_models_is_reported_for_every_model_source(documents):
         (SEATED, "openai/toy r1, prompt", 4),
     ):
         tables = grids(documents[REPORT, name])
-        differences = tables["Differences between people and models"]
+        differences = tables["Differences between humans and models"]
         assert len(differences.rows) == rows
         assert {row[0].startswith(model) for row in differences.rows} == {True}
         assert {row[:3] for row in map(tuple, tables["Models"].rows)} == {
@@ -822,10 +822,10 @@ def test_a_chosen_scenario_is_never_called_assigned(db, five):
 
 def test_programs_in_peoples_seats_are_in_plan_and_report(db, five):
     study = Study.objects.get(pk=five[CLUES])
-    assert "Programs may take people's seats through the API" in plan(
+    assert "Programs may take human annotators' seats through the API" in plan(
         study, programs_as_people=True
     )
-    assert "Programs could take people's seats" in reported(study, programs_as_people=True)
+    assert "Programs could take human annotators' seats" in reported(study, programs_as_people=True)
     assert "Programs" not in plan(study) + reported(study)
 
 
@@ -838,8 +838,8 @@ def test_the_audience_is_in_plan_and_report(db, five):
     }  # fmt: skip
     conditions = (
         "recruited under these conditions: countries GB, IE; languages English; minimum age 18;"
-        " maximum age 60; approval rate of at least 95 %; quotas sex (female 50, male 50); filters"
-        ' of Prolific [{"filter_id": "vegan"}].'
+        " maximum age 60; approval rate of at least 95 %; quotas sex (female 50, male 50); Prolific"
+        ' filters [{"filter_id": "vegan"}].'
     )
     warning = "warned of the content: “Some texts are rude.”"
     for text, are in (

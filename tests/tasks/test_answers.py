@@ -241,7 +241,7 @@ def reported(kind, lines):
 
 
 BAD_LINES = [
-    ("option", {"options": ["a"]}, "field answer: expected two different options or more"),
+    ("option", {"options": ["a"]}, "field answer: expected at least two different options"),
     ("option", {"options": "ab"}, "field options: expected a list of texts"),
     ("option", {"options": ["a", " "]}, "field options: expected texts of 1 to 2,000 characters"),
     ("option", {"options": ["a"] * 101}, "field options: expected at most 100 options"),

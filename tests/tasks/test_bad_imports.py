@@ -64,8 +64,8 @@ def test_a_bad_card_is_named_by_its_key_and_can_be_replaced(ada, case):
 def test_missing_or_conflicting_cards_and_files_are_reported(ada):
     bare = {"toy_test.jsonl": line()}
     page = send(ada, bare)
-    assert "choose a card of CLUES, or add your own card" in text(page)
-    assert "you also chose the card of MNLI" in text(send(ada, GOOD, "MNLI"))
+    assert "choose a CLUES card, or add your own card" in text(page)
+    assert "you also chose the MNLI card" in text(send(ada, GOOD, "MNLI"))
     train = {name: text for name, text in GOOD.items() if "test" not in name}
     page = settle(ada, send(ada, train))
     assert page.context["problems"] == ["no test file; expected <task>_test.jsonl"]

@@ -88,7 +88,7 @@ def test_shared_texts_and_the_leak_of_a_partition_are_reported():
     assert "squad-no_context and squad-with_context have 128 texts in common" in told
     assert "trec and trec-finegrained have 906 texts in common" in told
     told = report(str(GYM), "--partition", "train_non_nli_test_nli")
-    assert "sick is in the upstream tasks and in the held-out ones, as published" in told
+    assert "sick is both an upstream and a held-out task, as published" in told
     assert "17 tasks present, 47 missing." in told
 
 

@@ -189,7 +189,7 @@ def test_a_partition_limits_the_tasks_and_reports_its_leak(ada):
     }
     page = ada.post(reverse("gym_import"), sent, follow=True)
     assert [task["name"] for task in page.context["form"].tasks] == ["sick"]
-    assert "sick is in the upstream tasks and in the held-out ones, as published" in text(page)
+    assert "sick is both an upstream and a held-out task, as published" in text(page)
     sent = {"archive": zipped(GYM / "codah"), "partition": "train_non_nli_test_nli"}
     page = ada.post(reverse("gym_import"), sent, follow=True)
     assert "None of these tasks is in the partition train_non_nli_test_nli." in text(page)

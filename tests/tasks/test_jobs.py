@@ -155,7 +155,7 @@ def test_a_chunk_that_always_kills_its_process_finally_fails(db, ran):
     Job.objects.filter(pk=job.pk).update(leased_until=timezone.now() - timedelta(seconds=1))
     jobs.advance(job)
     assert job.has_failed
-    assert "Part 1 was started 3 times and never finished" in job.error
+    assert "Part 1 was started 3 times but never finished" in job.error
     assert ran == []
     jobs.retry(job)
     jobs.advance(job)

@@ -55,7 +55,7 @@ def test_the_command_refuses_invalid_files_with_a_reason(
 def test_the_command_needs_files_and_a_researcher(researcher, other_researcher, task, tmp_path):
     with pytest.raises(CommandError, match="--by USERNAME"):
         call_command("import_predictions", "toy", str(tmp_path))
-    with pytest.raises(CommandError, match="No file of predictions"):
+    with pytest.raises(CommandError, match="No prediction file"):
         call_command("import_predictions", "toy", str(tmp_path), "--by", "ada")
     with pytest.raises(CommandError, match="is not a folder"):
         call_command("import_predictions", "toy", str(tmp_path / "none"), "--by", "ada")
@@ -104,7 +104,7 @@ def test_one_file_is_assigned_by_the_fields(ada, task):
     ("fields", "reason"),
     [
         ({}, "out.jsonl: unknown file name; expected TASK_SHOTS_SPLIT.jsonl"),
-        ({"shots": 2}, "Choose the task as well"),
+        ({"shots": 2}, "Choose a task as well"),
         ({"task": True}, "Enter the number of shots"),
         ({"task": True, "shots": 2}, "Enter the number of the training split"),
         ({"task": True, "shots": 0, "split_number": 1}, "zero shots have no training split"),

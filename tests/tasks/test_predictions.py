@@ -243,7 +243,7 @@ def labels(db) -> Task:
         (
             [["positive", "negative"]],
             ["line 1, field predicted: 6 of 6 predictions are more than one label: 'positive',"
-             " 'negative'. Its labels are: positive, negative; one of them is an answer"],
+             " 'negative'. Its labels are: positive, negative; an answer is exactly one of them"],
         ),
         (
             [["positive"], [], ["negative", "x"]],

@@ -36,8 +36,8 @@ def test_a_card_stores_its_metric_and_refuses_an_unknown_one():
 @pytest.mark.parametrize(
     ("card", "metric", "said"),
     [
-        ({}, "Classification-F1", "does not fit answers of the kind spans: it averages over"),
-        ({}, "Pearson-Correlation", "does not fit answers of the kind spans: it needs numbers"),
+        ({}, "Classification-F1", "does not apply to answers of type spans: it averages over"),
+        ({}, "Pearson-Correlation", "does not apply to answers of type spans: it needs numbers"),
         ({"labels": factories.LABELS}, "Rouge-L", "kind label: it compares the words of texts"),
         ({"labels": factories.LABELS}, "Pearson-Correlation", "not every label is one"),
         ({"labels": factories.LABELS}, "Matthew-Correlation", "needs a label “acceptable”"),

@@ -58,7 +58,10 @@ def test_each_task_states_the_minutes_of_its_examples(researcher, study, client)
     assert frozen["estimated_minutes"] is None
     assert {s["task"]: s["minutes"] for s in frozen["scenarios"]} == of
     written = blocks.as_markdown(preregistration.for_study(study))
-    assert f"The announced duration is 5 to {of['long']} minutes, by scenario." in written
+    assert (
+        f"The announced duration is 5 to {of['long']} minutes, depending on the scenario."
+        in written
+    )
     assert "Announced minutes" in written
     client.force_login(researcher)
     shown = words(client.get(reverse("study_design", args=[study.name])).content)

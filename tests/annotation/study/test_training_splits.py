@@ -170,7 +170,7 @@ def test_pages_and_documents_name_the_splits(ada, study):
     assert "toy-places, 4 shots, split 3" in page
     for name in ("preregistration", "report"):
         text = ada.get(reverse(name, args=[study.name])).content.decode()
-        assert "a task at a number of shots and on a training split" in text, name
+        assert "a combination of task, number of shots and training split" in text, name
     assert "training splits 1, 2 and 3" in text
     assert "6 and 6" in ada.get(reverse("preregistration", args=[study.name])).content.decode()
     assert "<th" in ada.get(reverse("training_table", args=[study.name])).content.decode()

@@ -364,7 +364,7 @@ def test_an_unnamed_task_is_named_after_its_file(tmp_path, db):
 REFUSED = {
     "unknown kind": ({"kind": "buttons"}, [], "unknown kind of answer 'buttons'"),
     "no column": ({"gold": ["label"]}, [], "column label: column not found; the columns"),
-    "no gold": ({"gold": []}, [], "set the columns of the text (--text) and of the gold (--gold)"),
+    "no gold": ({"gold": []}, [], "set the text column (--text) and the gold column (--gold)"),
     "too few": ({"test": 50}, [], "60 different examples, but 62 are needed"),
     "empty text": ({}, [{"text": " ", "mood": "bad"}], "moods.csv, line 62, column text: is empty"),
     "no label": ({}, [{"text": "x", "mood": ""}], "line 62, column mood: has no label; fill it in"),
