@@ -423,7 +423,7 @@ def data_warnings(manifest: Manifest) -> list[Block]:
     leaks = any("stand in the test too" in sentence for sentence in sentences)
     if leaks and manifest["accepts_leakage"]:
         sentences = [*sentences, "The leakage was known and accepted before the study opened."]
-    return [Paragraph("Warnings from the data reports of these tasks:"), Bullets(sentences)]
+    return [Paragraph("Warnings from these tasks' data reports:"), Bullets(sentences)]
 
 
 def sds(difference: float) -> str:

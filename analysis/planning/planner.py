@@ -323,8 +323,8 @@ def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
         Column(
             "annotators_needed",
             f"Annotators for ± {width}",
-            f"fewest annotators for a t interval of the mean of ± {width} points or less in about"
-            f" half of such studies; {two_way.PEOPLE}",
+            f"fewest annotators for which the mean's t interval is ± {width} points or less in"
+            f" about half of such studies; {two_way.PEOPLE}",
             show=count,
         ),
         Column(
@@ -350,15 +350,15 @@ def _example_columns(wanted: dict[str, Any]) -> list[Column]:
         Column(
             "examples_needed",
             f"Examples for ± {width}",
-            f"fewest examples for one annotator's mean to be known to ± {width} points; for"
-            " scores of 0 or 1 (fewer suffice with partly right answers)",
+            f"fewest examples for one annotator's mean to be known to ± {width} points; for scores"
+            " of 0 or 1 (fewer suffice with partly correct answers)",
             show=count,
         ),
         Column(
             "",
             f"One on {examples}",
             f"Wilson's 95 % interval for one annotator with this mean accuracy on {examples}"
-            " examples; for label tasks, where each answer is right or wrong",
+            " examples; for label tasks, where each answer is correct or incorrect",
             "S1 x 100",
             between,
             attrgetter("wilson_low", "wilson_high"),

@@ -153,5 +153,5 @@ def test_a_plan_needs_a_width_a_base_and_an_sd():
         arg.people_needed(0, [plan])
     with pytest.raises(ValueError, match="base to divide by"):
         arg.people_needed(0.05, [arg.TaskGain("a", 0, 70, 6, 6, 1, 1, refused="zero")])
-    with pytest.raises(ValueError, match="without an SD"):
+    with pytest.raises(ValueError, match="requires an SD"):
         arg.people_needed(0.05, [arg.TaskGain("a", 70, 70, 0, 0, 1, 1)])

@@ -154,7 +154,7 @@ SAYS = [
     ("5.1.5", "2 ended early.", {"clues"}),
     ("5.1.5", "in progress", set()),
     ("4.2", "95 % intervals, and bootstrap intervals over contexts", set(FIVE)),
-    ("4.6", "The section Sensitivity to inclusion criteria", set(FIVE)),
+    ("4.6", "The section “Sensitivity to inclusion criteria”", set(FIVE)),
 ]
 
 

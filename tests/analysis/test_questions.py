@@ -45,7 +45,7 @@ def test_every_interval_states_what_it_generalises_to(ada, study):
     while ada.get(reverse("analysis", args=[study.name])).context["job"]:
         ada.post(reverse("analysis_run", args=[study.name]), follow=True)
     analysis = unescape(ada.get(reverse("analysis", args=[study.name])).content.decode())
-    for words in (BOTH, PEOPLE, "other examples with the same people"):
+    for words in (BOTH, PEOPLE, "other examples with the same annotators"):
         assert f"generalises to {words}" in analysis or f"generalise to {words}" in analysis, words
     figures = ada.get(reverse("figures", args=[study.name])).content.decode()
     assert f"which generalise to {BOTH}" in figures
