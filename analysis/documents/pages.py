@@ -254,7 +254,7 @@ def sample_upload(request: ResearcherRequest, name: str) -> HttpResponse:
         except ExportError as error:
             form.add_error("demographics", str(error))
         else:
-            counted = "1 person" if people == 1 else f"{people} people"
+            counted = wording.count(people, "participant")
             messages.success(request, f"Read: {counted} in the analysis. The file was not stored.")
             return redirect("report", study.name)
     return _report(request, study, sample=form, status=422)

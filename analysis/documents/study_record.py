@@ -187,8 +187,8 @@ class StudyRecord:
         if rewards:
             amounts = dict.fromkeys(map(ledger.in_currency, (rewards[0], rewards[-1])))
             sentences.append(
-                "The reward on Prolific for a completed submission was"
-                f" {' to '.join(amounts)} {manifest['currency']}."
+                f"The Prolific reward for a completed submission was {' to '.join(amounts)}"
+                f" {manifest['currency']}."
             )
         if self.earned:
             earned, paid = (

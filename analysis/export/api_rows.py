@@ -60,8 +60,9 @@ class Answers(RowsView):
     }  # fmt: skip
     summary = "Answers"
     description = (
-        "Gold and S1 of people are null until a decision on their place in the analysis; those of"
-        " test examples until the study is closed where its design hides test scores."
+        "Gold and S1 of human annotators are null until a decision on their inclusion in the"
+        " analysis; for test examples, also until the study is closed if its design hides test"
+        " scores."
     )
     streams = True
     filters: ClassVar = OF_TURN

@@ -288,7 +288,9 @@ COLUMNS: dict[str, dict[str, str]] = {
     | {
         "reason": "reason for refusals on the landing page: "
         + "; ".join(f"{why.value}: {why.label}" for why in Reason),
-        "number": "number of refusals, each reason once per browser; not a number of people",
+        "number": (
+            "number of refusals, each reason once per browser; not the number of participants"
+        ),
     },
     "allocations.csv": STUDY
     | {
@@ -345,8 +347,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "prompt_hash": "SHA-256 of the template",
         "replicate": "number of the run of this model and prompt on this training split",
         "harness": "program that ran it, and its version",
-        "examples": "answered: the model answers training examples, which are then revealed, as"
-        " for people; shown: training examples and their gold are given in the context",
+        "examples": "answered: the model answers training examples, which are then revealed, as for"
+        " humans; shown: training examples and their gold are given in the context",
         "context": "each: the context of a test example contains the training step; all: it also"
         " contains the previous test examples",
         "retries": "number of retries allowed for an invalid output",

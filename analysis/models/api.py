@@ -228,7 +228,7 @@ class HumansAndModels(ApiView):
             help_text="annotators of that kind and models under every metric of the design"
         )
         effort = Rows(
-            help_text="minutes and cost per answer, for people and models in the annotator's seat"
+            help_text="minutes and cost per answer, for humans and models in the annotator's seat"
         )
 
     @extend_schema(

@@ -293,7 +293,7 @@ def of_board(board: Board) -> list[Column]:
         Column(
             "",
             f"{size} shots",
-            "mean score x 100 under the task's metric ± SD over training splits (people: over"
+            "mean score x 100 under the task's metric ± SD over training splits (humans: over"
             " annotators), ddof 1; for published rows, as printed; over all tasks, the SD of the"
             " average" + ("; determines rank and order" if place == last else ""),
             SCORE,

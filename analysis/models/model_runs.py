@@ -253,25 +253,25 @@ class Effort:
 
 
 EFFORT = [
-    Column("name", "Who", "people, or a model in the annotator's seat", get="who"),
+    Column("name", "Who", "human annotators, or a model in the annotator's seat", get="who"),
     Column("kind", "", "person or model"),
     Column(
         "answers",
         "Answers",
-        "for people, stored answers of completed participations in all steps; for a model, the"
+        "for humans, stored answers of completed participations in all steps; for a model, the"
         " answers that its runs report",
     ),
     Column(
         "minutes_per_answer",
         "Minutes per answer",
-        "for people, active time; for models, time until the reply",
+        "for humans, active time; for models, time until the reply",
         "minutes",
         show=two_digits,
     ),
     Column(
         "cost_per_answer",
         "Cost per answer",
-        "for people, pay; for models, the provider's charge, if stated",
+        "for humans, pay; for models, the provider's charge, if stated",
         show=lambda value: f"{value:.4f}" if math.isfinite(value) else NOTHING,
     ),
     Column("currency", "Currency", "of the cost"),

@@ -20,7 +20,7 @@ from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
 from tasks import columns
 from tasks.columns import Column
 
-OVER_PEOPLE = ("Bootstrap, people", "Bootstrap, both")
+OVER_PEOPLE = ("Bootstrap, annotators", "Bootstrap, both")
 
 
 @dataclass(frozen=True)

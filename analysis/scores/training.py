@@ -205,7 +205,7 @@ BLOCK_SCORES = [
     Column("n", meaning="annotators who completed and are in the analysis"),
     Column(
         "nested",
-        meaning="1 if the block is comparable between groups: of the files of not_in_shots,"
+        meaning="1 if the block is comparable between groups: of the files for not_in_shots,"
         " in_shots and shots, each smaller file is contained in the next",
     ),
 ]

@@ -88,7 +88,7 @@ def task_gain(task: str, base: Sequence[float], new: Sequence[float]) -> TaskGai
     Raises ValueError for an empty arm.
     """
     if not len(base) or not len(new):
-        raise ValueError(f"{task}: an arm without people has no mean")
+        raise ValueError(f"{task}: an arm without participants has no mean")
     mean, spread = float(np.mean(base)), sd(base)
     numbers = (mean, float(np.mean(new)), spread, sd(new), len(base), len(new))
     refused = why_no_divisor(mean, spread, len(base))

@@ -129,7 +129,7 @@ def test_bootstrap_needs_ten_annotators_in_each_arm_of_each_task():
 
 
 def test_an_empty_arm_and_a_study_without_tasks_are_refused():
-    with pytest.raises(ValueError, match="a: an arm without people"):
+    with pytest.raises(ValueError, match="a: an arm without participants"):
         arg.average_relative_gain([("a", [], [0.5])])
     with pytest.raises(ValueError, match="no unseen task"):
         arg.average_relative_gain([])

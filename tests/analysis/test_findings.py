@@ -293,7 +293,7 @@ def test_a_missing_bootstrap_over_people_is_explained_once(ada, researcher):
         factories.work_through(factories.seat(study.scenarios.get()), answer)
     page, rows, _api = page_csv_and_api(ada, study)
     assert page.count("No bootstrap over annotators is shown: fewer than 10 annotators.") == 1
-    assert "Bootstrap, people" not in page
+    assert "Bootstrap, annotators" not in page
     assert rows[0]["no_bootstrap"] == "fewer than 10 annotators"
 
 

@@ -181,7 +181,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "The 95 % confidence intervals of these means generalise to other people and",
      ALL),
     (PLAN, "Each is the wider of the t interval over annotators", ALL),
-    (PLAN, "No interval is computed for a single annotator or if all annotators have the same", ALL),
+    (PLAN, "No interval is computed for a single annotator or if all annotators have the", ALL),
     (PLAN, "percentile bootstraps over contexts", ALL),
     (PLAN, "with at least 10 annotators, over annotators and over both", (CHOICE,)),
     (PLAN, "Agreement: Krippendorff's alpha", ALL),
@@ -348,7 +348,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "including top-ups for time but excluding bonuses awarded by a researcher.", PAID),
     (REPORT, "including top-ups for time and waiting time", ()),
     (REPORT, "The budget for all annotators was", PAID),
-    (REPORT, "The reward on Prolific for a completed submission was", (PROLIFIC,)),
+    (REPORT, "The Prolific reward for a completed submission was", (PROLIFIC,)),
     (REPORT, "based on active time (n = 13, of which 1 ended before completion).", (CLUES,)),
     (REPORT, "based on active time (n = 25).", (CHOICE,)),
     (REPORT, "based on active time (n = 18).", (CROSS,)),
@@ -469,7 +469,7 @@ def test_people_minus_models_is_reported_for_every_model_source(documents):
 PLANNED = {
     "percentile bootstraps over contexts": ("Bootstrap intervals of the means", "Other examples"),
     "with at least 10 annotators, over annotators": (
-        "Bootstrap intervals of the means", "Bootstrap, people",
+        "Bootstrap intervals of the means", "Bootstrap, annotators",
     ),
     "over annotators and over both": ("Bootstrap intervals of the means", "Bootstrap, both"),
     "Agreement: Krippendorff's alpha": ("Agreement", "α nominal"),

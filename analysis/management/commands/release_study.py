@@ -53,5 +53,5 @@ class Command(BaseCommand):
         except (ReleaseError, OSError) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(report, ending="")
-        self.stdout.write(f"Written to {target}. Before you publish, read the texts of people")
+        self.stdout.write(f"Written to {target}. Before you publish, read the free text")
         self.stdout.write("in decisions.csv and questionnaire.csv.")
