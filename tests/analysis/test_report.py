@@ -327,7 +327,7 @@ def test_tasks_with_the_same_recipe_share_a_line(researcher):
     study = factories.make_study(researcher, factories.make_task(), other)
     rows = block(study, "Reproducibility", Facts).rows
     recipes = [row.name for row in rows if row.name.startswith("Recipe")]
-    assert recipes == ["Recipe of other, toy-places"]
+    assert recipes == ["Recipe for other, toy-places"]
 
 
 def test_each_consent_text_is_counted(study):

@@ -192,7 +192,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
      (CROSS,)),
     (PLAN, "Aggregated answers (majority vote on sets of texts) are", (PROLIFIC,)),
     (PLAN, "if predictions are uploaded or models take part in the annotator's seat", ALL),
-    (PLAN, "applied to each annotator's S1 minus the model's S1 on each example; interval",
+    (PLAN, "applied to each annotator's S1 minus the model's S1 on each example; its",
      (CLUES, CROSS, SEATED, PROLIFIC)),
     (PLAN, "applied to the parts of both scores under the task's metric; its interval",
      (CHOICE,)),
@@ -253,8 +253,8 @@ SENTENCES: list[tuple[str, str, Where]] = [
      (CLUES, SEATED)),
     (REPORT, "We planned 12 annotators for each of the 2 scenarios (a combination of task and",
      (CHOICE,)),
-    (REPORT, "We planned 3 annotators for each of the 6 scenarios (an unseen task in an arm at a"
-     " number of shots).", (CROSS,)),
+    (REPORT, "We planned 3 annotators for each of the 6 scenarios (a combination of unseen"
+     " task, arm and number of shots).", (CROSS,)),
     (REPORT, "We planned 2 annotators for each of the 2 scenarios (a combination of task and",
      (PROLIFIC,)),
     (REPORT, "before any seat was assigned; later changes", ALL),
@@ -739,11 +739,11 @@ def test_refused_arrivals_on_the_landing_page_are_reported(db, five):
 
     is_noted, said = told()
     assert not is_noted
-    assert "before taking a seat (refusals, not people): none." in said
+    assert "before taking a seat (refusals, not participants): none." in said
     study.refused_arrivals.create(reason="full", number=3)
     is_noted, said = told()
     assert is_noted
-    assert " 3." in said.partition("refusals, not people")[2]
+    assert " 3." in said.partition("refusals, not participants")[2]
 
 
 def test_a_table_explains_only_the_marks_that_it_has(documents):
