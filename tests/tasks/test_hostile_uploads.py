@@ -254,7 +254,7 @@ def test_the_process_of_a_check_loads_no_external_package():
 
 def test_an_account_has_one_check_at_a_time(researcher, other_researcher):
     with checking.one_of(researcher.pk):
-        with pytest.raises(checking.Busy, match="of yours"), checking.one_of(researcher.pk):
+        with pytest.raises(checking.Busy, match="of your uploads"), checking.one_of(researcher.pk):
             """Not reached."""
         with checking.one_of(other_researcher.pk):
             """Another account's is checked meanwhile."""

@@ -131,7 +131,7 @@ def test_problems_visible_without_scoring_are_shown_at_the_form(
     factories.predict(other_researcher, "theirs", task, 2, 1)
     for name, sent, reason in (
         ("toy", files(task, 1), "already"),
-        ("theirs", files(task, 2), "is another researcher's model"),
+        ("theirs", files(task, 2), "is another researcher"),
         ("toy", files(task, 2, 2), "covers the same task, shots and split as"),
         ("toy", files(task, 9), "has no training file"),
     ):
