@@ -235,7 +235,7 @@ def test_a_study_without_completed_people_states_that_first(researcher):
     assert first == "No participant has completed this study yet; this describes its design."
     assert "No annotator withdrew." in everything_of(study)
     factories.work_through(factories.seat(study.scenarios.get()))
-    assert "No person has completed" not in everything_of(study)
+    assert "No participant has completed" not in everything_of(study)
 
 
 def test_exclusivity_per_browser_is_stated_for_open_links(study, researcher):
