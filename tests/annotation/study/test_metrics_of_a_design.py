@@ -38,7 +38,7 @@ def test_a_card_stores_its_metric_and_refuses_an_unknown_one():
     [
         ({}, "Classification-F1", "does not apply to answers of type spans: it averages over"),
         ({}, "Pearson-Correlation", "does not apply to answers of type spans: it needs numbers"),
-        ({"labels": factories.LABELS}, "Rouge-L", "kind label: it compares the words of texts"),
+        ({"labels": factories.LABELS}, "Rouge-L", "type label: it compares the words of texts"),
         ({"labels": factories.LABELS}, "Pearson-Correlation", "not every label is one"),
         ({"labels": factories.LABELS}, "Matthew-Correlation", "needs a label “acceptable”"),
         (
@@ -94,7 +94,7 @@ def test_further_metrics_are_frozen_with_the_design(researcher, tmp_path):
         (["BLEU"], "Unknown metric 'BLEU'. Known: S1, EM"),
         (["EM", "EM"], "EM is named twice"),
         (["S1"], "S1 is already the metric of every task's card"),
-        (["Classification-F1"], "fits no task of the study. Classification-F1 does not fit"),
+        (["Classification-F1"], "fits no task of the study. Classification-F1 does not apply"),
         ("EM", "Enter a list of metric names"),
         ([3], "Enter a list of metric names"),
     ],
