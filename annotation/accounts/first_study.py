@@ -48,27 +48,27 @@ def steps(user: User) -> list[Step]:
         Step(
             "Import the sample task",
             "20 short reviews to label as positive or negative, with training sets of 10, 20 and"
-            " 30 examples. Included in Handful.",
+            " 30 examples. Included with Handful.",
             is_done=task is not None or Task.objects.exists(),
             is_button=True,
         ),
         Step(
             "Create a study",
             "Choose the number of training examples, the number of annotators and the pay."
-            " Annotators cannot start before you open the study.",
+            " Annotators cannot start until you open the study.",
             is_done=study is not None,
             address=f"{reverse('study_new')}?task={NAME}" if task else reverse("study_new"),
         ),
         Step(
             "Rehearse with simulated annotators",
-            "Press “Clone as a rehearsal” on the page Design. Open the clone, run simulated"
-            " annotators, and check tables and figures before you pay people.",
+            "On the Design page, press “Clone as a rehearsal”. Open the clone, run simulated"
+            " annotators, and check the tables and figures before you pay annotators.",
             is_done=robots.exists(),
             address=_of("robots", rehearsal) or _of("study_design", study),
         ),
         Step(
             "Open and share the study",
-            "Opening freezes the design. The page Recruit has the link, a QR code and an"
+            "Opening the study freezes its design. The Recruit page has the link, a QR code and an"
             " invitation text.",
             is_done=study is not None and study.status != StudyStatus.DRAFT,
             address=_of("recruit", study) if study and not study.is_draft else _of("study", study),

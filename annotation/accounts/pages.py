@@ -44,7 +44,7 @@ class AccountForm(UserCreationForm):
         """Refuse names of deleted accounts (annotation/accounts/closing.py)."""
         name = str(super().clean_username())
         if name.lower().startswith(DELETED):
-            raise forms.ValidationError("Choose another name. Deleted accounts have such names.")
+            raise forms.ValidationError("Choose another name. This form is for deleted accounts.")
         return name
 
     def clean_email(self) -> str:
@@ -56,7 +56,7 @@ class TimeZoneForm(forms.ModelForm):
     """The time zone for times on the pages."""
 
     time_zone = forms.ChoiceField(
-        label="Time zone", help_text="For times on your pages. Files, exports and the API use UTC."
+        label="Time zone", help_text="Used for times on pages. Files, exports and the API use UTC."
     )
 
     class Meta:
@@ -91,7 +91,7 @@ class FirstOwnerForm(AccountForm):
     code = forms.CharField(
         label="Code",
         max_length=40,
-        help_text="The server printed this code when it started, in its terminal or log.",
+        help_text="The server printed this code in its terminal or log when it started.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     field_order = ["code", "username", "email"]
@@ -104,7 +104,7 @@ class FirstOwnerForm(AccountForm):
         typed: str = self.cleaned_data["code"]
         if not self.is_right(typed):
             raise forms.ValidationError(
-                "This is not the code of this server. Use the newest code in its log."
+                "This code is incorrect. Use the latest code in the server's log."
             )
         return typed
 
@@ -116,7 +116,7 @@ class InvitationForm(PageForm):
     email = forms.EmailField(
         label="Email (optional)",
         required=False,
-        help_text="Used to send the link. If this server sends no mail, copy the link.",
+        help_text="Used to send the link. If this server does not send email, copy the link.",
     )
 
 
@@ -192,7 +192,7 @@ def _accept(request: HttpRequest, found: Invitation, user: User) -> HttpResponse
         return render(request, "accounts/invitation.html", {"problem": str(error)}, status=409)
     if is_new:
         login(request, user)
-    messages.success(request, "You have joined.")
+    messages.success(request, "You have accepted the invitation.")
     return redirect("study", found.study.name) if found.study else redirect("studies")
 
 

@@ -26,7 +26,7 @@ from tasks.clock import database_now
 DAYS = ((7, "7 days"), (30, "30 days"), (90, "90 days"), (365, "a year"))
 SCOPES = (
     ("read", "read: designs, answers, results and files"),
-    ("run", "run: import, design, open, pause and close, decide about annotators"),
+    ("run", "run: import tasks; design, open, pause and close studies; decide on annotators"),
     ("pay", "pay: money and identities"),
 )
 
@@ -48,8 +48,8 @@ class TokenForm(PageForm):
     study = RowField(
         Study.objects.none(),
         required=False,
-        empty_label="all studies that you can see",
-        help_text="A token never allows more than your role in a study.",
+        empty_label="all studies you can access",
+        help_text="A token never grants more access than your role in a study.",
     )
     days = forms.TypedChoiceField(
         label="Valid for", choices=DAYS, initial=90, coerce=int, empty_value=None
@@ -80,21 +80,21 @@ class ProlificTokenForm(PageForm):
         min_length=8,
         max_length=500,
         widget=forms.PasswordInput({"autocomplete": "off"}),
-        help_text="In Prolific: Settings, Go to API token page.",
+        help_text="On Prolific, choose Settings, then “Go to API token page”.",
         # Otherwise, requests would fail with the header in the error message.
-        validators=[RegexValidator(r"\A[!-~]+\Z", "Copy only the token, without spaces.")],
+        validators=[RegexValidator(r"\A[!-~]+\Z", "Enter only the token, without spaces.")],
     )
     workspace = forms.CharField(
         label="Workspace",
         max_length=40,
         required=False,
-        help_text="The workspace id, needed only if the token has access to several.",
+        help_text="Workspace id. Needed only if the token has access to several workspaces.",
     )
     project = forms.CharField(
         label="Project",
         max_length=40,
         required=False,
-        help_text="The project id, needed only if the workspace has several.",
+        help_text="Project id. Needed only if the workspace has several projects.",
     )
 
 
@@ -112,8 +112,8 @@ def tokens(request: ResearcherRequest) -> HttpResponse:
     if settings.EMAIL_HOST and request.user.email:
         scopes = ", ".join(row.scopes)
         text = (
-            f"A token “{row.name}” was created for your account {request.user}. Scopes: {scopes}."
-            " If this was not you, revoke it on the page API tokens and change your password.\n"
+            f"The token “{row.name}” was created for your account {request.user}. Scopes: {scopes}."
+            " If this was not you, revoke it on the API tokens page and change your password.\n"
         )
         mail.send("[Handful] A new API token", text, request.user.email)
     return _page(request, TokenForm(request.user), 201, token=token, made=row)
@@ -166,7 +166,7 @@ def _prolific_token(request: ResearcherRequest) -> HttpResponse:
     except ProlificError as error:
         form.add_error(None, str(error))
         return _prolific_page(request, form, 422)
-    messages.success(request, f"Prolific accepts the token ending {account.last_characters}.")
+    messages.success(request, f"Prolific accepts the token ending in {account.last_characters}.")
     return redirect("prolific_token")
 
 
@@ -183,5 +183,5 @@ def prolific_token_remove(request: ResearcherRequest, pk: int) -> HttpResponse:
     """Remove the token for one of the researcher's accounts on Prolific."""
     account = get_object_or_404(ProlificAccount, pk=pk, owner=request.user)
     account.remove_token()
-    messages.success(request, f"The token ending {account.last_characters} was removed.")
+    messages.success(request, f"The token ending in {account.last_characters} was removed.")
     return redirect("prolific_token")

@@ -34,13 +34,13 @@ def _name(entry: AuditEntry) -> str:
 # Columns in the page's CSV and the API.
 COLUMNS = [
     Column("at", meaning="UTC"),
-    Column("by", meaning="user name; empty if the server or a command did it", get=_name),
-    Column("token", meaning="name of the API token; empty if it was done on a page"),
+    Column("by", meaning="user name; empty if the server or a command acted", get=_name),
+    Column("token", meaning="name of the API token; empty for actions on a page"),
     Column("topic", meaning="kind of action"),
-    Column("what", meaning="what was done"),
+    Column("what", meaning="what happened"),
     Column("about", meaning="object of the action: annotator, task, account, file"),
-    Column("before", meaning="previous values of the changes; null if nothing was changed"),
-    Column("after", meaning="new values of the changes; null if nothing was changed"),
+    Column("before", meaning="values before the change; null if nothing changed"),
+    Column("after", meaning="values after the change; null if nothing changed"),
 ]
 
 

@@ -24,11 +24,11 @@ class LogForm(PageForm):
     """Filters in a GET request; an invalid field shows its error and has no effect."""
 
     key = "log"
-    topic = forms.ChoiceField(label="What", required=False)
-    who = forms.ChoiceField(label="Who", required=False)
+    topic = forms.ChoiceField(label="Topic", required=False)
+    who = forms.ChoiceField(label="User", required=False)
     since = forms.DateField(label="From", required=False, widget=forms.DateInput({"type": "date"}))
     until = forms.DateField(label="To", required=False, widget=forms.DateInput({"type": "date"}))
-    words = forms.CharField(label="Words", required=False, max_length=100)
+    words = forms.CharField(label="Search", required=False, max_length=100)
 
     def __init__(self, entries: AuditQuerySet, *args: Any):
         super().__init__(*args)
@@ -59,7 +59,7 @@ def log(request: ResearcherRequest, name: str) -> HttpResponse:
 def site_log(request: ResearcherRequest) -> HttpResponse:
     """List actions on this server, for superusers."""
     if not request.user.is_superuser:
-        raise PermissionDenied("Only superusers can read the log of the whole server.")
+        raise PermissionDenied("Only superusers can read the server's audit log.")
     return _shown(request, audit_log.everywhere(), None)
 
 
@@ -91,7 +91,7 @@ class Events(RowsView):
         "at": serializers.DateTimeField,
         **dict.fromkeys(("before", "after"), serializers.JSONField),
     }
-    summary = "The audit log of a study, newest last"
+    summary = "A study's audit log, oldest entries first"
     filters: ClassVar = {"topic": ("topic", Topic.values), "by": ("by__username", None)}
     streams = True
 

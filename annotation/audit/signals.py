@@ -37,7 +37,7 @@ def checks_attached(instance: Split, created: bool, **_kwargs: Any) -> None:
 def task_member_added(instance: TaskMember, created: bool, **_kwargs: Any) -> None:
     if created:
         after = {"member": str(instance.user)}
-        record("added to the team of a task", Topic.TASK, about=instance.task_name, after=after)
+        record("added to a task's team", Topic.TASK, about=instance.task_name, after=after)
 
 
 @receiver(post_save, sender=PredictionFile)

@@ -32,12 +32,12 @@ FORMATS = [("", "Detect from the file name")] + [
 ]
 KIND_NAMES = {
     "choice": "One label",
-    "spans": "Spans of the text",
-    "option": "One option of the row",
+    "spans": "Text spans",
+    "option": "One of the row's options",
     "options": "Several options or labels",
     "number": "A number",
-    "short-text": "A short text",
-    "long-text": "A long text",
+    "short-text": "Short text",
+    "long-text": "Long text",
 }
 GOLD_NAMES = {
     "text": "its text",
@@ -53,8 +53,8 @@ class DatasetForm(PageForm):
     key = "dataset"
     dataset = forms.FileField(
         label="File",
-        help_text="CSV, TSV, XLSX, JSON, JSON Lines, Parquet, CoNLL, or an export of doccano, Label"
-        " Studio or lm-evaluation-harness; at most 200 MB.",
+        help_text="CSV, TSV, XLSX, JSON, JSON Lines, Parquet, CoNLL, or an export from doccano,"
+        " Label Studio or lm-evaluation-harness; at most 200 MB.",
         error_messages={"required": "Choose a file that is not empty."},
     )
     format = forms.ChoiceField(label="Format", choices=FORMATS, required=False)
@@ -65,17 +65,17 @@ class DatasetForm(PageForm):
         label="Separator",
         required=False,
         max_length=9,
-        help_text="tab, comma, semicolon, bar, or a sign.",
+        help_text="Tab, comma, semicolon, bar or another character.",
     )
     sheet = forms.CharField(label="Sheet", required=False, max_length=100)
     records = forms.CharField(
-        label="Field of a JSON file that contains the examples", required=False, max_length=100
+        label="JSON field that contains the examples", required=False, max_length=100
     )
-    filter = forms.CharField(
-        label="Filter of lm-evaluation-harness", required=False, max_length=100
+    filter = forms.CharField(label="lm-evaluation-harness filter", required=False, max_length=100)
+    quoted = forms.BooleanField(label="TSV fields are quoted", required=False)
+    no_header = forms.BooleanField(
+        label="The file has no header line; name the columns 1, 2, 3", required=False
     )
-    quoted = forms.BooleanField(label="TSV fields are in quotation marks", required=False)
-    no_header = forms.BooleanField(label="No header line; name columns 1, 2, 3", required=False)
 
     @property
     def reading(self) -> Reading:
@@ -89,56 +89,55 @@ class ColumnsForm(PageForm):
     name = forms.CharField(label="Task name", max_length=60)
     kind = forms.ChoiceField(label="Kind of answer", widget=forms.RadioSelect)
     text = forms.MultipleChoiceField(
-        label="Columns that annotators read", widget=forms.CheckboxSelectMultiple
+        label="Columns shown to annotators", widget=forms.CheckboxSelectMultiple
     )
-    gold = forms.ChoiceField(label="Column with the right answer")
+    gold = forms.ChoiceField(label="Column with the correct answer")
     labels = TextField(
         label="Labels",
         required=False,
         max_length=10_000,
-        help_text="Optional, one per line: value | name shown to annotators | meaning. By default,"
-        " the values in alphabetical order.",
+        help_text="Optional. One per line: value | name shown to annotators | meaning. Default: all"
+        " values in alphabetical order.",
         widget=forms.Textarea({"rows": 3}),
     )
     question = forms.ChoiceField(label="Column with the question", required=False)
-    ask = forms.CharField(label="Or one question for all rows", required=False, max_length=500)
+    ask = forms.CharField(label="Or the same question for all rows", required=False, max_length=500)
     separator = forms.CharField(
-        label="Separator between several right answers or options in a cell",
+        label="Separator between multiple correct answers or options in a cell",
         required=False,
         max_length=10,
     )
     options = forms.MultipleChoiceField(
         label="Columns with the options",
         required=False,
-        help_text="For answers that are options of the row: one column with a list, or one column"
-        " per option.",
+        help_text="If options differ by row: one column with a list, or one column per option.",
         widget=forms.SelectMultiple({"size": 4}),
     )
     gold_is = forms.ChoiceField(
-        label="The right option is given as",
+        label="The correct option is given as",
         choices=[(name, GOLD_NAMES[name]) for name in GOLD_IS],
         required=False,
     )
     typed = forms.BooleanField(
-        label="Spans can also be typed, because some right answers are not in the text",
+        label="Spans can also be typed, because some correct answers are not in the text",
         required=False,
     )
     lowest = forms.FloatField(label="Lowest number", required=False)
     highest = forms.FloatField(label="Highest number", required=False)
     step = forms.FloatField(label="Step between numbers", required=False)
-    unit = forms.CharField(label="Unit of numbers", required=False, max_length=30)
-    no_answer = forms.BooleanField(label="“No answer” can be right", required=False)
+    unit = forms.CharField(label="Unit of the numbers", required=False, max_length=30)
+    no_answer = forms.BooleanField(label="“No answer” can be correct", required=False)
     skip_unlabelled = forms.BooleanField(label="Skip rows without a label", required=False)
     id = forms.ChoiceField(label="Column with ids", required=False)
     shots = forms.RegexField(
         r"\A\s*[0-9]{1,5}(\s+[0-9]{1,5})*\s*\Z",
-        label="Sizes of the training sets",
+        label="Training set sizes",
         error_messages={"invalid": "Enter numbers separated by spaces, such as 10 20 30."},
     )
-    splits = WholeNumberField(label="Training sets of each size", min_value=1, max_value=100)
+    splits = WholeNumberField(label="Training sets per size", min_value=1, max_value=100)
     test = WholeNumberField(label="Test examples", min_value=1, max_value=100_000)
     seed = WholeNumberField(
-        label="Seed", min_value=0, help_text="The same file with the same seed gives the same task."
+        label="Seed", min_value=0, help_text="The same file and seed always give the same task."
     )
     title = forms.CharField(label="Title", required=False, max_length=200)
     description = forms.CharField(label="Short description", required=False, max_length=500)
@@ -194,7 +193,7 @@ class ColumnsForm(PageForm):
         lines = [line for line in self.cleaned_data["labels"].split("\n") if line.strip()]
         parts = [[part.strip() for part in line.split("|")] for line in lines]
         if any(len(part) > 3 or not part[0] for part in parts):
-            raise forms.ValidationError("Write each line as: value | name | meaning.")
+            raise forms.ValidationError("Enter each line as value | name | meaning.")
         return [[part[0], *part[1:], *[""] * (3 - len(part))] for part in parts]
 
     def clean_shots(self) -> tuple[int, ...]:

@@ -46,14 +46,14 @@ def mapping_of(request: Request, name: str) -> dict[str, Any]:
         data = json.loads(text if isinstance(text, str) else text.read())
         json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError, UnicodeError):
-        raise Unprocessable({name: ["Expected JSON: an object of options."]}) from None
+        raise Unprocessable({name: ["Expected a JSON object with the options."]}) from None
     if not isinstance(data, dict) or "\\u0000" in json.dumps(data):
-        raise Unprocessable({name: ["Expected JSON: an object of options."]})
+        raise Unprocessable({name: ["Expected a JSON object with the options."]})
     return data
 
 
 class DatasetBody(serializers.Serializer):
-    """A dataset, with the options of make_task as JSON."""
+    """A dataset and make_task's options as JSON."""
 
     file = serializers.FileField()
     mapping = serializers.CharField(
@@ -63,7 +63,7 @@ class DatasetBody(serializers.Serializer):
 
 
 class Datasets(ApiView):
-    """Import a dataset: both pages and the confirmation in one request."""
+    """Import a dataset in one request, which replaces both pages and the confirmation."""
 
     parser_classes: ClassVar = [MultiPartParser]
 
@@ -162,24 +162,24 @@ def _with_card(wanted: Wanted, mapping: dict[str, Any]) -> Wanted:
 
 
 class GymBody(serializers.Serializer):
-    """A ZIP of the Gym's folders or its files, with options as JSON."""
+    """A ZIP archive of the Gym's folders, or its files, with options as JSON."""
 
     archive = serializers.FileField(required=False)
     files = serializers.ListField(child=serializers.FileField(), required=False)
     options = serializers.CharField(
         required=False,
         help_text='JSON: {"partition": ..., "tasks": {"glue-sst2": "label"}, "test": 50,'
-        ' "seed": 7}; without tasks, all that can be imported, as inferred',
+        ' "seed": 7}; if tasks is omitted, all importable tasks with the inferred kinds of answer',
     )
 
 
 class Gym(ApiView):
-    """Import from the Gym: both pages in one request; the import runs as a job."""
+    """Import from the Gym in one request, which replaces both pages and starts a job."""
 
     parser_classes: ClassVar = [MultiPartParser]
 
     @extend_schema(
-        summary="Import tasks of the Few-shot Gym, as a job",
+        summary="Import tasks from the Few-shot Gym as a job",
         request={"multipart/form-data": GymBody},
         responses={202: JobBegun},
     )
@@ -194,7 +194,7 @@ class Gym(ApiView):
             raise Unprocessable({"partition": [str(e) for e in form.errors["partition"]]})
         sent = list(files_in(request, "archive", "files"))
         if not sent:
-            raise Unprocessable({"archive": ["Send a ZIP or files."]})
+            raise Unprocessable({"archive": ["Send a ZIP archive or files."]})
         uploads.drop_old()
         try:
             upload = gym_uploads.begin(sent, request.user, options.get("partition") or "")
@@ -211,7 +211,7 @@ class Gym(ApiView):
         inferred = {t["name"]: t["kind"] for t in seen if t["kind"] in t["possible"]}
         wanted = options.get("tasks", inferred)
         if not isinstance(wanted, dict):
-            raise Unprocessable({"tasks": ["Expected an object: task -> kind of answer."]})
+            raise Unprocessable({"tasks": ["Expected an object with a kind per task."]})
         check_known(wanted, {task["name"] for task in seen})
         fields: dict[str, Any] = {f"take-{name}": True for name in wanted}
         fields |= {f"kind-{name}": kind or inferred.get(name) for name, kind in wanted.items()}

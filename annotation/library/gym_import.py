@@ -38,13 +38,13 @@ class GymForm(PageForm):
 
     key = "gym"
     archive = forms.FileField(
-        label="A ZIP",
+        label="ZIP archive",
         required=False,
         widget=forms.ClearableFileInput({"accept": ".zip"}),
-        help_text="It contains folders NAME with NAME_K_SEED_train.tsv, ..._dev.tsv, ..._test.tsv.",
+        help_text="Contains folders NAME with NAME_K_SEED_train.tsv, ..._dev.tsv, ..._test.tsv.",
     )
     folder = _FilesField(
-        label="Or the folder",
+        label="Or a folder",
         required=False,
         widget=_Many({"multiple": True, "webkitdirectory": True}),
     )
@@ -52,8 +52,8 @@ class GymForm(PageForm):
     partition = forms.ChoiceField(
         label="Tasks",
         required=False,
-        choices=[("", "All"), *((name, f"The tasks of {name}") for name in sorted(partitions()))],
-        help_text="A published partition says which tasks are trained on and which held out.",
+        choices=[("", "All"), *((name, f"Tasks in {name}") for name in sorted(partitions()))],
+        help_text="A published partition defines the training tasks and the held-out tasks.",
     )
 
     def clean(self) -> dict[str, Any]:
@@ -70,13 +70,13 @@ class GymTasksForm(PageForm):
 
     key = "tasks"
     test = WholeNumberField(
-        label="Test examples of each task",
+        label="Test examples per task",
         min_value=1,
         max_value=100_000,
         required=False,
-        help_text="Empty: all. Otherwise a simple random sample, on which models are scored too.",
+        help_text="Empty: all. Otherwise, a simple random sample, also for scoring models.",
     )
-    seed = WholeNumberField(label="Seed of the sample", min_value=0, max_value=2**63 - 1)
+    seed = WholeNumberField(label="Sampling seed", min_value=0, max_value=2**63 - 1)
 
     def __init__(self, tasks: list[dict[str, Any]], *args: Any, **kwargs: Any):
         super().__init__(*args, initial={"seed": secrets.randbelow(2**31)}, **kwargs)
@@ -91,7 +91,7 @@ class GymTasksForm(PageForm):
                 label="Import", required=False, initial=known
             )
             self.fields[f"kind-{task['name']}"] = forms.ChoiceField(
-                label=f"How {task['name']} is answered",
+                label=f"Kind of answer for {task['name']}",
                 choices=choices,
                 required=False,
                 initial=task["kind"] if known else "",
@@ -106,7 +106,7 @@ class GymTasksForm(PageForm):
                 raise forms.ValidationError("Choose at least one task.")
             for name, kind in cleaned["kinds"].items():
                 if not kind:
-                    self.add_error(f"kind-{name}", f"{name}: choose how it is answered.")
+                    self.add_error(f"kind-{name}", f"{name}: choose a kind of answer.")
         return cleaned
 
     @property

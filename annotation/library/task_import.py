@@ -28,12 +28,12 @@ class CardForm(forms.Form):
     """An uploaded task's card: one of Handful's cards, or none."""
 
     card = forms.ChoiceField(
-        choices=[("", "task.toml, among the files")]
-        + [(name, f"{name}: the card included in Handful") for name in CLUES],
+        choices=[("", "task.toml, one of the files")]
+        + [(name, f"{name}: card included with Handful") for name in CLUES],
         required=False,
         error_messages={"invalid_choice": "Choose one of the cards in the list."},
-        help_text="The card describes how the task is presented to annotators: instructions,"
-        " labels, help examples. Handful includes cards for the six tasks of CLUES.",
+        help_text="The card defines how the task is presented to annotators: instructions, labels"
+        " and help examples. Handful includes cards for the six CLUES tasks.",
     )
 
 
@@ -63,7 +63,7 @@ def task_import(request: ResearcherRequest) -> HttpResponse:
         uploads.drop(upload)
         return _form(request, form, [str(error)])
     if not uploads.names(upload):
-        refused = upload.refused or ["None of these files is part of a task."]
+        refused = upload.refused or ["None of these files belongs to a task."]
         uploads.drop(upload)
         return _form(request, form, refused)
     upload_jobs.start_check(upload, request.user)

@@ -45,7 +45,7 @@ class ChecksForm(PageForm):
 
     key = "checks"
     checks = forms.FileField(
-        label="A JSON Lines file",
+        label="JSON Lines file",
         widget=forms.ClearableFileInput({"accept": ".jsonl"}),
         error_messages={"required": "Choose a file of at most 1 MB."},
     )
@@ -73,7 +73,7 @@ class CardTextsForm(PageForm):
             if name in self.before or name == "question":
                 self._add(name, name.replace("_", " "), self.before.get(name, ""), rows)
         self.fields["question"].required = False
-        self.fields["question"].help_text = "Empty: the data's own question is asked."
+        self.fields["question"].help_text = "Leave empty to use the questions in the data."
         for table, (texts, naming) in TABLES.items():
             for number, entry in enumerate(self.before.get(table, [])):
                 for text in texts:
@@ -258,7 +258,7 @@ def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpRespon
     if request.method == "GET":
         return render(request, "library/task_edit.html", context)
     if form.is_valid() and form.card() == its.card:
-        form.add_error(None, "Nothing was changed, so no new version is needed.")
+        form.add_error(None, "Nothing changed, so no new version was created.")
     if not form.is_valid():
         return render(request, "library/task_edit.html", context, status=422)
     try:

@@ -30,13 +30,13 @@ from tasks.formats import FormatError
 from tasks.models import Split, Task, TaskUpload
 
 COLUMNS = [
-    Column("name", meaning="of the task"),
-    Column("version", meaning="changed content is a new version"),
-    Column("title", meaning="shown to annotators", get=lambda task: task.card.title),
+    Column("name", meaning="task name"),
+    Column("version", meaning="task version; changed content creates a new one"),
+    Column("title", meaning="title shown to annotators", get=lambda task: task.card.title),
     Column("answer", meaning="kind of answer", get=lambda task: task.card.answered_by),
-    Column("metric", meaning="of its card", get=lambda task: task.card.metric),
+    Column("metric", meaning="metric of the card", get=lambda task: task.card.metric),
     Column("training_sizes", meaning="numbers of shots with training files"),
-    Column("content_hash", meaning="SHA-256 of card and examples"),
+    Column("content_hash", meaning="SHA-256 of the card and the examples"),
     Column("imported_at", meaning="UTC"),
 ]
 
@@ -57,19 +57,19 @@ class ImportedShape(serializers.Serializer):
 
 
 class JobBegun(serializers.Serializer):
-    """Work that takes longer than one request: POST to /jobs/ID/run/ until it is done."""
+    """A job that takes longer than one request. POST to /jobs/ID/run/ until it is done."""
 
     job = jobs.JobShape()
 
 
 class ImportBody(serializers.Serializer):
-    """Files in the published layout, or a ZIP; the card is among them or separate."""
+    """Files in the published layout, or a ZIP archive; the card can be sent separately."""
 
     card = serializers.FileField(required=False, help_text="task.toml")
     files = serializers.ListField(child=serializers.FileField(), required=False)
-    archive = serializers.FileField(required=False, help_text="a ZIP")
+    archive = serializers.FileField(required=False, help_text="a ZIP archive")
     shipped_card = serializers.CharField(
-        required=False, help_text="name of a CLUES task whose card is included in Handful"
+        required=False, help_text="name of a CLUES task whose card is included with Handful"
     )
     rechain = serializers.BooleanField(required=False, help_text="renumber so that splits nest")
 
@@ -101,7 +101,7 @@ class Tasks(RowsView):
     """List all task versions, or import a new one."""
 
     columns, kinds = COLUMNS, KINDS
-    summary = "All tasks, every version"
+    summary = "All versions of all tasks"
     filters: ClassVar = {"name": ("name", None)}
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Task]:
@@ -112,8 +112,8 @@ class Tasks(RowsView):
 
     @extend_schema(
         summary="Import a task from files",
-        description="Imports all files or none: 201 with the task, 422 with each error, or 202"
-        " with a job if the files are large.",
+        description="Imports all files or none. The response is 201 with the task, 422 with all"
+        " errors, or 202 with a job if the files are large.",
         request={"multipart/form-data": ImportBody},
         responses={201: ImportedShape, 200: ImportedShape, 202: JobBegun},
     )
@@ -141,7 +141,7 @@ def _taken(request: Request, upload: TaskUpload) -> Response:
     sent = [card] if card is not None else []
     sent += [*request.FILES.getlist("files"), *request.FILES.getlist("archive")]
     if not sent:
-        raise Unprocessable({"files": ["Send the files of a task, or a ZIP in the field archive."]})
+        raise Unprocessable({"files": ["Send task files, or a ZIP archive in the field archive."]})
     uploads.add(upload, sent)
     faults = [*upload.refused, *upload_jobs.problems(upload)]
     if faults:
@@ -182,19 +182,19 @@ class OneTask(ApiView):
 
 
 class TaskCard(ApiView):
-    @extend_schema(responses=OpenApiTypes.OBJECT, summary="The card of a task")
+    @extend_schema(responses=OpenApiTypes.OBJECT, summary="A task's card")
     def get(self, request: Request, name: str, version: int) -> Response:
         return tagged(request, task_of(name, version).card.as_dict())
 
 
 class TaskReport(ApiView):
     class ReportShape(serializers.Serializer):
-        """The page's data report: sentences and numbers."""
+        """The data report of the page, as sentences and numbers."""
 
         lines = serializers.ListField(child=serializers.CharField())
         report = serializers.DictField()
 
-    @extend_schema(responses=ReportShape, summary="The data report of a task")
+    @extend_schema(responses=ReportShape, summary="A task's data report")
     def get(self, request: Request, name: str, version: int) -> Response:
         report = task_of(name, version).report
         return tagged(
@@ -215,7 +215,7 @@ class TaskTwin(Twin):
 
 class TaskTeam(TaskTwin):
     page, form_class = "task_team", TaskMemberForm
-    summary = "Add a user to the team of a task"
+    summary = "Add a user to a task's team"
     faults: ClassVar = {teams.TeamError: "username"}
 
     def form(self, about: Task, sent: dict[str, Any]) -> TaskMemberForm:
@@ -223,7 +223,7 @@ class TaskTeam(TaskTwin):
 
     def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
         team.add_to_task(about.name, sent["username"], request.user)
-        return {"done": f"{sent['username']} is now in the team of {about.name}."}
+        return {"done": f"{sent['username']} was added to the {about.name} team."}
 
 
 class TaskArchive(TaskTwin):
@@ -231,7 +231,7 @@ class TaskArchive(TaskTwin):
 
     page = "task_archive"
     is_archived = True
-    summary = "Archive a version of a task, or restore it; only the list of tasks changes"
+    summary = "Archive or restore a task version (this affects only the list of tasks)"
 
     def form(self, about: Task, sent: dict[str, Any]) -> None:
         return None
@@ -243,7 +243,7 @@ class TaskArchive(TaskTwin):
 
 class TaskChecks(TaskTwin):
     page, form_class = "task_checks", ChecksForm
-    summary = "Attach a file of attention checks to a task"
+    summary = "Attach an attention check file to a task"
     faults: ClassVar = {FormatError: "checks"}
     conflicts = (checking.Busy,)
     parser_classes: ClassVar = [MultiPartParser]

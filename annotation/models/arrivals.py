@@ -141,7 +141,7 @@ class DeclinedOffer(models.Model):
 class Reason(models.TextChoices):
     """Why a visitor got no seat: the codes in recruitment/join_errors.py, and MET."""
 
-    MET = "met", "had done these tasks already, in another study"
+    MET = "met", "had already done these tasks in another study"
     DONE = "done", "had already taken part in this study"
     BROWSER = "browser", "another person had taken part from this browser"
     NOT_ELIGIBLE = "not_eligible", "not eligible"

@@ -43,7 +43,7 @@ class ModelAnnotator(models.Model):
 class Examples(models.TextChoices):
     """How a model receives the training examples."""
 
-    ANSWERED = "answered", "answered by the model, then revealed, as for people"
+    ANSWERED = "answered", "answered by the model, then revealed, as for human annotators"
     SHOWN = "shown", "shown with their gold; the model is not asked, and an empty answer is stored"
 
 

@@ -68,7 +68,7 @@ class Method(models.TextChoices):
     EXIT = "exit", "paid by the platform at exit"
     APPROVAL = "approval", "approval on Prolific"
     BONUS = "bonus", "bonus on Prolific"
-    HAND = "hand", "manually, from a CSV"
+    HAND = "hand", "manually, using a CSV file"
 
 
 class BatchState(models.TextChoices):

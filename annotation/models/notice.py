@@ -13,7 +13,7 @@ class About(models.TextChoices):
 
     FIRST = "first", "The first annotator has started"
     CELL = "cell", "All seats of a scenario are taken"
-    FULL = "full", "Every seat of the study is taken"
+    FULL = "full", "All seats of the study are taken"
     PAUSED = "paused", "The study paused automatically"
     WAITING = "waiting", "An annotator is waiting for a decision"
     SCREENED_OUT = "screened-out", "Most annotators are screened out"

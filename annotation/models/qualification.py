@@ -10,11 +10,11 @@ class Qualification(models.TextChoices):
     MINIMUM = "minimum", "a mean training S1 of at least the threshold"
     POINTS_BELOW = (
         "points_below",
-        "within the threshold (in points) of the other annotators' mean, or above it",
+        "at most the threshold (in points) below the other annotators' mean",
     )
     SDS_BELOW = (
         "sds_below",
-        "within the threshold (in SDs) of the other annotators' mean, or above it",
+        "at most the threshold (in SDs) below the other annotators' mean",
     )
     RESEARCHER = "researcher", "a researcher decides while the annotator waits"
 

@@ -143,8 +143,8 @@ class Order(models.TextChoices):
 class ProlificReward(models.TextChoices):
     """How the single reward on Prolific takes account of scenarios of different lengths."""
 
-    SHORTEST = "shortest", "for the shortest scenario; longer work is paid by a bonus"
-    LONGEST = "longest", "for the longest scenario, regardless of the assigned scenario"
+    SHORTEST = "shortest", "based on the shortest scenario; longer work is paid as a bonus"
+    LONGEST = "longest", "based on the longest scenario, regardless of the assigned scenario"
 
 
 class Study(models.Model):
@@ -175,8 +175,7 @@ class Study(models.Model):
     tasks = models.ManyToManyField(Task, related_name="studies")
     shots = models.JSONField(
         default=list,
-        help_text="Numbers separated by spaces, such as 0 10 20 30. With 0, the study has no"
-        " training step.",
+        help_text="Numbers separated by spaces, such as 0 10 20 30. 0 means no training step.",
     )
     splits = models.JSONField(
         "training splits",
@@ -189,8 +188,8 @@ class Study(models.Model):
         Task,
         related_name="upstream_in",
         blank=True,
-        help_text="Cross-task studies only: tasks that the upstream arm is trained on, with"
-        " feedback, before the unseen task. The tasks above are then the unseen tasks.",
+        help_text="Cross-task studies only: tasks on which the upstream arm trains, with feedback,"
+        " before the unseen task. The tasks above are then the unseen tasks.",
     )
     sham_task = models.ForeignKey(
         Task,
@@ -198,21 +197,21 @@ class Study(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="sham_in",
-        help_text="Cross-task studies only: a neutral task, of which the sham arm does the same"
-        " number of examples.",
+        help_text="Cross-task studies only: a neutral task. The sham arm answers the same number of"
+        " its examples.",
     )
     upstream_examples = models.PositiveIntegerField(
         "examples of each upstream task",
         null=True,
         blank=True,
-        help_text="Cross-task studies only. Empty: an ordinary study.",
+        help_text="Cross-task studies only. Leave empty for an ordinary study.",
         validators=[MinValueValidator(1), MaxValueValidator(200)],
     )
     partition = models.CharField(
-        "partition of CrossFit",
+        "CrossFit partition",
         max_length=80,
         blank=True,
-        help_text="Cross-task studies only: unseen and upstream tasks must then be those of this"
+        help_text="Cross-task studies only: restricts the unseen and upstream tasks to this"
         " published partition.",
     )
     annotators = models.PositiveIntegerField(
@@ -224,12 +223,12 @@ class Study(models.Model):
     annotation_order = models.CharField(max_length=20, choices=Order, default=Order.SHUFFLED_APART)
     tasks_per_worker = models.PositiveIntegerField(default=1, validators=[MinValueValidator(1)])
     help_examples_at_zero_shots = models.BooleanField(
-        "show the examples of the help windows at zero shots", default=False
+        "show help examples at zero shots", default=False
     )
     hourly_rate = money(
         default=Decimal("12.00"),
-        help_text="All annotators earn at least this rate for the time worked, even if they end"
-        " early. 0 for volunteers.",
+        help_text="All annotators earn at least this rate for the time worked, even if they stop"
+        " early. Enter 0 for volunteers.",
     )
     currency = models.CharField(
         max_length=3,
@@ -240,16 +239,15 @@ class Study(models.Model):
     estimated_minutes = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="Shown to annotators, the same for all tasks. Empty: calculated for each task"
-        " and number of shots from its examples, using a pilot if available, otherwise the reading"
-        " speed.",
+        help_text="Shown to annotators for all tasks. Leave empty to estimate minutes per task and"
+        " number of shots from its examples, based on a pilot if available, otherwise on"
+        " reading speed.",
         validators=[MinValueValidator(1)],
     )
     task_minutes = models.TextField(
-        "minutes of single tasks",
+        "minutes for individual tasks",
         blank=True,
-        help_text="Optional: minutes shown for single tasks instead, one per line, such as"
-        " CoNLL03: 90.",
+        help_text="Optional: minutes for individual tasks, one per line, such as CoNLL03: 90.",
     )
     idle_limit_hours = models.PositiveIntegerField(
         "idle limit (hours)",
@@ -257,8 +255,8 @@ class Study(models.Model):
         help_text="After this time without an answer, the seat is released.",
         validators=[MinValueValidator(1)],
     )
-    base_reward = money(help_text="Minimum earnings of annotators who complete the study.")
-    minimum_pay = money(help_text="Minimum earnings of annotators who have seen an example.")
+    base_reward = money(help_text="Minimum earnings for annotators who complete the study.")
+    minimum_pay = money(help_text="Minimum earnings for annotators who have seen an example.")
     # With the rate, it caps one person's earnings: required to open if the rate is paid.
     max_paid_hours = models.DecimalField(
         "maximum paid hours",
@@ -266,27 +264,27 @@ class Study(models.Model):
         decimal_places=1,
         null=True,
         blank=True,
-        help_text="Caps the earnings of one person, including waiting time and top-ups; shown to"
+        help_text="Caps each annotator's earnings, including waiting time and top-ups. Shown to"
         " annotators. Required to open a study that pays by the hour.",
         validators=[MinValueValidator(Decimal("0.1"))],
     )
     # For all annotators together; required to open a paid study, null for volunteers.
     # lifecycle.raise_budget raises it later.
     budget = models.DecimalField(
-        "budget of the study",
+        "study budget",
         max_digits=9,
         decimal_places=2,
         null=True,
         blank=True,
-        help_text="A seat is assigned only if the budget covers the cap of all seated annotators"
-        " and one more. Required to open a paid study. Platform fees are not included.",
+        help_text="A seat is assigned only if the budget covers the cap for all seated annotators"
+        " plus one. Required to open a paid study. Platform fees are not included.",
         validators=[MinValueValidator(Decimal(0))],
     )
     idle_cutoff_seconds = models.PositiveIntegerField(
         "idle cut-off (seconds)",
         default=60,
-        help_text="A longer gap between two signs of work is a pause and not counted as active"
-        " time (the page sends a sign every 20 seconds while it is used).",
+        help_text="A longer gap between two activity signals counts as a pause, not as active time."
+        " While in use, the page sends a signal every 20 seconds.",
         validators=[MinValueValidator(10), MaxValueValidator(600)],
     )
     consent_text = models.TextField(
@@ -296,21 +294,21 @@ class Study(models.Model):
         "ethics board",
         max_length=300,
         blank=True,
-        help_text="Name, approval number and contact; shown with the consent text and on the page"
-        " where annotators withdraw.",
+        help_text="Name, approval number and contact; shown with the consent text and on the"
+        " withdrawal page.",
     )
     own_questions = models.TextField(
-        "questions of your own",
+        "custom questions",
         blank=True,
-        help_text="Optional, asked once, after consent or at the end, such as “age, before,"
-        " number: How old are you?”: an id; before or after; choice, text or number; optionally"
-        " required; the question. Options of a choice follow, one per line, beginning with -."
-        " Separate questions with a blank line.",
+        help_text="Optional. Asked once, after consent or at the end, such as “age, before, number:"
+        " How old are you?”: an id; before or after; choice, text or number; optionally"
+        " required; the question. List the options of a choice below it, one per line,"
+        " starting with -. Separate questions with a blank line.",
     )
     comprehension_questions = models.TextField(
         blank=True,
-        help_text="Optional, asked before the first example: each question is followed by its"
-        " options, one per line, beginning with - or, for the correct one, with *. Separate"
+        help_text="Optional. Asked before the first example. List the options below each question,"
+        " one per line, starting with - or, for the correct option, with *. Separate"
         " questions with a blank line.",
     )
     comprehension_attempts = models.PositiveIntegerField(
@@ -323,11 +321,11 @@ class Study(models.Model):
         max_length=12,
         choices=Qualification,
         default=Qualification.NONE,
-        help_text="Declared before the study opens. Annotators who are screened out are paid for"
+        help_text="Set before the study opens. Annotators who are screened out are paid for"
         " their time.",
     )
     qualification_threshold = models.FloatField(
-        "threshold of this rule",
+        "screening threshold",
         null=True,
         blank=True,
         help_text="; ".join(f"{rule.label}: {words}" for rule, (_max, words) in SCALES.items()),
@@ -336,9 +334,9 @@ class Study(models.Model):
     screening_examples = models.PositiveIntegerField(
         "screening examples at zero shots",
         default=0,
-        help_text="Answered instead of the training step and never revealed. The screening rule"
-        " uses them; they are not part of any score. Drawn from training examples that this study"
-        " does not show. 0: no screening at zero shots.",
+        help_text="Answered instead of the training step, without a reveal. Used by the screening"
+        " rule and excluded from all scores. Drawn from training examples that this study"
+        " does not show. Enter 0 for no screening at zero shots.",
         validators=[MaxValueValidator(1000)],
     )
     # Pause after this many consecutive annotators are screened out; null: never.
@@ -347,7 +345,7 @@ class Study(models.Model):
         default=5,
         null=True,
         blank=True,
-        help_text="The study then pauses automatically until you reopen it. Empty: never.",
+        help_text="The study then pauses until you reopen it. Leave empty to disable.",
         validators=[MinValueValidator(1)],
     )
     decision_minutes = models.PositiveIntegerField(
@@ -358,35 +356,35 @@ class Study(models.Model):
     attention_checks = models.PositiveIntegerField(
         "attention checks per annotator",
         default=0,
-        help_text="Taken from the task's file of attention checks; excluded from S1.",
+        help_text="Taken from the task's attention check file; excluded from S1.",
     )
     exit_questionnaire = models.BooleanField("ask a few questions at the end", default=False)
     try_the_tool = models.BooleanField(
-        "three made-up sentences to try the tool before the first example",
+        "offer three made-up sentences to try the tool before the first example",
         default=True,
-        help_text="The same for all annotators, not from the task, neither scored nor stored.",
+        help_text="The same for all annotators, unrelated to the task, neither scored nor stored.",
     )
     auto_advance = models.BooleanField(
-        "submit a label as soon as it is chosen, in the annotation step",
+        "in the annotation step, submit a label as soon as it is chosen",
         default=False,
         help_text="Label tasks only. Faster, but mistakes cannot be corrected.",
     )
     refuse_pastes = models.BooleanField(
         "refuse pasted text in typed answers",
         default=False,
-        help_text="Otherwise pastes are only counted; without JavaScript they are neither refused"
+        help_text="Otherwise, pastes are only counted. Without JavaScript, they are neither refused"
         " nor counted.",
     )
     programs_as_people = models.BooleanField(
-        "programs may take seats of people through the API",
+        "programs may take human annotators' seats through the API",
         default=False,
-        help_text="Otherwise people can take part only on the pages, and the API refuses them. If"
-        " it is allowed, every table states for how many people a program answered. Frozen with"
-        " the design.",
+        help_text="Otherwise, human annotators can take part only in a browser, and the API refuses"
+        " them. If allowed, every table states for how many annotators a program answered."
+        " Frozen with the design.",
     )
     interface_language = LanguageField(
         "language of the annotators' pages",
-        help_text="Applies to buttons, tool instructions and messages. The texts of a task are not"
+        help_text="Applies to buttons, tool instructions and messages. Task texts are not"
         " translated.",
     )
     # In points (score x 100); null: the design does not test equivalence.
@@ -394,41 +392,42 @@ class Study(models.Model):
         "equivalence margin (points)",
         null=True,
         blank=True,
-        help_text="Optional: a difference is called equivalent if its 90 % interval lies within"
-        " ± this many points of the score x 100. Frozen with the design.",
+        help_text="Optional. Two conditions are called equivalent if the 90 % confidence interval"
+        " for their difference lies within ± this many points (score x 100). Frozen with the"
+        " design.",
         validators=[MinValueValidator(0.1), MaxValueValidator(100)],
     )
     hypotheses = models.TextField(
         blank=True,
         max_length=20_000,
         help_text="Optional: your expectations before data collection. Frozen with the design;"
-        " included in preregistration and report.",
+        " included in the preregistration and the report.",
     )
     # Names of tasks/metrics, in addition to the metric on each task's card.
     metrics = models.JSONField(
         "further metrics",
         default=list,
         blank=True,
-        help_text="Shown next to the metric of each task's card, for people and models, if they"
+        help_text="Reported for human annotators and models next to each task's own metric, if they"
         " fit the kind of answer. Frozen with the design.",
     )
     rehearsal = models.BooleanField(
         "a rehearsal, for simulated annotators",
         default=False,
-        help_text="For testing a design. Frozen, so a rehearsal never becomes a real study.",
+        help_text="For testing a design. A rehearsal can never become a real study.",
     )
     hide_test_scores = models.BooleanField(
-        "hide test scores of people until the study is closed",
+        "hide human test scores until the study is closed",
         default=True,
-        help_text="Hidden from all users, on pages, in files and in the API, so that no result"
-        " decides when to stop. Training scores stay visible for decisions on screening. Recorded"
-        " with the design. A rehearsal hides nothing.",
+        help_text="Hidden from all users on pages, in files and in the API, so that results cannot"
+        " influence when you stop. Training scores remain visible for screening decisions."
+        " Recorded with the design. Rehearsals hide nothing.",
     )
     accepts_leakage = models.BooleanField(
-        "open the study although training examples are in the test",
+        "open the study although training examples are in the test set",
         default=False,
-        help_text="Some training examples are also in the test, so their answers are revealed"
-        " before they are asked. Frozen with the design and stated in the report.",
+        help_text="Some training examples are also test examples, so their correct answers are"
+        " revealed before the test. Frozen with the design and stated in the report.",
     )
     computer_only = models.BooleanField("for computers only, not for phones", default=False)
     prolific_reward = models.CharField(
@@ -436,24 +435,24 @@ class Study(models.Model):
         max_length=8,
         choices=ProlificReward,
         default=ProlificReward.SHORTEST,
-        help_text="All scenarios are one study on Prolific, so they have one reward. In both"
-        " cases, all participants earn at least the hourly rate.",
+        help_text="All scenarios form one study on Prolific, so they have one reward. With either"
+        " option, all participants earn at least the hourly rate.",
     )
     participants_choose_scenario = models.BooleanField(
         "participants choose their scenario on Prolific",
         default=False,
         help_text="One study on Prolific per scenario, instead of one study that assigns each"
-        " participant to a scenario. Differences between scenarios can then be differences between"
-        " the people who chose them, and every table says so.",
+        " participant to a scenario. Differences between scenarios can then reflect"
+        " self-selection, and every table says so.",
     )
     audience = models.JSONField(
         default=dict,
         blank=True,
-        help_text="Who may take part on Prolific, and the content warning that all participants"
-        " read.",
+        help_text="Eligibility on Prolific, and the content warning shown to all participants.",
     )
     seed = models.PositiveIntegerField(
-        default=new_seed, help_text="Determines the order of examples and ties between scenarios."
+        default=new_seed,
+        help_text="Sets the order of examples and breaks ties between scenarios.",
     )
     link_code = models.CharField(max_length=40, unique=True, default=new_code)
     # Outside the frozen design: may change while the study runs; each change is logged.
@@ -462,7 +461,7 @@ class Study(models.Model):
         "Several people may take part from one browser", default=False
     )
     shared_address = models.BooleanField(
-        "Many people may start from one internet address, such as a class", default=False
+        "Many people may start from one IP address, such as a class", default=False
     )
     # Set together with its tombstone: the study is then no longer accessible.
     deleted_at = models.DateTimeField(null=True, blank=True)
@@ -509,8 +508,8 @@ class Study(models.Model):
                 condition=Q(upstream_examples__isnull=True, sham_task__isnull=True, partition="")
                 | Q(upstream_examples__gt=0, sham_task__isnull=False, tasks_per_worker=1),
                 name="a_cross_task_study_has_a_sham_task_and_one_task_per_worker",
-                violation_error_message="A cross-task study has upstream examples, a sham task and"
-                " one task per worker.",
+                violation_error_message="A cross-task study needs upstream examples, a sham task"
+                " and one task per worker.",
             ),
             models.CheckConstraint(
                 condition=Q(budget__isnull=True) | Q(budget__gte=0),

@@ -53,7 +53,7 @@ class StaleDesign(DesignError):
     """Another user has saved the draft since the form was loaded."""
 
 
-LEAKAGE = "Open the study although training examples are in the test"
+LEAKAGE = "Open the study although training examples are in the test set"
 
 
 def values(study: Study) -> dict[str, Any]:
@@ -114,16 +114,16 @@ def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] =
         )
     for field, most in MOST.items():
         if (getattr(study, field) or 0) > most:
-            refuse(field, f"At most {most}.")
+            refuse(field, f"Enter at most {most}.")
     if study.equivalence_margin is not None and math.isnan(study.equivalence_margin):
         refuse("equivalence_margin", "Enter a number of points, or leave it empty.")
     if "\0" in study.consent_text or not study.consent_text.strip():
         refuse("consent_text", "Enter the consent text.")
     elif len(study.consent_text) > LONGEST_CONSENT:
-        refuse("consent_text", f"At most {LONGEST_CONSENT} characters.")
+        refuse("consent_text", f"Use at most {LONGEST_CONSENT} characters.")
     for field in ONE_LINE:
         if CONTROL.search(getattr(study, field)):
-            refuse(field, "Enter one line, without line breaks and other control characters.")
+            refuse(field, "Enter one line, without line breaks or other control characters.")
     _check_metrics(study, tasks, refuse)
     _check_gates(study, tasks, refuse)
     if not errors.keys() & {"shots", "splits", "screening_examples", "seed"}:
@@ -146,7 +146,7 @@ def _check_shots(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
         refuse("shots", "Choose at least one number of shots (0: no training step).")
         return
     if any(type(number) is not int or number < 0 for number in shots):
-        refuse("shots", "Shots are whole numbers of at least 0.")
+        refuse("shots", "Enter whole numbers of at least 0.")
         return
     if len(set(shots)) < len(shots):
         refuse("shots", "A number of shots appears twice.")
@@ -174,7 +174,7 @@ def _checked_splits(study: Study, refuse: Any) -> list[int]:
     if not isinstance(splits, list) or not splits:
         refuse("splits", "Choose at least one training split.")
     elif any(type(number) is not int or number < 1 for number in splits):
-        refuse("splits", "Training splits are whole numbers of at least 1.")
+        refuse("splits", "Enter whole numbers of at least 1.")
     elif len(set(splits)) < len(splits):
         refuse("splits", "A training split appears twice.")
     else:
@@ -224,7 +224,7 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
                 f"The threshold of this rule is {words}: enter {percent} for {percent} %.",
             )
     elif threshold is not None and not threshold <= 100:
-        refuse("qualification_threshold", "At most 100.")
+        refuse("qualification_threshold", "Enter at most 100.")
     judges = study.qualification != Qualification.NONE
     if judges and not any(study.shots or []) and not study.screening_examples:
         refuse(
@@ -253,9 +253,9 @@ def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
         if left < study.screening_examples:
             refuse(
                 "screening_examples",
-                f"{task.name} has {left} to spare. These are examples of its training files that"
-                " this study does not show and whose text is not in the test. Enter a smaller"
-                " number, or remove a number of shots or a training split.",
+                f"{task.name} has {left} unused examples: training examples that this study does"
+                " not show and whose text is not in the test set. Enter a smaller number, or"
+                " remove a number of shots or a training split.",
             )
 
 
@@ -279,7 +279,7 @@ def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
                 refuse(
                     "qualification_threshold",
                     f"The threshold cannot be reached on {name} of {task.name}, where some gold"
-                    f" cannot be highlighted. The highest mean S1 is {100 * highest:.1f}.",
+                    f" spans cannot be highlighted. The highest mean S1 is {100 * highest:.1f}.",
                 )
 
 
@@ -333,21 +333,21 @@ def missing(study: Study) -> list[str]:
     tasks = list(study.tasks.all())
     if study.hourly_rate and study.max_paid_hours is None:
         sentences.append(
-            "Set the maximum paid hours, which cap the earnings of one person. Suggested:"
+            "Set the maximum paid hours, which cap each annotator's earnings. Suggested:"
             f" {suggested_hours(study, tasks)}, {SUGGESTED_TIMES} times the announced minutes."
         )
     if study.is_paid and study.budget is None:
         seats = study.scenarios.aggregate(n=Sum("seats", default=0))["n"]
         sentences.append(
-            f"Set the budget of the study. Suggested: {suggested_budget(study, tasks, seats)}"
-            f" {study.currency}, the cap for each of its {seats} seats plus 20 %."
+            f"Set the study budget. Suggested: {suggested_budget(study, tasks, seats)}"
+            f" {study.currency}, the cap for each of its {seats} seats, plus 20 %."
         )
     if study.is_paid and study.budget is not None:
         most = ledger.cap(study)
         if most is not None and ledger.cents(study.budget) < most:
             sentences.append(
-                f"The budget, {study.budget} {study.currency}, does not cover one person, who can"
-                f" earn {ledger.in_currency(most)}."
+                f"The budget, {study.budget} {study.currency}, does not cover one annotator, who"
+                f" can earn {ledger.in_currency(most)}."
             )
     leaks = (
         [] if study.accepts_leakage else consequences.leaks(study, list(study.tasks.with_reports()))

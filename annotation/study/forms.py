@@ -33,10 +33,10 @@ def partitions() -> list[tuple[str, str]]:
         *(
             (
                 offer.name,
-                f"{offer.name}: does not fit people: {offer.refused}"
+                f"{offer.name}: does not suit annotators: {offer.refused}"
                 if offer.refused
                 else f"{offer.name}: {len(offer.upstream)} upstream and {len(offer.held_out)}"
-                " unseen tasks fit people",
+                " unseen tasks for human annotators",
             )
             for offer in offers
         ),
@@ -70,7 +70,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         help_text=Study._meta.get_field("upstream_tasks").help_text,
     )
     partition = forms.ChoiceField(
-        label="Partition of CrossFit",
+        label="CrossFit partition",
         required=False,
         choices=partitions,
         help_text=Study._meta.get_field("partition").help_text,
@@ -245,7 +245,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
     def _numbers(self, name: str, such_as: str) -> list[int]:
         words = self.cleaned_data[name].replace(",", " ").split()
         if not all(word.isascii() and word.isdigit() and len(word) < 6 for word in words):
-            raise ValidationError(f"Write whole numbers separated by spaces, such as {such_as}.")
+            raise ValidationError(f"Enter whole numbers separated by spaces, such as {such_as}.")
         return [int(word) for word in words]
 
     def _post_clean(self) -> None:

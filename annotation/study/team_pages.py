@@ -61,7 +61,7 @@ class InviteForm(PageForm):
     email = forms.EmailField(
         label="Email (optional)",
         required=False,
-        help_text="Used to send the link. If this server sends no mail, copy the link.",
+        help_text="Used to send the link. If this server does not send email, copy the link.",
     )
     role = _role()
 

@@ -48,7 +48,7 @@ def test_a_file_becomes_an_open_study_in_twelve_clicks(ada, tmp_path):
     expect(ada.get_by_role("heading", name="Columns of moods.csv")).to_be_visible()
     assert violations(ada) == []
     expect(ada.get_by_label("text", exact=True)).to_be_checked()
-    ada.get_by_label("Column with the right answer").select_option("mood")
+    ada.get_by_label("Column with the correct answer").select_option("mood")
     pressed.extend([1, 1])  # the list, and the choice in it
     ada.get_by_role("button", name="Sample and preview").click()
 

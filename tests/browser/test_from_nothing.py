@@ -48,9 +48,9 @@ def bring_a_dataset_in(page: Page, folder) -> None:
     path = files.write_csv(folder / "moods.csv", ROWS)
     page.get_by_label("File", exact=True).set_input_files(path)
     page.get_by_role("button", name="Upload and read").click()
-    page.get_by_label("Column with the right answer").select_option("mood")
-    page.get_by_label("Sizes of the training sets").fill(str(TRAINED))
-    page.get_by_label("Training sets of each size").fill("1")
+    page.get_by_label("Column with the correct answer").select_option("mood")
+    page.get_by_label("Training set sizes").fill(str(TRAINED))
+    page.get_by_label("Training sets per size").fill("1")
     page.get_by_label("Test examples").fill(str(TESTED))
     page.get_by_role("button", name="Sample and preview").click()
     expect(page.get_by_role("heading", name="Data report")).to_be_visible(timeout=60_000)
@@ -63,7 +63,7 @@ def design(page: Page) -> None:
     for label, value in (
         ("Name", "moods"), ("Title", "Moods of films"), ("Shots", str(TRAINED)),
         ("Annotators per scenario", "2"), ("Estimated minutes", "10"),
-        ("Maximum paid hours", "1"), ("Budget of the study", "100"),
+        ("Maximum paid hours", "1"), ("Study budget", "100"),
     ):  # fmt: skip
         page.get_by_label(label, exact=True).fill(value)
     page.get_by_role("button", name="Save draft").click()

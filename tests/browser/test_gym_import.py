@@ -55,7 +55,7 @@ def test_gym_tasks_are_uploaded_shown_changed_and_stored(ada):
     ).click()
     assert violations(ada) == []
     assert fits(ada)
-    ada.get_by_label("A ZIP").set_input_files(zipped())
+    ada.get_by_label("ZIP archive").set_input_files(zipped())
     ada.get_by_role("button", name="Upload and read").click()
 
     expect(ada.get_by_role("heading", name="3 tasks of the Few-shot Gym")).to_be_visible()

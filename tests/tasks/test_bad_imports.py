@@ -89,7 +89,7 @@ def test_an_unknown_file_is_named_and_the_others_are_taken(ada):
     [
         ({}, "Choose the files of a task."),
         ({"notes.txt": "x"}, "notes.txt: not accepted: unknown file name"),
-        ({"README.md": "x"}, "None of these files is part of a task."),
+        ({"README.md": "x"}, "None of these files belongs to a task."),
         ({"broken.zip": b"PK"}, "broken.zip: cannot be unpacked"),
     ],
 )

@@ -83,7 +83,7 @@ def test_an_unchanged_card_or_an_empty_text_is_refused(ada, task):
     address = reverse("task_edit", args=[task.name, task.version])
     reply = ada.post(address, sent(ada, task))
     assert reply.status_code == 422
-    assert "Nothing was changed" in reply.content.decode()
+    assert "Nothing changed" in reply.content.decode()
     reply = ada.post(address, sent(ada, task, instructions=" "))
     assert reply.status_code == 422
     assert "instructions" in reply.context["form"].errors

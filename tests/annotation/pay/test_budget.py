@@ -38,8 +38,11 @@ def study(researcher, task):
     [
         ({"budget": "30"}, "Set the maximum paid hours"),
         ({"max_paid_hours": "0.5"}, "Suggested: 48.00 USD"),
-        ({"max_paid_hours": "0.5", "budget": "5"}, "does not cover one person, who can earn 6.00"),
-        ({"hourly_rate": 0, "base_reward": 2}, "Set the budget of the study. Suggested: 16.00 USD"),
+        (
+            {"max_paid_hours": "0.5", "budget": "5"},
+            "does not cover one annotator, who can earn 6.00",
+        ),
+        ({"hourly_rate": 0, "base_reward": 2}, "Set the study budget. Suggested: 16.00 USD"),
     ],
 )
 def test_a_paid_draft_without_cap_or_budget_does_not_open(ada, researcher, task, fields, lacks):

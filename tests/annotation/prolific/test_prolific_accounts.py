@@ -117,7 +117,7 @@ def test_tick_webhooks_and_payments_use_the_accounts_token(own, payer, study):
 def test_a_refused_token_is_not_stored_and_explained(own, ada, researcher, caplog):
     for token, sentence in (
         ("wrong-prolific-token", "Prolific does not accept the API token"),
-        ("own-token\r\nX-More: 1", "Copy only the token"),
+        ("own-token\r\nX-More: 1", "Enter only the token"),
         ("short", "at least 8 characters"),
     ):
         reply = set_token(ada, token)

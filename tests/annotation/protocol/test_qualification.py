@@ -236,4 +236,4 @@ def test_a_comparing_rule_is_described_by_the_mean_of_the_others(
 ):
     study = study_with(researcher, rule, threshold=2)
     page = unescape(admin_like.get(reverse("study_design", args=[study.name])).content.decode())
-    assert f"within the threshold (in {unit}) of the other annotators' mean, or above it" in page
+    assert f"at most the threshold (in {unit}) below the other annotators' mean" in page

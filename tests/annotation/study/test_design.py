@@ -69,7 +69,7 @@ def test_a_study_created_in_the_browser_has_its_scenarios(ada, task):
         ("name", "Spring Time", "lower-case letters"),
         ("tasks", [], "Choose at least one task"),
         ("shots", "", "This field is required"),
-        ("shots", "0 two", "Write whole numbers"),
+        ("shots", "0 two", "Enter whole numbers"),
         ("shots", "0 0", "twice"),
         ("shots", "7", "has no training split of 7; it has 0, 2, 4"),
         ("splits", "4", "no training split 4"),
@@ -81,7 +81,7 @@ def test_a_study_created_in_the_browser_has_its_scenarios(ada, task):
         ("hourly_rate", "-1", "greater than or equal to"),
         ("hourly_rate", "plenty", "Enter a number"),
         ("idle_limit_hours", "0", "greater than or equal to 1"),
-        ("idle_limit_hours", "30000000", "At most 8760"),
+        ("idle_limit_hours", "30000000", "at most 8760"),
         ("consent_text", " ", "This field is required"),
         ("comprehension_questions", "Why?\n- One", "Question 1: write at least two"),
         ("comprehension_questions", "Why?\n- One\n- Two", "exactly one option as right"),
@@ -257,7 +257,7 @@ def test_create_study_names_the_field_that_is_wrong(researcher, task, changes, r
         ("points_below", "101", "0 to 100 points"),
         ("sds_below", "20", "0 to 10 standard deviations"),
         ("sds_below", "", "This rule needs a threshold"),
-        ("none", "101", "At most 100"),
+        ("none", "101", "at most 100"),
     ],
 )
 def test_a_threshold_off_its_scale_is_refused_at_its_field(

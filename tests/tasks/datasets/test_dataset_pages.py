@@ -176,8 +176,8 @@ def test_errors_are_shown_at_the_fields_they_name(ada, tmp_path):
     address = reverse("dataset_columns", args=[page.context["upload"].pk])
     sent = {**DRAW, "kind": "option", "text": ["q"], "gold": "g", "options": ["o"]}
     for gold_is, said in (
-        ("text", "positions or letters, set “The right option is given as”"),
-        ("letter", "3 options (“The right option is given as”: its letter)"),
+        ("text", "positions or letters, set “The correct option is given as”"),
+        ("letter", "3 options (“The correct option is given as”: its letter)"),
     ):
         errors = ada.post(address, {**sent, "gold_is": gold_is}).context["form"].errors
         assert list(errors) == ["gold_is"]
@@ -185,7 +185,7 @@ def test_errors_are_shown_at_the_fields_they_name(ada, tmp_path):
     errors = ada.post(address, {**sent, "test": "60"}).context["form"].errors
     assert list(errors) == ["gold_is"]
     errors = ada.post(address, {**sent, "gold_is": "index", "test": "60"}).context["form"].errors
-    assert "lower “Test examples”, “Training sets of each size” or" in errors["test"][0]
+    assert "lower “Test examples”, “Training sets per size” or" in errors["test"][0]
 
 
 def test_every_option_named_in_an_error_is_a_field():
@@ -203,7 +203,7 @@ def test_every_option_named_in_an_error_is_a_field():
         ({"test": "60"}, "60 different examples, but 64 are needed"),
         ({"shots": "ten"}, "Enter numbers separated"), ({"shots": "4 4"}, "different sizes"),
         ({"name": "a b"}, "expected 1 to 60 letters"), ({"seed": "-1"}, "greater than or equal"),
-        ({"labels": "|x"}, "Write each line as"), ({"labels": "good"}, "'bad' is not one of"),
+        ({"labels": "|x"}, "Enter each line as"), ({"labels": "good"}, "'bad' is not one of"),
         ({"id": "mood"}, "is already the id of line"), ({"title": "a\0b"}, "Null characters"),
     ],
 )  # fmt: skip
