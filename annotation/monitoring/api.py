@@ -19,34 +19,34 @@ from annotation.web.views import ApiView, PostTwin, tagged
 from tasks.columns import Column
 
 SCENARIOS = [
-    Column("id", meaning="number of the scenario", get=lambda row: row.scenario.pk),
-    Column("task", meaning="name of the task", get=lambda row: row.scenario.task.name),
-    Column("task_version", meaning="its version", get=lambda row: row.scenario.task.version),
+    Column("id", meaning="scenario number", get=lambda row: row.scenario.pk),
+    Column("task", meaning="task name", get=lambda row: row.scenario.task.name),
+    Column("task_version", meaning="task version", get=lambda row: row.scenario.task.version),
     Column("shots", meaning="number of shots", get=lambda row: row.scenario.shots),
     Column(
         "split",
-        meaning="number of the training split; null at zero shots",
+        meaning="training split; null at zero shots",
         get=lambda row: row.scenario.split_number,
     ),
-    Column("arm", meaning="of a cross-task study; else empty", get=lambda row: row.scenario.arm),
-    Column("seats", meaning="seats of people"),
-    Column("completed", meaning="seats of people who completed and are in the analysis"),
-    Column("working", meaning="seats of people who have started and not ended"),
-    Column("free", meaning="seats that a person can take"),
+    Column("arm", meaning="arm of a cross-task study", get=lambda row: row.scenario.arm),
+    Column("seats", meaning="seats for human annotators"),
+    Column("completed", meaning="human annotators who completed and are in the analysis"),
+    Column("working", meaning="human annotators who have started but not finished"),
+    Column("free", meaning="free seats for human annotators"),
     Column("simulated", meaning="seats taken by simulated annotators"),
 ]
 
 COLUMNS = [
-    Column("pseudonym", meaning="of the annotator in this study"),
+    Column("pseudonym", meaning="annotator's pseudonym in this study"),
     Column("kind", meaning="person, simulated or model"),
     Column("status", meaning="progress"),
-    Column("task", meaning="name of the task", get=lambda p: p.scenario.task.name),
+    Column("task", meaning="task name", get=lambda p: p.scenario.task.name),
     Column("shots", meaning="number of shots", get=lambda p: p.scenario.shots),
     Column("split", meaning="training split", get=lambda p: p.scenario.split_number),
-    Column("scenario", meaning="number of the scenario", get=lambda p: p.scenario_id),
+    Column("scenario", meaning="scenario number", get=lambda p: p.scenario_id),
     Column("in_analysis", meaning="false if it was excluded"),
     Column("is_paid", meaning="false if pay was refused"),
-    Column("qualified", meaning="decision of the rule; null: not judged"),
+    Column("qualified", meaning="the screening rule's decision; null if not judged"),
     Column("arrived_at", meaning="UTC"),
     Column("consented_at", meaning="UTC"),
     Column("finished_at", meaning="UTC"),
@@ -69,7 +69,7 @@ DECISIONS = [
     Column("about", meaning="analysis, pay, qualification or release"),
     Column("outcome", meaning="yes or no"),
     Column("reason", meaning="as entered"),
-    Column("by", meaning="user name; null: by a rule", get=lambda r: r.by and r.by.get_username()),
+    Column("by", meaning="user name; null for rules", get=lambda r: r.by and r.by.get_username()),
     Column("score_seen", meaning="true if the score was visible before the decision"),
     Column("at", meaning="UTC"),
 ]
@@ -77,7 +77,7 @@ DECISIONS = [
 
 class Participations(RowsView):
     columns, kinds = COLUMNS, KINDS
-    summary = "The participations of a study"
+    summary = "A study's participations"
     filters: ClassVar = {
         "status": ("status", Status.values),
         "kind": ("kind", Kind.values),
@@ -161,7 +161,7 @@ class OneParticipation(ApiView):
 
 
 class Decide(PostTwin):
-    """Decide on the analysis, pay, or admission to the annotation step."""
+    """Decide on inclusion in the analysis, pay or admission to the annotation step."""
 
     step = decisions.Decide
     more_fields: ClassVar = {"about": serializers.ChoiceField(list(decisions.DECIDE))}
@@ -173,7 +173,7 @@ class Decide(PostTwin):
 
 
 class ShowScore(PostTwin):
-    """Show score and gold; later decisions record that they could be seen."""
+    """Show the score and gold answers; later decisions record that they were visible."""
 
     step = decisions.ShowScore
     reply = AnnotatorShape
@@ -197,10 +197,10 @@ class Behaviour(ApiView):
 
 
 class Scenarios(ApiView):
-    """The seats of each scenario, as one page."""
+    """The seats in each scenario, on one page."""
 
     @extend_schema(
-        summary="The scenarios of a study, with their seats",
+        summary="A study's scenarios and their seats",
         operation_id="scenarios_list",
         responses=page_of(
             "Scenarios",
@@ -225,7 +225,7 @@ class Progress(ApiView):
         """What a polling client needs; with its ETag, the response is 304 while nothing changes."""
 
         status = serializers.CharField()
-        seats = serializers.IntegerField(help_text="of people, all scenarios")
+        seats = serializers.IntegerField(help_text="for human annotators, all scenarios")
         completed = serializers.IntegerField()
         time_left = serializers.CharField(help_text="remaining work, in words")
 

@@ -152,7 +152,7 @@ class ExcludeTogether(StudyPost):
     row = "behaviour_exclude"
     form_class = TickedForm
     operation_id = "participations_exclude_together"
-    summary = "Exclude several annotators with one reason, all of them or none"
+    summary = "Exclude several annotators for the same reason (all or none)"
     faults: ClassVar = {exclusion.CannotExclude: "annotators"}
     tells = True
 
@@ -170,7 +170,7 @@ class DecideTogether(ExcludeTogether):
     row = "people_decide"
     form_class = TogetherForm
     operation_id = "participations_decide_together"
-    summary = "Admit or screen out several waiting annotators, all of them or none"
+    summary = "Admit or screen out several waiting annotators (all or none)"
     faults: ClassVar = {qualification.CannotDecide: "annotators"}
 
     def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
@@ -184,7 +184,7 @@ class ShowScore(AnnotatorPost):
     """Show score and gold; later decisions record that they could be seen."""
 
     row = "participation_score"
-    summary = "Show the score before a decision; later decisions are marked"
+    summary = "Show an annotator's score before a decision; later decisions are marked"
 
     def do(self, about: Participation, sent: dict[str, Any], by: User) -> None:
         blinding.show(about, by)
@@ -255,7 +255,7 @@ class WithdrawForm(PageForm):
     key = "withdraw"
     reason = forms.CharField(
         max_length=150,
-        help_text="Such as: requested by email. Do not write names or addresses.",
+        help_text="For example: requested by email. Do not enter names or addresses.",
         error_messages={"required": "Give a reason: it is stored in the log."},
     )
     confirm = forms.BooleanField(
@@ -288,7 +288,7 @@ class ReviewForm(PageForm):
         label="Reason for rejection",
         choices=list(review.CATEGORIES.items()),
         required=False,
-        error_messages={"invalid_choice": "Choose the reason."},
+        error_messages={"invalid_choice": "Choose a reason."},
     )
     message = forms.CharField(
         label=f"Message to the participant (at least {review.SHORTEST_MESSAGE} characters to"

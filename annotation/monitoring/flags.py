@@ -47,7 +47,7 @@ def flags(
         seen["too_fast"] = f"{work.too_fast} of {work.n} answers were too fast to have been read"
     if is_fast_person(work.median_seconds, others):
         seen["fast_person"] = (
-            f"median {work.median_seconds:.1f} s, more than {FAST_PERSON_SDS} SDs (of logarithms)"
+            f"median {work.median_seconds:.1f} s, more than {FAST_PERSON_SDS} SDs (on a log scale)"
             f" faster than {len(others)} others"
         )
     enough = work.n - work.checks >= FEWEST

@@ -154,7 +154,7 @@ def beside(annotator: Participation, hidden_steps: Collection[str]) -> list[Besi
         times = [seconds for _score, seconds in people.values()]
         rows += [
             _row(f"{name} S1", told, [100 * score for score in scores], "x 100"),
-            _row(f"{name}, seconds an example", own_seconds, times, "s"),
+            _row(f"{name}, seconds per example", own_seconds, times, "s"),
         ]
     return rows
 

@@ -34,9 +34,9 @@ FACTS = {
         Column(
             "completed",
             "Seats completed",
-            "Seats of people who completed and are included in the analysis, of all seats.",
+            "Seats of human annotators who completed and are in the analysis, out of all seats.",
         ),
-        Column("now", "Active now", "People with a seat who were active in the last ten minutes."),
+        Column("now", "Active now", "Annotators with a seat, active in the last ten minutes."),
         Column(
             "waiting",
             "Waiting for a decision",
@@ -46,22 +46,22 @@ FACTS = {
         Column(
             "left",
             "Remaining work",
-            "Sum over scenarios of the open seats (free or in progress) times the median active"
-            " time of people who completed the scenario, or the study's estimate if there are"
+            "Sum over scenarios: open seats (free or in progress) times the median active time of"
+            " human annotators who completed the scenario, or the study's estimate if there are"
             " none. Seats in progress count in full.",
         ),
         Column(
             "flags",
             "Quality flags",
-            "People who completed and have at least one flag, and the number of people with each"
-            " flag, including people excluded from the analysis. Flags have no automatic effect."
-            " The linked page also lists annotators in progress.",
+            "Human annotators who completed and have at least one flag, and how many have each"
+            " flag, including annotators excluded from the analysis. Flags have no automatic"
+            " effect. The linked page also lists annotators in progress.",
         ),
         Column(
             "earned",
             "Earned",
-            "All ledger entries of people. Earnings of expired or returned seats are added when a"
-            " payment is prepared.",
+            "All ledger entries for human annotators. Earnings for expired or returned seats are"
+            " added when a payment is prepared.",
         ),
         Column(
             "committed",

@@ -169,8 +169,9 @@ def about_export(study: Study) -> str:
     if not stored:
         return ""
     return (
-        f"From Prolific's demographic export, read on {stored['on']}: {stored['people']} people in"
-        f" the analysis on that day; {stored['others']} further lines of the file were not used."
+        f"From Prolific's demographic export, read on {stored['on']}: {stored['people']}"
+        f" annotators in the analysis on that day; {stored['others']} other lines in the file were"
+        " not used."
     )
 
 
@@ -222,13 +223,13 @@ def read_export(study: Study, text: str) -> tuple[int, int, list[Row]]:
     described = [head for head in heads if head and head not in NOT_OF_THE_PERSON]
     if not described:
         raise ExportError(
-            f"Line 1: no column describes people, such as {AGE} or Sex; found {', '.join(heads)}."
+            f"Line 1: no demographic column, such as {AGE} or Sex; found {', '.join(heads)}."
         )
     workers = _workers(study, heads, lines)
     if not workers:
         raise ExportError(
-            f"None of the {len(lines)} submissions in the file belongs to a person in the analysis"
-            " of this study. Choose the export of this study on Prolific."
+            f"None of the {len(lines)} submissions in the file belongs to an annotator in this"
+            " study's analysis. Choose this study's export from Prolific."
         )
     rows: list[Row] = []
     for head in described:
@@ -255,11 +256,11 @@ def _lines(text: str) -> tuple[list[str], dict[int, list[str]]]:
             elif any(cell.strip() for cell in cells):
                 lines[reader.line_num] = cells
     except csv.Error as error:
-        raise ExportError(f"Line {reader.line_num}: not a valid CSV ({error}).") from None
+        raise ExportError(f"Line {reader.line_num}: not valid CSV ({error}).") from None
     if not {SUBMISSION, PARTICIPANT}.intersection(heads):
         raise ExportError(
-            f"Line 1: expected a column “{SUBMISSION}” or “{PARTICIPANT}”. Choose the demographic"
-            " export of Prolific, a CSV file."
+            f"Line 1: expected a column “{SUBMISSION}” or “{PARTICIPANT}”. Choose Prolific's"
+            " demographic export, a CSV file."
         )
     for head in heads:
         if head and heads.count(head) > 1:

@@ -81,29 +81,29 @@ SEATS = [
     Column(
         "seats",
         "Seats",
-        "Seats of people in this scenario: seats of the design and seats added later.",
+        "Seats for human annotators in this scenario, including seats added later.",
     ),
     Column(
         "completed",
         "Completed",
-        "Seats of people who completed and are included in the analysis.",
+        "Seats of human annotators who completed and are in the analysis.",
     ),
     Column(
         "working",
         "In progress",
-        "Seats of people who have started and not finished, active now or not.",
+        "Seats of human annotators who have started but not finished, active now or not.",
     ),
-    Column("free", "Free", "Seats that people can still take."),
+    Column("free", "Free", "Seats that human annotators can still take."),
     Column(
         "time_left",
         "Remaining work",
         "Open seats (free or in progress; in a closed study only in progress) times the median"
-        " active time of people who completed, or else the study's estimate.",
+        " active time of human annotators who completed, or else the study's estimate.",
     ),
     Column(
         "simulated",
         "Simulated",
-        "Seats taken by simulated annotators. They are separate from seats of people.",
+        "Seats taken by simulated annotators. They are separate from human annotators' seats.",
     ),
 ]
 

@@ -63,7 +63,7 @@ def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
     if not progress.waiting:
         return
     number = len(progress.waiting)
-    who = "1 person is waiting" if number == 1 else f"{number} people are waiting"
+    who = "1 annotator is waiting" if number == 1 else f"{number} annotators are waiting"
     whose = "your" if "own" in study.rights else "an owner's"
     oldest = localtime(min((each.since for each in progress.waiting if each.since), default=now))
     yield Need(
@@ -84,7 +84,7 @@ def _rejected(progress: Progress) -> Iterator[Need]:
         them = "it" if len(names) == 1 else "each"
         yield Need(
             "rejected",
-            f"{len(names)} rejected on the platform, in the analysis",
+            f"{len(names)} rejected on the platform but in the analysis",
             f"{', '.join(names[:NAMED])}{' and others' if len(names) > NAMED else ''}: the work is"
             f" completed, and a rejection on the platform does not exclude it here. Exclude {them}"
             " with a reason, or keep it in the analysis.",
@@ -102,7 +102,7 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
         yield Need(
             "screened-out",
             f"{people.screened_out} of {judged} screened out",
-            "They are paid. The rule can no longer be changed, but the study can be paused.",
+            "Screened-out annotators are paid. The rule can no longer be changed, but the study can be paused.",
             "Review the rule",
             "study_design",
             warns=True,
@@ -116,7 +116,7 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
         at_work = f"{people.at_work} in progress. Add seats to recruit more annotators."
         yield Need(
             "full",
-            "Every seat is taken",
+            "All seats are taken",
             at_work if people.at_work else "Close the study, or add seats.",
             "Add seats",
             "lists",
@@ -126,8 +126,8 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
         yield Need(
             "budget",
             "The budget does not cover another annotator at the moment",
-            f"Seats are free, but new annotators are refused: the budget of {study.budget}"
-            f" {study.currency} has to cover the cap of each annotator.",
+            f"Seats are free, but new annotators are turned away: the budget of {study.budget}"
+            f" {study.currency} must cover each annotator's cap.",
             "Raise the budget",
             "lists",
             warns=True,
@@ -175,9 +175,9 @@ def _wage(study: Study, progress: Progress) -> Iterator[Need]:
     if median is not None and median < ENOUGH * ledger.cents(study.hourly_rate):
         yield Need(
             "wage",
-            f"People earn {ledger.in_currency(round(median))} {study.currency} an hour",
-            f"Median of annotators who have ended; the design promises {study.hourly_rate}. Check"
-            " the cap of paid hours, and consider bonuses.",
+            f"Annotators earn {ledger.in_currency(round(median))} {study.currency} an hour",
+            f"Median for annotators who have finished; the design promises {study.hourly_rate}."
+            " Check the cap on paid hours, and consider bonuses.",
             "Pay",
             "pay",
             warns=True,

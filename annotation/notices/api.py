@@ -24,16 +24,16 @@ DELIVERIES = [
     Column("subject", meaning="object of the event"),
     Column("state", meaning="waiting, delivered or failed"),
     Column("attempts", meaning="number of attempts"),
-    Column("last_status", meaning="of the last response; null: none"),
-    Column("last_error", meaning="reason of the failure"),
+    Column("last_status", meaning="HTTP status of the last response; null if there was none"),
+    Column("last_error", meaning="reason for the failure"),
     Column("created_at", meaning="UTC"),
-    Column("next_at", meaning="of the next attempt, UTC"),
+    Column("next_at", meaning="time of the next attempt, UTC"),
     Column("delivered_at", meaning="UTC"),
 ]
 
 
 class WebhookShape(serializers.Serializer):
-    """One webhook; `secret` is shown only when it is created."""
+    """A webhook; `secret` is shown only on creation."""
 
     id = serializers.IntegerField()
     url = serializers.CharField()
@@ -46,7 +46,7 @@ class NewWebhookShape(WebhookShape):
 
 
 class WebhookBody(serializers.Serializer):
-    url = serializers.CharField(help_text="https://..., at a public address")
+    url = serializers.CharField(help_text="https://..., with a public IP address")
     events = serializers.ListField(child=serializers.ChoiceField(Event.values))
 
 
@@ -64,7 +64,7 @@ class Webhooks(ApiView):
     """A study's webhooks, for its owners."""
 
     @extend_schema(
-        summary="The webhooks of a study",
+        summary="A study's webhooks",
         operation_id="webhooks_list",
         responses=page_of("Webhooks", WebhookShape().get_fields()),
     )
@@ -108,7 +108,7 @@ class Deliveries(RowsView):
         "next_at": serializers.DateTimeField,
         "delivered_at": serializers.DateTimeField,
     }
-    summary = "Deliveries of a webhook, with their results"
+    summary = "A webhook's deliveries and their results"
     filters: ClassVar = {"state": ("state", Delivery.State.values)}
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Delivery]:

@@ -116,7 +116,7 @@ def _not_synced(study: Study) -> Iterator[Happened]:
         since = failing.succeeded_at
         yield Happened(
             NoticeAbout.PLATFORM, f"no sync since {since and since.isoformat()}",
-            "Prolific could not be synced",
+            "The sync with Prolific failed",
             "Statuses and places may be out of date. Sync manually; the page shows the error.",
             "platforms", "own",
         )  # fmt: skip
@@ -128,16 +128,17 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
     if day is not None and day <= now.date() + BEFORE_DELETION:
         yield Happened(
             NoticeAbout.RETENTION, f"identities after {day}",
-            f"Ids of annotators are deleted after {day}",
-            "Once all annotators are paid. To keep them longer, change the date.",
+            f"Annotators' ids will be deleted after {day}",
+            "They are deleted once all annotators are paid. To keep them longer, change the date.",
             "retention", "own",
         )  # fmt: skip
     day = study.answers_until
     if day is not None and day <= now.date() + BEFORE_DELETION:
         yield Happened(
             NoticeAbout.RETENTION, f"study after {day}",
-            f"The study is deleted after {day}, with all answers",
-            "Once it is closed and all are paid. Download the bundle first, or change the date.",
+            f"The study will be deleted after {day}, with all answers",
+            "It is deleted once it is closed and all are paid. Download the bundle first, or"
+            " change the date.",
             "retention", "own",
         )  # fmt: skip
 
@@ -146,7 +147,7 @@ def _webhooks(study: Study, now: datetime) -> Iterator[Happened]:
     """Yield events for webhooks that ended with their creators' role or account."""
     for entry in study.events.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH):
         what = "A webhook has ended because its creator is no longer an owner of this study"
-        detail = "No more events are sent to its address. If you still need it, create another."
+        detail = "Events are no longer sent to its URL. If you still need it, create another."
         yield Happened(NoticeAbout.WEBHOOK, f"entry {entry.pk}", what, detail, "team", "own")
 
 
@@ -253,7 +254,7 @@ def send(notice: Notice) -> bool:
     try:
         message(notice).send()
     except (smtplib.SMTPException, OSError) as error:
-        logger.warning("The mail of notice %s was not sent: %s", notice.pk, type(error).__name__)
+        logger.warning("The email for notice %s was not sent: %s", notice.pk, type(error).__name__)
         if tried + 1 > len(GAPS):
             Notice.objects.filter(pk=notice.pk).update(mail=Notice.MailState.FAILED)
         return False
@@ -268,6 +269,6 @@ def message(notice: Notice) -> EmailMessage:
     lines = [f"{notice.what}.".replace("..", "."), notice.detail, ""]
     lines += [f"Study: {notice.study.title}", root + reverse(notice.page, args=[notice.study.name])]
     off = root + reverse("notice_switches", args=[notice.study.name])
-    lines += ["", f"You receive this mail as a researcher of this study. Switch it off: {off}"]
+    lines += ["", f"You receive this email as a researcher in this study. Switch it off: {off}"]
     subject = f"[{notice.study.name}] {notice.what}"
     return mail.message(subject, "\n".join(lines), notice.user.email)

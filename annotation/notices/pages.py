@@ -27,7 +27,7 @@ class SwitchForm(PageForm):
         widget=forms.CheckboxSelectMultiple,
     )
     mail = forms.MultipleChoiceField(
-        label="Send by mail",
+        label="Send by email",
         choices=NoticeAbout.choices,
         required=False,
         widget=forms.CheckboxSelectMultiple,

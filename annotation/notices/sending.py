@@ -54,16 +54,16 @@ def check_address(url: str) -> SplitResult:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise Refused("This is not a valid address.") from None
+        raise Refused("This is not a valid URL.") from None
     if not parts.hostname or not url.isascii() or not url.isprintable() or " " in url:
-        raise Refused("Enter an address such as https://example.org/hook.")
+        raise Refused("Enter a URL such as https://example.org/hook.")
     if parts.username is not None or parts.fragment or len(url) > 500:
-        raise Refused("Enter an address of up to 500 characters without a user name or #.")
+        raise Refused("Enter a URL of up to 500 characters without a user name or #.")
     if _is_allowed(parts.hostname, port):
         if parts.scheme not in ("http", "https"):
-            raise Refused("Enter an address that begins with https:// or http://.")
+            raise Refused("Enter a URL that starts with https:// or http://.")
     elif parts.scheme != "https":
-        raise Refused("Enter an address that begins with https://.")
+        raise Refused("Enter a URL that starts with https://.")
     return parts
 
 
@@ -196,9 +196,9 @@ def _attempt(delivery: Delivery, at: int) -> tuple[int | None, str]:
     except (Refused, identities.LostKey) as error:
         return None, str(error)
     except OSError as error:
-        logger.warning("Webhook %s got no answer: %s", webhook.pk, error)
-        return None, f"the address did not answer ({type(error).__name__})"
-    return status, f"answered {status}"
+        logger.warning("Webhook %s got no response: %s", webhook.pk, error)
+        return None, f"the URL did not respond ({type(error).__name__})"
+    return status, f"responded with {status}"
 
 
 def post(url: str, body: bytes, headers: dict[str, str]) -> int:
@@ -248,7 +248,7 @@ def _status(connection: socket.socket, until: float) -> int:
         line += more
     found = re.match(rb"HTTP/1\.[01] ([0-9]{3})[ \r\n]", line)
     if found is None:
-        raise ConnectionError("The reply does not begin with an HTTP status line.")
+        raise ConnectionError("The response does not start with an HTTP status line.")
     return int(found[1])
 
 

@@ -49,7 +49,7 @@ def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, 
     """Create a webhook; return it with its secret, shown only once. Raises WebhookError."""
     unknown = sorted(set(events) - set(Event.values))
     if unknown or not events:
-        raise WebhookError(f"Choose among these events: {', '.join(Event.values)}.")
+        raise WebhookError(f"Choose from these events: {', '.join(Event.values)}.")
     try:
         sending.check_address(url)
     except sending.Refused as error:
@@ -58,7 +58,7 @@ def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, 
     with transaction.atomic():
         Study.objects.locked().get(pk=study.pk)  # the second of two requests counts the first
         if study.webhooks.count() >= MAX_WEBHOOKS:
-            raise WebhookError(f"A study has at most {MAX_WEBHOOKS} webhooks.")
+            raise WebhookError(f"A study can have at most {MAX_WEBHOOKS} webhooks.")
         webhook = Webhook.objects.create(
             study=study,
             url=url,

@@ -93,7 +93,7 @@ class Spoken(ApiView):
 
 
 class Work(Spoken):
-    """One step of the participation whose token is sent.
+    """One step of the participation that the token belongs to.
 
     A step that the current state does not allow is refused with that state and the code `conflict`.
     """
@@ -159,7 +159,7 @@ class State(Work):
 
 
 class History(Work):
-    @extend_schema(summary="Answers so far, as the pages showed them", responses=STATE)
+    @extend_schema(summary="Answers so far, as shown on the pages", responses=STATE)
     def get(self, request: Request) -> Response:
         return Response(record_of(mine(request)))
 
@@ -178,7 +178,7 @@ class Consent(Work):
 
 
 class Begin(Work):
-    @documented("Show the first example; from then on, this worker has seen the task")
+    @documented("Show the first example; from then on, the worker counts as having seen it")
     def post(self, request: Request) -> Response:
         training_step.begin(mine(request).token, Channel.API)
         return Response(state_of(mine(request)))
@@ -207,7 +207,7 @@ class OwnQuestions(Work):
 
 
 class Comprehension(Work):
-    @documented("One attempt at the questions about the instructions", bodies.ComprehensionBody)
+    @documented("One attempt at the comprehension questions", bodies.ComprehensionBody)
     def post(self, request: Request) -> Response:
         participation, given = mine(request), read(bodies.ComprehensionBody, request)["answers"]
         state = state_of(participation)
@@ -231,7 +231,7 @@ class Comprehension(Work):
 class Answer(Work):
     conflict = "answered"
 
-    @documented("Answer the current question: the first answer wins", bodies.AnswerBody)
+    @documented("Answer the current question (only the first answer counts)", bodies.AnswerBody)
     def post(self, request: Request) -> Response:
         sent = read(bodies.AnswerBody, request)
         token, fields = str(request.auth), bodies.fields_of(sent["answer"])
@@ -272,7 +272,7 @@ class Questionnaire(Work):
 
 
 class Finish(Work):
-    @documented("Report a model's run; the first report counts", bodies.RunBody)
+    @documented("Report a model's run (only the first report counts)", bodies.RunBody)
     def post(self, request: Request) -> Response:
         participation, told = mine(request), read(bodies.RunBody, request)
         try:
@@ -303,7 +303,7 @@ class Withdraw(Work):
 
 class NextTask(Work):
     @extend_schema(
-        summary="Start the next task of the study, if it allows several",
+        summary="Start the study's next task, if it allows several",
         request=None,
         responses={201: OpenApiTypes.OBJECT} | REFUSED,
     )

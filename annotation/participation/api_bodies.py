@@ -19,7 +19,7 @@ UNKNOWN = {"invalid_choice": "Expected one of the documented values."}
 
 
 class Body(serializers.Serializer):
-    """An object with exactly these fields, so that a misspelt one is never ignored."""
+    """An object with exactly these fields, so that misspelt fields are never ignored."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
@@ -27,7 +27,7 @@ class Body(serializers.Serializer):
             if unknown:
                 known = ", ".join(self.fields) or "none"
                 raise serializers.ValidationError(
-                    {ascii(name)[1:-1]: [f"Unknown field; known: {known}."]
+                    {ascii(name)[1:-1]: [f"Unknown field. Known fields: {known}."]
                      for name in unknown}
                 )  # fmt: skip
         return super().to_internal_value(data)
@@ -56,7 +56,7 @@ class AnswerFields(Body):
     options = serializers.ListField(
         child=serializers.IntegerField(min_value=0, max_value=MAX_KEY), required=False
     )
-    number = verbatim(required=False, help_text="plain digits, such as 3.5")
+    number = verbatim(required=False, help_text="a plain decimal number, such as 3.5")
     text = verbatim(required=False, help_text="a short or long text")
     spans = serializers.ListField(child=SpanBody(), required=False)
     typed = serializers.ListField(

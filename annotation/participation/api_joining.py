@@ -64,7 +64,7 @@ class Join(Spoken):
     @extend_schema(
         summary="Take a seat",
         description="201 with the token of a new participation, 200 for an existing one."
-        " 403 `people_use_pages` for the seat of a person, unless the design allows programs.",
+        " 403 `people_use_pages` for a human annotator's seat, unless the design allows programs.",
         request=bodies.JoinBody,
         responses={
             200: OpenApiTypes.OBJECT, 201: OpenApiTypes.OBJECT, 409: OpenApiTypes.OBJECT,
@@ -103,9 +103,7 @@ def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arriv
     adapter = adapter_at(code)
     if adapter is not None and not isinstance(adapter, OpenLink):
         answering.check_channel(Channel.API, adapter.kind, adapter.study)
-        raise Unfit(
-            {"code": ["This link belongs to a platform. People can use it on the page only."]}
-        )
+        raise Unfit({"code": ["This link belongs to a platform. It works only on the website."]})
     return visitors.arrival(request._request, code, ticket)
 
 
@@ -144,7 +142,7 @@ def _scenario(study: Study, wanted: dict[str, Any]) -> Scenario:
         arm=wanted.get("arm", ""),
     ).select_related("study", "task").first()  # fmt: skip
     if scenario is None:
-        raise Unfit({"scenario": ["This study has no such scenario: task, shots, split and arm."]})
+        raise Unfit({"scenario": ["No scenario has this task, shots, split and arm."]})
     return scenario
 
 

@@ -64,7 +64,7 @@ def check_limit(study: Study, user: User | None) -> None:
     if above and user is not None and not user.has_perm(PERMISSION):
         raise PermissionDenied(
             f"The budget, {study.budget} {study.currency}, is above {limit} {study.currency}, the"
-            " limit of a study. Ask a user with the permission “May spend” to open the study or"
+            " limit for a study. Ask a user with the permission “May spend” to open the study or"
             " raise its budget."
         )
 
@@ -209,9 +209,9 @@ def give_bonus(participation: Participation, amount: int, reason: str, by: User)
             left = ledger.cents(study.budget) - spent(study) - reserved(study)
             if left < 0:
                 raise BudgetError(
-                    "The study's budget cannot cover this bonus in addition to what annotators at"
-                    f" work may still earn: {ledger.in_currency(-left)} {study.currency} are"
-                    " missing. Raise the budget first (Access rules)."
+                    "The study's budget cannot cover this bonus in addition to what annotators in"
+                    f" progress may still earn: it is {ledger.in_currency(-left)} {study.currency}"
+                    " short. Raise the budget first (Access rules)."
                 )
         AuditEntry.objects.record(
             "bonus", Topic.PAY, study=study, about=participation.pseudonym,
@@ -244,15 +244,15 @@ def check_publication(study: Study, rewards: int) -> None:
     if most is not None and rewards > most:
         raise BudgetError(
             f"The reward, {ledger.in_currency(rewards)} {study.currency}, is above the maximum"
-            f" that the study pays one person, {ledger.in_currency(most)} {study.currency}."
+            f" that the study pays one annotator, {ledger.in_currency(most)} {study.currency}."
         )
     promised = _promised(study)
     if study.budget is not None and promised > ledger.cents(study.budget):
         raise BudgetError(
-            f"The places of this study on Prolific amount to {ledger.in_currency(promised)}"
-            f" {study.currency} in rewards, above the study's budget, {study.budget}"
-            f" {study.currency}. Request fewer places in the drafts, or raise the budget first"
-            " (Access rules)."
+            "The rewards for this study's places on Prolific amount to"
+            f" {ledger.in_currency(promised)} {study.currency}, above the study's budget,"
+            f" {study.budget} {study.currency}. Request fewer places in the drafts, or raise the"
+            " budget first (Access rules)."
         )
 
 
@@ -292,8 +292,8 @@ def is_reached(study: Study) -> str:
     if earned + most <= ledger.cents(study.budget):
         return ""
     return (
-        f"of the budget of {study.budget} {study.currency}, {ledger.in_currency(earned)} is"
-        f" earned, and one more person can earn {ledger.in_currency(most)}"
+        f"of the budget of {study.budget} {study.currency}, {ledger.in_currency(earned)} has been"
+        f" earned, and one more annotator can earn {ledger.in_currency(most)}"
     )
 
 
@@ -335,7 +335,7 @@ def _screened_out_in_a_row(study: Study) -> str:
         since = latest[-1][1]
         if _people(study).filter(comprehended_at__gte=since).exists():
             return ""
-    return f"{number} people in a row were screened out"
+    return f"{number} annotators in a row were screened out"
 
 
 def notice(study: Study) -> str:

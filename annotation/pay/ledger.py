@@ -256,7 +256,7 @@ def add_bonus(participation: Participation, amount: int, reason: str, by: User) 
     Raises ValueError without an amount or reason, and for simulated annotators.
     """
     if participation.kind != WorkerKind.PERSON:
-        raise ValueError("Only people are paid, and this annotator is simulated.")
+        raise ValueError("Only human annotators are paid; this annotator is simulated.")
     if amount <= 0 or not reason.strip():
         raise ValueError("A bonus needs an amount above zero and a reason.")
     reason = reason.strip()[:200]
@@ -267,7 +267,7 @@ def add_bonus(participation: Participation, amount: int, reason: str, by: User) 
         same = participation.ledger.filter(kind=Kind.BONUS, cents=amount, reason=reason, by=by)
         if same.filter(at__gte=lately).exists():
             raise ValueError(
-                "This bonus has just been entered. To give it twice, enter a different reason."
+                "This bonus has just been entered. To pay it twice, enter a different reason."
             )
         return LedgerEntry.objects.create(
             participation=participation,

@@ -31,7 +31,7 @@ class DueShape(serializers.Serializer):
     kind = serializers.CharField()
     amount = serializers.CharField()
     currency = serializers.CharField()
-    method = serializers.CharField(allow_blank=True, help_text="empty: not yet")
+    method = serializers.CharField(allow_blank=True, help_text="empty until chosen")
 
 
 class BatchShape(serializers.Serializer):
@@ -82,7 +82,7 @@ class Pay(StudyTwin):
     page = "pay"
     summary = "Show what is due (dry_run), or prepare, pay, mark, cancel, release"
     more_fields: ClassVar = {
-        "dry_run": serializers.BooleanField(required=False, help_text="alone: only show"),
+        "dry_run": serializers.BooleanField(required=False, help_text="sent alone: only show"),
         "action": serializers.ChoiceField(
             ["prepare", "pay", "mark", "cancel", "release"], required=False
         ),
@@ -142,11 +142,11 @@ class Pay(StudyTwin):
         if annotator is None:
             raise Unprocessable({"annotator": ["No annotator has this pseudonym."]})
         holds.release(annotator, sent["reason"], request.user)
-        return f"What {annotator} earned can be paid."
+        return f"The earnings of {annotator} can be paid."
 
 
 class BatchFile(ApiView):
-    @extend_schema(responses={(200, "text/csv"): str}, summary="A batch of payments as CSV")
+    @extend_schema(responses={(200, "text/csv"): str}, summary="A payment batch as CSV")
     def get(self, request: Request, name: str, pk: int) -> HttpResponse:
         study = study_of(request, name, "pay")
         batch = get_object_or_404(study.payment_batches, pk=min(pk, 2**62))

@@ -107,7 +107,7 @@ def _release(request: ResearcherRequest, study: Study) -> HttpResponse:
     sent = form.cleaned_data
     annotator = get_object_or_404(study.participations, pseudonym=sent["annotator"])
     holds.release(annotator, sent["reason"], request.user)
-    messages.success(request, f"What {annotator} earned can be paid.")
+    messages.success(request, f"The earnings of {annotator} can be paid.")
     return redirect("pay", study.name)
 
 

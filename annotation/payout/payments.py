@@ -103,7 +103,7 @@ def _tell(gone: list[str], waiting: list[Submission], lost: list[Submission]) ->
     sentences = []
     if gone:
         sentences.append(
-            f"Some submissions were not approved: {'; '.join(gone)}. Prepare a payment again for"
+            f"Some submissions were not approved: {'; '.join(gone)}. Prepare a new payment for"
             " these."
         )
     if waiting:
@@ -167,8 +167,8 @@ def _references(
 def _cannot_be_found(lost: list[Submission]) -> str:
     names = ", ".join(str(submission.participation) for submission in lost[:10])
     return (
-        f"{len(lost)} ({names}) cannot be found on Prolific, because IDENTITY_KEY is not the key"
-        " with which their ids were stored. Look for them on Prolific."
+        f"{len(lost)} ({names}) cannot be found on Prolific, because their ids were stored with"
+        " another IDENTITY_KEY. Look for them on Prolific."
     )
 
 
@@ -397,7 +397,7 @@ def pay_all(study: Study, by: User | None, client: Client | None = None) -> list
     for hold in holds.holds(study):
         amount = f"{ledger.in_currency(hold.waiting)} {study.currency}"
         sentences.append(
-            f"{amount} of {hold.participation}: HELD, NOT PAID. It is unusually high. Review it on"
-            " the page Pay."
+            f"{amount} for {hold.participation}: HELD, NOT PAID. It is unusually high. Review it"
+            " on the Pay page."
         )
     return sentences

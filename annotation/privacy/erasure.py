@@ -31,10 +31,10 @@ from tasks.clock import database_now
 from tasks.models import Job
 
 KEPT = (
-    "the name and the frozen design with its hash, its team, platforms and lists, counts, what was"
-    " earned and paid with the reasons of bonuses (for the books), decisions without their reasons,"
-    " the audit log, what researchers commented on examples, and keyed hashes that keep people from"
-    " doing a task twice"
+    "the name and the frozen design with its hash, its team, platforms and lists, counts, earnings"
+    " and payments with the reasons for bonuses (for accounting), decisions without their reasons,"
+    " the audit log, researchers' comments on examples, and keyed hashes that prevent annotators"
+    " from doing a task twice"
 )
 
 
@@ -58,11 +58,11 @@ def _erase(study: Study, by: User | None, words: str) -> StudyTombstone:
     with transaction.atomic():
         study = Study.objects.locked().get(pk=study.pk)
         if StudyTombstone.objects.filter(study=study).exists():
-            raise ErasureError("This study was deleted already.")
+            raise ErasureError("This study has already been deleted.")
         if study.status != StudyStatus.CLOSED:
             raise ErasureError("Close the study first. Only closed studies can be deleted.")
         if study.participations.filter(status__in=LIVE).exists():
-            raise ErasureError("Annotators are still working. Wait until they have ended.")
+            raise ErasureError("Annotators are still working. Wait until they have finished.")
         tombstone = _tombstone(study, by or study.owner)
         tombstone.identities_purged = identities.purge(study)
         for token in list(study.participations.values_list("token", flat=True)):
@@ -135,14 +135,14 @@ def delete_due(today: date | None = None) -> list[tuple[str, str]]:
             with transaction.atomic():
                 count = identities.purge(study)
                 Study.objects.filter(pk=study.pk).update(identities_until=None)
-                what = f"{count} identities deleted, because the date of deletion has passed"
+                what = f"{count} identities deleted, because their deletion date has passed"
                 AuditEntry.objects.record(what, study=study)
             done.append((study.name, f"{count} identities deleted"))
         except identities.PurgeError as error:
             done.append((study.name, f"waits: {error}"))
     for study in Study.objects.filter(answers_until__lt=today).order_by("pk"):
         try:
-            tombstone = _erase(study, None, "deleted, with all answers, on its date of deletion")
+            tombstone = _erase(study, None, "deleted, with all answers, on its deletion date")
             done.append((study.name, f"deleted, with {tombstone.answers_erased} answers"))
         except (ErasureError, identities.PurgeError) as error:
             done.append((study.name, f"waits: {error}"))

@@ -27,14 +27,14 @@ class RetentionForm(PageForm):
         required=False,
         widget=forms.DateInput({"type": "date"}),
         error_messages={"invalid": "Enter a date, such as 2027-03-31, or leave it empty."},
-        help_text="Empty: they are only deleted manually.",
+        help_text="Leave empty to delete them only manually.",
     )
     answers_until = forms.DateField(
         label="Delete the study after",
         required=False,
         widget=forms.DateInput({"type": "date"}),
         error_messages={"invalid": "Enter a date, such as 2037-03-31, or leave it empty."},
-        help_text="With all answers, as described below. Empty: only manually.",
+        help_text="With all answers, as described below. Leave empty to delete it only manually.",
     )
 
     @classmethod
@@ -62,7 +62,7 @@ class Retention(StudyPost):
 
     row, right, path = "retention", "own", "retention/"
     form_class = RetentionForm
-    summary = "Set the dates after which identities and the study are deleted; empty: only manually"
+    summary = "Set deletion dates for identities and the study (empty: only manual deletion)"
     tells = True
 
     def form(self, about: Study, sent: Any, files: Any = None) -> RetentionForm:
@@ -71,8 +71,8 @@ class Retention(StudyPost):
     def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
         erasure.keep_until(about, sent["until"], sent["answers_until"], by)
         return (
-            f"Identities are deleted after {sent['until'] or 'no day'}, the study after"
-            f" {sent['answers_until'] or 'no day'}."
+            f"Deletion dates: identities {sent['until'] or 'none'}, study"
+            f" {sent['answers_until'] or 'none'}."
         )
 
 
@@ -81,7 +81,7 @@ class EraseForm(PageForm):
 
     key = "erase"
     typed = forms.CharField(
-        label="Name of the study",
+        label="Study name",
         max_length=200,
         widget=forms.TextInput({"autocomplete": "off", "autocapitalize": "none"}),
         error_messages={"required": "Type the name of the study to delete it."},

@@ -14,10 +14,10 @@ WHOLE = frozenset({"read", "pay"})
 ABOUT_PAY = {Decision.About.PAY, Decision.About.RELEASE}
 
 LEFT_OUT = (
-    "Right answers and scores, and the reasons of decisions, as they could tell right answers that"
-    " are still in use: ask the researcher. Your id on the platform, where there is one, is stored"
-    " encrypted and deleted once everybody is paid. A keyed hash of it, from which nobody can be"
-    " found, is kept, so that nobody does the same task twice."
+    "Right answers, scores and the reasons for decisions, because they could reveal right answers"
+    " that are still in use. Ask the researcher for them. If you have an id on a platform, it is"
+    " stored encrypted and deleted once all annotators are paid. A keyed hash that does not"
+    " identify you remains stored, so that the same task cannot be done twice."
 )
 
 

@@ -135,9 +135,9 @@ class PeopleUsePages(Exception):
     """A program acts for a person, which the study's design does not allow."""
 
     SENTENCE = (
-        "People take part in this study on its pages: open its link, or the personal link, in a"
-        " browser. A program can take part as a model or as a simulated annotator; it takes the"
-        " seat of a person only where the design allows it (programs_as_people)."
+        "Human annotators take part in this study in a browser: open its link or a personal link."
+        " A program can take part as a model or a simulated annotator. It can take a human"
+        " annotator's seat only if the design allows it (programs_as_people)."
     )
 
     def __init__(self) -> None:
@@ -166,12 +166,12 @@ def note(token: str, told: Mapping[str, Any]) -> bool:
     with transaction.atomic():
         participation = lock(token)
         if participation.kind != Kind.MODEL:
-            raise RunError("no_model", "Only the run of a model is noted.")
+            raise RunError("no_model", "Only a model's run can be reported.")
         if participation.status not in (Status.COMPLETED, Status.SCREENED_OUT):
-            raise RunError("not_finished", "A run is noted when it has ended.")
+            raise RunError("not_finished", "A run can be reported only after it has ended.")
         template = hashlib.sha256(told["template"].encode()).hexdigest()
         model = ModelAnnotator.objects.get(worker=participation.worker_id)
         if template != model.prompt_hash:
-            raise RunError("template", "The template is not the one whose hash was given at join.")
+            raise RunError("template", "The template does not match the hash sent when joining.")
         _run, is_new = ModelRun.objects.get_or_create(participation=participation, defaults=told)
         return is_new

@@ -43,7 +43,7 @@ def import_checks(task: Task, path: Path) -> Split:
         for key, context, question, gold, at, options in reply["records"]
     ]
     if task.splits.filter(kind=Split.Kind.CHECK).exists():
-        raise FormatError(path.name, None, None, f"{task} has attention checks already")
+        raise FormatError(path.name, None, None, f"{task} already has attention checks")
     for number, record in enumerate(records, start=1):
         if not record.gold and not task.card.no_answer:
             raise FormatError(

@@ -31,8 +31,8 @@ from tasks.clock import database_now
 
 _BY_HAND = Q(about=Decision.About.ANALYSIS, by__isnull=False)
 UNTIL_CLOSED = (
-    "The test scores of people are hidden until the study is closed, as its design says, so that no"
-    " result decides when to stop."
+    "Human test scores are hidden until the study is closed, as its design specifies, so that"
+    " results cannot influence when to stop."
 )
 
 
@@ -118,7 +118,7 @@ def show(participation: Participation, by: User | None) -> None:
         )
         if is_new:
             AuditEntry.objects.record(
-                "had the score shown before a decision", Topic.PEOPLE, by=by,
+                "viewed the score before a decision", Topic.PEOPLE, by=by,
                 study=participation.study, about=participation.pseudonym,
             )  # fmt: skip
 

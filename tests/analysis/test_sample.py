@@ -254,7 +254,7 @@ def test_the_demographic_export_is_stored_only_as_counts(ada, from_prolific):
     assert shown["Country of residence", "other values"][1] == "<5"
     assert shown["Country of residence", "United Kingdom"][1] == "withheld"
     page = ada.get(reverse("report", args=[study.name])).content.decode()
-    assert "20 people in the analysis on that day; 2 further lines" in page
+    assert "20 annotators in the analysis on that day; 2 other lines" in page
     log = AuditEntry.objects.latest("pk")
     assert "demographic export" in log.what
     assert "Female" not in json.dumps([log.before, log.after])
@@ -291,7 +291,7 @@ WRONG = [
     ("Submission id,Age\ns1,old\n", "Line 2, column Age: “old” is not an age"),
     ("Submission id,Age\ns1,30\n,31\n", "Line 3, column Submission id: empty."),
     ("Submission id,Age\ns1,30\ns1,31\n", "Line 3, column Submission id: the same id as in line 2"),
-    ('Submission id,Age\n"s1"x,30\n', "Line 2: not a valid CSV"),
+    ('Submission id,Age\n"s1"x,30\n', "Line 2: not valid CSV"),
     ("Submission id,Age\nother,30\n", "None of the 1 submissions"),
     (b"Submission id,Age\ns1,\xff\n", "The file is not UTF-8 (byte 22)"),
 ]

@@ -138,10 +138,10 @@ def test_owners_are_notified_a_week_before_a_logged_deletion(researcher):
     assert told() == []
     day = today + timedelta(days=7)
     erasure.keep_until(study, day, None, researcher)
-    assert told() == told() == [f"Ids of annotators are deleted after {day}"]
+    assert told() == told() == [f"Annotators' ids will be deleted after {day}"]
     erasure.keep_until(study, today - timedelta(days=1), None, researcher)
     call_command("tick", "identities", verbosity=0)
     assert study.personal_links.get().name.startswith("purged-")
     entry = AuditEntry.objects.filter(study=study).latest("pk")
-    assert entry.what == "1 identities deleted, because the date of deletion has passed"
+    assert entry.what == "1 identities deleted, because their deletion date has passed"
     assert entry.by is None

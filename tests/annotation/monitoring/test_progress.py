@@ -113,7 +113,7 @@ def test_an_annotator_waiting_for_a_decision_counts_as_trained(ada, researcher):
     stages = funnel(study)
     assert (stages["trained"], stages.get("qualified", 0), stages["at_work"]) == (1, 0, 1)
     shown = ada.get(reverse("study", args=[study.name])).content.decode()
-    assert "1 person is waiting for your decision" in shown
+    assert "1 annotator is waiting for your decision" in shown
     assert "Waiting for your decision" in poll(ada, study, part="people").content.decode()
     qualification.decide(seat.token, True, "good", researcher)
     assert funnel(study)["qualified"] == 1

@@ -72,7 +72,7 @@ def test_many_screen_outs_are_a_warning(researcher):
 def test_a_full_study_says_so(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
-    assert needs(study)["full"] == "Every seat is taken"
+    assert needs(study)["full"] == "All seats are taken"
 
 
 def test_a_study_whose_budget_turns_arrivals_away_says_so(researcher):
@@ -107,7 +107,7 @@ def test_a_full_study_in_progress_says_that_every_seat_is_taken(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     assert "full" not in needs(study)
     factories.seat(study.scenarios.get())
-    assert needs(study)["full"] == "Every seat is taken"
+    assert needs(study)["full"] == "All seats are taken"
 
 
 # Pace --------------------------------------------------------------------------------------------

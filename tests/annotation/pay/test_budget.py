@@ -298,7 +298,7 @@ def test_screen_outs_in_a_row_pause_a_study_and_the_row_restarts(ada, researcher
     study.refresh_from_db()
     assert study.status == "paused"
     page = ada.get(reverse("study", args=[study.name])).content.decode()
-    assert "Paused automatically: 2 people in a row were screened out" in page
+    assert "Paused automatically: 2 annotators in a row were screened out" in page
     ada.post(reverse("study_status", args=[study.name]), {"action": "reopen"})
     is_screened_out(study)
     study.refresh_from_db()

@@ -207,7 +207,7 @@ def test_simulated_annotators_get_no_bonus(ada, study):
     address = reverse("participation_bonus", args=[study.name, seat.pseudonym])
     reply = ada.post(address, {"amount": "1.00", "reason": "kind"})
     assert reply.status_code == 422
-    assert "Only people are paid" in reply.content.decode()
+    assert "Only human annotators are paid" in reply.content.decode()
 
 
 @pytest.mark.parametrize("person", ['=HYPERLINK("x")', "a b", "a,b", "ä", "+1", "x" * 201])

@@ -115,7 +115,7 @@ def test_related_rows_are_erased_or_named_on_the_page(ada, researcher):
     assert study.comments.get().text == "Two golds?"
     collecting.collect()
     assert not Notice.objects.exists()
-    for kept in ("commented on examples", "the audit log", "its team", "reasons of bonuses"):
+    for kept in ("comments on examples", "the audit log", "its team", "reasons for bonuses"):
         assert kept in page
     for gone in ("answers to custom questions", "invitations", "notices"):
         assert gone in page
@@ -214,7 +214,7 @@ def test_a_closed_study_is_deleted_after_its_date(ada, study, researcher):
     assert day.isoformat() in ada.get(address).content.decode()
     collecting.collect()
     notice = Notice.objects.get(user=researcher, about="retention")
-    assert notice.what == f"The study is deleted after {day}, with all answers"
+    assert notice.what == f"The study will be deleted after {day}, with all answers"
     assert erasure.delete_due(day) == []  # the day itself is not over
     ((name, what),) = erasure.delete_due(day + timedelta(days=1))
     assert (name, what.split(":")[0]) == (study.name, "waits")
@@ -234,7 +234,7 @@ def test_a_closed_study_is_deleted_after_its_date(ada, study, researcher):
     assert StudyTombstone.objects.get().by == study.owner
     entry = AuditEntry.objects.filter(study=study).latest("pk")
     assert (entry.what, entry.by) == (
-        ("deleted, with all answers, on its date of deletion"),
+        ("deleted, with all answers, on its deletion date"),
         None,
     )
     assert erasure.delete_due(date.max) == []

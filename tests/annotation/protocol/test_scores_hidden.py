@@ -108,8 +108,8 @@ def test_result_pages_explain_hidden_scores_and_files_are_403(ada, study):
     assert reverse("preregistration", args=[study.name]) in page  # the menu
     reply = ada.get(reverse("api_human_performance", args=[study.name]))
     assert (reply.status_code, reply.json()["detail"]) == (
-        403, "The test scores of people are hidden until the study is closed, as its design says,"
-        " so that no result decides when to stop.",
+        403, "Human test scores are hidden until the study is closed, as its design specifies, so"
+        " that results cannot influence when to stop.",
     )  # fmt: skip
 
 
