@@ -122,7 +122,7 @@ def _once_an_hour(request: HttpRequest, user: User, what: str, topic: str) -> No
 def _name(request: HttpRequest) -> str:
     """Return the URL name without the prefix that distinguishes the API from pages."""
     match = request.resolver_match
-    name = (match and match.url_name) or "an address without a name"
+    name = (match and match.url_name) or "a URL without a name"
     return name.removeprefix("api_") if name not in POSTS and name not in IDENTITIES else name
 
 
@@ -155,7 +155,7 @@ ACCOUNTS = {
     user_logged_out: "signed out",
     account.password_changed: "password changed",
     account.password_set: "password set",
-    account.password_reset: "password reset by mail",
+    account.password_reset: "password reset by email",
     mfa.authenticator_added: "two-factor authentication added",
     mfa.authenticator_removed: "two-factor authentication removed",
     mfa.authenticator_reset: "new recovery codes created",

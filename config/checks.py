@@ -72,7 +72,7 @@ def addresses_fit(**_options: Any) -> Iterator[CheckMessage]:
     site = urlsplit(settings.SITE_URL)
     if "*" in settings.ALLOWED_HOSTS:
         yield Warning(
-            "ALLOWED_HOSTS=* accepts any name, so attackers can change the links in mails.",
+            "ALLOWED_HOSTS=* accepts any name, so attackers can change the links in emails.",
             hint="List the hosts, such as ALLOWED_HOSTS=annotate.example.org.",
             id="config.W005",
         )
@@ -84,7 +84,7 @@ def addresses_fit(**_options: Any) -> Iterator[CheckMessage]:
         )
     if site.scheme and (site.scheme == "https") != settings.HTTPS:
         yield Error(
-            f"SITE_URL begins with {site.scheme}, but HTTPS is {int(settings.HTTPS)}.",
+            f"SITE_URL starts with {site.scheme}, but HTTPS is {int(settings.HTTPS)}.",
             hint=f"Set HTTPS={int(site.scheme == 'https')}, or change SITE_URL.",
             id="config.E006",
         )
@@ -169,7 +169,7 @@ def static_files_are_collected(**_options: Any) -> list[CheckMessage]:
 def backups_are_written(**_options: Any) -> list[CheckMessage]:
     """`manage.py backup` has run recently; other backup tools go undetected."""
     when = backups.last()
-    hint = "Add the backup line of docs/operating.md#cron, and test restoring a backup."
+    hint = "Add the backup line from docs/operating.md#cron, and test restoring a backup."
     if when is None:
         what = "manage.py backup has never run for this folder."
         return [Info(what, hint=hint, id="config.I014")]

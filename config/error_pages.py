@@ -58,7 +58,7 @@ def _told(request: HttpRequest, status: int) -> HttpResponse | JsonResponse:
     number = logs.request_id.get()
     if request.path_info.startswith("/api/"):
         return problems.failed(number, status)
-    plain = f"The server has a problem. If you report it, include this number: {number}\n"
+    plain = f"Something went wrong here. If you report it, include this number: {number}\n"
     if not request.headers.get("HX-Request"):
         try:
             page = render_to_string("500.html", {"request_id": number})

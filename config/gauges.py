@@ -82,7 +82,7 @@ def _seats() -> GaugeMetricFamily:
         completed=Count("pk", filter=~Q(status__in=LIVE)),
     )
     rows = [*taken.items(), ("free", offered - sum(taken.values()))]
-    return _gauge("handful_seats", "Seats of people in running studies", ["state"], rows)
+    return _gauge("handful_seats", "Seats for human annotators in running studies", ["state"], rows)
 
 
 def _jobs() -> GaugeMetricFamily:
@@ -114,7 +114,7 @@ def _mails() -> GaugeMetricFamily:
     state = Case(When(retried, then=Value("retrying")), default=F("mail"))
     mails = Notice.objects.exclude(mail=Notice.MailState.NONE).order_by()
     rows = mails.values_list(state).annotate(Count("pk"))
-    return _gauge("handful_mails", "Mails of notices by state", ["state"], rows)
+    return _gauge("handful_mails", "Notice emails by state", ["state"], rows)
 
 
 def _webhooks() -> GaugeMetricFamily:

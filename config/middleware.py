@@ -103,7 +103,7 @@ class CheckedRequests:
         if "%00" in request.META.get("QUERY_STRING", "") or any(
             "\0" in text for cookie in request.COOKIES.items() for text in cookie
         ):
-            return _refused(request, 400, "The address or a cookie contains an invalid character.")
+            return _refused(request, 400, "The URL or a cookie contains an invalid character.")
         if not _is_utf_8((request.content_params or {}).get("charset", "utf-8")):
             return _refused(request, 415, "Send the request in UTF-8. Nothing was stored.")
         return None
@@ -124,7 +124,7 @@ class CheckedRequests:
         if int(announced) > limit:
             return _refused(
                 request, 413,
-                f"Nothing was stored. This address accepts at most {limit // 1_000_000} MB in"
+                f"Nothing was stored. This URL accepts at most {limit // 1_000_000} MB in"
                 " total.",
             )  # fmt: skip
         refused = _read_files(request)

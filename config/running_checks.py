@@ -128,7 +128,7 @@ def clocks() -> Iterator[CheckMessage]:
         latest = model.objects.order_by("-pk").values_list(field, flat=True).first()
         if latest is not None and latest > database_now() + SKEW:
             yield Error(
-                f"The last {what} is of {latest:%Y-%m-%d %H:%M} UTC, which is in the future: a"
+                f"The last {what} is dated {latest:%Y-%m-%d %H:%M} UTC, which is in the future: a"
                 " clock was set back.",
                 hint="Set the clock with NTP. Working times recorded between then and now are"
                 " unreliable.",
@@ -140,9 +140,9 @@ def clocks() -> Iterator[CheckMessage]:
 def cron() -> Iterator[CheckMessage]:
     """All parts of `tick` have run recently, without errors."""
     started = PeriodicPart.objects.exclude(started_at=None).order_by("-started_at").first()
-    hint = "Add the line of docs/operating.md#cron, or start the timer, as the server's user."
+    hint = "Add the line from docs/operating.md#cron, or start the timer, as the server's user."
     if started is None:
-        what = "tick has never run, so no seats are freed, no mails sent and no platforms synced."
+        what = "tick has never run, so no seats are freed, no emails sent and no platforms synced."
         yield Info(what, hint=hint, id="config.I027")
     elif periodic.is_overdue():
         what = f"tick last ran at {started.started_at:%Y-%m-%d %H:%M} UTC."
@@ -173,7 +173,7 @@ def shared_cache() -> Iterator[CheckMessage]:
 def mail() -> Iterator[CheckMessage]:
     """Connect to the mail server and sign in, without sending an email."""
     if not settings.EMAIL_HOST:
-        what = "EMAIL_HOST is not set, so no mail is sent."
+        what = "EMAIL_HOST is not set, so no email is sent."
         yield Info(what, hint="Set EMAIL_HOST, or copy links from the pages.", id="config.I029")
         return
     backend = get_connection()
@@ -190,13 +190,13 @@ def mail() -> Iterator[CheckMessage]:
     finally:
         backend.close()
     if settings.DEFAULT_FROM_EMAIL.endswith("@localhost"):
-        what = f"The sender of mails is {settings.DEFAULT_FROM_EMAIL}."
+        what = f"Emails are sent from {settings.DEFAULT_FROM_EMAIL}."
         yield Warning(what, hint="Set EMAIL_FROM.", id="config.W029")
     if not settings.SITE_URL:
-        what = "SITE_URL is not set, so addresses in mails have no host."
+        what = "SITE_URL is not set, so links in emails have no host."
         yield Warning(what, hint="Set SITE_URL.", id="config.W030")
     if waiting := Notice.objects.filter(mail=Notice.MailState.WAITING, attempts__gt=0).count():
-        what = f"{waiting} mails have failed and will be sent again."
+        what = f"{waiting} emails have failed and will be sent again."
         yield Warning(what, hint="See the log of tick.", id="config.W031")
 
 

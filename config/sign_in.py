@@ -128,7 +128,7 @@ class Accounts(DefaultAccountAdapter):
         try:
             super().send_mail(template_prefix, email, context)
         except (OSError, SMTPException) as error:
-            log.error("A mail was not sent (%s): %s", template_prefix, error)
+            log.error("An email was not sent (%s): %s", template_prefix, error)
 
 
 class TwoFactor(DefaultMFAAdapter):

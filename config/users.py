@@ -265,7 +265,7 @@ def change_address(request: ResearcherRequest) -> HttpResponse:
     address = form.cleaned_data["email"]
     if not settings.EMAIL_HOST or not address:
         _store(request.user, address)
-        messages.success(request, "Address stored." if address else "Address removed.")
+        messages.success(request, "Email address stored." if address else "Email address removed.")
     elif _send_link(request, address):
         messages.success(
             request, f"A link was sent to {address}. Open the link to confirm the address."
@@ -287,7 +287,7 @@ def confirm_address(request: ResearcherRequest, token: str) -> HttpResponse:
     if request.method == "GET":
         return render(request, "account/address_confirm.html", {"address": address, "of": user})
     _store(user, address)
-    messages.success(request, f"{address} is now the address of {user}.")
+    messages.success(request, f"{address} is now the email address of {user}.")
     return redirect("your_account")
 
 
@@ -306,10 +306,10 @@ def _send_link(request: ResearcherRequest, address: str) -> bool:
     token = signing.dumps([user.pk, user.email, address], salt=SALT)
     link = request.build_absolute_uri(reverse("your_address_confirm", args=[token]))
     text = (
-        f"{user} wants to receive mails from Handful at this address. If this is you, open this"
-        f" link within {DAYS} days. Otherwise, ignore this mail.\n\n{link}\n"
+        f"{user} wants to receive emails from Handful at this address. If this is you, open this"
+        f" link within {DAYS} days. Otherwise, ignore this email.\n\n{link}\n"
     )
-    return mail.send("[Handful] Is this your address?", text, address)
+    return mail.send("[Handful] Is this your email address?", text, address)
 
 
 def _read(token: str) -> tuple[User, str] | None:
@@ -329,7 +329,7 @@ def _store(user: User, address: str) -> None:
     AuditEntry.objects.record("email address changed", Topic.ACCOUNT, about=str(user), by=user)
     if old and settings.EMAIL_HOST:
         text = (
-            f"The address of {user} at Handful was changed. If this was not you, contact the"
+            f"The email address of {user} at Handful was changed. If this was not you, contact the"
             " administrator of the server.\n"
         )
-        mail.send("[Handful] Your address was changed", text, old)
+        mail.send("[Handful] Your email address was changed", text, old)

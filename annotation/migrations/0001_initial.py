@@ -735,7 +735,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['at', 'pk'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('about__in', ['analysis', 'pay', 'qualification', 'release'])), name='a_decision_is_about_something_known', violation_error_message='Choose one of these: in the analysis, paid, qualified, released for payment.'), models.CheckConstraint(condition=models.Q(('reason', ''), _negated=True), name='a_decision_has_a_reason', violation_error_message='Give a reason: it is stored in the log.')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('about__in', ['analysis', 'pay', 'qualification', 'release'])), name='a_decision_is_about_something_known', violation_error_message='Choose one of these: in the analysis, paid, qualified, released for payment.'), models.CheckConstraint(condition=models.Q(('reason', ''), _negated=True), name='a_decision_has_a_reason', violation_error_message='Enter a reason. It is stored in the log.')],
             },
         ),
         migrations.CreateModel(

@@ -46,7 +46,7 @@ class Decision(models.Model):
             models.CheckConstraint(
                 condition=~Q(reason=""),
                 name="a_decision_has_a_reason",
-                violation_error_message="Give a reason: it is stored in the log.",
+                violation_error_message="Enter a reason. It is stored in the log.",
             ),
         ]
 

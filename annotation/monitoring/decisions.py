@@ -231,7 +231,7 @@ class SeatForm(PageForm):
 
     key = "seat"
     reason = forms.CharField(
-        max_length=150, error_messages={"required": "Give a reason: it is stored in the log."}
+        max_length=150, error_messages={"required": "Enter a reason. It is stored in the log."}
     )
 
 
@@ -256,7 +256,7 @@ class WithdrawForm(PageForm):
     reason = forms.CharField(
         max_length=150,
         help_text="For example: requested by email. Do not enter names or addresses.",
-        error_messages={"required": "Give a reason: it is stored in the log."},
+        error_messages={"required": "Enter a reason. It is stored in the log."},
     )
     confirm = forms.BooleanField(
         label="The participant requested this. Erase the answers permanently.",

@@ -102,7 +102,7 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
         yield Need(
             "screened-out",
             f"{people.screened_out} of {judged} screened out",
-            "Screened-out annotators are paid. The rule can no longer be changed, but the study can be paused.",
+            "They are paid. You can no longer change the rule, but you can pause the study.",
             "Review the rule",
             "study_design",
             warns=True,

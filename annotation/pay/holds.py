@@ -110,7 +110,7 @@ def release(participation: Participation, reason: str, by: User) -> None:
     Later entries are judged separately. Raises ValueError without a reason.
     """
     if not reason.strip():
-        raise ValueError("Give a reason: it is stored with the decision.")
+        raise ValueError("Enter a reason. It is stored with the decision.")
     with transaction.atomic():
         locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         if any(hold.participation.pk == locked.pk for hold in holds(locked.study)):

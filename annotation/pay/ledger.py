@@ -228,7 +228,7 @@ def decide(participation: Participation, is_paid: bool, reason: str, by: User | 
     in the analysis is independent. Raises ValueError without a reason.
     """
     if not reason.strip():
-        raise ValueError("Give a reason: it is stored with the decision.")
+        raise ValueError("Enter a reason. It is stored with the decision.")
     with transaction.atomic():
         locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         if locked.is_paid == is_paid:

@@ -81,7 +81,7 @@ def withdraw_on_request(participation: Participation, reason: str, by: User) -> 
     """
     reason = reason.strip()
     if not reason:
-        raise ValueError("Give a reason: it is stored in the log.")
+        raise ValueError("Enter a reason. It is stored in the log.")
     with transaction.atomic():
         if lock(participation.token).status == Status.WITHDRAWN:
             raise ValueError("This participant has already been withdrawn.")

@@ -51,7 +51,7 @@ def token_of(account: ProlificAccount | None) -> Token:
         return Token("", str(error))
     if account is None:
         return Token("the token of the server", "")
-    return Token(f"the token of {account.owner} ending {account.last_characters}", "")
+    return Token(f"the token of {account.owner} ending in {account.last_characters}", "")
 
 
 @sensitive_variables("token")
@@ -80,14 +80,14 @@ def set_token(owner: User, token: str, workspace: str, project: str) -> Prolific
                 "set_at": database_now(),
             },
         )
-        what = f"set Prolific token ending {account.last_characters}"
+        what = f"set Prolific token ending in {account.last_characters}"
         AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(owner), by=owner)
     return account
 
 
 def _access(account: ProlificAccount) -> Access:
     """Return the stored token's access. Raises ProlificError."""
-    owner, gone = account.owner, "The API token of these studies on Prolific was removed"
+    owner, gone = account.owner, "The API token for these Prolific studies was removed"
     if not account.external_id:
         raise ProlificError(f"{gone} with the account of its owner. {FINISH_THERE}.")
     if not owner.is_active:
@@ -96,12 +96,12 @@ def _access(account: ProlificAccount) -> Access:
             " administrator to open the account, so that its owner can set the token again."
         )
     if not account.token:
-        raise ProlificError(f"{gone}. {owner} can set it again on the page Prolific token.")
+        raise ProlificError(f"{gone}. {owner} can set it again on the Prolific token page.")
     try:
         token = identities.decrypt(account.token)
     except identities.LostKey:
         raise ProlificError(
-            "The API token of these studies on Prolific cannot be decrypted: IDENTITY_KEY was"
-            f" lost. {owner} can set it again on the page Prolific token."
+            "The API token for these Prolific studies cannot be decrypted: IDENTITY_KEY was"
+            f" lost. {owner} can set it again on the Prolific token page."
         ) from None
     return Access(token, account.workspace, account.project)

@@ -28,7 +28,7 @@ from annotation.web.views import ApiView, PostTwin, StudyTwin
 
 class PanelShape(serializers.Serializer):
     name = serializers.CharField()
-    link = serializers.CharField(help_text="address for the panel")
+    link = serializers.CharField(help_text="URL for the panel")
 
 
 class Panels(PostTwin):
@@ -38,7 +38,7 @@ class Panels(PostTwin):
     reply = PanelShape
 
     @extend_schema(
-        summary="The other platforms of a study",
+        summary="A study's other platforms",
         operation_id="panels_list",
         responses=page_of("Panels", PanelShape().get_fields()),
     )
@@ -71,8 +71,8 @@ class CostShape(serializers.Serializer):
 
     choice = serializers.CharField(help_text="shortest, longest, or drafted (the stored value)")
     what = serializers.CharField(help_text="the choice in words")
-    reward = serializers.CharField(help_text="of one participant, of all parts together")
-    rewards = serializers.CharField(help_text="of all seats")
+    reward = serializers.CharField(help_text="per participant, for all parts together")
+    rewards = serializers.CharField(help_text="for all seats")
     bonuses = serializers.CharField(help_text="if all seats are filled in the announced time")
     total = serializers.CharField()
 
@@ -80,9 +80,9 @@ class CostShape(serializers.Serializer):
 class AskedShape(serializers.Serializer):
     """What Prolific says about a draft."""
 
-    id = serializers.IntegerField(help_text="of the draft")
+    id = serializers.IntegerField(help_text="id of the draft")
     eligible = serializers.IntegerField(help_text="eligible people; 0: fewer than 25")
-    cost = serializers.CharField(help_text="of its places, with fees and VAT")
+    cost = serializers.CharField(help_text="for all its places, with fees and VAT")
 
 
 class ProlificCosts(ApiView):
@@ -95,7 +95,7 @@ class ProlificCosts(ApiView):
         asked = AskedShape(many=True, help_text="with ?ask=prolific: Prolific's own figures")
 
     @extend_schema(
-        summary="Cost of the Prolific studies, for both choices of the reward",
+        summary="Cost of the Prolific studies with either choice of reward",
         parameters=[OpenApiParameter("ask", str, enum=["prolific"])],
         responses={200: Costs, 409: OpenApiTypes.OBJECT},
     )

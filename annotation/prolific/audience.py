@@ -58,7 +58,7 @@ def _found(known: list[Json], names: tuple[str, str], key: str) -> Json:
             return each
     titles = [str(each.get("title")) for each in known]
     raise PlanError(
-        f"The audience, {key}: Prolific lists no filter “{names[1]}”.{_near(names[1], titles)}"
+        f"Audience, {key}: Prolific has no filter “{names[1]}”.{_near(names[1], titles)}"
     )
 
 
@@ -70,7 +70,7 @@ def _choice(found: Json, name: str, key: str) -> str:
         if _same(title, name):
             return str(pk)
     raise PlanError(
-        f"The audience, {key}: Prolific's filter “{found.get('title')}” has no choice"
+        f"Audience, {key}: Prolific's filter “{found.get('title')}” has no choice"
         f" “{name}”.{_near(name, list(map(str, named.values())))}"
     )
 
@@ -83,7 +83,7 @@ def _add_quota(sent: dict[str, Json], found: Json, shares: dict[str, float]) -> 
     selected = condition.get("selected_values")
     if selected is not None and set(selected) != set(weights):
         raise PlanError(
-            f"The audience, quotas: “{found.get('title')}” needs a share for each choice in the"
+            f"Audience, quotas: “{found.get('title')}” needs a share for each choice in the"
             " audience, and no others."
         )
     condition |= {"selected_values": list(weights), "weightings": weights}

@@ -388,5 +388,5 @@ def _chosen(setting: str, wanted: str, known: dict[str, str]) -> str:
     if not wanted and len(known) == 1:
         return next(iter(known))
     listed = ", ".join(f"{pk} ({title})" for pk, title in known.items()) or "none"
-    fault = f"{setting} is {wanted}, which your token does not see" if wanted else "There are many"
+    fault = f"{setting} is {wanted}, which your token cannot access" if wanted else "There are many"
     raise ProlificError(f"{fault}: set {setting} to one of {listed}.")

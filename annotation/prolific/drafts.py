@@ -179,7 +179,7 @@ def _drafts(
         if longest > LONGEST_ESTIMATE:
             raise PlanError(
                 f"{name} would take {longest} minutes. Prolific allows less than a day for one"
-                f" session, with a margin {LONGEST_ESTIMATE} minutes. Draft it in more parts."
+                f" session, or {LONGEST_ESTIMATE} minutes with a margin. Draft it in more parts."
             )
         cents_there, screen_out = scenario_reward(study, each, reward), 0
         if not annotation_parts:

@@ -21,11 +21,11 @@ REPLY_LOST = (
     " carried out. Try again in a few minutes; nothing is published or paid twice."
 )
 NO_TOKEN = (
-    "No API token for Prolific is set. Set yours on the page Prolific token, then draft the"
+    "No API token for Prolific is set. Set yours on the Prolific token page, then draft the"
     " studies. An administrator can set one for the server (PROLIFIC_TOKEN)."
 )
 UNKNOWN_TOKEN = (
-    "Prolific does not accept the API token. It was deleted there, or copied incompletely."
+    "Prolific does not accept the API token. It may have been deleted there or copied incompletely."
 )
 
 
@@ -74,7 +74,7 @@ def complaint(reply: requests.Response) -> ProlificError:
     if status == 429:
         sentence = "Prolific received too many requests. Try again in a minute."
     elif status >= 500:
-        sentence = f"Prolific has an error (status {status}). Try again in a few minutes."
+        sentence = f"Prolific reported an error (status {status}). Try again in a few minutes."
     else:
-        sentence = f"Prolific answered with status {status} without a reason."
+        sentence = f"Prolific responded with status {status} and no reason."
     return ProlificError(sentence, status)

@@ -32,7 +32,7 @@ from annotation.web.fields import AmountField, OnPage, PageForm, WholeNumberFiel
 from annotation.web.posts import StudyPost
 from annotation.web.rights import right_to
 
-ONE_EACH = "(empty: one for each person)"
+ONE_EACH = "(empty: one for each participant)"
 NUMERIC = {"inputmode": "numeric"}
 DECIMAL = {"inputmode": "decimal"}
 
@@ -49,14 +49,14 @@ class PanelForm(OnPage, forms.ModelForm):
             "other_url", "other_code", "turned_away_url", "turned_away_code",
         )  # fmt: skip
         labels: ClassVar[dict[str, str]] = {
-            "id_parameter": "Parameter with the person's id",
+            "id_parameter": "Parameter with the participant's id",
             "submission_parameter": "Parameter with the assignment's id (optional)",
-            "completed_url": "Return address after completion",
+            "completed_url": "Return URL after completion",
             "completed_code": f"Code after completion {ONE_EACH}",
-            "other_url": "Return address after screen-out (partial pay)",
+            "other_url": "Return URL after screen-out (partial pay)",
             "other_code": f"Code after screen-out {ONE_EACH}",
-            "turned_away_url": "Return address without start (no consent, study full; not paid)",
-            "turned_away_code": "Code without start (empty: none)",
+            "turned_away_url": "Return URL if not started (no consent, study full; not paid)",
+            "turned_away_code": "Code if not started (empty: none)",
         }
         help_texts: ClassVar[dict[str, str]] = {
             "completed_url": "{id}, {submission} and {code} are filled in. Leave empty to show"
@@ -104,7 +104,7 @@ class PlanForm(PageForm):
 
     key = "plan"
     annotation_parts = forms.TypedChoiceField(
-        label="How",
+        label="Sessions",
         coerce=int,
         initial=0,
         widget=forms.RadioSelect,
@@ -152,7 +152,7 @@ class DraftForm(PageForm):
     )
     places = WholeNumberField(min_value=0, max_value=10**6, widget=forms.TextInput(NUMERIC))
     signed = forms.BooleanField(
-        label="Ask Prolific to sign the address (only in some workspaces; otherwise each arrival"
+        label="Ask Prolific to sign the URL (only in some workspaces; otherwise each arrival"
         " is confirmed afterwards)",
         required=False,
     )
@@ -339,7 +339,7 @@ def receive(request: HttpRequest) -> HttpResponse:
     """Receive an event. 202: stored; 200: known; 401: not signed by Prolific; 400: invalid."""
     signed = _signature(request)
     if not signed:
-        return HttpResponse("The signature is wrong.", status=401, content_type="text/plain")
+        return HttpResponse("The signature is invalid.", status=401, content_type="text/plain")
     try:
         event = json.loads(request.body)
     except (ValueError, RecursionError):

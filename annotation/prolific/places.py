@@ -103,7 +103,7 @@ def start_by_hand(prolific_study: ProlificStudy) -> None:
         raise PlanError(f"{prolific_study.name} is not paused on Prolific.")
     start(prolific_study, client_of(prolific_study))
     AuditEntry.objects.record(
-        "started again on Prolific", Topic.PLATFORM, study=prolific_study.study,
+        "restarted on Prolific", Topic.PLATFORM, study=prolific_study.study,
         about=prolific_study.name, before={"status": "PAUSED"},
     )  # fmt: skip
 

@@ -75,11 +75,10 @@ def reject(
     submission = _one(participation)
     message = message.strip()
     if category not in CATEGORIES:
-        raise ReviewError("Choose the reason.")
+        raise ReviewError("Choose a reason.")
     if participation.status == Status.SCREENED_OUT:
         raise ReviewError(
-            "Annotators who are screened out are paid: Prolific does not allow a rejection for"
-            " that."
+            "Screened-out annotators must be paid: Prolific does not allow rejecting them."
         )
     if refused := _no_ground(participation, submission, category):
         raise ReviewError(refused)

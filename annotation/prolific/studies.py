@@ -93,11 +93,11 @@ def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
         advice = ""
         if error.refused and draft.screen_out_cents and draft.part == 0:
             advice += (
-                " If your workspace has no paid screen-out: set that reward to 0 (it is then"
+                " If your workspace has no paid screen-outs, set that reward to 0 (it is then"
                 " paid as a bonus, and the place is requested back), or draft the study in parts."
             )
         if error.refused and draft.signed:
-            advice += " If it has no signed addresses: clear that checkbox."
+            advice += " If it has no signed URLs, clear that checkbox."
         if not advice:
             raise
         raise ProlificError(f"{error}{advice}", error.status, refused=True) from None

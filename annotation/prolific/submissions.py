@@ -218,7 +218,7 @@ def _was_rejected(submission: Submission, participation: Participation) -> None:
 
 def _rejection_taken_back(submission: Submission, participation: Participation) -> None:
     """Undo the rejection's effects, unless a user has since decided otherwise."""
-    reason = "the rejection on Prolific was taken back"
+    reason = "the rejection on Prolific was reversed"
     if participation.status == Status.REJECTED:
         ended = submission.status_before_rejection
         # Their seat was freed; if another is free, their page offers to continue.

@@ -83,7 +83,7 @@ def decide(participation: Participation, in_analysis: bool, reason: str, by: Use
     """
     reason = reason.strip()
     if not reason:
-        raise ExclusionError("Give a reason: it is stored with the decision.")
+        raise ExclusionError("Enter a reason. It is stored with the decision.")
     with transaction.atomic():
         # Seats are assigned under the study's lock: taking one back needs it too.
         Study.objects.locked().get(pk=participation.study_id)

@@ -20,13 +20,13 @@ from annotation.web.views import PostTwin
 from tasks.columns import Column
 
 RULES = [
-    Column("id", meaning="number of the entry", get=lambda rule: rule.pk),
+    Column("id", meaning="id of the entry", get=lambda rule: rule.pk),
     Column("effect", meaning="allow or deny"),
     Column("criterion", meaning="task, study or people"),
     Column("value", meaning="name of the task, study or platform"),
     Column(
         "made_by",
-        meaning="user name",
+        meaning="user name of the creator",
         get=lambda rule: rule.made_by and rule.made_by.get_username(),
     ),
     Column("ended_at", meaning="UTC; null while it is in force"),
@@ -38,11 +38,11 @@ class Lists(PostTwin):
 
     step = lists.Lists
     more_fields: ClassVar = {
-        "end": serializers.IntegerField(required=False, help_text="the entry to end, only"),
+        "end": serializers.IntegerField(required=False, help_text="id of the entry to end; alone"),
     }
 
     @extend_schema(
-        summary="The allow and deny lists",
+        summary="Allow and deny lists",
         operation_id="lists_list",
         responses=page_of(
             "Lists",
@@ -73,12 +73,12 @@ class Links(PostTwin):
 
     step = lists.Links
     more_fields: ClassVar = {
-        "names": serializers.ListField(child=serializers.CharField(), help_text="one link each"),
+        "names": serializers.ListField(child=serializers.CharField(), help_text="of the links"),
     }
     reply = LinkRow(many=True)
 
     @extend_schema(
-        summary="The personal links of a study; requires access to identities",
+        summary="A study's personal links; requires access to identities",
         operation_id="links_list",
         responses=page_of("Links", LinkRow().get_fields()),
     )

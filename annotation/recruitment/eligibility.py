@@ -98,7 +98,7 @@ def add_rule(
         ListedWorker.objects.bulk_create(
             [ListedWorker(rule=rule, key=key) for key in keys], batch_size=1000
         )
-        study.events.create(what=f"list entry made: {rule}"[:200], by=by)
+        study.events.create(what=f"list entry created: {rule}"[:200], by=by)
     return rule
 
 
@@ -118,7 +118,7 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
         identity = line if chosen in names else line.removeprefix(f"{platform} ").strip()
         if (codes := names[platform].codes) is not None:
             if identity not in codes:
-                raise RuleError(f"Line {number}: this study has no personal link of that name.")
+                raise RuleError(f"Line {number}: this study has no personal link with that name.")
             identity = codes[identity]
         keys[worker_key(platform, identity)] = None
     return list(keys)
@@ -127,7 +127,7 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
 def in_words(rule: AccessRule) -> str:
     """Return the number of people on a list, and how many of them are known here, in words."""
     known = Worker.objects.filter(key__in=rule.listed.values("key")).count()
-    return f"{rule.listed.count()} on the list; {known} of them have already been here."
+    return f"{rule.listed.count()} on the list; {known} of them have been here before."
 
 
 def end_rule(study: Study, pk: int, by: User) -> None:

@@ -22,11 +22,11 @@ def free_by_hand(participation: Participation, reason: str, by: User) -> None:
     """
     reason = reason.strip()
     if not reason:
-        raise ValueError("Give a reason: it is stored in the log.")
+        raise ValueError("Enter a reason. It is stored in the log.")
     with transaction.atomic():
         Study.objects.locked().get(pk=participation.study_id)
         if not release_seat(participation, Status.EXPIRED):
-            raise ValueError("This annotator has no seat that could be freed.")
+            raise ValueError("This annotator has no seat to free.")
         what = f"{freed(participation)}{reason}"
         about = participation.pseudonym
         participation.study.events.create(what=what[:200], about=about, by=by)

@@ -57,7 +57,7 @@ def decrypt(ciphertext: str) -> str:
         return _cipher().decrypt(ciphertext.encode()).decode()
     except InvalidToken:
         raise LostKey(
-            "An id cannot be decrypted: IDENTITY_KEY is not the key that it was stored with."
+            "An id cannot be decrypted: IDENTITY_KEY is not the key it was stored with."
         ) from None
 
 

@@ -167,7 +167,7 @@ def make_links(study: Study, text: str) -> list[PersonalLink]:
     """
     names = [line.strip() for line in text.splitlines() if line.strip()]
     if len(names) > MOST:
-        raise LinkError(f"At most {MOST} links can be made at once; these are {len(names)}.")
+        raise LinkError(f"At most {MOST} links can be created at once; you entered {len(names)}.")
     taken = set(study.personal_links.values_list("name", flat=True))
     for number, name in enumerate(names, start=1):
         if len(name) > LONGEST_NAME:
@@ -177,7 +177,7 @@ def make_links(study: Study, text: str) -> list[PersonalLink]:
         taken.add(name)
     with transaction.atomic():
         AuditEntry.objects.record(
-            "personal links made", Topic.PLATFORM, study=study, after={"links": len(names)}
+            "personal links created", Topic.PLATFORM, study=study, after={"links": len(names)}
         )
         return PersonalLink.objects.bulk_create(
             PersonalLink(study=study, name=name) for name in names

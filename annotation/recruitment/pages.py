@@ -43,7 +43,7 @@ class RuleForm(PageForm):
     criterion = forms.ChoiceField(
         label="Who", choices=AccessRule.Criterion.choices, error_messages=UNCHOSEN
     )
-    platform = forms.ChoiceField(label="Where the ids come from", required=False)
+    platform = forms.ChoiceField(label="Platform of the ids", required=False)
     value = forms.CharField(
         label="Name of the task or study, or the ids",
         required=False,
@@ -128,7 +128,7 @@ class SeatsForm(PageForm):
         error_messages={"required": "Enter the number of seats to add."},
     )
     confirmed = forms.BooleanField(
-        label="Add the seats although results can be seen",
+        label="Add the seats although results are visible",
         required=False,
         help_text=lifecycle.AFTER_RESULTS,
     )

@@ -50,8 +50,8 @@ PRESETS = {
         "participantId",
         "assignmentId",
         "https://connect.cloudresearch.com/participant/project/PROJECT/complete",
-        "Put your project's id in place of PROJECT. Connect's redirect is for completed work only:"
-        " people who are screened out get a code and are paid as partial completes.",
+        "Replace PROJECT with your project's id. Connect redirects only after completed work:"
+        " screened-out participants get a code and are paid as partial completes.",
     ),
     "sona": Preset(
         "SONA",
@@ -59,8 +59,8 @@ PRESETS = {
         "",
         "https://SCHOOL.sona-systems.com/webstudy_credit.aspx?experiment_id=ID&credit_token=TOKEN"
         "&survey_code={id}",
-        "Give SONA the study's address with ?survey_code=%SURVEY_CODE%, and copy the completion"
-        " address that it shows for an external study, ending in {id}.",
+        "In SONA, enter the study's URL with ?survey_code=%SURVEY_CODE%, and copy the completion"
+        " URL that it shows for an external study, ending in {id}.",
     ),
     "other": Preset("Another platform", "participant", "", "", ""),
 }
@@ -85,13 +85,13 @@ def check(panel: Panel) -> None:
         for placeholder in PLACEHOLDERS:
             bare = bare.replace(placeholder, "")
         if not re.match(r"https?://[^\s/]+", template):
-            errors[field] = "Enter a complete address that begins with https://"
+            errors[field] = "Enter a complete URL that starts with https://"
         elif HOST_OF_THEIRS.match(template):
             errors[field] = "Placeholders can only appear after the host."
         elif "{" in bare or "}" in bare:
             errors[field] = f"Only {', '.join(PLACEHOLDERS)} can appear in braces."
         elif re.search(r"\b(PROJECT|SCHOOL|TOKEN)\b", template):
-            errors[field] = "Replace the words in capitals by your own values."
+            errors[field] = "Replace the words in capitals with your own values."
     if errors:
         raise ValidationError(errors)
 

@@ -30,7 +30,7 @@ from annotation.web.views import ApiView, StudyTwin, etag, may_run, tagged
 from tasks.columns import Column
 
 COLUMNS = [
-    Column("name", meaning="its name in addresses and files"),
+    Column("name", meaning="its name in URLs and files"),
     Column("title", meaning="shown to annotators"),
     Column("status", meaning="draft, open, paused or closed"),
     Column("role", meaning="your role: owner, analyst or payer"),
@@ -91,12 +91,12 @@ class DesignShape(serializers.Serializer):
 
 
 class Problems(serializers.Serializer):
-    """What a design lacks; nothing is stored."""
+    """Settings that a design lacks; nothing is stored."""
 
     valid = serializers.BooleanField()
     problems = serializers.DictField(child=Texts())
     missing = Texts(help_text="settings that are missing before it can be opened")
-    doubts = Texts(help_text="doubts about the promised minutes")
+    doubts = Texts(help_text="warnings about the promised minutes")
 
 
 def as_record(study: Study, request: Request) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class StudyShape(serializers.Serializer):
         design_of = DesignShape(required=False, help_text="for members who may read designs")
         return made | {
             "design": design_of,
-            "link": serializers.CharField(help_text="address for annotators"),
+            "link": serializers.CharField(help_text="URL for annotators"),
             "actions": Texts(help_text="status changes that are possible now"),
             "missing": Texts(help_text="missing settings of a draft"),
         }
@@ -277,7 +277,7 @@ class Status(StudyTwin):
 
     page = "study_status"
     action = ""  # one of lifecycle.TRANSITIONS, from the URL
-    summary = "Open, pause, reopen, close, or back to draft"
+    summary = "Open, pause, reopen or close a study, or return it to draft"
     reply = StudyShape
     conflicts = (design.DesignError,)
 
@@ -291,7 +291,7 @@ class Archive(StudyTwin):
 
     page = "study_archive"
     is_archived = True
-    summary = "Archive a study, or restore it; only the list of studies changes"
+    summary = "Archive or restore a study (this affects only the list of studies)"
     reply = StudyShape
 
     def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
@@ -322,7 +322,7 @@ class Clone(ApiView):
         if not body.is_valid():
             raise Unprocessable(body.errors)
         if not isinstance(sent["name"], str):
-            raise Unprocessable({"name": ["Expected a text."]})
+            raise Unprocessable({"name": ["Expected a string."]})
         with refusals():
             study = lifecycle.clone(source, request.user, dict(body.validated_data))
         return Response(as_record(_own(request, study.name), request), status=201)
@@ -344,7 +344,7 @@ class Team(StudyTwin):
     faults: ClassVar = {members.TeamError: "username"}
 
     @extend_schema(
-        summary="The team of a study",
+        summary="A study's team",
         operation_id="team_list",
         responses=page_of(
             "Team", {"username": serializers.CharField(), "role": serializers.CharField()}

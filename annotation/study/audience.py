@@ -23,7 +23,7 @@ FIELDS = {
     "filters": ("Further filters", "a list of Prolific's own filter objects, in JSON"),
     "content_warning": (
         "Content warning",
-        "distressing content of the texts; shown on Prolific and before the study begins",
+        "distressing content in the texts; shown on Prolific and before the study starts",
     ),
 }
 AGES = (18, 100)

@@ -104,8 +104,8 @@ class Consequences:
             return ""
         plural = "" if self.at_once == 1 else "s"
         return (
-            f"the budget covers the cap of {self.at_once} annotator{plural} at a time; others are"
-            " refused in the meantime"
+            f"the budget covers the cap for {self.at_once} annotator{plural} at a time; others are"
+            " turned away in the meantime"
         )
 
     @property
@@ -183,7 +183,7 @@ def in_force(study: Study) -> list[str]:
         sentences.append("computers only, not phones")
     if study.comprehension_questions.strip():
         attempts = study.comprehension_attempts
-        sentences.append(f"questions about the instructions, right within {attempts} attempts")
+        sentences.append(f"comprehension questions, at most {attempts} attempts")
     if study.qualification != Qualification.NONE:
         threshold = study.qualification_threshold
         limit = "" if threshold is None else f" ({threshold:g})"
@@ -204,8 +204,8 @@ def leaks(study: Study, tasks: Sequence[Task]) -> list[str]:
         )
         names = trained.order_by("shots", "number").values_list("filename", flat=True)
         sentences += [
-            f"{task.name}: {len(overlaps[name])} of the training examples of {name} are also in"
-            " the test, so their answers are revealed before they are asked."
+            f"{task.name}: {len(overlaps[name])} of the training examples of {name} are also test"
+            " examples, so their correct answers are revealed before the test."
             for name in names
             if name in overlaps
         ]
@@ -287,7 +287,7 @@ def _admits_nobody(study: Study, effect: str, criterion: str, value: str) -> str
             return ""
     if asked and asked <= met:
         return (
-            f"{who} have done {', '.join(sorted(asked))} already, and no task can be done twice,"
+            f"{who} have already done {', '.join(sorted(asked))}, and no task can be done twice,"
             " so no one could take part."
         )
     return ""

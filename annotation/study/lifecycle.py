@@ -25,9 +25,9 @@ from tasks.formats import canonical
 
 # The effect of seats that are added once results are known.
 AFTER_RESULTS = (
-    "An annotator has completed the study, so results can be seen. Adding people until a result"
-    " fits makes p values too small and intervals too narrow. If you confirm, every table will"
-    " state that these seats were added after results could be seen."
+    "An annotator has completed the study, so results are visible. Adding annotators until a"
+    " result fits makes p-values too small and confidence intervals too narrow. If you confirm,"
+    " every table will state that these seats were added after results could be seen."
 )
 
 
@@ -247,7 +247,7 @@ def raise_budget(study: Study, amount: Decimal, by: User) -> None:
             raise DesignError(f"The study is {locked.status}, so its budget cannot be changed.")
         if ledger.cap(locked) is None:
             raise DesignError(
-                "This study was opened without a cap on the earnings of one person, so it cannot"
+                "This study was opened without a cap on each annotator's earnings, so it cannot"
                 " have a budget."
             )
         before = locked.budget

@@ -43,7 +43,7 @@ def parse(declared: str) -> list[OwnQuestion]:
     blocks = [block for block in declared.replace("\r\n", "\n").split("\n\n") if block.strip()]
     questions = [_question(number, block) for number, block in enumerate(blocks, start=1)]
     if len(questions) > MAX_QUESTIONS:
-        raise QuestionError(f"At most {MAX_QUESTIONS} questions.")
+        raise QuestionError(f"Enter at most {MAX_QUESTIONS} questions.")
     ids = [question.id for question in questions]
     for number, name in enumerate(ids, start=1):
         if name in ids[: number - 1]:
@@ -66,7 +66,7 @@ def _question(number: int, block: str) -> OwnQuestion:
         )
     options = tuple(line[1:].strip() for line in rest if line.startswith("-"))
     if len(options) != len(rest):
-        raise QuestionError(f"Question {number}: begin each option with -.")
+        raise QuestionError(f"Question {number}: start each option with -.")
     if read["kind"] != CHOICE and options:
         raise QuestionError(f"Question {number}: only a choice has options.")
     if read["kind"] == CHOICE and (

@@ -102,7 +102,7 @@ def _question(number: int, block: str) -> Question:
     if len(options) < 2 or not all(options) or len(set(options)) < len(options):
         raise QuestionError(f"Question {number}: write at least two different options.")
     if len(right) != 1:
-        raise QuestionError(f"Question {number}: mark exactly one option as right, with *.")
+        raise QuestionError(f"Question {number}: mark exactly one option as correct, with *.")
     return Question(" ".join(asked), options, right[0])
 
 

@@ -27,7 +27,7 @@ def _username() -> forms.CharField:
         label="User name",
         max_length=150,
         widget=forms.TextInput({"autocomplete": "off", "autocapitalize": "none"}),
-        error_messages={"required": "Enter their user name."},
+        error_messages={"required": "Enter the user name."},
     )
 
 

@@ -80,7 +80,8 @@ def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
     token = token_of(request)
     if token and not token.allows(right):
         scopes = " and ".join(token.scopes)
-        raise PermissionDenied(f"This token may {scopes} only: this needs {SCOPE_OF_RIGHT[right]}.")
+        needed = SCOPE_OF_RIGHT[right]
+        raise PermissionDenied(f"This token has the scopes {scopes}; this requires {needed}.")
     return study
 
 

@@ -91,7 +91,7 @@ class Documented(OpenApiAuthenticationExtension):
         return {
             "type": "http",
             "scheme": "bearer",
-            "description": "A token from the page API tokens.",
+            "description": "A token from the API tokens page.",
         }
 
 

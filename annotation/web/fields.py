@@ -123,7 +123,7 @@ class RowsField(forms.ModelMultipleChoiceField):
         return super().clean(value)
 
 
-NO_REASON = "Give a reason: it is stored with the decision."
+NO_REASON = "Enter a reason. It is stored with the decision."
 
 
 MAX_AMOUNT = Decimal(100_000)  # in currency, exclusive; for one person or place

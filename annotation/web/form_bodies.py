@@ -64,7 +64,7 @@ def check_known(data: Mapping[str, Any], known: Any) -> None:
     if unknown:
         words = ", ".join(sorted(known)) or "none"
         raise Unprocessable(
-            {name: [f"{name!r} is not a field here. Fields: {words}."] for name in unknown}
+            {name: [f"Unknown field {name!r}. Known fields: {words}."] for name in unknown}
         )
 
 
@@ -84,7 +84,7 @@ def _plain(name: str, value: Any) -> str | bool:
         return value
     if isinstance(value, int | float | Decimal):
         return str(value)
-    raise Unprocessable({name: ["Expected a text, a number, true or false."]})
+    raise Unprocessable({name: ["Expected a string, a number, true or false."]})
 
 
 def check(form: forms.BaseForm) -> None:
@@ -92,7 +92,7 @@ def check(form: forms.BaseForm) -> None:
     several = (forms.SelectMultiple, forms.CheckboxSelectMultiple, forms.MultipleHiddenInput)
     for name, field in form.fields.items():
         if isinstance(form.data.get(name), list) and not isinstance(field.widget, several):
-            raise Unprocessable({name: ["Expected a text, a number, true or false."]})
+            raise Unprocessable({name: ["Expected a string, a number, true or false."]})
     if not form.is_valid():
         raise Unprocessable(
             {

@@ -107,7 +107,7 @@ class RowsView(ApiView):
     @classmethod
     def _documented(cls) -> list[OpenApiParameter]:
         shown = [
-            OpenApiParameter("cursor", str, description="of `next` or `previous`"),
+            OpenApiParameter("cursor", str, description="cursor from `next` or `previous`"),
             OpenApiParameter("page_size", int, description="1 to 1000; default 100"),
         ]
         if cls.streams:
@@ -194,7 +194,7 @@ def documented(
 
 def page_of(name: str, fields: dict[str, Any]) -> serializers.Serializer:
     """Return the documented shape of a page of such rows."""
-    link = {"allow_null": True, "help_text": "address of that page; null if there is none"}
+    link = {"allow_null": True, "help_text": "URL of that page; null if there is none"}
     return form_bodies.shape(
         f"{name}Page",
         {

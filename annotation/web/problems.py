@@ -25,8 +25,8 @@ DOCUMENTED = {
     "401": "No token, or an unknown, revoked or expired one",
     "403": "The token's scope or the role of its owner does not allow this",
     "404": "Does not exist, or not visible to the owner of the token",
-    "405": "This address does not support that method",
-    "500": "The server has a problem; `request` is its id in the server's log",
+    "405": "This URL does not support that method",
+    "500": "Server error; `request` is its id in the server's log",
     "503": "The database is unavailable, read-only or full (`database_away`), or the server is"
     " busy; wait as the header Retry-After says",
     "429": "More than 100 requests in a minute; wait as the header Retry-After says",
@@ -34,8 +34,8 @@ DOCUMENTED = {
 # Further errors of operations that change something.
 DOCUMENTED_OF_CHANGES = {
     "409": "The state of the study, job or other object does not allow it now",
-    "413": "The body is larger than this address accepts",
-    "415": "This address does not support the type of the body",
+    "413": "The body is larger than this URL accepts",
+    "415": "This URL does not support the type of the body",
     "422": "A field is missing, unknown or invalid; `fields` says which and why",
     "507": "The server's disk is full",
 }
@@ -138,7 +138,7 @@ def _sign_in_page(request: Request, refused: Response) -> HttpResponse:
     """Return a 401 page with links to sign in."""
     back = urlencode({"next": request.get_full_path()})
     sentence = format_html(
-        'To open this address in a browser, <a href="{}?{}">sign in</a>. Programs send a token;'
+        'To open this URL in a browser, <a href="{}?{}">sign in</a>. Programs send a token;'
         ' create one on the page <a href="{}">API tokens</a>.',
         reverse("login"),
         back,
@@ -157,12 +157,12 @@ def reply(status: int, sentence: str) -> JsonResponse:
 
 # The sentence for a researcher's URL requested without a token or session.
 HOW_TO_ENTER = (
-    "Send a token, as in Authorization: Bearer handful_...; create one on the page API tokens"
+    "Send a token, as in Authorization: Bearer handful_...; create one on the API tokens page"
     " (/tokens/)."
 )
 # Status -> code and sentence for server failures.
 FAILED = {
-    500: ("failed", "The server has a problem. If you report it, include the request id."),
+    500: ("failed", "Something went wrong here. If you report it, include the request id."),
     503: (
         "database_away",
         "The database is unavailable, read-only or full. Try again in a moment. This request may"

@@ -31,7 +31,7 @@ BROWSER = "It concerns the session of a browser, which programs do not have."
 TOKENS = "A token that could create or revoke tokens would outlive its own revocation."
 OF_PROLIFIC = "It is a secret of another service, which its owner enters in a browser."
 NOTICES = "It concerns one person's notices; programs use webhooks."
-ASKED = "All users can request a mail to their address, and it changes nothing."
+ASKED = "All users can request an email to their address, and it changes nothing."
 CONFIRMED = "It confirms the identity of the user, and changes nothing."
 WHOLE = "The API computes the report in the request itself."
 PROLIFIC = "Only Prolific sends it, signed; it is stored as a WebhookEvent."
@@ -104,7 +104,7 @@ POSTS = {
     "first_study": Post("", reason="The API has each of its steps."),
     "your_account": Post("", reason=BROWSER),
     "your_address": Post("", reason=BROWSER),
-    "your_address_confirm": Post("", reason="The recipient of the mail confirms it in a browser."),
+    "your_address_confirm": Post("", reason="The recipient of the email confirms it in a browser."),
     "users": Post("", reason="Accounts are changed in a browser, with two-factor authentication."),
     "first_owner": Post("", reason=FIRST, unlogged=FIRST),
     "login": Post("", reason=BROWSER),

@@ -47,7 +47,7 @@ class ApiView(APIView):
         if unknown:
             known = ", ".join(sorted(self.parameters)) or "none"
             raise ValidationError(
-                {name: [f"{name!r} is not a parameter here: {known}."] for name in unknown}
+                {name: [f"Unknown parameter {name!r}. Known: {known}."] for name in unknown}
             )
 
 
@@ -79,7 +79,7 @@ def may_run(request: Request) -> None:
         scopes = " and ".join(token.scopes)
         raise PermissionDenied(f"This token has the scopes {scopes}; this requires run.")
     if token.study_id:
-        raise PermissionDenied("This token is limited to one study; this address is of no study.")
+        raise PermissionDenied("This token is limited to one study; this URL belongs to no study.")
 
 
 class Twin(ApiView):
@@ -212,6 +212,6 @@ class Unknown(APIView):
     parser_classes = ApiView.parser_classes
 
     def get(self, request: Request, path: str) -> Response:
-        raise Http404("This address does not exist. See /api/v1/docs/ for all addresses.")
+        raise Http404("This URL does not exist. See /api/v1/docs/ for all URLs.")
 
     post = put = patch = delete = get

@@ -359,7 +359,7 @@ def test_changes_after_opening_are_deviations(researcher, study):
         "paused",
         "reopened",
         "2 seats added to toy-places, 0 shots, after results could be seen",
-        "list entry made: exclude annotators who have seen the task: toy-places",
+        "list entry created: exclude annotators who have seen the task: toy-places",
         f"{participation.pseudonym} excluded",
     ]
     assert researcher.username not in " ".join(lines)

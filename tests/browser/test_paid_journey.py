@@ -78,7 +78,7 @@ def publish(page: Page) -> None:
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("button", name="Draft the studies").click()
     page.get_by_text("Change reward, times and places").click()
-    page.get_by_label(re.compile("sign the address")).check()
+    page.get_by_label(re.compile("sign the URL")).check()
     page.get_by_role("button", name="Save").click()
     page.get_by_role("button", name="Create and publish on Prolific").click()
     page.get_by_role("button", name=re.compile("^Publish for 20.00 GBP")).click()

@@ -325,7 +325,7 @@ def served(server: socketserver.BaseServer) -> Iterator[int]:
 
 
 def test_an_unset_or_unreachable_mail_server_is_reported(settings, researcher, refusing_port):
-    assert found(running_checks.mail) == [("I029", "EMAIL_HOST is not set, so no mail is sent.")]
+    assert found(running_checks.mail) == [("I029", "EMAIL_HOST is not set, so no email is sent.")]
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_USE_TLS = "127.0.0.1", False
     settings.DEFAULT_FROM_EMAIL, settings.SITE_URL = "h@example.org", "https://h.example.org"
@@ -333,7 +333,7 @@ def test_an_unset_or_unreachable_mail_server_is_reported(settings, researcher, r
         settings.EMAIL_PORT = port
         assert found(running_checks.mail) == []
         settings.DEFAULT_FROM_EMAIL = "handful@localhost"
-        assert found(running_checks.mail) == [("W029", "The sender of mails is handful@localhost.")]
+        assert found(running_checks.mail) == [("W029", "Emails are sent from handful@localhost.")]
     settings.EMAIL_PORT = refusing_port
     name, what = found(running_checks.mail)[0]
     place = f"127.0.0.1:{refusing_port}"
@@ -344,7 +344,7 @@ def test_an_unset_or_unreachable_mail_server_is_reported(settings, researcher, r
         user=researcher, study=study, about="first", subject="x", what="x",
         created_at=database_now(), next_at=database_now(), mail="waiting", attempts=2,
     )  # fmt: skip
-    assert ("W031", "1 mails have failed and will be sent again.") in found(running_checks.mail)
+    assert ("W031", "1 emails have failed and will be sent again.") in found(running_checks.mail)
 
 
 def proxy_of(target: str, headers: dict[str, str]) -> ThreadingHTTPServer:

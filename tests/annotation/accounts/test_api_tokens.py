@@ -140,7 +140,7 @@ def test_a_scope_that_is_not_given_is_403_and_is_named(researcher, study):
     assert Client().get(f"{STUDIES}story/", headers=headers).status_code == 200
     refused = Client().get(f"{STUDIES}story/training/", headers=headers)
     assert refused.status_code == 403
-    assert refused.json()["detail"] == "This token may pay only: this needs read."
+    assert refused.json()["detail"] == "This token has the scopes pay; this requires read."
 
 
 def test_a_token_allows_no_more_than_its_owners_role(study, researcher, other_researcher):
@@ -194,7 +194,7 @@ def test_errors_have_the_problem_details_format(researcher):
         assert (problem["status"], problem["code"]) == (status, code)
         assert problem["detail"].endswith(".")
     assert problem["fields"] == {
-        "limti": ["'limti' is not a parameter here: cursor, page_size, status."]
+        "limti": ["Unknown parameter 'limti'. Known: cursor, page_size, status."]
     }
     assert Client().get(STUDIES)["Content-Type"] == "application/problem+json"
 

@@ -67,7 +67,7 @@ def test_a_joint_decision_needs_every_annotator_to_be_waiting(ada, study, waitin
 
 
 def test_a_joint_decision_needs_a_reason_and_an_annotator(ada, study, waiting):
-    for seats, reason, words in [(waiting, " ", "Give a reason"), ([], "fine", "Select a")]:
+    for seats, reason, words in [(waiting, " ", "Enter a reason"), ([], "fine", "Select a")]:
         reply = send(ada, study, seats, reason=reason)
         assert reply.status_code == 422
         assert words in reply.content.decode()

@@ -70,7 +70,7 @@ def test_a_joint_exclusion_is_refused_if_one_cannot_be_excluded(ada, study, peop
 
 def test_a_joint_exclusion_needs_a_reason_and_an_annotator(ada, study, people):
     for some, reason, words in [
-        (people, " ", "Give a reason"),
+        (people, " ", "Enter a reason"),
         ([], "odd", ("Select an annotator.")),
     ]:
         reply = send(ada, study, some, reason)

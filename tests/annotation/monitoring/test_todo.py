@@ -96,7 +96,7 @@ def test_a_draft_states_how_many_annotators_its_budget_covers(ada, researcher):
         budget=Decimal(7),
     )  # fmt: skip
     page = ada.get(reverse("study", args=[draft.name])).content.decode()
-    assert "the budget covers the cap of 1 annotator at a time" in page
+    assert "the budget covers the cap for 1 annotator at a time" in page
     draft.budget = Decimal(24)
     draft.save()
     page = ada.get(reverse("study", args=[draft.name])).content.decode()

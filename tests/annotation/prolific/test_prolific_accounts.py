@@ -24,7 +24,7 @@ from tests.annotation.prolific.fixtures import changed, complete, event
 
 OWN, SECOND = "own-prolific-token-1234", "second-prolific-token-9876"
 PAGE = "/tokens/prolific/"
-REMOVED = "The API token of these studies on Prolific was removed"
+REMOVED = "The API token for these Prolific studies was removed"
 
 
 @pytest.fixture
@@ -208,7 +208,7 @@ def test_a_removed_token_is_gone_until_its_owner_sets_it_again(own, payer, study
     account.refresh_from_db()
     assert (account.token, account.last_characters, account.workspace) == ("", "", "")
     for browser in (payer, colleague):
-        sentence = f"{REMOVED}. ada can set it again on the page Prolific token."
+        sentence = f"{REMOVED}. ada can set it again on the Prolific token page."
         assert sentence in platforms_page(browser, study)
         reply = sync(browser, study)
         assert reply.status_code == 409

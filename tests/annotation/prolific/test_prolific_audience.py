@@ -63,7 +63,7 @@ def test_an_unlisted_audience_is_reported_and_nothing_is_created(
     draft.refresh_from_db()
     assert draft.status == "not created"
     page = payer.get(reverse("platforms", args=[study.name]) + "?ask=prolific").content.decode()
-    assert "The audience," in page
+    assert "Audience," in page
 
 
 def test_later_parts_are_only_for_qualified_participants(fake, researcher):

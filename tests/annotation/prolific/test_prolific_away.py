@@ -61,5 +61,7 @@ def test_an_unexpected_reply_is_logged_and_not_shown(fake, settings, caplog):
         settings.PROLIFIC_URL = server.url
         with pytest.raises(ProlificError) as fault:
             prolific_client.Client().me()
-    assert str(fault.value) == "Prolific has an error (status 502). Try again in a few minutes."
+    assert (
+        str(fault.value) == "Prolific reported an error (status 502). Try again in a few minutes."
+    )
     assert "maintenance" in caplog.text

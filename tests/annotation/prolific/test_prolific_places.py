@@ -203,7 +203,7 @@ def test_an_undone_rejection_restores_pay(fake, study, published):
     sync.sync(study)
     seat.refresh_from_db()
     assert (seat.in_analysis, seat.is_paid, seat.seat_number) == (True, True, 1)
-    assert "taken back" in seat.decisions.last().reason
+    assert "reversed" in seat.decisions.last().reason
 
 
 def test_a_manual_decision_survives_an_undone_rejection(fake, study, published, ada):

@@ -318,7 +318,7 @@ def test_a_screened_out_participant_cannot_be_rejected(fake, researcher, ada):
     sync.sync(study)
     reply = reject(ada, seat, "LOW_EFFORT")
     assert reply.status_code == 422
-    assert "screened out are paid" in reply.content.decode()
+    assert "Screened-out annotators must be paid" in reply.content.decode()
 
 
 @pytest.mark.parametrize("how", ["return_submission", "time_out"])

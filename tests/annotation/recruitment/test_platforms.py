@@ -170,7 +170,7 @@ def test_an_unfilled_placeholder_takes_no_seat(panel):
     [
         ("id_parameter", "", "This field is required"),
         ("id_parameter", "a b", "name of the parameter only"),
-        ("completed_url", "connect.example.org", "begins with https"),
+        ("completed_url", "connect.example.org", "starts with https"),
         ("completed_url", "https://x.org/{who}", "can appear in braces"),
         ("completed_url", "https://{id}/", "only appear after the host"),
         ("other_url", "https://x.{id}.org/", "only appear after the host"),
@@ -276,7 +276,7 @@ def deny(ada, study, ids: str, platform: str):
 def test_a_list_of_ids_stores_only_hashes_and_can_be_ended(ada, study, panel):
     arrive(panel, "participantId=anna")
     page = deny(ada, study, "P-1\nanna", "panel:Connect").content.decode()
-    assert "2 on the list; 1 of them have already been here." in page
+    assert "2 on the list; 1 of them have been here before." in page
     assert "2 people of panel:Connect" in page
     rule = study.access_rules.get()
     listed = list(rule.listed.values_list("key", flat=True))

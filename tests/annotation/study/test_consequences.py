@@ -30,7 +30,7 @@ def test_seats_minutes_and_cost_are_calculated_and_not_stored(ada, task):
     assert "<b>10</b>" in page  # 5 annotators at 0 and at 2 shots
     assert "<b>120.00 USD</b> for all seats at the cap" in page  # 12.00 an hour, one hour at most
     assert "budget: 72.00 USD" in page
-    assert "the budget covers the cap of 6 annotators at a time" in page
+    assert "the budget covers the cap for 6 annotators at a time" in page
     assert "pay annotators by the completion code on their last page" in page
     assert '<th scope="rowgroup" colspan="5">toy-places</th>' in page
     cells = re.findall(r"<tr>(<td>.*?)</tr>", page)

@@ -84,7 +84,7 @@ def test_a_study_created_in_the_browser_has_its_scenarios(ada, task):
         ("idle_limit_hours", "30000000", "at most 8760"),
         ("consent_text", " ", "This field is required"),
         ("comprehension_questions", "Why?\n- One", "Question 1: write at least two"),
-        ("comprehension_questions", "Why?\n- One\n- Two", "exactly one option as right"),
+        ("comprehension_questions", "Why?\n- One\n- Two", "exactly one option as correct"),
         ("comprehension_questions", "* One\nWhy?\n- Two", "the question first"),
         ("comprehension_attempts", "1", "greater than or equal to 2"),
         ("qualification_threshold", "-1", "greater than or equal to 0"),

@@ -72,7 +72,7 @@ def finish(client, seat) -> None:
         ("How old are you?", "Question 1: expected an id"),
         ("age, before, number: Age?\n\nage, after, text: Age?", "Question 2: another question"),
         ("a, before, choice: Which?\n- One", "at least two different options"),
-        ("a, before, choice: Which?\nOne\nTwo", "begin each option with -"),
+        ("a, before, choice: Which?\nOne\nTwo", "start each option with -"),
         ("a, before, text: Which?\n- One\n- Two", "only a choice has options"),
         ("Age, before, number: Age?", "Question 1: expected an id"),
     ],

@@ -467,7 +467,7 @@ REFUSED = [
     ({"action": "add", "username": "unknown", "role": "analyst"}, "share no study with an account"),
     # An existing account gets the same error: names are not revealed to strangers.
     ({"action": "add", "username": "charlie", "role": "analyst"}, "share no study with an account"),
-    ({"action": "add", "username": "", "role": "analyst"}, "Enter their user name"),
+    ({"action": "add", "username": "", "role": "analyst"}, "Enter the user name"),
     ({"action": "add", "username": "bob", "role": "payer"}, "already in the team"),
     ({"action": "add", "username": "charlie", "role": "god"}, "Choose a role"),
     ({"action": "change", "member": "999999", "role": "payer"}, "not a member of the team"),
