@@ -53,7 +53,7 @@ def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = ""
             raise StaleAnswers(
                 "Answered in another tab or by another owner after this page was opened: "
                 + "; ".join(f"item {i}, now “{stored.get(i, '')[:300]}”" for i in stale)
-                + ". Saving again overwrites this."
+                + ". Saving again overwrites it."
             )
         for item, text in changed.items():
             if not text:

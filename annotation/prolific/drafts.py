@@ -100,7 +100,7 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
         Study.objects.locked().get(pk=study.pk)
         earlier = study.prolific_studies.filter(external_id=None, status=NOT_CREATED)
         if study.prolific_studies.exclude(pk__in=earlier).exists():
-            raise PlanError("The studies on Prolific have already been drafted and created.")
+            raise PlanError("The Prolific studies have already been drafted and created.")
         earlier.delete()
         drafts = []
         for draft, scenarios in planned(study, annotation_parts):

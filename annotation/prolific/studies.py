@@ -238,8 +238,8 @@ def description(draft: ProlificStudy) -> str:
         sentences.append(f"They take {minutes.in_words(list(told))} minutes.")
     if draft.study.hourly_rate:
         sentences.append(
-            f"Pay: {promises.promise(draft.study)}. What the reward does not cover is paid as a"
-            " bonus."
+            f"Pay: {promises.promise(draft.study)}. Anything that the reward does not cover is"
+            " paid as a bonus."
         )
     return " ".join([*sentences, *_screening(draft)])
 

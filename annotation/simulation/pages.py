@@ -38,7 +38,7 @@ class SimulationForm(PageForm):
         min_value=0,
         max_value=1000,
         label="How many",
-        help_text="Empty: all free seats. 0: only admitted annotators continue.",
+        help_text="Leave empty for all free seats. 0: only admitted annotators continue.",
     )
     seed = WholeNumberField(
         required=False,
@@ -95,7 +95,7 @@ class Simulate(ApiView):
             required=False,
             min_value=0,
             max_value=1000,
-            help_text="default: all free seats; admitted annotators continue as well",
+            help_text="default: all free seats; admitted annotators also continue",
         )
         seed = serializers.IntegerField(
             required=False, default=0, min_value=0, max_value=2**53, help_text="0"

@@ -173,7 +173,7 @@ def delete_draft(study: Study) -> None:
             locked.delete()
         except ProtectedError:
             raise DesignError(
-                "Other stored data refer to this draft. Archive it instead."
+                "Other stored data refers to this draft. Archive it instead."
             ) from None
 
 

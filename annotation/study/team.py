@@ -139,7 +139,7 @@ def send(invitation: Invitation, link: str) -> bool:
     what = f"the study “{invitation.study.title}”" if invitation.study else "Handful"
     text = (
         f"{invitation.made_by} invites you to {what}. Open this link within {LASTS.days} days. It"
-        f" works once:\n\n{link}\n"
+        f" works only once:\n\n{link}\n"
     )
     return mail.send(f"[Handful] Invitation to {what}", text, invitation.email)
 

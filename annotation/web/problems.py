@@ -24,12 +24,12 @@ DOCUMENTED = {
     "400": "An unknown or invalid parameter, or a body that cannot be read",
     "401": "No token, or an unknown, revoked or expired one",
     "403": "The token's scope or the role of its owner does not allow this",
-    "404": "Does not exist, or not visible to the owner of the token",
+    "404": "Does not exist, or is not visible to the token's owner",
     "405": "This URL does not support that method",
     "500": "Server error; `request` is its id in the server's log",
     "503": "The database is unavailable, read-only or full (`database_away`), or the server is"
-    " busy; wait as the header Retry-After says",
-    "429": "More than 100 requests in a minute; wait as the header Retry-After says",
+    " busy; wait for the time in the Retry-After header",
+    "429": "More than 100 requests in a minute; wait for the time in the Retry-After header",
 }
 # Further errors of operations that change something.
 DOCUMENTED_OF_CHANGES = {
@@ -44,7 +44,7 @@ SHAPE = {
     "required": ["type", "title", "status", "code", "detail"],
     "properties": {
         "type": {"type": "string"},
-        "title": {"type": "string", "description": "the name of the status"},
+        "title": {"type": "string", "description": "name of the status"},
         "status": {"type": "integer"},
         "code": {"type": "string", "description": "error code, for programs"},
         "detail": {"type": "string", "description": "description of the error and what to do"},
