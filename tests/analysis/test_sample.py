@@ -284,7 +284,7 @@ def test_a_new_export_replaces_the_old_one_and_can_be_deleted(ada, from_prolific
 WRONG = [
     ("", "Line 1: expected a column “Submission id”"),
     ("Age,Sex\n1,2\n", "Line 1: expected a column “Submission id”"),
-    ("Submission id,Status\ns1,x\n", "Line 1: no column describes people"),
+    ("Submission id,Status\ns1,x\n", "Line 1: no demographic column"),
     ("Submission id,Age,Age\ns1,1,2\n", "Line 1: the column “Age” appears twice."),
     ("Submission id,Age\n", "Line 2: the file contains no submissions."),
     ("Submission id,Age\ns1,30\ns2\n", "Line 3: 1 cells, expected 2 as in line 1."),

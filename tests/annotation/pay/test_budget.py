@@ -227,7 +227,7 @@ def test_a_bonus_cannot_exceed_the_budget(ada, study):
     address = reverse("participation_bonus", args=[study.name, seat.pseudonym])
     reply = ada.post(address, {"amount": "6.01", "reason": "kind"})
     assert reply.status_code == 422
-    assert "0.01 USD are missing. Raise the budget first" in reply.content.decode()
+    assert "0.01 USD short. Raise the budget first" in reply.content.decode()
     assert not LedgerEntry.objects.exists()
     assert ada.post(address, {"amount": "6.00", "reason": "kind"}).status_code == 302
     assert start(study) == 409

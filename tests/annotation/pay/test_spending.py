@@ -86,7 +86,7 @@ def test_a_budget_above_the_limit_needs_the_permission_to_spend(
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"reward_cents": 601}, "above the maximum that the study pays one person, 6.00 USD"),
+        ({"reward_cents": 601}, "above the maximum that the study pays one annotator, 6.00 USD"),
         ({"reward_cents": 600, "places": 3}, "above the study&#x27;s budget, 12.00 USD"),
     ],
 )

@@ -171,6 +171,4 @@ def test_drafts_whose_sum_exceeds_the_budget_are_not_published(ada, researcher, 
         address = reverse("prolific_study", args=[study.name, draft.pk])
         reply = ada.post(address, factories.publishing(draft))
         assert reply.status_code == 409
-        assert "amount to 60.00 GBP in rewards, above the study&#x27;s budget" in (
-            reply.content.decode()
-        )
+        assert "amount to 60.00 GBP, above the study&#x27;s budget" in (reply.content.decode())

@@ -87,7 +87,7 @@ def test_analysed_annotators_never_exceed_a_scenarios_seats(ada, study, seats):
 
 @pytest.mark.parametrize(
     ("reason", "sentence"),
-    [("", "Enter a reason"), ("   ", "Give a reason"), ("a\0b", "Null characters are not")],
+    [("", "Enter a reason"), ("   ", "Enter a reason"), ("a\0b", "Null characters are not")],
 )
 def test_a_decision_needs_a_reason(ada, study, seats, reason, sentence):
     reply = decide(ada, study, seats[1], "no", reason)
