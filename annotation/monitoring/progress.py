@@ -36,7 +36,7 @@ FACTS = {
             "Seats completed",
             "Seats of human annotators who completed and are in the analysis, out of all seats.",
         ),
-        Column("now", "Active now", "Annotators with a seat, active in the last ten minutes."),
+        Column("now", "Active now", "Human annotators with seats, active in the last ten minutes."),
         Column(
             "waiting",
             "Waiting for a decision",

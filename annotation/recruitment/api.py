@@ -38,7 +38,7 @@ class Lists(PostTwin):
 
     step = lists.Lists
     more_fields: ClassVar = {
-        "end": serializers.IntegerField(required=False, help_text="id of the entry to end; alone"),
+        "end": serializers.IntegerField(required=False, help_text="id of the entry to end"),
     }
 
     @extend_schema(
@@ -73,7 +73,7 @@ class Links(PostTwin):
 
     step = lists.Links
     more_fields: ClassVar = {
-        "names": serializers.ListField(child=serializers.CharField(), help_text="of the links"),
+        "names": serializers.ListField(child=serializers.CharField(), help_text="link names"),
     }
     reply = LinkRow(many=True)
 
