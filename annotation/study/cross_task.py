@@ -78,7 +78,7 @@ def _check_partition(
         return
     offered = catalogue.offer(published)
     if offered.refused:
-        refuse("partition", f"{offered.name} does not suit annotators: {offered.refused}.")
+        refuse("partition", f"{offered.name} is not suitable for humans: {offered.refused}.")
         return
     for field, chosen, allowed in (
         ("tasks", tasks, offered.held_out),

@@ -33,10 +33,10 @@ def partitions() -> list[tuple[str, str]]:
         *(
             (
                 offer.name,
-                f"{offer.name}: does not suit annotators: {offer.refused}"
+                f"{offer.name}: not suitable for humans: {offer.refused}"
                 if offer.refused
                 else f"{offer.name}: {len(offer.upstream)} upstream and {len(offer.held_out)}"
-                " unseen tasks for human annotators",
+                " unseen tasks are suitable for humans",
             )
             for offer in offers
         ),

@@ -69,7 +69,7 @@ class Command(BaseCommand):
         """
         offered = catalogue.offer(catalogue.partitions()[options["partition"]])
         if offered.refused:
-            raise CommandError(f"{offered.name} does not suit annotators: {offered.refused}.")
+            raise CommandError(f"{offered.name} is not suitable for humans: {offered.refused}.")
         folder: Path = options["path"]
         if not folder.is_dir():
             raise CommandError(f"{folder} is not a folder.")

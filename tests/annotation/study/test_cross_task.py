@@ -267,7 +267,7 @@ def refused_fields(owner, **changes) -> dict[str, list[str]]:
         ({"upstream_examples": 5}, "sham_task", "needs 10 training examples"),
         ({"upstream_examples": None}, "upstream_examples", "the number of examples"),
         ({"partition": "no such"}, "partition", "does not exist"),
-        ({"partition": "random"}, "partition", "does not suit annotators"),
+        ({"partition": "random"}, "partition", "is not suitable for humans"),
         ({"partition": "train_non_nli_test_nli"}, "tasks", "not one of the 160 tasks"),
         ({"upstream": []}, "upstream_tasks", "at least one"),
     ],
