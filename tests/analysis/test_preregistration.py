@@ -107,7 +107,7 @@ def test_later_events_do_not_change_it(ada, researcher):
 def test_a_draft_explains_that_opening_generates_it(ada, researcher):
     draft = factories.make_study(researcher, factories.make_task(), status="draft")
     page = ada.get(reverse("preregistration", args=[draft.name])).content.decode()
-    assert "When you open it, the design is frozen and this document is created" in page
+    assert "When you open it, Handful freezes the design and creates this document" in page
     address = reverse("preregistration_file", args=[draft.name])
     assert ada.get(address).status_code == 404
 

@@ -45,7 +45,7 @@ def test_a_file_becomes_an_open_study_in_twelve_clicks(ada, tmp_path):
     pressed.append(1)  # the button opens a file dialog, which tests cannot use
     ada.get_by_role("button", name="Upload and read").click()
 
-    expect(ada.get_by_role("heading", name="Columns of moods.csv")).to_be_visible()
+    expect(ada.get_by_role("heading", name="Columns in moods.csv")).to_be_visible()
     assert violations(ada) == []
     expect(ada.get_by_label("text", exact=True)).to_be_checked()
     ada.get_by_label("Column with the correct answer").select_option("mood")

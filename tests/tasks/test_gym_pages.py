@@ -54,7 +54,7 @@ def confirm(client, page, **changes: str):
 def test_real_tasks_are_shown_with_quirks_and_then_imported(ada, var):
     page = send(ada, GYM / "sick", GYM / "limit", GYM / "squad-with_context")
     words = text(page)
-    assert "3 tasks of the Few-shot Gym" in words
+    assert "3 Few-shot Gym tasks" in words
     assert "seed 100: 1 input of train is also in test: sick_16_100_test.tsv:51" in words
     assert "1 gold that does not occur in the text: limit_32_13_test.tsv:26" in words
     assert "Inferred: spans (600 of 600 outputs occur in the input)." in words

@@ -111,7 +111,7 @@ def test_an_upload_states_what_it_will_change(ada):
     page = act(ada, page, "confirm")
     assert "already existed" in text(page)
     page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": line(question="Where?")}))
-    assert "This import becomes version 2" in text(page)
+    assert "This import will become version 2" in text(page)
     act(ada, page, "confirm")
     assert Task.objects.count() == 2
 
