@@ -133,7 +133,7 @@ def main() -> None:
         for name, (address, heading, height) in PAGES.items():
             researcher.goto(root + address)
             # The page of the analysis advances its job.
-            job = researcher.get_by_text("This table appears when the intervals are computed.")
+            job = researcher.get_by_text("once the intervals have been computed")
             job.first.wait_for(state="detached", timeout=PATIENCE * 1000)
             take(researcher, name, height, heading)
         researcher.goto(f"{root}/studies/reveal/recruit/")

@@ -148,7 +148,7 @@ def test_changed_rounding_of_times_rebuilds_the_bundle(ada, study, var):
     assert rounded.pk != exact.pk
     while not bundle_job.job_of(study).is_done:
         go_on(ada, study)
-    assert "Times of human annotators are rounded down to the hour." in shown(ada, study)
+    assert "Annotators’ times are rounded down to the hour." in shown(ada, study)
     assert len(kept(var)) == 1  # the other one is not kept
     files = downloaded(ada, study)
     assert json.loads(files[f"{study.name}/versions.json"])["times_rounded_to"] == "hour"
@@ -185,7 +185,7 @@ def test_each_poll_runs_a_part_and_shows_progress(ada, study, one_by_one):
     page = shown(ada, study)
     assert reverse("release_zip", args=[study.name]) in page
     assert "The study has not changed since then." in page
-    assert "Prepare the bundle with other times" in page
+    assert "Prepare the bundle with different time rounding" in page
 
 
 def test_viewing_writes_nothing(ada, study, var):

@@ -108,9 +108,9 @@ def test_without_javascript_pictures_and_numbers_are_shown(open_browser, study):
     pictures = page.locator("vega-figure img")
     expect(pictures).to_have_count(4)
     assert pictures.first.bounding_box()["width"] > 200
-    expect(page.get_by_role("link", name="Data of Shot curve as CSV")).to_be_visible()
-    page.get_by_text("Numbers of shot curve", exact=True).click()
-    page.get_by_role("link", name="All numbers of shot curve as a table").click()
+    expect(page.get_by_role("link", name="Data for Shot curve as CSV")).to_be_visible()
+    page.get_by_text("Numbers for shot curve", exact=True).click()
+    page.get_by_role("link", name="Numbers for shot curve as a table").click()
     expect(page.get_by_role("cell", name="75.0").first).to_be_visible()
     page.get_by_role("link", name="Back to the figure").click()
     expect(page.get_by_role("heading", name="Shot curve")).to_be_in_viewport()
@@ -119,6 +119,6 @@ def test_without_javascript_pictures_and_numbers_are_shown(open_browser, study):
 def test_numbers_are_loaded_when_they_are_opened(page, study):
     visit(page, study)
     expect(page.get_by_role("cell", name="75.0")).to_have_count(0)
-    page.get_by_text("Numbers of shot curve", exact=True).click()
+    page.get_by_text("Numbers for shot curve", exact=True).click()
     expect(page.get_by_role("cell", name="75.0").first).to_be_visible()
-    expect(page.get_by_role("link", name="All numbers of shot curve as a table")).to_have_count(0)
+    expect(page.get_by_role("link", name="Numbers for shot curve as a table")).to_have_count(0)

@@ -252,7 +252,7 @@ def test_a_researcher_without_staff_rights_changes_the_password(ada, researcher)
     reply = ada.post(address, fields | {"oldpassword": WRONG})
     assert "The password was not changed" in reply.content.decode()
     reply = ada.post(address, fields, follow=True)
-    assert "The password was changed." in reply.content.decode()
+    assert "Your password was changed." in reply.content.decode()
     researcher.refresh_from_db()
     assert researcher.check_password(new)
 
