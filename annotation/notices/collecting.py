@@ -101,7 +101,7 @@ def _arrivals(study: Study) -> Iterator[Happened]:
         at = f"{first.arrived_at:%Y-%m-%d %H:%M} UTC"
         yield Happened(NoticeAbout.FIRST, "study", "The first annotator has started", at, "people")
     for _event, subject, row in webhooks.filled(study):
-        what = f"All {row['seats']} seats taken: {row['task']}, {row['shots']} shots"
+        what = f"All {row['seats']} seats are taken: {row['task']}, {row['shots']} shots"
         yield Happened(NoticeAbout.CELL, subject, what, page="recruit")
     if reason := budget.notice(study):
         entry = study.events.filter(what=reason).latest("pk")
@@ -129,7 +129,7 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
         yield Happened(
             NoticeAbout.RETENTION, f"identities after {day}",
             f"Annotators' ids will be deleted after {day}",
-            "They are deleted once all annotators are paid. To keep them longer, change the date.",
+            "This happens once all annotators are paid. To keep the ids longer, change the date.",
             "retention", "own",
         )  # fmt: skip
     day = study.answers_until
@@ -137,8 +137,7 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
         yield Happened(
             NoticeAbout.RETENTION, f"study after {day}",
             f"The study will be deleted after {day}, with all answers",
-            "It is deleted once it is closed and all are paid. Download the bundle first, or"
-            " change the date.",
+            "This happens once it is closed and paid. Download the bundle, or change the date.",
             "retention", "own",
         )  # fmt: skip
 
@@ -147,7 +146,7 @@ def _webhooks(study: Study, now: datetime) -> Iterator[Happened]:
     """Yield events for webhooks that ended with their creators' role or account."""
     for entry in study.events.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH):
         what = "A webhook has ended because its creator is no longer an owner of this study"
-        detail = "Events are no longer sent to its URL. If you still need it, create another."
+        detail = "No more events are sent to its URL. If you still need them, create a new webhook."
         yield Happened(NoticeAbout.WEBHOOK, f"entry {entry.pk}", what, detail, "team", "own")
 
 
@@ -167,7 +166,7 @@ def _of_job(job: Job) -> Happened | None:
     """Return an ended job's notice, or None if the person who started it was watching."""
     if not job.has_failed and job.touched_at - job.created_at < LONG_JOB:
         return None
-    what = f"A job ({job.kind.replace('_', ' ')}) {'has failed' if job.has_failed else 'is done'}"
+    what = f"A job ({job.kind.replace('_', ' ')}) {'failed' if job.has_failed else 'is done'}"
     subject = f"job {job.pk} {job.state}"
     return Happened(NoticeAbout.JOB, subject, what, job.error[:400], only=job.owner_id)
 
@@ -269,6 +268,6 @@ def message(notice: Notice) -> EmailMessage:
     lines = [f"{notice.what}.".replace("..", "."), notice.detail, ""]
     lines += [f"Study: {notice.study.title}", root + reverse(notice.page, args=[notice.study.name])]
     off = root + reverse("notice_switches", args=[notice.study.name])
-    lines += ["", f"You receive this email as a researcher in this study. Switch it off: {off}"]
+    lines += ["", f"You receive this email as a researcher of this study. Switch it off: {off}"]
     subject = f"[{notice.study.name}] {notice.what}"
     return mail.message(subject, "\n".join(lines), notice.user.email)

@@ -14,7 +14,7 @@ from handful.connection import HandfulError, Record, Rows
 CLEAR = "\x1b[2J\x1b[H"
 ANNOTATE = (
     "A language model takes a seat in each scenario of an open study and follows the same steps as"
-    " people. Needs Inspect AI (pip install inspect-ai)."
+    " human annotators. This needs Inspect AI (pip install inspect-ai)."
 )
 SEATS = ("task", "shots", "split", "arm", "seats", "completed", "working", "free", "simulated")
 
@@ -37,27 +37,27 @@ def parser() -> argparse.ArgumentParser:
         prog="handful", description="Handful, the human side of few-shot language benchmarks."
     )
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    added = commands.add_parser("login", help="store the token of a server in a private file")
+    added = commands.add_parser("login", help="store a server's token in a private file")
     added.add_argument("server", help="https://HOST")
     added.set_defaults(run=_login)
     _add_tasks(commands.add_parser("tasks", help="list and import tasks"))
     _add_studies(commands.add_parser("study", help="list, create, watch, open and close studies"))
-    added = commands.add_parser("export", help="download all CSVs of a study with verify.py")
+    added = commands.add_parser("export", help="download a study's CSVs with verify.py")
     added.add_argument("study")
     added.add_argument("target", type=Path, help="FILE.zip, or a new folder")
     added.add_argument("--verify", action="store_true", help="run verify.py in the folder")
     added.set_defaults(run=_export)
     _add_score(commands.add_parser("score", help="upload predictions and print their scores"))
-    _add_annotate(commands.add_parser("annotate", help="let a model take part", epilog=ANNOTATE))
+    _add_annotate(commands.add_parser("annotate", help="run a model annotator", epilog=ANNOTATE))
     return top
 
 
 def _add_tasks(tasks: argparse.ArgumentParser) -> None:
     commands = tasks.add_subparsers(required=True, metavar="COMMAND")
     commands.add_parser("list", help="list all versions of all tasks").set_defaults(run=_list_tasks)
-    added = commands.add_parser("import", help="import files in the published layout, or a ZIP")
+    added = commands.add_parser("import", help="import files or a ZIP in the published layout")
     added.add_argument("paths", nargs="+", type=Path, help="files, folders or one ZIP")
-    added.add_argument("--shipped-card", metavar="TASK", help="use the card of that CLUES task")
+    added.add_argument("--shipped-card", metavar="TASK", help="use this CLUES task's card")
     added.add_argument("--rechain", action="store_true", help="renumber training files to nest")
     added.set_defaults(run=_import_tasks)
 
@@ -65,9 +65,9 @@ def _add_tasks(tasks: argparse.ArgumentParser) -> None:
 def _add_studies(studies: argparse.ArgumentParser) -> None:
     commands = studies.add_subparsers(required=True, metavar="COMMAND")
     commands.add_parser("list", help="list your studies").set_defaults(run=_list_studies)
-    added = commands.add_parser("create", help="create a draft from a design in TOML")
+    added = commands.add_parser("create", help="create a draft from a TOML design")
     added.add_argument("design", type=Path, help="study.toml, as for `create_study --design`")
-    added.add_argument("--check", action="store_true", help="only print errors; store nothing")
+    added.add_argument("--check", action="store_true", help="only check the design; store nothing")
     added.set_defaults(run=_create)
     for move in ("open", "pause", "reopen", "close"):
         added = commands.add_parser(move)
@@ -75,14 +75,14 @@ def _add_studies(studies: argparse.ArgumentParser) -> None:
         added.set_defaults(run=_move, move=move)
     added = commands.add_parser("watch", help="show live progress until the study is closed")
     added.add_argument("study")
-    added.add_argument("--seconds", type=float, default=5.0, help="between two updates")
+    added.add_argument("--seconds", type=float, default=5.0, help="time between updates")
     added.set_defaults(run=_watch)
 
 
 def _add_score(score: argparse.ArgumentParser) -> None:
     score.add_argument("files", nargs="+", type=Path, help="TASK_10_3.jsonl, TASK_0.jsonl, ...")
-    score.add_argument("--model", required=True, help="name of a new model, or of one of yours")
-    score.add_argument("--task", help="for one file with another name: NAME or NAME@VERSION")
+    score.add_argument("--model", required=True, help="name of a new model or one of yours")
+    score.add_argument("--task", help="task of a file with another name: NAME or NAME@VERSION")
     score.add_argument("--shots", type=int)
     score.add_argument("--split", type=int)
     score.set_defaults(run=_score)
@@ -91,34 +91,34 @@ def _add_score(score: argparse.ArgumentParser) -> None:
 def _add_annotate(added: argparse.ArgumentParser) -> None:
     added.add_argument("--study", required=True, help="name of an open study")
     added.add_argument(
-        "--model", required=True, help="as Inspect names it: openai/..., vllm/..., mockllm/model"
+        "--model", required=True, help="Inspect's name for it: openai/..., vllm/..., mockllm/model"
     )
-    added.add_argument("--server", default="", help="default: that of `handful login`")
+    added.add_argument("--server", default="", help="default: the server of `handful login`")
     added.add_argument("--examples", choices=["answered", "shown"], default="answered")
     added.add_argument("--context", choices=["each", "all"], default="each")
-    added.add_argument("--retries", type=int, default=2, help="after an invalid output")
+    added.add_argument("--retries", type=int, default=2, help="retries after an invalid output")
     added.add_argument("--replicates", type=int, default=1)
-    added.add_argument("--revision", default="", help="of the model, for the records")
-    added.add_argument("--tasks", default="", help="only these, separated by commas")
-    added.add_argument("--shots", default="", help="only these, separated by commas")
+    added.add_argument("--revision", default="", help="model revision, for the records")
+    added.add_argument("--tasks", default="", help="only these tasks, separated by commas")
+    added.add_argument("--shots", default="", help="only these shots, separated by commas")
     added.add_argument("--temperature", type=float)
     added.add_argument("--seed", type=int)
-    added.add_argument("--base-url", help="of a server with the model's protocol")
-    added.add_argument("--log-dir", default="logs", help="for Inspect's logs")
-    added.add_argument("--notes", default=".handful", help="stored progress, for resuming")
+    added.add_argument("--base-url", help="URL of a server with the model's protocol")
+    added.add_argument("--log-dir", default="logs", help="folder for Inspect's logs")
+    added.add_argument("--notes", default=".handful", help="folder for progress, to resume a run")
     added.set_defaults(run=annotate)
 
 
 def _login(args: argparse.Namespace) -> None:
     if sys.stdin.isatty():
-        token = getpass.getpass("Token (create one on the page “API tokens”): ").strip()
+        token = getpass.getpass("Token (create one on the API tokens page): ").strip()
     else:
         token = sys.stdin.readline().strip()
     if not token:
-        raise HandfulError("No token. Create one on the page “API tokens” of the server.")
+        raise HandfulError("No token was entered. Create one on the server's API tokens page.")
     with Client(args.server, token) as client:
         next(iter(client.studies.list()), None)  # fails now if the token is wrong
-    print(f"Logged in to {args.server}; the token is in {store_token(args.server, token)}")
+    print(f"Logged in to {args.server}; the token is stored in {store_token(args.server, token)}")
 
 
 def _list_tasks(_args: argparse.Namespace) -> None:
@@ -144,13 +144,13 @@ def _create(args: argparse.Namespace) -> int:
     with Client() as client:
         if not args.check:
             study = client.studies.create(args.design)
-            print(f"{study.name}: draft created; to open it: `handful study open {study.name}`")
+            print(f"{study.name}: draft created. To open it: `handful study open {study.name}`")
             return 0
         report = client.studies.validate(args.design)
     for key, said in report["problems"].items():
         print(f"{key}: {' '.join(said)}")
     for doubt in report["doubts"]:
-        print(f"Doubtful: {doubt}")
+        print(f"Warning: {doubt}")
     print("The design is valid." if report["valid"] else "Nothing was stored.")
     return 0 if report["valid"] else 1
 
@@ -161,7 +161,7 @@ def _move(args: argparse.Namespace) -> None:
         getattr(study, args.move)()
     print(f"{study.name}: {study.status}")
     if study.status == "open":
-        print(f"For annotators: {study.link}")
+        print(f"Link for annotators: {study.link}")
 
 
 def _watch(args: argparse.Namespace) -> None:

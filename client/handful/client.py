@@ -39,7 +39,7 @@ class Client:
 
 
 NO_LOGIN = (
-    "No server is set: run `handful login https://HOST`, or set HANDFUL_SERVER and HANDFUL_TOKEN"
+    "No server is set. Run `handful login https://HOST`, or set HANDFUL_SERVER and HANDFUL_TOKEN"
 )
 
 
@@ -61,7 +61,7 @@ def known(server: str | None, token: str | None) -> tuple[str, str]:
     server = checked(server)
     token = token or os.environ.get("HANDFUL_TOKEN") or stored["tokens"].get(server)
     if not token:
-        raise HandfulError(f"No token is stored for {server}: run `handful login {server}`")
+        raise HandfulError(f"No token is stored for {server}. Run `handful login {server}`.")
     return server, token
 
 
@@ -91,5 +91,5 @@ def _read() -> dict[str, Any]:
     except FileNotFoundError:
         return empty
     except (OSError, ValueError) as error:
-        raise HandfulError(f"{token_file()} cannot be read ({error}): log in again") from None
+        raise HandfulError(f"{token_file()} cannot be read ({error}). Log in again.") from None
     return empty | data if isinstance(data, dict) else empty

@@ -143,7 +143,7 @@ class Connection:
         Raises HandfulError if the target exists.
         """
         if target.exists():
-            raise HandfulError(f"{target} already exists: choose a new file")
+            raise HandfulError(f"{target} already exists. Choose a new file.")
         part = target.with_name(f".{target.name}.part")
         try:
             with part.open("wb") as file, self._streamed(address) as reply:
@@ -194,7 +194,7 @@ class Connection:
             return reply
         if reply.is_redirect:
             raise NotReachable(
-                f"{self.server} redirects to {reply.headers.get('Location')}: use that address"
+                f"{self.server} redirects to {reply.headers.get('Location')}. Use that URL instead."
             )
         try:
             problem = reply.json()
@@ -202,8 +202,8 @@ class Connection:
             problem = None
         if not isinstance(problem, dict):
             raise NotReachable(
-                f"{reply.url} answered {reply.status_code}, not a response of Handful: check the"
-                " address of the server"
+                f"{reply.url} answered {reply.status_code}, which is not a Handful response. Check"
+                " the server's URL."
             )
         raise ApiError(problem, reply.status_code)
 
@@ -223,9 +223,9 @@ def checked(server: str) -> str:
     """Return the server's URL without the API path. Raises HandfulError."""
     parts = urlsplit(server)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise HandfulError(f"{server!r} is not the address of a server: use https://HOST")
+        raise HandfulError(f"{server!r} is not a server's URL. Use https://HOST.")
     if parts.username or parts.query or parts.fragment:
-        raise HandfulError("Server addresses contain no name, token or query: https://HOST")
+        raise HandfulError("Omit name, token and query from the server's URL: https://HOST")
     return server.rstrip("/").removesuffix("/api/v1")
 
 
@@ -319,7 +319,7 @@ class Rows(Iterable[Record]):
         try:
             import pandas  # noqa: PLC0415, an extra
         except ImportError:
-            raise HandfulError("Data frames need pandas: pip install pandas") from None
+            raise HandfulError("Data frames need pandas. Run pip install pandas.") from None
         return pandas.DataFrame(list(self))
 
     def as_text(self, *columns: str) -> str:

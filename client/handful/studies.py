@@ -265,7 +265,7 @@ class Study:
         if target.suffix == ".zip":
             return self._connection.download(self._at("export.zip"), target, progress=progress)
         if target.exists():
-            raise HandfulError(f"{target} already exists: choose a new folder")
+            raise HandfulError(f"{target} already exists. Choose a new folder.")
         with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as parent:
             archive = Path(parent) / "export.zip"
             self._connection.download(self._at("export.zip"), archive, progress=progress)

@@ -20,7 +20,7 @@ class CopyFile extends HTMLElement {
     const told = document.createElement("span");
     told.setAttribute("role", "status");
     button.addEventListener("click", async () => {
-      told.textContent = (await this.copied(link.href)) ? "Copied" : "Not copied: use the link";
+      told.textContent = (await this.copied(link.href)) ? "Copied" : "Could not copy. Use the link.";
       setTimeout(() => (told.textContent = ""), SAID_FOR);
     });
     this.append(" ", button, " ", told);

@@ -41,7 +41,7 @@ class VegaFigure extends HTMLElement {
       if (!reply.ok) throw new Error(`${reply.status}`);
       this.specification = await reply.json();
     } catch {
-      this.textContent = "The figure could not be loaded. Reload the page, or see its numbers below.";
+      this.textContent = "The figure could not be loaded. Reload the page, or see the numbers below.";
       return;
     }
     if (!this.isConnected) return;

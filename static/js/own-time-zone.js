@@ -15,7 +15,7 @@ class OwnTimeZone extends HTMLElement {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "compact secondary outline";
-    button.textContent = `Choose this browser's: ${option.text}`;
+    button.textContent = `Use this browser's time zone: ${option.text}`;
     button.addEventListener("click", () => {
       list.value = own;
       list.focus();

@@ -16,7 +16,7 @@ document.addEventListener("change", (event) => {
   const bytes = [...field.files].reduce((sum, file) => sum + file.size, 0);
   const most = Number(form(event).dataset.mostBytes);
   const megabytes = Math.ceil(bytes / 1e6);
-  say(form(event), bytes > most ? `These are ${megabytes} MB; at most ${most / 1e6} MB in all.` : "");
+  say(form(event), bytes > most ? `These files are ${megabytes} MB. You can upload at most ${most / 1e6} MB.` : "");
   form(event).querySelector("[data-send]").disabled = bytes > most;
 });
 
@@ -37,7 +37,7 @@ for (const failure of /** @type {const} */ (["htmx:sendError", "htmx:responseErr
     form(event).querySelector("[data-sending]").hidden = true;
     // The server explains a refused upload in a sentence.
     const refused = [413, 415, 507].includes(event.detail.xhr?.status) && event.detail.xhr.responseText;
-    say(form(event), refused || "The files did not arrive. They are still chosen: try again.");
+    say(form(event), refused || "The files could not be uploaded. They are still selected. Try again.");
   });
 }
 

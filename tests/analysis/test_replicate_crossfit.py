@@ -35,5 +35,5 @@ def test_simulated_transfer_goes_from_import_to_the_table(db):
 def test_an_unsuitable_partition_is_refused_with_the_reason(db, tmp_path):
     with pytest.raises(CommandError, match="random is not suitable for humans: .* held-out tasks"):
         call_command("replicate_crossfit", str(tmp_path), partition="random")
-    with pytest.raises(CommandError, match="too few tasks of train_non_nli_test_nli"):
+    with pytest.raises(CommandError, match="too few train_non_nli_test_nli tasks"):
         call_command("replicate_crossfit", str(tmp_path))

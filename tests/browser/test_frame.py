@@ -54,7 +54,7 @@ def test_times_are_in_the_browsers_zone_once_it_is_chosen(open_browser, study):
     page = open_browser(timezone_id="Asia/Tokyo")
     visit(page, study)
     page.goto("/account/")
-    page.get_by_role("button", name="Choose this browser's: Asia/Tokyo").click()
+    page.get_by_role("button", name="Use this browser's time zone: Asia/Tokyo").click()
     expect(page.get_by_label("Time zone")).to_be_focused()
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("status").first).to_contain_text("Asia/Tokyo")

@@ -89,7 +89,7 @@ def test_files_that_are_too_large_are_reported_before_sending(ada, tmp_path, mon
     large.write_bytes(b" " * 2_500_000)
     ada.goto("/tasks/import/")
     ada.get_by_label("Files", exact=True).set_input_files(large)
-    expect(ada.get_by_text("These are 3 MB; at most 1 MB in all.")).to_be_visible()
+    expect(ada.get_by_text("These files are 3 MB. You can upload at most 1 MB.")).to_be_visible()
     expect(ada.get_by_role("button", name="Upload and check")).to_be_disabled()
 
 

@@ -110,7 +110,7 @@ def test_a_task_and_a_study_are_run_from_the_terminal(logged_in, client, capsys)
     design.write_text('name = "cli"\ntasks = ["demo-inference"]\nshots = [0]\nrehearsal = true\n')
     assert main(["study", "create", str(design)]) == 0
     assert main(["study", "open", "cli"]) == 0
-    assert "For annotators: http" in capsys.readouterr().out
+    assert "Link for annotators: http" in capsys.readouterr().out
     client.studies["cli"].simulate("gold", number=1, progress=False)
 
     program = Path(sys.executable).with_name("handful")

@@ -81,7 +81,7 @@ def test_an_uncertain_request_is_not_repeated():
     assert server.connection().post("work/answer/", {}, again=True) == {"step": "reveal"}
     assert server.pauses == [5.0]
     server = Server(httpx.Response(502, text="<html>"))
-    with pytest.raises(NotReachable, match="check the address"):
+    with pytest.raises(NotReachable, match="Check the server's URL"):
         server.connection().post("studies/", {"name": "a"})
 
 

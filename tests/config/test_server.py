@@ -144,7 +144,7 @@ def test_the_links_that_the_demo_prints_work(port, tmp_path):
         )  # fmt: skip
     try:
         printed = ""
-        while "Stop with Ctrl+C." not in printed:
+        while "Press Ctrl+C to stop." not in printed:
             line = demo.stdout.readline()
             assert line, printed + (tmp_path / "errors").read_text()
             printed += line

@@ -111,10 +111,10 @@ def test_the_kind_of_a_task_can_be_given(tmp_path):
         ({"13_test": "a\tyes\n\tno\n"}, ["--kind", "glue-rte=option"], "without options"),
         ({"13_test": "a\t" + "x" * 101}, [], "limit of a label|at most 100 characters"),
         ({}, ["--kind", "glue-rte=essay"], "unknown kind of answer 'essay'"),
-        ({}, ["--kind", "sick=label"], "sick: not one of the imported tasks"),
+        ({}, ["--kind", "sick=label"], "sick is not one of the imported tasks"),
         ({}, ["--kind", "label"], "expected VALUE=TEXT"),
         ({}, ["--seed", "3"], "set --test too"),
-        ({}, ["--test", "0"], "expected at least 1"),
+        ({}, ["--test", "0"], "must be at least 1"),
     ],
 )
 def test_an_impossible_import_stores_nothing_and_names_the_place(tmp_path, files, arguments, said):

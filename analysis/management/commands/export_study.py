@@ -15,14 +15,14 @@ from annotation.protocol import blinding
 
 
 class Command(BaseCommand):
-    help = "Write a study's CSV files to a new folder; `python DIR/verify.py` recomputes them."
+    help = "Write a study's CSVs to a new folder; `python DIR/verify.py` recomputes them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="name of the study")
         parser.add_argument("folder", type=Path, help="a new or empty folder")
         parser.add_argument(
             "--as", dest="form", choices=other_tools.FORMATS,
-            help="only the answers, in the format of another tool",
+            help="only the answers, in another tool's format",
         )  # fmt: skip
 
     def handle(
@@ -30,7 +30,7 @@ class Command(BaseCommand):
     ) -> None:
         study = Study.objects.filter(name=name).first()
         if study is None:
-            raise CommandError(f"There is no study {name!r}.")
+            raise CommandError(f"The study {name!r} does not exist.")
         if blinding.are_covered(study):
             raise CommandError(blinding.UNTIL_CLOSED)
         try:
@@ -43,4 +43,4 @@ class Command(BaseCommand):
             return
         self.stdout.write(f"To verify them: python {folder / 'verify.py'}")
         digest = hashlib.sha256((folder / SUMS).read_bytes()).hexdigest()
-        self.stdout.write(f"SHA-256 of {SUMS}, to be stored elsewhere: {digest}")
+        self.stdout.write(f"SHA-256 of {SUMS} (store it elsewhere): {digest}")

@@ -13,23 +13,23 @@ from annotation.protocol import blinding
 
 
 class Command(BaseCommand):
-    help = "Write everything that is needed to check and reuse a study to a new folder or a ZIP."
+    help = "Write everything needed to check and reuse a study to a new folder or ZIP file."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="name of the study")
         parser.add_argument("target", type=Path, help="a new or empty folder, or a new FILE.zip")
         parser.add_argument(
             "--browser",
-            help="the Chromium or Chrome that takes screenshots of the annotators' pages; default:"
-            " the one on the path, if any",
+            help="the Chromium or Chrome that takes screenshots of what annotators saw (default:"
+            " the one on the path)",
         )
         parser.add_argument("--no-pictures", action="store_true", help="take no screenshots")
         parser.add_argument(
             "--round-times",
             choices=[publishing.HOUR, publishing.DAY],
             default="",
-            help="round down all times of human annotators, so that they cannot be linked to a"
-            " platform's log; verify.py lists what it then cannot recompute",
+            help="round down annotators' times, so that they cannot be linked to a platform's log;"
+            " verify.py lists what it then cannot recompute",
         )
         parser.add_argument(
             "--sign", type=Path, metavar="KEY", help="sign the sums with this SSH key (ssh-keygen)"
@@ -38,14 +38,14 @@ class Command(BaseCommand):
     def handle(self, *args: Any, name: str, target: Path, **options: Any) -> None:
         study = Study.objects.filter(name=name).first()
         if study is None:
-            raise CommandError(f"There is no study {name!r}.")
+            raise CommandError(f"The study {name!r} does not exist.")
         if blinding.are_covered(study):
             raise CommandError(blinding.UNTIL_CLOSED)
         browser = None
         if not options["no_pictures"]:
             browser = options["browser"] or screenshots.browser()
             if browser is None:
-                self.stderr.write("No screenshots: Chromium is not on the path (--browser PATH).")
+                self.stderr.write("No screenshots: Chromium is not on the path (--browser).")
         try:
             report = write_release(
                 study, target, browser, self.stderr.write, options["sign"], options["round_times"]
@@ -53,5 +53,5 @@ class Command(BaseCommand):
         except (ReleaseError, OSError) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(report, ending="")
-        self.stdout.write(f"Written to {target}. Before you publish, read the free text")
+        self.stdout.write(f"Written to {target}. Before you publish it, check the free text")
         self.stdout.write("in decisions.csv and questionnaire.csv.")

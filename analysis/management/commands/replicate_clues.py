@@ -16,13 +16,13 @@ from tasks.importing import CLUES
 
 
 class Command(BaseCommand):
-    help = "6 tasks x 0, 10, 20, 30 shots x 3 simulated annotators, and their table."
+    help = "Run 6 tasks x 0, 10, 20, 30 shots x 3 simulated annotators, and print their table."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("path", type=Path, help="the folder that holds SST-2, MNLI, ...")
+        parser.add_argument("path", type=Path, help="the folder that contains SST-2, MNLI, ...")
         parser.add_argument("--policy", default="gold")
         parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument("--name", help="of the study (clues-POLICY)")
+        parser.add_argument("--name", help="name of the study (default: clues-POLICY)")
         parser.add_argument("--owner", help="user name of the researcher")
         parser.add_argument("--processes", type=int, default=2)
 
@@ -46,4 +46,4 @@ class Command(BaseCommand):
             processes=options["processes"],
         )  # fmt: skip
         self.stdout.write(as_markdown(performance(Study.objects.get(name=name), Kind.SIMULATED)))
-        self.stdout.write(f"{monotonic() - started:.0f} s in all")
+        self.stdout.write(f"{monotonic() - started:.0f} s in total")

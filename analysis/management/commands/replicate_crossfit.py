@@ -19,23 +19,23 @@ from tasks.models import Task
 
 class Command(BaseCommand):
     help = (
-        "Imports tasks of one partition from DIR (NAME/NAME_K_SEED_{train,dev,test}.tsv), designs a"
-        " cross-task study, fills its seats with simulated annotators and prints their ARG."
+        "Import one partition's tasks from DIR (NAME/NAME_K_SEED_{train,dev,test}.tsv), design a"
+        " cross-task study, fill its seats with simulated annotators and print their ARG."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("path", type=Path, help="the folder that holds the tasks")
+        parser.add_argument("path", type=Path, help="the folder that contains the tasks")
         parser.add_argument(
             "--partition", default="train_non_nli_test_nli", choices=sorted(catalogue.partitions())
         )
-        parser.add_argument("--unseen", type=int, default=2, help="how many unseen tasks (2)")
-        parser.add_argument("--upstream", type=int, default=3, help="how many upstream tasks (3)")
-        parser.add_argument("--examples", type=int, default=4, help="of each upstream task (4)")
-        parser.add_argument("--test", type=int, default=40, help="test examples of each task (40)")
-        parser.add_argument("--annotators", type=int, default=3, help="in each arm of a task (3)")
+        parser.add_argument("--unseen", type=int, default=2, help="number of unseen tasks (2)")
+        parser.add_argument("--upstream", type=int, default=3, help="number of upstream tasks (3)")
+        parser.add_argument("--examples", type=int, default=4, help="per upstream task (4)")
+        parser.add_argument("--test", type=int, default=40, help="test examples per task (40)")
+        parser.add_argument("--annotators", type=int, default=3, help="per arm of a task (3)")
         parser.add_argument("--policy", default="transfer:0.6:0.2", help="transfer:P:GAIN")
         parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument("--name", default="crossfit", help="of the study (crossfit)")
+        parser.add_argument("--name", default="crossfit", help="study name (crossfit)")
         parser.add_argument("--owner", help="user name of the researcher")
         parser.add_argument("--processes", type=int, default=2)
 
@@ -60,7 +60,7 @@ class Command(BaseCommand):
             processes=options["processes"], verbosity=options["verbosity"], stdout=self.stdout,
         )  # fmt: skip
         self._tell(Study.objects.get(name=options["name"]))
-        self.stdout.write(f"{monotonic() - started:.0f} s in all")
+        self.stdout.write(f"{monotonic() - started:.0f} s in total")
 
     def _chosen(self, options: dict[str, Any]) -> tuple[list[str], list[str], str]:
         """Unseen, upstream and sham tasks: the first by name in the folder that suit humans.
@@ -79,7 +79,7 @@ class Command(BaseCommand):
         upstream, others = rest[: options["upstream"]], rest[options["upstream"] :]
         if len(unseen) < options["unseen"] or not others:
             raise CommandError(
-                f"{folder} has too few tasks of {offered.name} that are suitable for humans: unseen"
+                f"{folder} has too few {offered.name} tasks that are suitable for humans: unseen"
                 f" {', '.join(unseen) or 'none'}; upstream {', '.join(rest) or 'none'}."
             )
         # Minimal pairs of a grammar require no knowledge of other tasks.
@@ -102,7 +102,7 @@ class Command(BaseCommand):
         }
         (shots, _times), *_others = Counter(sizes.values()).most_common(1)
         for name in [name for name in names if sizes[name] != shots]:
-            self.stdout.write(f"{name} is left out: it has K {sizes[name]}, others {shots}.")
+            self.stdout.write(f"{name} is left out: its K is {sizes[name]}, not {shots}.")
         return [name for name in names if sizes[name] == shots], shots
 
     def _tell(self, study: Study) -> None:

@@ -8,10 +8,10 @@ from django.core.management.base import BaseCommand
 from annotation import key_check
 
 MEANS = """\
-With a new WORKER_KEY, earlier annotators are not recognised: they can do their tasks again.
-With a new IDENTITY_KEY, stored ids cannot be read. Annotators who are not yet paid can still get
-approval on Prolific if WORKER_KEY is unchanged, because their submission is found by its hash. All
-other payments must be made manually, if you know the annotators.
+With a new WORKER_KEY, earlier annotators are not recognised and can do their tasks again.
+With a new IDENTITY_KEY, stored ids cannot be read. Unpaid annotators can still be
+approved on Prolific if WORKER_KEY is unchanged, because their submissions are found by hash. All
+other payments must be made manually, if you know who the annotators are.
 To accept the new keys, run this command again with --yes."""
 
 
@@ -20,7 +20,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--yes", action="store_true", help="I have read the consequences")
+        parser.add_argument("--yes", action="store_true", help="accept the consequences")
 
     def handle(self, *args: Any, **options: Any) -> None:
         sentence = key_check.wrong()

@@ -10,7 +10,7 @@ from annotation.management import backups
 
 
 class Command(BaseCommand):
-    help = "Write the database and files of var/ to FILE while people work. Keys are not included."
+    help = "Write the database and var/ to FILE while the server runs. Keys are not included."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)

@@ -36,19 +36,18 @@ def _option(field: Any) -> dict[str, Any]:
 
 
 class Command(BaseCommand):
-    help = "Design a study of imported tasks; --open freezes it and assigns seats."
+    help = "Create a study from imported tasks; --open freezes it and assigns seats."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", nargs="?", help="lower-case letters, digits and hyphens")
         parser.add_argument(
             "--design",
             type=Path,
-            help="a TOML file with the whole design, with the keys of the manifest; flags override"
-            " it",
+            help="a TOML file of the complete design, with the manifest's keys; flags override it",
         )
-        parser.add_argument("--owner", help="user name of the researcher (the only one)")
-        parser.add_argument("--tasks", nargs="+", help="names, or NAME@VERSION")
-        parser.add_argument("--upstream-tasks", nargs="+", help="of a cross-task study")
+        parser.add_argument("--owner", help="user name of the researcher (default: the only one)")
+        parser.add_argument("--tasks", nargs="+", help="NAME or NAME@VERSION")
+        parser.add_argument("--upstream-tasks", nargs="+", help="for a cross-task study")
         parser.add_argument("--sham-task", help="the neutral task of the sham arm")
         for name in FLAGS:
             field = Study._meta.get_field(name)
@@ -61,7 +60,7 @@ class Command(BaseCommand):
         names = options["tasks"] or (read.tasks if read else [])
         for field, flag in (("name", "NAME"), ("shots", "--shots")):
             if field not in fields:
-                raise CommandError(f"Set {flag}, or {field} in the file of --design.")
+                raise CommandError(f"Set {flag}, or {field} in the --design file.")
         study = Study(owner=self._owner(options["owner"]), **{"title": fields["name"], **fields})
         tasks = [self._task(name) for name in names]
         upstream = options["upstream_tasks"] or (read.upstream if read else [])
@@ -72,7 +71,7 @@ class Command(BaseCommand):
             try:
                 lifecycle.change_status(study, "open")
             except design.DesignError as error:
-                raise CommandError(f"{study.name} is a draft and not open. {error}") from None
+                raise CommandError(f"{study.name} was saved but not opened. {error}") from None
         for doubt in minutes.doubts(study, tasks):
             self.stderr.write(self.style.WARNING(f"Warning: {doubt}"))
         self.stdout.write(
@@ -119,9 +118,9 @@ class Command(BaseCommand):
             return owner
         if users.count() != 1:
             raise CommandError(
-                "Set the owner of the study: --owner USERNAME"
+                "Set the study's owner with --owner USERNAME."
                 if users.exists()
-                else "No researcher exists yet. Run python manage.py createsuperuser"
+                else "No researcher exists yet. Run python manage.py createsuperuser."
             )
         return users.get()
 

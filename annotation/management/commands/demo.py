@@ -55,7 +55,7 @@ class Command(BaseCommand):
             f"Dashboard:   {root}{reverse('study', args=[study.name])}\n"
             f"Table:       {root}{reverse('human_performance', args=[study.name])}\n"
             f"Login:       demo / {password}\n\n"
-            "The results are simulated; the seats for people are free. Stop with Ctrl+C.\n"
+            "The results are simulated. Seats for annotators are free. Press Ctrl+C to stop.\n"
         )
         self.stdout.write("Starting the server ...")
         self.stdout.flush()
@@ -83,7 +83,7 @@ class Command(BaseCommand):
             socket.create_server((host, port)).close()
         except OSError as error:
             raise CommandError(
-                f"Cannot listen on {host}, port {port} ({error.strerror}): stop the program that"
+                f"Cannot listen on {host}, port {port} ({error.strerror}). Stop the program that"
                 " uses it, or choose another port (make demo PORT=8123)."
             ) from None
 

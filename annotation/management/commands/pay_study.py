@@ -17,8 +17,8 @@ from annotation.prolific.sync import sync
 
 class Command(BaseCommand):
     help = (
-        "Settle earnings, approve submissions and pay bonuses. Safe to run again: payments are"
-        " never made twice."
+        "Settle earnings, approve submissions and pay bonuses. You can run this command again:"
+        " no payment is made twice."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -41,14 +41,14 @@ class Command(BaseCommand):
             except ProlificError as error:
                 raise CommandError(f"Nothing was paid: {error}") from None
         sentences = payout.pay_all(study, None, client)
-        for sentence in sentences or ["Nothing to pay through Prolific."]:
+        for sentence in sentences or ["Nothing is due through Prolific."]:
             self.stdout.write(sentence)
         for problem in problems:
             self.stderr.write(problem)
         by_hand = study.payment_batches.filter(method="hand", state="prepared")
         for batch in by_hand:
             amount = ledger.in_currency(batches.total(batch))
-            self.stdout.write(f"batch {batch.pk}: {amount} {study.currency} to be paid manually")
+            self.stdout.write(f"batch {batch.pk}: {amount} {study.currency} to pay manually")
         if any("NOT PAID" in sentence for sentence in sentences):
             raise CommandError("Not everything was paid. Run the command again.")
 

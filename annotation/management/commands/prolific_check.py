@@ -24,17 +24,17 @@ ESTIMATE = 3  # minutes: Prolific's documented minimum for the maximum time is 1
 
 class Command(BaseCommand):
     help = (
-        "Check undocumented behaviour of Prolific. Reads, creates one draft that is never"
-        " published, and deletes it. Free of charge."
+        "Check undocumented behaviour of Prolific. This command reads data, and creates and"
+        " deletes one draft that is never published. It is free of charge."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--address",
-            help="an address with prolific_token, copied from the browser of a test participant",
+            help="a URL with prolific_token, copied from a test participant's browser",
         )
         parser.add_argument(
-            "--study", help="id of a study on Prolific, to see the outcome of return requests"
+            "--study", help="id of a Prolific study, to check the outcomes of return requests"
         )
         parser.add_argument("--read-only", action="store_true", help="only read; create no draft")
 
@@ -81,7 +81,7 @@ class Command(BaseCommand):
             header = jwt.get_unverified_header(token)
             claims = jwt.decode(token, options={"verify_signature": False})
         except jwt.PyJWTError as error:
-            raise CommandError(f"The address contains no readable token: {error}") from None
+            raise CommandError(f"The URL contains no readable token: {error}") from None
         keys = [key.get("kid") for key in client.signing_keys().get("keys", [])]
         own = urlsplit(address)
         audience = claims.get("aud")

@@ -19,13 +19,13 @@ class Command(BaseCommand):
         parser.add_argument(
             "--due",
             action="store_true",
-            help="of every study past its date of deletion; also deletes studies that are due",
+            help="all studies past their deletion date; also deletes studies that are due",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         key_check.require_for_command()
         if options["due"] == bool(options["study"]):
-            raise CommandError("Set a study or --due.")
+            raise CommandError("Set either a study or --due.")
         if options["due"]:
             for name, what in erasure.delete_due():
                 self.stdout.write(f"{name}: {what}")

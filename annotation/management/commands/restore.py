@@ -23,7 +23,7 @@ class Command(BaseCommand):
         if not file.is_file():
             raise CommandError(f"{file} does not exist.")
         contents = backups.restore(file, identity)
-        self.stdout.write(f"Restored Handful {contents['handful']} of {contents['made_at']}.")
+        self.stdout.write(f"Restored Handful {contents['handful']} from {contents['made_at']}.")
         missing = guards.missing(connection)
         if missing:
             self.stdout.write(f"Missing guards: {', '.join(missing)}. Run manage.py migrate.")

@@ -23,14 +23,14 @@ from annotation.simulation.simulated_annotators import (
 
 
 class Command(BaseCommand):
-    help = "Run simulated annotators through the same pages and forms as people, on separate seats."
+    help = "Run simulated annotators through the same pages as humans, on separate seats."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="name of an open study")
         parser.add_argument("--policy", default="noisy:0.8", help=" | ".join(POLICIES))
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--url", help="server to use over HTTP, such as http://127.0.0.1:8000")
-        parser.add_argument("--number", type=int, help="how many annotators (all free seats)")
+        parser.add_argument("--number", type=int, help="number of annotators (all free seats)")
         parser.add_argument("--processes", type=int, default=2)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -40,7 +40,7 @@ class Command(BaseCommand):
         if not study.rehearsal:
             raise CommandError(
                 f"{study} is not a rehearsal. Simulated annotators can be used in rehearsals only."
-                " Clone it as a rehearsal on its page Design."
+                " Clone it as a rehearsal on its Design page."
             )
         if study.status != StudyStatus.OPEN:
             raise CommandError(f"{study} is {study.status}. Open it first.")
@@ -53,7 +53,7 @@ class Command(BaseCommand):
         goes_on = [reverse("work", args=[robot.token]) for robot in admitted(study)]
         landing = reverse("landing", args=[study.simulated_link_code])
         if not number and not goes_on:
-            raise CommandError(f"{study} has no free simulated seat.")
+            raise CommandError(f"{study} has no free seats for simulated annotators.")
         jobs = [
             (study.pk, options["policy"], f"{options['seed']}:{index}", options["url"], address)
             for index, address in enumerate([*goes_on, *[landing] * number])

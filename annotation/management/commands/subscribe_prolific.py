@@ -14,15 +14,15 @@ EVENT = "submission.status.change"
 
 
 class Command(BaseCommand):
-    help = "Ask Prolific to send submission events here; prints the secret to set."
+    help = "Subscribe this server to Prolific's submission events, and print the secret to set."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("root", help="Handful's address, such as https://annotate.example.org")
+        parser.add_argument("root", help="Handful's URL, such as https://annotate.example.org")
         parser.add_argument(
             "--replace-secret",
             action="store_true",
-            help="create a new secret; other programs of the workspace then receive no valid"
-            " events",
+            help="create a new secret; other programs in the workspace can then no longer verify"
+            " their events",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -35,7 +35,7 @@ class Command(BaseCommand):
             secret = "" if options["replace_secret"] else client.secret(workspace)
             if secret:
                 self.stderr.write(
-                    "The workspace's existing secret is used, as other programs may rely on it."
+                    "The workspace's existing secret was kept because other programs may use it."
                 )
             else:
                 secret = client.replace_secret(workspace)

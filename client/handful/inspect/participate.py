@@ -158,7 +158,7 @@ class Run:
         if step == "waiting":
             await anyio.sleep(WAIT)
             return await self.seat.post("work/wait/", {})
-        raise ValueError(f"unknown step {step!r}: a newer server needs a newer handful")
+        raise ValueError(f"unknown step {step!r}. Upgrade handful to match the server.")
 
     def _keep(self, state: State) -> None:
         """Add a revealed example once: a resumed run's record may already include it."""

@@ -11,11 +11,11 @@ from tasks.models import Task
 
 
 class Command(BaseCommand):
-    help = "Write the task NAME (newest version) to DIR, as files in the published layout."
+    help = "Write the task NAME (newest version) to DIR in the published file layout."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name")
-        parser.add_argument("folder", type=Path, help="is created; must not exist")
+        parser.add_argument("folder", type=Path, help="a new folder")
         parser.add_argument("--task-version", type=int, help="default: the newest")
 
     def handle(self, *args: Any, name: str, folder: Path, **options: Any) -> None:
@@ -35,4 +35,4 @@ class Command(BaseCommand):
             self.style.SUCCESS(f"{task}: {len(files)} files, {examples:,} examples in {folder}")
         )
         if task.rechained:
-            self.stdout.write("Its files have their published numbers; README.md has the others.")
+            self.stdout.write("Files have their published numbers; README.md lists the others.")

@@ -44,7 +44,7 @@ class Command(BaseCommand):
         parser.add_argument("path", type=Path, help="the folder that contains SST-2, MNLI, ...")
         parser.add_argument("--task", nargs="+", choices=list(CLUES), default=list(CLUES))
         parser.add_argument(
-            "--rechain", action="store_true", help="renumber training files so that they nest"
+            "--rechain", action="store_true", help="renumber training files so that they are nested"
         )
         add_owner(parser)
 
@@ -61,4 +61,4 @@ class Command(BaseCommand):
                 continue
             tell(self, import_task(card, files, rechain, owner=account(owner)))
         if refused:
-            raise CommandError(f"Not imported: {', '.join(refused)}. None of them was stored.")
+            raise CommandError(f"Not imported: {', '.join(refused)}. Fix them and try again.")

@@ -18,8 +18,8 @@ from tasks.management.commands.make_task import pairs
 
 class Command(BaseCommand):
     help = (
-        "Import the tasks in DIR (NAME/NAME_K_SEED_{train,dev,test}.tsv). The kind of answer is"
-        " inferred and printed; --kind overrides it. --dry-run only reports irregular lines of the"
+        "Import the tasks in DIR (NAME/NAME_K_SEED_{train,dev,test}.tsv). The answer type is"
+        " inferred and printed; --kind overrides it. --dry-run only reports irregular lines in the"
         " files and stores nothing."
     )
 
@@ -34,10 +34,10 @@ class Command(BaseCommand):
             "--dry-run", action="store_true", help="print everything and store nothing"
         )
         parser.add_argument(
-            "--kind", nargs="+", default=[], metavar="TASK=KIND", help="kind of answer of a task"
+            "--kind", nargs="+", default=[], metavar="TASK=KIND", help="answer type of a task"
         )
-        parser.add_argument("--test", type=int, help="number of test examples of each task")
-        parser.add_argument("--seed", type=int, help="of this sample; default: random")
+        parser.add_argument("--test", type=int, help="number of test examples per task")
+        parser.add_argument("--seed", type=int, help="seed of this sample (default: random)")
         add_owner(parser)
 
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
@@ -62,10 +62,10 @@ class Command(BaseCommand):
         size, seed = options["test"], options["seed"]
         if size is None:
             if seed is not None:
-                raise CommandError("--seed determines how --test is drawn; set --test too.")
+                raise CommandError("--seed has no effect without --test. Set --test too.")
             return None
         if size < 1 or (seed is not None and not 0 <= seed < 2**63):
-            raise CommandError("--test: expected at least 1; --seed: 0 to 2^63 - 1.")
+            raise CommandError("--test must be at least 1, and --seed between 0 and 2^63 - 1.")
         return Sample(size, secrets.randbelow(2**31) if seed is None else seed)
 
     def _make(
@@ -74,7 +74,7 @@ class Command(BaseCommand):
         """Make all tasks before storing the first. Raises CommandError."""
         unknown = sorted(set(kinds) - {each.task.name for each in seen})
         if unknown:
-            raise CommandError(f"--kind {unknown[0]}: not one of the imported tasks.")
+            raise CommandError(f"--kind {unknown[0]} is not one of the imported tasks.")
         made = []
         for each in seen:
             try:

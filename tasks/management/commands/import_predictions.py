@@ -20,9 +20,7 @@ from tasks.predictions.store import DETAILS, RUN, PredictionsError, PredictionUp
 
 class Command(BaseCommand):
     help = f"Import MODEL's predictions from the files in DIR, named {NAMED}. All or none"
-    help += (
-        " are imported. Also reads samples of lm-evaluation-harness (samples_TASK_10_3_DATE.jsonl)"
-    )
+    help += " are imported. Also reads lm-evaluation-harness samples (samples_TASK_10_3_DATE.jsonl)"
     help += " and Inspect logs (.eval) whose task has such a name."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -39,18 +37,18 @@ class Command(BaseCommand):
             parser.add_argument(
                 f"--external-{kind}", default="",
                 choices=[value for value in ExternalData.values if value],
-                help=f"whether it learned from {kind} data in addition to the training split",
+                help=f"was it trained on {kind} data in addition to the training split?",
             )  # fmt: skip
         parser.add_argument(
             "--numbering", choices=[value for value in Numbering.values if value], default="",
-            help="meaning of the numbers of its training splits",
+            help="what its training split numbers mean",
         )  # fmt: skip
         parser.add_argument(
             "--seen-test", choices=[value for value in Seen.values if value], default="",
-            help="whether it may have seen the test examples",
+            help="could it have seen the test examples?",
         )  # fmt: skip
         parser.add_argument("--predicted-on", type=date.fromisoformat, help="YYYY-MM-DD")
-        parser.add_argument("--revision", default="", help="of the model, such as a commit")
+        parser.add_argument("--revision", default="", help="model revision, such as a commit")
         parser.add_argument("--by", help="user name of the researcher (default: the only one)")
 
     def handle(self, *args: Any, model: str, folder: Path, **options: Any) -> None:
@@ -96,8 +94,8 @@ class Command(BaseCommand):
             raise CommandError(
                 f"The researcher {name!r} does not exist."
                 if name
-                else "Set the researcher who uploads: --by USERNAME"
+                else "Set the uploading researcher with --by USERNAME."
                 if users.exists()
-                else "No researcher exists yet. Run python manage.py createsuperuser"
+                else "No researcher exists yet. Run python manage.py createsuperuser."
             )
         return users.get()

@@ -19,7 +19,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path)
         parser.add_argument(
-            "--rechain", action="store_true", help="renumber training files so that they nest"
+            "--rechain", action="store_true", help="renumber training files so that they are nested"
         )
         add_owner(parser)
 
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         if not folder.is_dir():
             raise CommandError(f"{folder} is not a folder.")
         if not (folder / "task.toml").is_file():
-            raise CommandError(f"{folder}: no card; expected a file task.toml.")
+            raise CommandError(f"{folder} has no card. Add a task.toml file.")
         try:
             card = load_card(folder / "task.toml")
             files = read_folder(folder, card)

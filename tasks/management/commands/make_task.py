@@ -38,7 +38,7 @@ def pairs(values: list[str], option: str) -> dict[str, str]:
     for text in values:
         value, sign, name = text.partition("=")
         if not sign or not value or value in found:
-            raise CommandError(f"{option} {text}: expected VALUE=TEXT, each value once")
+            raise CommandError(f"{option} {text}: expected VALUE=TEXT, with each value once")
         found[value] = name
     return found
 
@@ -48,33 +48,33 @@ def _sentences(error: PredictionsError | ValidationError) -> list[str]:
 
 
 class Command(BaseCommand):
-    help = "Make a task from FILE: CSV, TSV, XLSX, JSON, JSON Lines, Parquet, a folder of Hugging"
-    help += " Face datasets, CoNLL, doccano, Label Studio or samples of lm-evaluation-harness."
+    help = "Create a task from FILE: CSV, TSV, XLSX, JSON, JSON Lines, Parquet, a Hugging Face"
+    help += " datasets folder, CoNLL, doccano, Label Studio or lm-evaluation-harness samples."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument("--name", default="", help="of the task (default: that of the file)")
+        parser.add_argument("--name", default="", help="task name (default: the file name)")
         kinds = ", ".join(ANSWERS)
-        parser.add_argument("--as", dest="kind", required=True, help=f"kind of answer: {kinds}")
+        parser.add_argument("--as", dest="kind", required=True, help=f"answer type: {kinds}")
         parser.add_argument("--text", nargs="+", default=[], help="column(s) with the text")
         parser.add_argument("--gold", nargs="+", default=[], help="column(s) with the answer")
-        parser.add_argument("--question", default="", help="column with the question of each row")
+        parser.add_argument("--question", default="", help="column with each row's question")
         parser.add_argument("--ask", default="", help="question for all rows")
         parser.add_argument("--id", default="", help="column with ids (default: row numbers)")
         parser.add_argument(
-            "--separator", default="", help="between several golds or options in a cell"
+            "--separator", default="", help="separates several gold answers or options in a cell"
         )
         parser.add_argument("--options", nargs="+", default=[], help="column(s) with the options")
         parser.add_argument(
             "--gold-is", choices=GOLD_IS, default=GOLD_IS[0],
-            help="how the gold identifies an option: by its text, its position from 0 (index) or"
-            " from 1 (number), or its letter",
+            help="how the gold answer identifies an option: by its text, its position from 0"
+            " (index) or 1 (number), or its letter",
         )  # fmt: skip
-        parser.add_argument("--labels", nargs="+", default=[], help="values, in their order")
+        parser.add_argument("--labels", nargs="+", default=[], help="label values, in order")
         parser.add_argument("--label", nargs="+", default=[], metavar="VALUE=NAME")
         parser.add_argument("--define", nargs="+", default=[], metavar="NAME=DEFINITION")
-        parser.add_argument("--skip-unlabelled", action="store_true", help="skip such rows")
-        parser.add_argument("--model", default="", help="store the predictions in these samples")
+        parser.add_argument("--skip-unlabelled", action="store_true", help="skip unlabelled rows")
+        parser.add_argument("--model", default="", help="store this model's predictions too")
         parser.add_argument("--zero-shot", action="store_true", help="its prompts had no examples")
         self._add_drawing(parser)
         self._add_card(parser)
@@ -90,7 +90,7 @@ class Command(BaseCommand):
         group.add_argument("--dry-run", action="store_true", help="report only; store nothing")
 
     def _add_card(self, parser: ArgumentParser) -> None:
-        group = parser.add_argument_group("the card")
+        group = parser.add_argument_group("card")
         group.add_argument("--card", type=Path, help="a task.toml instead of the options below")
         for key in TEXTS:
             group.add_argument(f"--{key.replace('_', '-')}")
@@ -99,28 +99,28 @@ class Command(BaseCommand):
         group.add_argument("--gold-rule", choices=GOLD_RULES)
         group.add_argument("--granularity", choices=GRANULARITIES)
         group.add_argument("--max-spans", type=int)
-        group.add_argument("--no-answer", action="store_true", help="“no answer” is possible")
+        group.add_argument("--no-answer", action="store_true", help="allow “no answer”")
         group.add_argument(
             "--typed", action="store_true", default=None, help="spans may be typed too"
         )
         for key in ("lowest", "highest", "step"):
-            group.add_argument(f"--{key}", type=float, help="of numbers")
-        group.add_argument("--unit", help="of numbers")
+            group.add_argument(f"--{key}", type=float, help="for numbers")
+        group.add_argument("--unit", help="for numbers")
         group.add_argument("--longest", type=int, help="maximum characters of a typed text")
-        group.add_argument("--words", type=int, nargs=2, help="guide for a long text: from, to")
+        group.add_argument("--words", type=int, nargs=2, help="long text's target length: from, to")
         group.add_argument("--metric", choices=METRICS, help="how it is scored (S1)")
 
     def _add_reading(self, parser: ArgumentParser) -> None:
-        group = parser.add_argument_group("reading of the file")
+        group = parser.add_argument_group("file format")
         group.add_argument("--format", default="", help=f"one of {', '.join(READERS)}")
         group.add_argument("--encoding", default="", help="such as windows-1252 (default: UTF-8)")
-        group.add_argument("--delimiter", default="", help="tab, comma, semicolon, bar or a sign")
+        group.add_argument("--delimiter", default="", help="tab, comma, semicolon, bar or other")
         group.add_argument("--quoted", action="store_true", help="a TSV with quotation marks")
         group.add_argument("--no-header", action="store_true", help="name the columns 1, 2, 3")
-        group.add_argument("--sheet", default="", help="of a spreadsheet")
-        group.add_argument("--records", default="", help="field of a JSON file with the examples")
-        group.add_argument("--part", default="", help="of a folder with several, such as train")
-        group.add_argument("--filter", default="", help="of samples of lm-evaluation-harness")
+        group.add_argument("--sheet", default="", help="spreadsheet sheet")
+        group.add_argument("--records", default="", help="JSON field that contains the examples")
+        group.add_argument("--part", default="", help="dataset split, such as train")
+        group.add_argument("--filter", default="", help="lm-evaluation-harness filter")
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
         try:
@@ -162,8 +162,8 @@ class Command(BaseCommand):
         card = load_card(options["card"]) if options["card"] else None
         if card and (said or options["define"] or card.name != options["name"]):
             raise CardError(
-                f"--card: {options['card'].name} is the complete card of {card.name}; omit the"
-                " other card options, and set the name with --name"
+                f"--card: {options['card'].name} is the complete card of {card.name}. Omit the"
+                " other card options, and set --name to the card's name"
             )
         definitions = pairs(options["define"], "--define")
         return Wanted(options["name"], columns, plan, reading, said, definitions, card)
@@ -184,21 +184,21 @@ class Command(BaseCommand):
             self.stdout.write(
                 self.style.WARNING(f"  defaults on the card: {', '.join(made.defaults)}")
             )
-            self.stdout.write("  (change them with the options of these names, or with --card)")
+            self.stdout.write("  (to change them, use the options with these names, or --card)")
 
     def _check_model(self, made: Made, model: str, is_zero_shot: bool) -> None:
         """Raise CommandError unless the logged model's prompts had no examples."""
         if not model:
             return
         if not made.predicted:
-            raise CommandError("--model: only samples of lm-evaluation-harness have predictions.")
+            raise CommandError("--model: only lm-evaluation-harness samples have predictions.")
         if made.shots or (made.shots is None and not is_zero_shot):
             raise CommandError(
-                f"Nothing was imported: the prompts contained {made.shots} examples that are in no"
-                " training set of this task; log samples with --num_fewshot 0, or omit --model"
+                f"Nothing was imported: the prompts contained {made.shots} examples that are not in"
+                " this task's training sets. Log samples with --num_fewshot 0, or omit --model."
                 if made.shots
                 else "Nothing was imported: results_*.json, which states the number of examples in"
-                " the prompts, is missing; add --zero-shot if they had none, or omit --model"
+                " the prompts, is missing. Add --zero-shot if they had none, or omit --model."
             )
 
     def _store(self, made: Made, options: dict[str, Any]) -> None:
@@ -206,7 +206,7 @@ class Command(BaseCommand):
         model, owner = options["model"], account(options["owner"])
         self._check_model(made, model, options["zero_shot"])
         if model and owner is None:
-            raise CommandError("--model: set its researcher with --owner.")
+            raise CommandError("--model needs a researcher. Set --owner.")
         try:
             with transaction.atomic() if model else nullcontext():
                 result = import_task(made.card, made.files, owner=owner, made_from=made.made_from)

@@ -12,8 +12,8 @@ from tasks import installation, jobs, periodic
 
 class Command(BaseCommand):
     help = (
-        "Run all waiting jobs, then stop. Jobs of other processes are not affected. A job whose"
-        " process was killed is resumed within half a minute."
+        "Run all waiting jobs, then stop. Other processes' jobs are not affected. If a job's"
+        " process was killed, the job is resumed within half a minute."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -183,7 +183,7 @@ def test_the_starter_of_an_import_is_notified_of_its_end(client, researcher, oth
     collecting.collect()
     collecting.collect()
     notice = researcher.notices.get()
-    assert (notice.what, notice.detail) == ("A job (import gym) has failed", "No room.")
+    assert (notice.what, notice.detail) == ("A job (import gym) failed", "No room.")
     assert (notice.study, notice.mail) == (None, "none")
     assert not other_researcher.notices.exists()
     client.force_login(researcher)

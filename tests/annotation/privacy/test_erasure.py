@@ -185,7 +185,7 @@ def test_identities_are_deleted_after_their_date(ada, study):
     assert study.identities_until is None
     assert erasure.delete_due(date.max) == []
     assert Answer.objects.exists()
-    with pytest.raises(CommandError, match="Set a study or --due"):
+    with pytest.raises(CommandError, match="Set either a study or --due"):
         call_command("purge_identities")
 
 

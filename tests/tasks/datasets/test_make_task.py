@@ -516,7 +516,7 @@ def test_harness_samples_become_a_task_with_predictions(tmp_path, ada_owner, cap
 def test_predictions_of_a_prompted_model_are_refused(tmp_path, ada_owner):
     path = logged(tmp_path, SAMPLES, shots=5)
     said = refusal(path, model="pythia", owner="owner", **LOGGED)
-    assert "the prompts contained 5 examples that are in no training set of this task" in said
+    assert "the prompts contained 5 examples that are not in this task's training sets" in said
     (tmp_path / "results_2026-01-02T03.json").unlink()
     assert "add --zero-shot" in refusal(path, model="pythia", owner="owner", **LOGGED)
     assert "--owner" in refusal(path, model="pythia", zero_shot=True, **LOGGED)
