@@ -518,7 +518,7 @@ def test_predictions_of_a_prompted_model_are_refused(tmp_path, ada_owner):
     said = refusal(path, model="pythia", owner="owner", **LOGGED)
     assert "the prompts contained 5 examples that are not in this task's training sets" in said
     (tmp_path / "results_2026-01-02T03.json").unlink()
-    assert "add --zero-shot" in refusal(path, model="pythia", owner="owner", **LOGGED)
+    assert "Add --zero-shot" in refusal(path, model="pythia", owner="owner", **LOGGED)
     assert "--owner" in refusal(path, model="pythia", zero_shot=True, **LOGGED)
     assert "letters, digits" in refusal(
         path, model="my model", owner="owner", zero_shot=True, **LOGGED
