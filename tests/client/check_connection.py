@@ -169,5 +169,5 @@ def test_the_environment_overrides_the_stored_login(home, monkeypatch):
 
 
 def test_a_missing_login_is_an_error_that_says_what_to_run(home):
-    with pytest.raises(HandfulError, match="run `handful login"):
+    with pytest.raises(HandfulError, match="Run `handful login"):
         known(None, None)
