@@ -13,7 +13,7 @@ ANSWERS = (LABEL, SPANS, OPTION, OPTIONS, NUMBER, SHORT_TEXT, LONG_TEXT)
 LONGEST_TEXTS = {SHORT_TEXT: (200, 1_000), LONG_TEXT: (4_000, 10_000)}
 LONGEST_UNIT = 30  # characters
 HIGHEST = 1e15  # for a card's numbers: whole numbers below it are exact in floating point
-# The longest name in the Few-shot Gym has 52 characters.
+# The longest name in the Few-shot Gym is 52 characters long.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 MAX_SEED = 2**63 - 1
 

@@ -48,7 +48,7 @@ class UpstreamAnswer:
 
 
 def upstream_answers(study: Study, kind: str) -> list[UpstreamAnswer]:
-    """Return the answers of analysed participations of that kind, by annotator and in order."""
+    """Return answers from analysed participations of that kind, in order by annotator."""
     people = study.participations.analysed().filter(kind=kind)
     rows = (
         Answer.objects.filter(turn__participation__in=people, turn__step=Step.UPSTREAM)

@@ -209,7 +209,7 @@ def in_file(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def frame_csv(kind: str, frame: pd.DataFrame) -> str:
-    """Return the rows behind a figure, with all digits; empty cells for missing values."""
+    """Return the unrounded rows behind a figure; missing values are empty cells."""
     written = in_file(frame)
     rows = ([kind, *map(_cell, row)] for row in written.itertuples(index=False))
     return csv_text(["kind", *written.columns], rows)
@@ -226,7 +226,7 @@ def _cell(value: Any) -> Any:
 
 
 def page_figures(study: Study, kind: str) -> list[Figure]:
-    """Return the figures in the order of the page."""
+    """Return the figures in page order."""
     begun = answered(study, kind)
     return [_figure(study, kind, name, begun) for name in COLUMNS]
 
@@ -281,7 +281,7 @@ IN_RANDOM_ORDER = " The order was randomised for each annotator."
 
 
 def figure(study: Study, kind: str, name: str) -> Figure:
-    """Return the figure of that name, one of NAMES."""
+    """Return the figure with that name, one of NAMES."""
     return _figure(study, kind, name, answered(study, kind))
 
 

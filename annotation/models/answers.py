@@ -126,7 +126,7 @@ class Turn(models.Model):
         return sum((min(max(gap, timedelta()), cutoff) for gap in gaps), seconds)
 
     def worked_until(self, moment: datetime, cutoff: timedelta) -> timedelta:
-        """Return the time worked by this participation up to that moment, without absences."""
+        """Return the active time of this participation up to that moment, excluding absences."""
         return self.worked_before + self.active_until(moment, cutoff)
 
 

@@ -100,7 +100,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return self.annotate(last_step_at=_latest("answer__submitted_at", "shown_at"))
 
     def at_work(self, now: datetime) -> "ParticipationQuerySet":
-        """Return live participations with a sign of work within AT_WORK_WITHIN."""
+        """Return live participations that were active within AT_WORK_WITHIN."""
         since = now - AT_WORK_WITHIN
         return self.live().with_last_active().filter(last_active_at__gte=since)  # type: ignore[misc]  # annotated
 

@@ -113,7 +113,7 @@ def signature(secret: str, identity: str, at: int, body: bytes) -> str:
 
 
 def send_due() -> int:
-    """Send due deliveries for at most RUN seconds, by webhook in turn; return how many arrived.
+    """Send due deliveries for at most RUN seconds, alternating webhooks; return how many arrived.
 
     After a failure, the webhook's other deliveries wait for its retry. A slow or dead receiver thus
     delays only its own deliveries, and no other part of the tick.
@@ -143,7 +143,7 @@ def _due_by_webhook() -> deque[deque[Delivery]]:
 
 
 def _still_waits(delivery: Delivery) -> bool:
-    """Did it fail, with a retry pending? If so, all its webhook's other deliveries wait as long."""
+    """Did it fail, with a retry pending? If so, its webhook's other deliveries wait too."""
     now = Delivery.objects.filter(pk=delivery.pk, state=Delivery.State.WAITING).first()
     if now is None:
         return False

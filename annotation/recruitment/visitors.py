@@ -240,7 +240,7 @@ def admit_to(study: Study, address: str) -> bool:
 
 
 def _take(name: str, number: int, seconds: int) -> bool:
-    """Take one of `number` places, each free again after that time; return False if none is left.
+    """Take one of `number` places for that time; return False if none is free.
 
     The cache adds a key only once, even for concurrent requests.
     """

@@ -183,7 +183,7 @@ def _checked_splits(study: Study, refuse: Any) -> list[int]:
 
 
 def _check_metrics(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """Check that each further metric is known, fits a task, and is not every card's metric."""
+    """Check that additional metrics are known, fit a task, and differ from the cards' metrics."""
     names = study.metrics
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         refuse("metrics", "Enter a list of metric names.")

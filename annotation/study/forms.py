@@ -249,7 +249,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return [int(word) for word in words]
 
     def _post_clean(self) -> None:
-        """Copy the values to the study, then show errors from the design rules at the fields."""
+        """Copy the values to the study, then report violated design rules on the fields."""
         for name in self.cleaned_data:
             if name not in (*design_file.LISTS, *audience.NAMES, "version"):
                 setattr(self.instance, name, self.cleaned_data[name])

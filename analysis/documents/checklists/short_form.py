@@ -194,7 +194,7 @@ class Answers:
         return " ".join(self._given[name].split())
 
     def status(self, name: str) -> Status:
-        """Return the status at the start of an answer; Unknown without an answer."""
+        """Return the status at the start of an answer, or Unknown if there is none."""
         return verdict(self._given[name])
 
     def line(self, name: str, key: str) -> str:
