@@ -26,7 +26,7 @@ PROLIFIC = STUDY + "platforms/prolific/"
 TASK = "tasks/<str:name>/<int:version>/"
 UPLOAD = "tasks/import/<uuid:pk>/"
 
-POSTS = lists.POSTS | retention.POSTS | annotators.POSTS
+POSTS = monitoring_pages.POSTS | retention.POSTS | annotators.POSTS
 
 urlpatterns = [
     *(path(post.below[0] + post.path, view, name=post.row) for post, view in POSTS.items()),
@@ -79,9 +79,9 @@ urlpatterns = [
     path("platforms/prolific/webhook/", platforms.receive, name="prolific_webhook"),
     path(STUDY + "pay/", pay.pay_page, name="pay"),
     path(STUDY + "pay/<int:pk>.csv", pay.batch_file, name="pay_batch_file"),
-    path(STUDY + "lists/", lists.lists, name="lists"),
+    path(STUDY + "lists/", monitoring_pages.lists, name="lists"),
     path("deleted-studies/", retention.deleted, name="deleted_studies"),
-    path(STUDY + "switches/", lists.switches, name="switches"),
+    path(STUDY + "switches/", monitoring_pages.switches, name="switches"),
     path(STUDY + "log/", audit.log, name="audit_log"),
     path(STUDY + "notices/", notices.switches, name="notice_switches"),
     path("notices/", notices.notices, name="notices"),

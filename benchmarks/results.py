@@ -26,7 +26,7 @@ FILE = "answers.csv"
 PAGES = (
     "study", "human performance", "training table", "examples", "one example", "participation",
     "figures", "data of a figure", "sensitivity", "models", "differences of models", "planner",
-    "pay", "lists", "links", "platforms", "report", "release bundle",
+    "pay", "links", "platforms", "report", "release bundle",
     "analysis, before its resampling", "a figure's drawing", "numbers of a figure",
     "leaderboard", "gold audit", "several studies",
 )  # fmt: skip
@@ -47,7 +47,7 @@ def addresses(name: str) -> dict[str, str]:
         f"{base}examples/{answer.turn.example_id}/", f"{base}annotators/{participation.pseudonym}/",
         f"{base}figures/{kind}", f"{base}figures/learning.csv{kind}", f"{base}sensitivity/{kind}",
         f"{base}models/{kind}", f"{base}models/differences/{kind}", "/planner/", f"{base}pay/",
-        f"{base}lists/", f"{base}links/", f"{base}platforms/", f"{base}report/", f"{base}release/",
+        f"{base}links/", f"{base}platforms/", f"{base}report/", f"{base}release/",
         f"{base}analysis/{kind}", f"{base}figures/shots.json{kind}",
         f"{base}figures/shots/numbers/{kind}", f"{base}leaderboard/{kind}",
         f"{base}gold-audit/{kind}", f"/compare/{kind}&study={name}",

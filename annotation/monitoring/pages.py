@@ -16,9 +16,12 @@ from annotation.models import ORDERS, Study
 from annotation.monitoring import overview, participants, progress, todo
 from annotation.monitoring.decisions import TogetherForm
 from annotation.pay import budget
+from annotation.recruitment import pages as access
 from annotation.study import consequences, design, lifecycle, minutes, screening
 from annotation.web import qr, wording
 from annotation.web.access import ResearcherRequest, signed_in, study_of
+from annotation.web.fields import OnPage
+from annotation.web.posts import Views, section
 from annotation.web.rights import right_to
 from tasks import listing
 from tasks.clock import database_now
@@ -95,16 +98,27 @@ def _link(request: ResearcherRequest, study: Study) -> str:
 
 @signed_in("GET")
 def recruit(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show the recruitment link and free seats."""
-    study = study_of(request, name, "see")
+    """Show the recruitment link, free seats, and who may take them."""
+    return _recruit(request, study_of(request, name, "see"))
+
+
+def _recruit(request: ResearcherRequest, study: Study, sent: OnPage | None = None) -> HttpResponse:
     link = _link(request, study)
     with translation.override(study.interface_language):
         invitation = wording.invitation(study.title, link)
     context = {
         "study": study, "link": link, "qr": qr.svg(link), "invitation": invitation,
-        "progress": progress.for_study(study),
+        "progress": progress.for_study(study), **access.sections(study, sent),
     }  # fmt: skip
-    return render(request, "monitoring/recruit.html", context)
+    return render(request, "monitoring/recruit.html", context, status=422 if sent else 200)
+
+
+lists = section(access.Lists, _recruit, "recruit", "eligibility")
+switches = section(access.Switches, _recruit, "recruit", "open-link")
+POSTS: Views = {
+    access.Seats: section(access.Seats, _recruit, "recruit", "seats"),
+    access.Budget: section(access.Budget, _recruit, "recruit", "budget"),
+}
 
 
 @signed_in("GET")

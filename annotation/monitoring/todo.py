@@ -119,7 +119,7 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
             "All seats are taken",
             at_work if people.at_work else "Close the study, or add seats.",
             "Add seats",
-            "lists",
+            "seats",
             subject=f"{progress.all_seats} seats",
         )
     if free and not budget.has_room(study, Kind.PERSON):
@@ -129,7 +129,7 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
             f"Seats are free, but new annotators are turned away: the budget of {study.budget}"
             f" {study.currency} must cover each annotator's cap.",
             "Raise the budget",
-            "lists",
+            "budget",
             warns=True,
         )
         return

@@ -211,7 +211,7 @@ def give_bonus(participation: Participation, amount: int, reason: str, by: User)
                 raise BudgetError(
                     "The study's budget cannot cover this bonus in addition to what annotators in"
                     f" progress may still earn: it is {ledger.in_currency(-left)} {study.currency}"
-                    " short. Raise the budget first (Access rules)."
+                    " short. Raise the budget first (Recruit)."
                 )
         AuditEntry.objects.record(
             "bonus", Topic.PAY, study=study, about=participation.pseudonym,
@@ -252,7 +252,7 @@ def check_publication(study: Study, rewards: int) -> None:
             "The rewards for this study's places on Prolific amount to"
             f" {ledger.in_currency(promised)} {study.currency}, above the study's budget,"
             f" {study.budget} {study.currency}. Request fewer places in the drafts, or raise the"
-            " budget first (Access rules)."
+            " budget first (Recruit)."
         )
 
 

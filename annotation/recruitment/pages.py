@@ -1,4 +1,7 @@
-"""Settings outside the frozen design: lists, switches, seats, budget, personal links."""
+"""Settings outside the frozen design: lists, switches, seats, budget, personal links.
+
+Except for the links, their forms are sections of the page Recruit (monitoring/pages.py).
+"""
 
 from typing import Any, ClassVar
 
@@ -13,7 +16,7 @@ from annotation.pay import budget, ledger
 from annotation.recruitment import eligibility
 from annotation.recruitment.links import LinkError, links_with_states, make_links
 from annotation.study import design, lifecycle
-from annotation.web.access import ResearcherRequest, signed_in, study_of
+from annotation.web.access import signed_in, study_of
 from annotation.web.fields import (
     AmountField,
     OnPage,
@@ -23,7 +26,7 @@ from annotation.web.fields import (
     by_key,
     row_field,
 )
-from annotation.web.posts import StudyPost, Views, page
+from annotation.web.posts import StudyPost, page
 from tasks.csv_files import csv_download, no_formula
 
 NOT_CHOSEN = "Choose the annotators to whom the entry applies, and whether they may take part."
@@ -190,10 +193,10 @@ class Budget(StudyPost):
         return f"The budget is now {sent['amount']} {about.currency}."
 
 
-def _page(request: ResearcherRequest, study: Study, sent: OnPage | None = None) -> HttpResponse:
+def sections(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
+    """Return the context of the sections of Recruit that change these settings."""
     spent, reserved = budget.spent(study), budget.reserved(study)
     context = {
-        "study": study,
         "sent": sent,
         "rules": study.access_rules.select_related("made_by", "ended_by"),
         "spent": ledger.in_currency(spent),
@@ -201,17 +204,7 @@ def _page(request: ResearcherRequest, study: Study, sent: OnPage | None = None) 
         "room": budget.room(study, spent + reserved),
     }
     blank = (RuleForm(study), SwitchesForm(instance=study), SeatsForm(study), BudgetForm(study))
-    context |= by_key(*blank, sent=sent)
-    return render(request, "recruitment/lists.html", context, status=422 if sent else 200)
-
-
-def _shown(request: ResearcherRequest, name: str) -> HttpResponse:
-    return _page(request, study_of(request, name, "read"))
-
-
-lists = page(Lists, _page, to="lists", get=_shown)
-switches = page(Switches, _page, to="lists")
-POSTS: Views = {post: page(post, _page, to="lists") for post in (Seats, Budget)}
+    return context | by_key(*blank, sent=sent)
 
 
 class LinksForm(PageForm):

@@ -45,7 +45,8 @@ TABS = {
     ],
     "Participants": [
         Page(
-            "Recruit", "recruit", in_switch="Open link",
+            "Recruit", "recruit", in_switch="Link and seats",
+            below=("lists", "seats", "switches", "budget"),
             views=(
                 Page("Personal links", "personal_links", "pay"),
                 Page(
@@ -53,7 +54,6 @@ TABS = {
                     below=("panel_new", "panel_visit", "prolific_plan", "prolific_study",
                            "prolific_sync"),
                 ),
-                Page("Access rules", "lists", "read", below=("seats", "switches", "budget")),
             ),
         ),
         Page(

@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 
 from annotation.models import Participation, Study
 from annotation.web.access import ResearcherRequest, annotator_of, signed_in, study_of
@@ -119,3 +120,14 @@ def page(
         return redirect(to, **names) if isinstance(to, str) else to(request, done, **names)
 
     return view
+
+
+def section(
+    kind: type[Post[Any]], show: Callable[..., HttpResponse], of: str, anchor: str
+) -> Callable[..., HttpResponse]:
+    """Return the view of a POST from a section of the page `of`: GET and success lead there."""
+
+    def to(request: HttpRequest, *_done: Any, **names: Any) -> HttpResponse:
+        return redirect(f"{reverse(of, kwargs=names)}#{anchor}")
+
+    return page(kind, show, to, get=to)

@@ -63,7 +63,7 @@ def sign_in(client, reply, password="right horse"):
 
 LEADS = [
     ("study_status", ["pilot"], "/studies/pilot/"),
-    ("seats", ["pilot"], "/studies/pilot/"),
+    ("seats", ["pilot"], "/studies/pilot/recruit/#seats"),
     ("participation_decide", ["pilot", "A-1"], "/studies/pilot/annotators/A-1/"),
     ("participation_bonus", ["pilot", "A-1"], "/studies/pilot/annotators/A-1/"),
     ("participation_review", ["pilot", "A-1"], "/studies/pilot/annotators/A-1/"),

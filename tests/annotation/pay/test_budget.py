@@ -205,7 +205,7 @@ def test_the_budget_of_an_open_study_is_raised_and_logged(ada, study):
     address, before = reverse("budget", args=[study.name]), study.manifest_hash
     assert ada.post(address, {"amount": "18.00"}).status_code == 302
     study.refresh_from_db()
-    assert "enough for 3 more" in ada.get(reverse("lists", args=[study.name])).content.decode()
+    assert "enough for 3 more" in ada.get(reverse("recruit", args=[study.name])).content.decode()
     assert (study.budget, study.manifest_hash) == (Decimal("18.00"), before)
     assert "raised from 12.00 to 18.00 USD" in study.events.last().what
     assert [start(study) for _ in range(4)] == [302, 302, 302, 409]
@@ -369,8 +369,8 @@ def test_unsettled_departures_count_as_spent_in_constant_queries(
         )
     with django_assert_max_num_queries(4):
         before = budget.spent(study)
-    with django_assert_max_num_queries(20):
-        reply = ada.get(reverse("lists", args=[study.name]))
+    with django_assert_max_num_queries(30):
+        reply = ada.get(reverse("recruit", args=[study.name]))
     assert ledger.in_currency(before) in reply.content.decode()
     with transaction.atomic():
         budget.settle_left(study)

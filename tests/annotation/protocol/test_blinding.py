@@ -223,7 +223,7 @@ def add(client, study, **fields):
 
 
 def test_seats_added_before_results_need_no_confirmation(ada, study):
-    page = ada.get(reverse("lists", args=[study.name])).content.decode()
+    page = ada.get(reverse("recruit", args=[study.name])).content.decode()
     assert "although results are visible" not in page
     assert add(ada, study).status_code == 302
     assert not AddedSeats.objects.get().results_seen
@@ -231,7 +231,7 @@ def test_seats_added_before_results_need_no_confirmation(ada, study):
 
 
 def test_adding_seats_after_results_needs_a_confirmation(ada, study, seats):
-    page = ada.get(reverse("lists", args=[study.name])).content.decode()
+    page = ada.get(reverse("recruit", args=[study.name])).content.decode()
     assert "makes p-values too small and confidence intervals too narrow" in page
     reply = add(ada, study)
     assert reply.status_code == 422

@@ -292,7 +292,7 @@ def test_a_list_names_a_platform_whose_name_has_blanks(ada, study, panel, resear
     """An earlier version read only the first word as the platform, which matched no platform."""
     panel.name = "CloudResearch Connect"
     panel.save()
-    page = ada.get(reverse("lists", args=[study.name])).content.decode()
+    page = ada.get(reverse("recruit", args=[study.name])).content.decode()
     assert '<option value="panel:CloudResearch Connect">CloudResearch Connect</option>' in page
     deny(ada, study, "ABC123", "panel:CloudResearch Connect")
     assert arrive(panel, "participantId=ABC123").status_code == 409

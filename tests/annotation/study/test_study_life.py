@@ -334,10 +334,37 @@ def test_a_draft_with_a_study_on_prolific_cannot_be_deleted(researcher, task):
 
 def test_pages_link_to_the_form_that_adds_seats(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
-    place = f'href="{reverse("lists", args=[study.name])}#seats"'
-    for page in ("study", "recruit"):
-        assert place in ada.get(reverse(page, args=[study.name])).content.decode(), page
-    assert 'id="seats"' in ada.get(reverse("lists", args=[study.name])).content.decode()
+    place = f'href="{reverse("recruit", args=[study.name])}#seats"'
+
+    def shown(page: str) -> str:
+        return ada.get(reverse(page, args=[study.name])).content.decode()
+
+    assert place in shown("study")
+    assert 'id="seats"' in shown("recruit")
     lifecycle.change_status(study, "close", researcher)
-    for page in ("study", "recruit"):
-        assert place not in ada.get(reverse(page, args=[study.name])).content.decode(), page
+    assert place not in shown("study")
+    assert 'id="seats"' not in shown("recruit")
+
+
+@pytest.mark.parametrize(
+    ("name", "section", "sent"),
+    [
+        ("lists", "eligibility", {"effect": "deny", "criterion": "task", "value": "unknown"}),
+        ("seats", "seats", {"number": "x"}),
+        ("budget", "budget", {"amount": "x"}),
+        ("switches", "open-link", None),
+    ],
+)
+def test_sections_of_recruit_take_their_forms(ada, researcher, name, section, sent):
+    """Access rules had a page of their own, whose address still leads there."""
+    study = factories.make_study(researcher, factories.make_task(), shots=[2])
+    address = reverse(name, args=[study.name])
+    assert ada.get(address).url == f"{reverse('recruit', args=[study.name])}#{section}"
+    if sent:
+        reply = ada.post(address, sent)
+        assert reply.status_code == 422
+        shown = reply.content.decode()
+        assert "<h1>Recruit</h1>" in shown
+        assert shown.index(f'id="{section}"') < shown.index('id="problems"')
+    else:
+        assert ada.post(address, {}).url.endswith("#open-link")

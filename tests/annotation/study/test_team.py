@@ -88,7 +88,6 @@ ALLOWED = [
     ("retention", (), None, OWNERS),
     ("retention", (), {"until": "x"}, OWNERS),
     ("study_erase", (), {"typed": "x"}, OWNERS),
-    ("lists", (), None, READERS),
     ("audit_log", (), None, READERS),
     ("notice_switches", (), None, EVERYBODY),
     ("notice_switches", (), {"page": "quiet"}, EVERYBODY),
