@@ -28,7 +28,7 @@ PAGES = (
     "/studies/large/",
     "/studies/large/?page=6",
     "/studies/large/progress/",
-    "/studies/large/behaviour/",
+    "/studies/large/people/?show=flagged",
 )
 
 

@@ -18,8 +18,8 @@ PER_PAGE = 50
 CSV = "csv"
 ARCHIVED = "archived"  # filter for archived rows, if there are any
 Row = TypeVar("Row")
-# Filter name to (its text, its condition).
-Filters = Mapping[str, tuple[str, Callable[[Row], bool]]]
+# Filter name to (its text, its condition); None where it is expensive and not chosen.
+Filters = Mapping[str, tuple[str, Callable[[Row], bool] | None]]
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Heading:
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter of rows, with its query and its number of rows."""
+    """A filter of rows, with its query and its number of rows, if counted."""
 
     name: str
     words: str
     query: str
-    count: int
+    count: int | None
     is_chosen: bool
 
 
@@ -120,7 +120,7 @@ def listing(
             name,
             said,
             _query(asked, show=name),
-            sum(map(keeps, shelved if name == ARCHIVED else kept)),
+            sum(map(keeps, shelved if name == ARCHIVED else kept)) if keeps else None,
             name == chosen,
         )
         for name, (said, keeps) in choices.items()

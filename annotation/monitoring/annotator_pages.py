@@ -13,9 +13,7 @@ from annotation.models import (
     REVEALED,
     Decision,
     Participation,
-    Status,
     Step,
-    Study,
     Turn,
 )
 from annotation.monitoring import decisions, flags, participants
@@ -53,29 +51,9 @@ def personal_data_file(request: ResearcherRequest, name: str, pseudonym: str) ->
 
 @signed_in("GET")
 def behaviour_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """List annotators with quality flags and reasons, most flags first."""
-    return _behaviour(request, study_of(request, name, "read"))
-
-
-def _behaviour(
-    request: ResearcherRequest,
-    study: Study,
-    form: decisions.TickedForm | None = None,
-) -> HttpResponse:
-    """Render the list, with the errors from a refused exclusion of several annotators."""
-    seen = flags.sentences(study)
-    rows = flags.ranked(study, seen)
-    context = {
-        "study": study,
-        "rows": rows,
-        "seen": len(seen),
-        "can_exclude": any(
-            annotator.status == Status.COMPLETED and annotator.in_analysis for annotator, _f in rows
-        ),
-        "together": form or decisions.TickedForm(),
-        "ticked": request.POST.getlist("annotators"),
-    }
-    return render(request, "monitoring/behaviour.html", context, status=422 if form else 200)
+    """Redirect to the annotators with quality flags, which had their own page."""
+    study = study_of(request, name, "read")
+    return redirect(reverse("people", args=[study.name], query={"show": participants.FLAGGED}))
 
 
 def _code(annotator: Participation) -> str:
@@ -150,7 +128,7 @@ def _peer_comparison(
 
 
 def _flags(annotator: Participation) -> list[str]:
-    return flags.sentences(annotator.study, annotator.scenario_id).get(annotator.pk, [])
+    return flags.sentences(annotator.study, [annotator.scenario_id]).get(annotator.pk, [])
 
 
 def _row(annotator: Participation, turn: Turn, is_hidden: bool) -> dict:
@@ -187,4 +165,4 @@ show_score = page(decisions.ShowScore, _page, to="participation")
 OF_ONE = (decisions.Bonus, decisions.FreeSeat, decisions.Withdraw, decisions.Review)
 POSTS: Views = {post: page(post, _page, to="participation") for post in OF_ONE}
 decide_together = page(decisions.DecideTogether, people_page, to=_back_to_people)
-behaviour_exclude = page(decisions.ExcludeTogether, _behaviour, to="behaviour")
+behaviour_exclude = page(decisions.ExcludeTogether, people_page, to=_back_to_people)

@@ -145,7 +145,7 @@ def as_record(participation: Participation, may_read: bool) -> dict[str, Any]:
     is_hidden = blinding.is_hidden(participation)
     mean, raised = None, []
     if may_read:
-        seen = flags.sentences(participation.study, participation.scenario_id)
+        seen = flags.sentences(participation.study, [participation.scenario_id])
         raised = seen.get(participation.pk, [])
     if may_read and not is_hidden:
         answered = participation.turns.filter(step=Step.ANNOTATION)

@@ -6,7 +6,7 @@ Each sign can be recomputed from the exported CSVs. Thresholds: docs/statistics.
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count
@@ -113,26 +113,28 @@ def for_completed(study: Study) -> Flagged:
     )
 
 
-def for_study(study: Study, scenario: int | None = None) -> dict[int, tuple[Signs, dict[str, str]]]:
+def for_study(
+    study: Study, scenarios: Collection[int] | None = None
+) -> dict[int, tuple[Signs, dict[str, str]]]:
     """Return participation -> signs and flags, for all who were shown an example.
 
-    `scenario` (its key) restricts this to one scenario. Answers are loaded only for participations
+    `scenarios` (their keys) restricts this to some. Answers are loaded only for participations
     that are not completed.
     """
     people = {
         person.pk: person
         for person in study.participations.defer(*ORDERS)
-        if scenario in (None, person.scenario_id)
+        if scenarios is None or person.scenario_id in scenarios
     }
     others = [pk for pk, person in people.items() if person.signs is None]
     read = {pk: signs(answers) for pk, answers in answers_by_participation(others)}
     return _flagged(people, read, _shared_browsers(study))
 
 
-def sentences(study: Study, scenario: int | None = None) -> dict[int, list[str]]:
+def sentences(study: Study, scenarios: Collection[int] | None = None) -> dict[int, list[str]]:
     """Return participation -> findings as sentences, for all who were shown an example."""
     again = qualification.flagged_again(study)
-    raised = {pk: theirs for pk, (_signs, theirs) in for_study(study, scenario).items()}
+    raised = {pk: theirs for pk, (_signs, theirs) in for_study(study, scenarios).items()}
     return {
         pk: [*raised.get(pk, {}).values(), *([again[pk]] if pk in again else [])]
         for pk in raised.keys() | again.keys()

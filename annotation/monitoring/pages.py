@@ -13,8 +13,8 @@ from django.views.decorators.http import require_GET
 from annotation import guards
 from annotation.accounts import first_study
 from annotation.models import ORDERS, Study
-from annotation.monitoring import overview, participants, progress, todo
-from annotation.monitoring.decisions import TogetherForm
+from annotation.monitoring import flags, overview, participants, progress, todo
+from annotation.monitoring.decisions import TickedForm
 from annotation.pay import budget
 from annotation.recruitment import pages as access
 from annotation.study import consequences, design, lifecycle, minutes, screening
@@ -130,31 +130,42 @@ def people(request: ResearcherRequest, name: str) -> HttpResponse:
 def people_page(
     request: ResearcherRequest,
     study: Study,
-    form: TogetherForm | None = None,
+    form: TickedForm | None = None,
 ) -> HttpResponse:
-    """Render the list, with the errors from a refused decision about several annotators."""
+    """Render the list, with the errors from a refused decision about several annotators.
+
+    Flags are computed for all annotators only if the filter needs it.
+    """
     rows = study.participations.select_related("scenario__task").defer(
         *ORDERS, "scenario__task__card_data"
     )
+    may_read, asks = "read" in study.rights, request.GET.get("show") == participants.FLAGGED
+    seen = flags.sentences(study) if may_read and asks else {}
+    flagged = {
+        participants.FLAGGED: ("Flagged", (lambda p: bool(seen.get(p.pk))) if asks else None)
+    }
     text = participants.text_for_payers if "pay" in study.rights else participants.text
     shown = listing.listing(
         request.GET,
-        rows.order_by("-arrived_at", "-pk"),
+        sorted(rows.order_by("-arrived_at", "-pk"), key=lambda p: -len(seen.get(p.pk, ()))),
         participants.COLUMNS,
         text,
-        participants.FILTERS,
+        participants.FILTERS | (flagged if may_read else {}),
         participants.PER_PAGE,
     )
     if listing.wants_csv(request.GET):
         return shown.as_csv(f"{study.name}-people.csv")
-    participations = participants.participation_rows(study, list(shown.page))
+    if may_read and not asks:
+        seen = flags.sentences(study, {person.scenario_id for person in shown.page})
+    participations = participants.participation_rows(study, list(shown.page), seen)
     context = {
         "study": study,
         "progress": progress.for_study(study),
         "listing": shown,
         "participations": participations,
         "hides": any(row["is_hidden"] for row in participations if row["mean_s1"] is not None),
-        "together": form or TogetherForm(),
+        "can_select": any(row["may_be_selected"] for row in participations),
+        "together": form or TickedForm(),
         "ticked": request.POST.getlist("annotators"),
         "query": request.GET.urlencode(),
     }

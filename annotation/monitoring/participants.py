@@ -36,7 +36,8 @@ COLUMNS = [
     Column("arrived_at", "Arrived", show=lambda at: f"{at:%Y-%m-%d %H:%M}"),
 ]
 
-# List filters: name -> (label, condition).
+FLAGGED = "flagged"
+# List filters, in addition to FLAGGED: name -> (label, condition).
 FILTERS = {
     "live": ("In progress", lambda person: person.is_live),
     "waiting": ("Waiting", lambda person: person.status == Status.WAITING),
@@ -72,7 +73,9 @@ def neighbours(annotator: Participation) -> tuple[str, str]:
     )
 
 
-def participation_rows(study: Study, page: list[Participation]) -> list[dict]:
+def participation_rows(
+    study: Study, page: list[Participation], flags: dict[int, list[str]]
+) -> list[dict]:
     """Return these participations' progress in the study, in three queries."""
     sizes = dict(
         Example.objects.filter(split__kind=Split.Kind.TEST, split__task__studies=study)
@@ -102,12 +105,16 @@ def participation_rows(study: Study, page: list[Participation]) -> list[dict]:
         rows.append(
             {
                 "participation": participation,
+                "may_be_selected": participation.status == Status.WAITING
+                or (participation.status == Status.COMPLETED and participation.in_analysis),
                 "trained": sum(done[step]["n"] for step in JUDGED_STEPS if step in done),
                 "annotated": annotated["n"],
                 "mean_s1": None if annotated["s1"] is None else 100 * annotated["s1"],
                 "is_hidden": participation.pk in hidden,
                 "by_program": participation.kind == Kind.PERSON
                 and any(row["by_api"] for row in done.values()),
+                # Reasons name scores.
+                "flags": [said.partition(":")[0] for said in flags.get(participation.pk, ())],
                 "total": sizes.get(participation.scenario.task_id, 0),
                 "last_active_at": max(
                     (row["shown_at"] for row in done.values()), default=participation.arrived_at

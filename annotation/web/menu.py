@@ -57,10 +57,10 @@ TABS = {
             ),
         ),
         Page(
-            "Annotators", "people", in_switch="All annotators",
+            "Annotators", "people",
             below=("people_decide", "participation", "participation_decide", "participation_bonus",
-                   "participation_free_seat", "participation_withdraw", "participation_review"),
-            views=(Page("Quality flags", "behaviour", "read"),),
+                   "participation_free_seat", "participation_withdraw", "participation_review",
+                   "behaviour_exclude"),
         ),
         Page("Payments", "pay", "pay"),
     ],

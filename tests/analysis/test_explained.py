@@ -68,7 +68,7 @@ def pages(client, researcher) -> dict[str, str]:
         "participation": (study.name, someone.pseudonym),
     } | dict.fromkeys(
         ("study", "human_performance", "training_table", "examples", "analysis", "study_models",
-         "study_differences", "sensitivity", "pay", "behaviour"), (study.name,)
+         "study_differences", "sensitivity", "pay", "people"), (study.name,)
     )  # fmt: skip
     return {
         name: client.get(reverse(name, args=args)).content.decode()

@@ -8,11 +8,12 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotation.models import Participation
+from annotation.models import Participation, Role
 from annotation.monitoring import flags
 from annotation.privacy import withdrawal
 from annotation.protocol import activity_summary
 from annotation.protocol.activity_summary import Answered
+from annotation.study import team
 from tests import factories
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
@@ -175,7 +176,40 @@ def test_the_annotator_with_most_flags_comes_first(ada, researcher):
     seats = [factories.seat(study.scenarios.get()) for _ in bad]
     for seat, is_bad in zip(seats, bad, strict=True):
         factories.work_through(seat, (lambda turn: []) if is_bad else None)
-    rows = ada.get(reverse("behaviour", args=[study.name])).context["rows"]
-    assert [annotator for annotator, _flags in rows] == [seats[1], seats[0], seats[2]]
-    (_first, most), (_second, fewer), _last = rows
+    rows = listed(ada, study, "?show=flagged")
+    assert [row["participation"] for row in rows] == [seats[1], seats[2], seats[0]]
+    most, fewer, _last = (row["flags"] for row in rows)
     assert len(most) > len(fewer)
+
+
+@pytest.fixture
+def study(researcher):
+    return factories.make_study(researcher, factories.make_task(), shots=[0, 2])
+
+
+def listed(client, study, query: str = "") -> list[dict]:
+    return client.get(reverse("people", args=[study.name]) + query).context["participations"]
+
+
+def test_the_list_of_annotators_shows_and_filters_flags(ada, client, study, other_researcher):
+    seats = [factories.seat(study.scenarios.get(shots=2)) for _ in range(3)]
+    Participation.objects.filter(pk__in=[seat.pk for seat in seats[:2]]).update(browser="same")
+    for seat in seats:
+        factories.work_through(seat, limit=1)
+    shared = "the same browser was also used under another id"
+    shows = {row["participation"]: shared in row["flags"] for row in listed(ada, study)}
+    assert shows == {seats[0]: True, seats[1]: True, seats[2]: False}
+    found = {row["participation"] for row in listed(ada, study, "?show=flagged")}
+    assert {seat for seat in seats if shows[seat]} <= found
+    team.add(study, other_researcher.username, Role.PAYER, study.owner)
+    client.force_login(other_researcher)
+    assert not any(row["flags"] for row in listed(client, study, "?show=flagged"))
+
+
+def test_the_list_computes_flags_of_the_page_alone(ada, study, monkeypatch):
+    factories.work_through(factories.seat(study.scenarios.get(shots=2)))
+    asked = []
+    monkeypatch.setattr(flags, "sentences", lambda _study, some=None: asked.append(some) or {})
+    listed(ada, study)
+    listed(ada, study, "?show=flagged")
+    assert asked == [{study.scenarios.get(shots=2).pk}, None]

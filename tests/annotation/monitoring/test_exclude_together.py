@@ -26,7 +26,14 @@ def people(study):
 
 def send(client, study, people, reason="always the same label"):
     sent = {"annotators": [each.pseudonym for each in people], "reason": reason}
-    return client.post(reverse("behaviour_exclude", args=[study.name]), sent)
+    return client.post(reverse("behaviour_exclude", args=[study.name]) + "?show=flagged", sent)
+
+
+def flagged_page(client, study) -> str:
+    """The list that the address of the former page of flags leads to."""
+    reply = client.get(reverse("behaviour", args=[study.name]), follow=True)
+    assert reply.redirect_chain[-1][0].endswith("/people/?show=flagged")
+    return reply.content.decode()
 
 
 def counted(people) -> list[bool]:
@@ -34,10 +41,11 @@ def counted(people) -> list[bool]:
 
 
 def test_a_joint_exclusion_equals_single_ones_with_an_entry_each(ada, study, people):
-    page = ada.get(reverse("behaviour", args=[study.name])).content.decode()
+    page = flagged_page(ada, study)
     for each in people[:3]:
         assert f'value="{each.pseudonym}" aria-label="Select {each.pseudonym}"' in page
-    assert send(ada, study, people[:2]).url == reverse("behaviour", args=[study.name])
+    back = send(ada, study, people[:2]).url
+    assert back == f"{reverse('people', args=[study.name])}?show=flagged#participations"
     assert counted(people) == [False, False, True, True]
     exclusion.decide(people[2], False, "always the same label", study.owner)
     rows = Decision.objects.values_list("about", "outcome", "reason", "by", "score_seen")
@@ -45,7 +53,7 @@ def test_a_joint_exclusion_equals_single_ones_with_an_entry_each(ada, study, peo
     assert len(set(rows)) == 1
     logged = study.events.filter(what="excluded from the analysis")
     assert {entry.about for entry in logged} == {each.pseudonym for each in people[:3]}
-    page = ada.get(reverse("behaviour", args=[study.name])).content.decode()
+    page = flagged_page(ada, study)
     assert f'value="{people[0].pseudonym}"' not in page  # already excluded
     assert study.participations.filter(seat_number__isnull=False).count() == 1
 

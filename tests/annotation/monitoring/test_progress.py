@@ -250,7 +250,7 @@ def test_flags_are_counted_for_completed_people(ada, study):
     assert (flagged.completed, flagged.people) == (3, 3)
     assert flagged.by_flag == [("too fast", 3), ("shared browser", 2)]
     shown = poll(ada, study).content.decode()
-    assert f'href="{reverse("behaviour", args=[study.name])}">3 of 3</a>' in shown
+    assert f'href="{reverse("people", args=[study.name])}?show=flagged">3 of 3</a>' in shown
     assert "too fast 3, shared browser 2" in shown
 
 

@@ -142,13 +142,16 @@ def test_a_researcher_decides_with_the_screening_answers_visible(ada, researcher
     assert (turn.step, turn.position) == (Step.ANNOTATION, 0)
 
 
-def test_a_relative_rule_compares_the_same_screening_set(researcher):
+def test_a_relative_rule_compares_the_same_screening_set(ada, researcher):
     study = study_with(researcher, qualification="points_below", qualification_threshold=20)
     assert screen(study, right=0).status == "working"  # too few others
     assert screen(study, right=3).status == "working"
     assert screen(study, right=0).status == "screened_out"
     (reason,) = qualification.flagged_again(study).values()
     assert reason.startswith("would now be screened out: screening S1 0.0")
+    page = ada.get(reverse("people", args=[study.name])).content.decode()
+    assert "ould now be screened out" in page
+    assert "screening S1 0.0" not in page
 
 
 def test_arms_with_training_have_no_screening_step(study):
