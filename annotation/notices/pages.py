@@ -1,7 +1,10 @@
-"""The notice pages: a user's notices, and the settings for a study."""
+"""A user's notices; the page of a study's settings, which has the choice of notices."""
+
+from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import F, Q
@@ -9,9 +12,11 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.models import AuditEntry, NoticeAbout, NoticeSwitch, Study, Topic
+from annotation.privacy import pages as retention
+from annotation.study import lifecycle, team_pages
 from annotation.web.access import ResearcherRequest, signed_in, study_of
-from annotation.web.fields import PageForm
-from annotation.web.rights import right_to
+from annotation.web.fields import OnPage, PageForm, by_key
+from annotation.web.posts import StudyPost, Views, page, section
 from tasks import periodic
 from tasks.clock import database_now
 
@@ -42,14 +47,6 @@ class SwitchForm(PageForm):
         }
         return cls(initial=on)
 
-    def off(self) -> dict[str, list[str]]:
-        """Return the events that are switched off, by row field."""
-        sent = self.cleaned_data
-        return {
-            f"{name}_off": [about for about in NoticeAbout.values if about not in sent[name]]
-            for name in ("page", "mail")
-        }
-
 
 PER_PAGE = 50
 
@@ -72,36 +69,60 @@ def notices(request: ResearcherRequest) -> HttpResponse:
     ordered = mine.select_related("study").order_by(
         F("read_at").asc(nulls_first=True), "-created_at", "-pk"
     )
-    page = Paginator(ordered, PER_PAGE).get_page(request.GET.get("page"))
-    context = {"page": page, "is_overdue": periodic.is_overdue()}
+    shown = Paginator(ordered, PER_PAGE).get_page(request.GET.get("page"))
+    context = {"page": shown, "is_overdue": periodic.is_overdue()}
     return render(request, "notices/notices.html", context)
 
 
-@signed_in("GET", "POST")
-def switches(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show this study's notice settings on GET; store them on POST."""
-    study = study_of(request, name, right_to("notice_switches"))
-    switch = NoticeSwitch.objects.filter(user=request.user, study=study).first() or NoticeSwitch()
-    form = SwitchForm.of(switch)
-    if request.method == "POST":
-        form = SwitchForm(request.POST)
-        if form.is_valid():
-            _store(request, study, switch, form.off())
-            return redirect("notice_switches", study.name)
+class Switches(StudyPost):
+    """Switch this user's notices about a study on or off."""
+
+    row = "notice_switches"
+    form_class = SwitchForm
+    summary = ""
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> None:
+        before = about.notice_switches.filter(user=by).first() or NoticeSwitch()
+        off = {
+            f"{name}_off": [event for event in NoticeAbout.values if event not in sent[name]]
+            for name in ("page", "mail")
+        }
+        with transaction.atomic():
+            NoticeSwitch.objects.update_or_create(user=by, study=about, defaults=off)
+            AuditEntry.objects.record(
+                "notices switched", Topic.ACCOUNT, study=about, about=by.get_username(),
+                before={"page_off": before.page_off, "mail_off": before.mail_off}, after=off,
+            )  # fmt: skip
+
+
+@signed_in("GET")
+def study_settings(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Show a study's settings, as far as the reader may change them."""
+    return show_settings(request, study_of(request, name, "see"))
+
+
+def show_settings(
+    request: ResearcherRequest,
+    study: Study,
+    sent: OnPage | None = None,
+    status: int = 422,
+    **more: Any,
+) -> HttpResponse:
+    """Render the settings; with a refused form, a problem or an invitation, by `status`."""
+    switch = study.notice_switches.filter(user=request.user).first() or NoticeSwitch()
     context = {
-        "study": study, "form": form,
+        "study": study, "can_be_deleted": lifecycle.can_be_deleted(study),
         "sends_mail": bool(settings.EMAIL_HOST), "address": request.user.email,
-    }  # fmt: skip
-    status = 422 if form.is_bound else 200
-    return render(request, "notices/notice_switches.html", context, status=status)
+    } | by_key(SwitchForm.of(switch), sent=sent)  # fmt: skip
+    if "own" in study.rights:
+        context |= team_pages.section(study, sent) | retention.section(study, sent)
+    context |= more
+    status = status if sent or more else 200
+    return render(request, "study/settings.html", context, status=status)
 
 
-def _store(
-    request: ResearcherRequest, study: Study, before: NoticeSwitch, off: dict[str, list[str]]
-) -> None:
-    with transaction.atomic():
-        NoticeSwitch.objects.update_or_create(user=request.user, study=study, defaults=off)
-        AuditEntry.objects.record(
-            "notices switched", Topic.ACCOUNT, study=study, about=request.user.get_username(),
-            before={"page_off": before.page_off, "mail_off": before.mail_off}, after=off,
-        )  # fmt: skip
+switches = section(Switches, show_settings, "study_settings", "notices")
+POSTS: Views = {
+    retention.Retention: section(retention.Retention, show_settings, "study_settings", "retention"),
+    retention.Erase: page(retention.Erase, show_settings, to=retention.to_deleted),
+}

@@ -12,9 +12,9 @@ from annotation.models import Study, StudyTombstone
 from annotation.pay.ledger import in_currency
 from annotation.privacy import erasure
 from annotation.recruitment import identities
-from annotation.web.access import ResearcherRequest, signed_in, study_of
+from annotation.web.access import ResearcherRequest, signed_in
 from annotation.web.fields import OnPage, PageForm, by_key
-from annotation.web.posts import StudyPost, Views, page
+from annotation.web.posts import StudyPost
 from tasks.clock import database_now
 
 
@@ -114,21 +114,10 @@ def deleted(request: ResearcherRequest) -> HttpResponse:
     return render(request, "privacy/deleted_studies.html", {"rows": rows})
 
 
-def _page(request: ResearcherRequest, study: Study, sent: OnPage | None = None) -> HttpResponse:
-    blank = (RetentionForm.of(study), EraseForm())
-    context = {"study": study, "sent": sent, "kept": erasure.KEPT} | by_key(*blank, sent=sent)
-    return render(request, "privacy/retention.html", context, status=422 if sent else 200)
+def section(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
+    """Return the context of the sections about deletion on the page Settings (notices/pages.py)."""
+    return {"kept": erasure.KEPT} | by_key(RetentionForm.of(study), EraseForm(), sent=sent)
 
 
-def _shown(request: ResearcherRequest, name: str) -> HttpResponse:
-    return _page(request, study_of(request, name, Retention.right))
-
-
-def _to_deleted(request: ResearcherRequest, done: str, name: str) -> HttpResponse:
+def to_deleted(request: ResearcherRequest, done: str, name: str) -> HttpResponse:
     return redirect("deleted_studies")
-
-
-POSTS: Views = {
-    Retention: page(Retention, _page, to="retention", get=_shown),
-    Erase: page(Erase, _page, to=_to_deleted),
-}

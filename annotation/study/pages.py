@@ -1,6 +1,7 @@
 """Pages of a study's design: the form, the frozen design; clone, archive, delete."""
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -9,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 
 from annotation.models import Study
 from annotation.study import audience_form as audience
@@ -110,7 +112,6 @@ def design_page(study: Study) -> dict[str, Any]:
         "study": study, "tasks": tasks, "warnings": consequences.of_design(study, tasks),
         "minutes": _minutes(study), "own_questions": own_questions.parse(study.own_questions),
         "restrictions": consequences.in_force(study), "audience": audience.shown(study.audience),
-        "can_be_deleted": lifecycle.can_be_deleted(study),
     }  # fmt: skip
 
 
@@ -165,12 +166,7 @@ def clone(request: ResearcherRequest, name: str) -> HttpResponse:
             return redirect("study", made.name)
     else:
         problem = " ".join(str(error) for errors in form.errors.values() for error in errors)
-    return _design(request, source, problem)
-
-
-def _design(request: ResearcherRequest, study: Study, problem: str) -> HttpResponse:
-    """Render the design page, which has these buttons, with an error."""
-    context = design_page(study) | {"problem": problem, "typed": request.POST.get("name", "")}
+    context = design_page(source) | {"problem": problem, "typed": request.POST.get("name", "")}
     return render(request, "study/study_design.html", context, status=422)
 
 
@@ -180,16 +176,18 @@ def archive(request: ResearcherRequest, name: str, is_archived: bool) -> HttpRes
     page = "study_archive" if is_archived else "study_unarchive"
     study = study_of(request, name, right_to(page))
     lifecycle.set_archived(study, is_archived, request.user)
-    return redirect("study_design", study.name)
+    return redirect(reverse("study_settings", args=[name]) + "#archive")
 
 
 @signed_in("POST")
-def delete(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Delete a draft without participants."""
+def delete(
+    request: ResearcherRequest, name: str, show: Callable[..., HttpResponse]
+) -> HttpResponse:
+    """Delete a draft without participants; `show` renders the page Settings."""
     study = study_of(request, name, right_to("study_delete"))
     try:
         lifecycle.delete_draft(study)
     except design.DesignError as error:
-        return _design(request, study, str(error))
+        return show(request, study, problem=str(error))
     messages.success(request, f"The draft {name} was deleted.")
     return redirect("studies")

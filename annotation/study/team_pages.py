@@ -1,6 +1,7 @@
-"""The owners' page about a study's team."""
+"""The owners' section about a study's team, on the page Settings (notices/pages.py)."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -8,15 +9,16 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db.models import Count, Max, Q
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
 
 from annotation.models import Invitation, Member, Role, Study, Webhook
 from annotation.study import team as members
 from annotation.web.access import ResearcherRequest, signed_in, study_of
-from annotation.web.fields import PageForm, RowField, by_key, row_field
+from annotation.web.fields import OnPage, PageForm, RowField, by_key, row_field
 from annotation.web.rights import right_to
 
+Show = Callable[..., HttpResponse]
 NO_ROLE = "Choose a role: owner, analyst or payer."
 NO_WEBHOOK = "This webhook has already ended."
 GONE = "This person is not a member of the team."
@@ -118,18 +120,18 @@ class WebhookForm(PageForm):
 
 
 @signed_in("GET", "POST")
-def team(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show the team on GET; add a member, change a role or remove a member on POST."""
-    study = study_of(request, name, right_to("team"))
+def team(request: ResearcherRequest, name: str, show: Show) -> HttpResponse:
+    """Add a member, change a role or remove a member; `show` renders the page Settings."""
     if request.method == "GET":
-        return _page(request, study)
+        return redirect("study_settings", name)
+    study = study_of(request, name, right_to("team"))
     match request.POST.get("action"):
         case "invite":
-            return _invite(request, study)
+            return _invite(request, study, show)
         case "revoke":
-            return _revoke(request, study)
+            return _revoke(request, study, show)
         case "end_webhook":
-            return _end_webhook(request, study)
+            return _end_webhook(request, study, show)
         case "add":
             form: PageForm = MemberForm(request.POST)
         case "change":
@@ -137,45 +139,45 @@ def team(request: ResearcherRequest, name: str) -> HttpResponse:
         case "remove":
             form = RemovalForm(study, request.POST)
         case _:
-            return _page(request, study, problem="This action does not exist.", status=422)
+            return show(request, study, problem="This action does not exist.")
     if not form.is_valid() or not _change(form, study, request.user):
-        return _page(request, study, form, status=422)
+        return show(request, study, form)
     messages.success(request, "The team was changed.")
     is_owner = Study.objects.visible_to(request.user, "own").filter(pk=study.pk).exists()
-    return redirect("team", study.name) if is_owner else redirect("studies")
+    return redirect("study_settings", study.name) if is_owner else redirect("studies")
 
 
-def _invite(request: ResearcherRequest, study: Study) -> HttpResponse:
+def _invite(request: ResearcherRequest, study: Study, show: Show) -> HttpResponse:
     """Create an invitation link, and show it only once."""
     form = InviteForm(request.POST)
     if not form.is_valid():
-        return _page(request, study, form, status=422)
+        return show(request, study, form)
     email, role = form.cleaned_data["email"], form.cleaned_data["role"]
     token, invitation = members.invite(study, role, email, request.user)
     link = request.build_absolute_uri(reverse("invitation", args=[token]))
     sent = members.send(invitation, link)
-    shown = {"invitation": invitation, "invitation_link": link, "is_sent": sent}
-    return _page(request, study, status=201, shown=shown)
+    made = {"invitation": invitation, "invitation_link": link, "is_sent": sent}
+    return show(request, study, status=201, **made)
 
 
-def _revoke(request: ResearcherRequest, study: Study) -> HttpResponse:
+def _revoke(request: ResearcherRequest, study: Study, show: Show) -> HttpResponse:
     number = request.POST.get("invitation", "")
     try:
         pk = int(number) if re.fullmatch("[0-9]{1,18}", number) else 0
         members.revoke(study, pk, request.user)
     except members.InvitationError as error:
-        return _page(request, study, problem=str(error), status=422)
+        return show(request, study, problem=str(error))
     messages.success(request, "The invitation was revoked.")
-    return redirect("team", study.name)
+    return redirect("study_settings", study.name)
 
 
-def _end_webhook(request: ResearcherRequest, study: Study) -> HttpResponse:
+def _end_webhook(request: ResearcherRequest, study: Study, show: Show) -> HttpResponse:
     form = WebhookForm(study, request.POST)
     if not form.is_valid():
-        return _page(request, study, form, status=422)
+        return show(request, study, form)
     form.cleaned_data["webhook"].end(by=request.user)
     messages.success(request, "The webhook was ended.")
-    return redirect("team", study.name)
+    return redirect("study_settings", study.name)
 
 
 def _change(form: PageForm, study: Study, by: User) -> bool:
@@ -195,21 +197,15 @@ def _change(form: PageForm, study: Study, by: User) -> bool:
     return form.is_valid()
 
 
-def _page(
-    request: ResearcherRequest,
-    study: Study,
-    sent: PageForm | None = None,
-    problem: str = "",
-    status: int = 200,
-    shown: dict[str, object] | None = None,
-) -> HttpResponse:
+def section(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
+    """Return the context of the sections about the team and webhooks."""
     rows = []
     for member in study.members.select_related("user"):
         form = RoleForm(study)
         if isinstance(sent, RoleForm) and sent.is_about(member):
             form = sent
         rows.append((member, form.in_row(member)))
-    context = {"study": study, "rows": rows, "sent": sent, "problem": problem}
+    context: dict[str, Any] = {"rows": rows}
     context["webhooks"] = study.webhooks.select_related("made_by").annotate(
         last_at=Max("deliveries__delivered_at"),
         failing=Count(
@@ -217,5 +213,4 @@ def _page(
         ),
     )
     context["waiting"] = Invitation.objects.open().filter(study=study)
-    context |= by_key(MemberForm(), InviteForm(), sent=sent) | (shown or {})
-    return render(request, "study/team.html", context, status=status)
+    return context | by_key(MemberForm(), InviteForm(), sent=sent)

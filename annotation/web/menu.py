@@ -39,7 +39,7 @@ class Page:
 TABS = {
     "Overview": [Page("Overview", "study", below=("study_status",))],
     "Design": [
-        Page("Design", "study_design", below=("study_edit", "study_clone", "study_delete")),
+        Page("Design", "study_design", below=("study_edit", "study_clone")),
         Page("Rehearsal", "robots", "own", unless="real"),
         Page("Preregistration", "preregistration", "read"),
     ],
@@ -94,10 +94,11 @@ TABS = {
         Page("LaTeX", "latex", "read"),
     ],
     "Settings": [
-        Page("Team", "team", "own"),
-        Page("Notices", "notice_switches"),
+        Page(
+            "Settings", "study_settings",
+            below=("team", "notice_switches", "retention", "study_erase", "study_delete"),
+        ),
         Page("Audit log", "audit_log", "read"),
-        Page("Retention", "retention", "own", below=("study_erase",)),
     ],
 }  # fmt: skip
 
@@ -157,7 +158,7 @@ _PAGES = {
     "researchers/designs/#seats": ("recruit", "seats", "lists"),
     "researchers/designs/#clone-archive-delete": ("deleted_studies",),
     "researchers/designs/#rehearse-before-you-recruit": ("robots",),
-    "researchers/designs/#team": ("team", "invitation"),
+    "researchers/designs/#team": ("study_settings", "team", "invitation"),
     "researchers/designs/#watching-it": ("study", "people", "participation", "behaviour"),
     "researchers/designs/#notices": ("notices", "notice_switches"),
     "researchers/designs/#cross-task-studies": ("cross_task",),

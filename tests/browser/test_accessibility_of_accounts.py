@@ -125,7 +125,7 @@ def test_pages_of_every_state_of_a_study_are_accessible(page, busy, researcher, 
     signed_in(page, "/studies/")
     addresses = [
         *(f"/studies/busy/{name}/" for name in (
-            "log", "notices", "retention", "latex", "design", "team", "people", "report",
+            "log", "settings", "latex", "design", "people", "report",
             "leaderboard",
         )),
         "/studies/busy/people/?show=waiting", "/studies/plain/robots/", "/studies/trial/robots/",

@@ -37,7 +37,7 @@ def test_owner_invitation_and_two_factor_sign_in_work(open_browser, db):
     owner.wait_for_url("**/studies/")
     olga = User.objects.get()
     study = factories.make_study(olga, factories.make_task(), shots=[2], name="pilot")
-    owner.goto(f"/studies/{study.name}/team/")
+    owner.goto(f"/studies/{study.name}/settings/")
     owner.get_by_role("button", name="Invite").click()
     link = owner.get_by_label("Invitation link").input_value()
 

@@ -67,8 +67,8 @@ def test_on_a_phone_the_tabs_scroll_inside_their_row(open_browser, study):
     visit(page, study)
     tabs = page.get_by_role("navigation", name=study.title)
     tabs.get_by_role("link", name="Settings").click()
-    page.wait_for_url("**/team/")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Team")
+    page.wait_for_url("**/settings/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Settings")
     expect(tabs.locator("[aria-current]")).to_be_in_viewport(ratio=1)
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 

@@ -40,7 +40,7 @@ def test_an_invited_person_makes_an_account_and_joins_the_team(ada, study):
     assert "as analyst" in bob.get(link).content.decode()
     assert bob.post(link, NEW)["Location"] == reverse("study", args=["pilot"])
     assert bob.get(reverse("human_performance", args=["pilot"])).status_code == 200
-    assert bob.get(reverse("team", args=["pilot"])).status_code == 403
+    assert bob.post(reverse("team", args=["pilot"])).status_code == 403
     assert study.events.last().what == "bob joined the team as analyst, invited by ada"
 
 

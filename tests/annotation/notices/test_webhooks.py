@@ -374,10 +374,10 @@ def test_nothing_is_sent_for_a_maker_who_left_the_team(study, receiver, grace):
     assert receiver.received == []
 
 
-def test_owners_see_and_end_webhooks_on_the_page_of_the_team(ada, study, receiver, grace):
+def test_owners_see_and_end_webhooks_on_the_page_of_settings(ada, study, receiver, grace):
     webhook = make_as(grace, receiver)
     address = reverse("team", args=["pilot"])
-    page = ada.get(address).content.decode()
+    page = ada.get(address, follow=True).content.decode()
     assert receiver.url in page
     assert "none yet" in page
     ended = {"action": "end_webhook", "webhook": str(webhook.pk)}

@@ -77,7 +77,7 @@ def test_a_deleted_study_leaves_a_tombstone_and_no_answer(ada, study, researcher
     page = ada.get(reply.url).content.decode()
     assert study.name in page
     assert study.manifest_hash in page
-    for name in ("study", "report", "human_performance", "export_zip", "retention"):
+    for name in ("study", "report", "human_performance", "export_zip", "study_settings"):
         assert ada.get(reverse(name, args=[study.name])).status_code == 404
     assert study.title not in ada.get(reverse("studies")).content.decode()
     key = factories.bearer(researcher, "read")
@@ -104,7 +104,7 @@ def test_related_rows_are_erased_or_named_on_the_page(ada, researcher):
     expiry.free_by_hand(told, "S1 18 so far", researcher)
     for seat in (silent, withdrew):
         ledger.decide(seat, False, "S1 19 so far", researcher)
-    page = ada.get(reverse("retention", args=[study.name])).content.decode()
+    page = ada.get(reverse("study_settings", args=[study.name])).content.decode()
     logged = list(study.events.values_list("pk", flat=True))
     assert erase(ada, closed(study)).status_code == 302
     for model in (OwnAnswer, Invitation, Notice, NoticeSwitch):
@@ -154,7 +154,8 @@ def test_only_owners_delete(client, study, other_researcher):
     Member.objects.create(study=study, user=other_researcher, role=Role.ANALYST)
     client.force_login(other_researcher)
     assert erase(client, study).status_code == 403
-    assert client.get(reverse("retention", args=[study.name])).status_code == 403
+    shown = client.get(reverse("study_settings", args=[study.name])).content.decode()
+    assert "Delete permanently" not in shown
     assert Answer.objects.exists()
 
 
@@ -211,7 +212,7 @@ def test_a_closed_study_is_deleted_after_its_date(ada, study, researcher):
     assert "Choose a future date" in refused.content.decode()
     day = today + timedelta(days=7)
     assert ada.post(address, {"answers_until": day.isoformat()}).status_code == 302
-    assert day.isoformat() in ada.get(address).content.decode()
+    assert day.isoformat() in ada.get(address, follow=True).content.decode()
     collecting.collect()
     notice = Notice.objects.get(user=researcher, about="retention")
     assert notice.what == f"The study will be deleted after {day}, with all answers"

@@ -297,7 +297,7 @@ def test_an_archived_model_leaves_the_list(ada, task, researcher):
 
 def test_a_draft_is_deleted_after_a_confirmation(ada, researcher, task):
     draft = factories.make_study(researcher, task, name="draft", status="draft")
-    shown = page(ada, "study_design", "draft")
+    shown = page(ada, "study_settings", "draft")
     assert "The design will be lost. The study has no participants." in shown
     reply = post(ada, "study_delete", draft)
     assert reply.url == reverse("studies")
@@ -305,7 +305,7 @@ def test_a_draft_is_deleted_after_a_confirmation(ada, researcher, task):
 
 
 def test_an_opened_study_cannot_be_deleted(ada, client, study, researcher):
-    assert reverse("study_delete", args=["real"]) not in page(ada, "study_design", "real")
+    assert reverse("study_delete", args=["real"]) not in page(ada, "study_settings", "real")
     reply = post(ada, "study_delete", study)
     assert reply.status_code == 422
     assert "Only a draft without participants" in reply.content.decode()
@@ -356,7 +356,7 @@ def test_pages_link_to_the_form_that_adds_seats(ada, researcher):
     ],
 )
 def test_sections_of_recruit_take_their_forms(ada, researcher, name, section, sent):
-    """Access rules had a page of their own, whose address still leads there."""
+    """Access rules had a separate page, whose address still leads there."""
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
     address = reverse(name, args=[study.name])
     assert ada.get(address).url == f"{reverse('recruit', args=[study.name])}#{section}"

@@ -81,15 +81,13 @@ ALLOWED = [
     ("study_delete", (), {}, OWNERS),
     ("robots", (), None, OWNERS),
     ("robots", (), {"policy": "gold"}, OWNERS),
-    ("team", (), None, OWNERS),
+    ("study_settings", (), None, EVERYBODY),
     ("team", (), {"action": "add", "username": "unknown", "role": "owner"}, OWNERS),
     ("seats", (), {"scenario": "scenario", "number": "1"}, OWNERS),
     ("budget", (), {"amount": "1"}, OWNERS),
-    ("retention", (), None, OWNERS),
     ("retention", (), {"until": "x"}, OWNERS),
     ("study_erase", (), {"typed": "x"}, OWNERS),
     ("audit_log", (), None, READERS),
-    ("notice_switches", (), None, EVERYBODY),
     ("notice_switches", (), {"page": "quiet"}, EVERYBODY),
     ("switches", (), {"open_link_on": "on"}, OWNERS),
     ("lists", (), {"effect": "deny", "criterion": "people", "value": "prolific x"}, OWNERS),
@@ -330,7 +328,7 @@ def test_the_study_page_links_only_to_permitted_pages(client, world):
     }
     for person in EVERYBODY:
         assert links(client, world, person) <= may[person], person
-    assert {"team", "platforms", "pay", "export_zip"} <= links(client, world, "alice")
+    assert {"study_settings", "platforms", "pay", "export_zip"} <= links(client, world, "alice")
     assert "export_zip" in links(client, world, "bob")
     assert "pay" in links(client, world, "carol")
 
@@ -412,6 +410,26 @@ def test_an_analyst_reads_the_report_without_a_form(client, world):
         assert ("Save answers" in shown) is writes
 
 
+SECTIONS = {
+    "team": "", "notice_switches": "#notices", "retention": "#retention",
+}  # fmt: skip
+
+
+def test_settings_show_each_role_its_sections(client, world):
+    """Team, notices and retention had separate pages, whose addresses still lead there."""
+    address = reverse("study_settings", args=["story"])
+    for person, sections in (("alice", {"team", "notices", "retention"}), ("bob", {"notices"})):
+        client.force_login(world.people[person])
+        shown = client.get(address).content.decode()
+        assert {s for s in ("team", "notices", "retention") if f'id="{s}"' in shown} == sections
+    client.force_login(world.people["alice"])
+    for name, section in SECTIONS.items():
+        assert client.get(reverse(name, args=["story"])).url == address + section
+    refused = client.post(reverse("retention", args=["story"]), {"until": "x"})
+    shown = refused.content.decode()
+    assert shown.index('id="retention"') < shown.index('id="problems"') < shown.index('id="archive')
+
+
 # The team ----------------------------------------------------------------------------------------
 
 
@@ -454,7 +472,7 @@ def test_another_owner_may_do_all_except_remove_the_creator(client, world):
     client.force_login(world.people["charlie"])
     assert act(client, world, action="add", username="alice", role="payer").status_code == 422
     assert not Member.objects.filter(user__username="alice").exists()
-    shown = client.get(reverse("team", args=["story"])).content.decode()
+    shown = client.get(reverse("study_settings", args=["story"])).content.decode()
     assert "owner, creator of the study" in shown
     assert "Remove alice" not in shown
     mine = world.study.members.get(user__username="charlie")
