@@ -128,9 +128,7 @@ def people(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def people_page(
-    request: ResearcherRequest,
-    study: Study,
-    form: TickedForm | None = None,
+    request: ResearcherRequest, study: Study, form: TickedForm | None = None
 ) -> HttpResponse:
     """Render the list, with the errors from a refused decision about several annotators.
 

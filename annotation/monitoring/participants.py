@@ -73,9 +73,7 @@ def neighbours(annotator: Participation) -> tuple[str, str]:
     )
 
 
-def participation_rows(
-    study: Study, page: list[Participation], flags: dict[int, list[str]]
-) -> list[dict]:
+def participation_rows(study: Study, page: list[Participation], flags: dict) -> list[dict]:
     """Return these participations' progress in the study, in three queries."""
     sizes = dict(
         Example.objects.filter(split__kind=Split.Kind.TEST, split__task__studies=study)

@@ -79,7 +79,6 @@ class Switches(StudyPost):
 
     row = "notice_switches"
     form_class = SwitchForm
-    summary = ""
 
     def do(self, about: Study, sent: dict[str, Any], by: User) -> None:
         before = about.notice_switches.filter(user=by).first() or NoticeSwitch()
@@ -102,13 +101,10 @@ def study_settings(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def show_settings(
-    request: ResearcherRequest,
-    study: Study,
-    sent: OnPage | None = None,
-    status: int = 422,
-    **more: Any,
+    request: ResearcherRequest, study: Study, sent: OnPage | None = None, **more: Any
 ) -> HttpResponse:
-    """Render the settings; with a refused form, a problem or an invitation, by `status`."""
+    """Render the settings; `more` is the context of a problem or of a new invitation."""
+    status = more.pop("status", 422 if sent or more else 200)
     switch = study.notice_switches.filter(user=request.user).first() or NoticeSwitch()
     context = {
         "study": study, "can_be_deleted": lifecycle.can_be_deleted(study),
@@ -116,9 +112,7 @@ def show_settings(
     } | by_key(SwitchForm.of(switch), sent=sent)  # fmt: skip
     if "own" in study.rights:
         context |= team_pages.section(study, sent) | retention.section(study, sent)
-    context |= more
-    status = status if sent or more else 200
-    return render(request, "study/settings.html", context, status=status)
+    return render(request, "study/settings.html", context | more, status=status)
 
 
 switches = section(Switches, show_settings, "study_settings", "notices")

@@ -1,7 +1,6 @@
 """Pages of a study's design: the form, the frozen design; clone, archive, delete."""
 
 import contextlib
-from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -18,6 +17,7 @@ from annotation.study import consequences, cross_task, design, design_file, life
 from annotation.study.forms import StudyForm
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import PageForm, is_shown_again
+from annotation.web.posts import View
 from annotation.web.rights import right_to
 from tasks.models import Task
 
@@ -180,9 +180,7 @@ def archive(request: ResearcherRequest, name: str, is_archived: bool) -> HttpRes
 
 
 @signed_in("POST")
-def delete(
-    request: ResearcherRequest, name: str, show: Callable[..., HttpResponse]
-) -> HttpResponse:
+def delete(request: ResearcherRequest, name: str, show: View) -> HttpResponse:
     """Delete a draft without participants; `show` renders the page Settings."""
     study = study_of(request, name, right_to("study_delete"))
     try:

@@ -1,7 +1,6 @@
 """The owners' section about a study's team, on the page Settings (notices/pages.py)."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -16,9 +15,9 @@ from annotation.models import Invitation, Member, Role, Study, Webhook
 from annotation.study import team as members
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import OnPage, PageForm, RowField, by_key, row_field
+from annotation.web.posts import View
 from annotation.web.rights import right_to
 
-Show = Callable[..., HttpResponse]
 NO_ROLE = "Choose a role: owner, analyst or payer."
 NO_WEBHOOK = "This webhook has already ended."
 GONE = "This person is not a member of the team."
@@ -120,7 +119,7 @@ class WebhookForm(PageForm):
 
 
 @signed_in("GET", "POST")
-def team(request: ResearcherRequest, name: str, show: Show) -> HttpResponse:
+def team(request: ResearcherRequest, name: str, show: View) -> HttpResponse:
     """Add a member, change a role or remove a member; `show` renders the page Settings."""
     if request.method == "GET":
         return redirect("study_settings", name)
@@ -147,7 +146,7 @@ def team(request: ResearcherRequest, name: str, show: Show) -> HttpResponse:
     return redirect("study_settings", study.name) if is_owner else redirect("studies")
 
 
-def _invite(request: ResearcherRequest, study: Study, show: Show) -> HttpResponse:
+def _invite(request: ResearcherRequest, study: Study, show: View) -> HttpResponse:
     """Create an invitation link, and show it only once."""
     form = InviteForm(request.POST)
     if not form.is_valid():
@@ -160,7 +159,7 @@ def _invite(request: ResearcherRequest, study: Study, show: Show) -> HttpRespons
     return show(request, study, status=201, **made)
 
 
-def _revoke(request: ResearcherRequest, study: Study, show: Show) -> HttpResponse:
+def _revoke(request: ResearcherRequest, study: Study, show: View) -> HttpResponse:
     number = request.POST.get("invitation", "")
     try:
         pk = int(number) if re.fullmatch("[0-9]{1,18}", number) else 0
@@ -171,7 +170,7 @@ def _revoke(request: ResearcherRequest, study: Study, show: Show) -> HttpRespons
     return redirect("study_settings", study.name)
 
 
-def _end_webhook(request: ResearcherRequest, study: Study, show: Show) -> HttpResponse:
+def _end_webhook(request: ResearcherRequest, study: Study, show: View) -> HttpResponse:
     form = WebhookForm(study, request.POST)
     if not form.is_valid():
         return show(request, study, form)

@@ -70,7 +70,8 @@ def sentences(error: Exception) -> list[str]:
     return list(getattr(error, "problems", {}).values()) or [str(error)]
 
 
-Views = dict[type[Post[Any]], Callable[..., HttpResponse]]  # of pages
+View = Callable[..., HttpResponse]
+Views = dict[type[Post[Any]], View]  # of pages
 
 
 class StudyPost(Post[Study]):
@@ -87,12 +88,7 @@ class AnnotatorPost(Post[Participation]):
         return annotator_of(request, names["name"], names["pseudonym"], right)
 
 
-def page(
-    kind: type[Post[Any]],
-    show: Callable[..., HttpResponse],
-    to: str | Callable[..., HttpResponse],
-    get: Callable[..., HttpResponse] | None = None,
-) -> Callable[..., HttpResponse]:
+def page(kind: type[Post[Any]], show: View, to: str | View, get: View | None = None) -> View:
     """Return the page's view of a POST: `show` displays errors, success redirects `to` a page.
 
     `to` is the name of a URL with the same parameters, or a function of request, result and
@@ -122,9 +118,7 @@ def page(
     return view
 
 
-def section(
-    kind: type[Post[Any]], show: Callable[..., HttpResponse], of: str, anchor: str
-) -> Callable[..., HttpResponse]:
+def section(kind: type[Post[Any]], show: View, of: str, anchor: str) -> View:
     """Return the view of a POST from a section of the page `of`: GET and success lead there."""
 
     def to(request: HttpRequest, *_done: Any, **names: Any) -> HttpResponse:
