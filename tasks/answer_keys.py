@@ -7,7 +7,6 @@ from typing import Any
 
 LABEL, SPANS, OPTION, OPTIONS, NUMBER = "label", "spans", "option", "options", "number"
 SHORT_TEXT, LONG_TEXT = "short text", "long text"
-ANSWERS = (LABEL, SPANS, OPTION, OPTIONS, NUMBER, SHORT_TEXT, LONG_TEXT)
 
 # Maximum length of a typed answer: the default, and the highest that a card may set.
 LONGEST_TEXTS = {SHORT_TEXT: (200, 1_000), LONG_TEXT: (4_000, 10_000)}

@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tasks.answer_keys import (
-    ANSWERS,
     LABEL,
     LONG_TEXT,
     LONGEST_TEXTS,
     NUMBER,
-    OPTION,
     OPTIONS,
     SHORT_TEXT,
     SPANS,
@@ -35,6 +33,7 @@ from tasks.answer_keys import (
     check_unit,
     check_words,
 )
+from tasks.answers import KINDS, Kind
 from tasks.metrics import METRICS, misfit
 from tasks.tokens import GRANULARITIES, WORD
 
@@ -166,7 +165,7 @@ class Card:
     question_selectable: bool = field(default=False, metadata=_key(check_flag, SPANS))
     granularity: str = field(default=WORD, metadata=_key(check_one_of(GRANULARITIES)))
     # The answer kind, unless it follows from the labels.
-    answer: str | None = field(default=None, metadata=_key(check_one_of(ANSWERS)))
+    answer: str | None = field(default=None, metadata=_key(check_one_of(tuple(KINDS))))
     # For spans: may annotators type answers that do not occur in the text?
     typed: bool = field(default=False, metadata=_key(check_flag, SPANS))
     # For several options: may all of them be correct?
@@ -198,33 +197,17 @@ class Card:
 
     @property
     def answered_by(self) -> str:
-        """Return the answer kind, one of tasks.answer_keys.ANSWERS."""
+        """Return the name of the answer kind."""
         return self.answer or (LABEL if self.labels else SPANS)
+
+    @property
+    def kind(self) -> Kind:
+        return KINDS[self.answered_by]
 
     @property
     def is_highlighted(self) -> bool:
         """Are answers highlighted in the text, rather than chosen or typed?"""
         return self.answered_by == SPANS
-
-    @property
-    def is_one_text(self) -> bool:
-        """Is an answer at most one text, so that its S1 is 0 or 1?"""
-        return self.answered_by not in (SPANS, OPTIONS)
-
-    @property
-    def is_one_choice(self) -> bool:
-        """Is an answer one listed choice: a label, or one of the options?"""
-        return self.answered_by in (LABEL, OPTION)
-
-    @property
-    def is_chosen(self) -> bool:
-        """Does an answer consist of listed choices: a label, one option or several?"""
-        return self.answered_by in (LABEL, OPTION, OPTIONS)
-
-    @property
-    def is_judged(self) -> bool:
-        """Is an answer either right or wrong? Long text never equals its gold."""
-        return self.answered_by != LONG_TEXT
 
     @property
     def longest_text(self) -> int:

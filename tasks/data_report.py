@@ -9,8 +9,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from tasks.answer_keys import LABEL, OPTION
-from tasks.answers import highest_s1
+from tasks.answer_keys import LABEL
 from tasks.cards import Card
 from tasks.columns import hundredth
 from tasks.formats import Record, SplitFile
@@ -189,7 +188,7 @@ def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
             "ceiling": 100.0,
             "floors": [],
         }
-    best = math.fsum(highest_s1(card, record, record.gold) for record in test.records)
+    best = math.fsum(card.kind.highest_s1(card, record, record.gold) for record in test.records)
     always_empty = 100 * math.fsum(s1([], gold) for gold in golds) / len(golds)
     return {
         "baseline_name": "always “no answer”" if card.no_answer else NO_BASELINE,
@@ -205,7 +204,7 @@ def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
     A random candidate: the mean over the distinct candidates of each example. The most frequent
     one: the candidate listed most often, the first on ties.
     """
-    if card.answered_by == OPTION and not card.no_answer:
+    if card.kind.is_one_choice and not card.no_answer:
         shares = [_share_of_right(card, record) for record in test.records]
         return [{"name": "a random option", "s1": 100 * math.fsum(shares) / len(shares)}]
     if card.no_answer or not all(record.candidates for record in test.records):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from tasks.answer_keys import LABEL, OPTIONS
+from tasks.answer_keys import LABEL
 from tasks.answers import Asked
 from tasks.cards import Card
 from tasks.comparison import Comparison, places_of
@@ -113,9 +113,9 @@ def findings_on(
         return _one_for_the_other(said) if card.max_spans == 1 else said
     if card.answered_by == LABEL:
         return (_label(answer.label, gold),)
-    if card.answered_by == OPTIONS or answer.no_answer:
+    if not card.kind.is_one_text or answer.no_answer:
         return (*_of_texts(answer.texts, comparison), *_missed_texts(comparison.missed))
-    if not card.is_judged and comparison.s1 < 1:
+    if not card.kind.is_judged and comparison.s1 < 1:
         return (Finding("beside", answer.texts[0], tuple(gold)),)
     if comparison.missed:
         return (Finding("instead", answer.texts[0], tuple(comparison.missed)),)

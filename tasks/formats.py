@@ -14,8 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from tasks.answer_keys import OPTION, OPTIONS
-from tasks.answers import GoldError, check_gold
+from tasks.answers import KINDS, GoldError
 from tasks.answers.options import LONGEST_OPTION, MAX_OPTIONS
 from tasks.cards import Card
 from tasks.tokens import WORD, has_no_spaces
@@ -352,7 +351,7 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
     options = _options(data.get("options"), card, text, refuse)
     published = gold
     try:
-        gold = check_gold(card, options, published)
+        gold = card.kind.check_gold(card, options, published)
     except GoldError as error:
         refuse("answer", str(error))
     if card.question_types and not card.question_type(question):
@@ -374,9 +373,10 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
 
 
 def _options(listed: Any, card: Card, text: Any, refuse: Any) -> tuple[str, ...]:
-    if card.answered_by not in (OPTION, OPTIONS):
+    if not card.kind.has_options:
         if listed is not None:
-            refuse("options", 'only allowed if the card has answer = "option" or "options"')
+            kinds = " or ".join(f'"{kind.name}"' for kind in KINDS.values() if kind.has_options)
+            refuse("options", f"only allowed if the card has answer = {kinds}")
         return ()
     if not isinstance(listed, list):
         refuse("options", "expected a list of texts, the options of this example")

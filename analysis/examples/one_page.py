@@ -374,7 +374,7 @@ class ExamplePage:
     def _disagreements(self, unit: list[frozenset[str]], pairs: int) -> list[Fact]:
         """This example's part of alpha; for single labels all distances are equal."""
         facts = []
-        for name in ["nominal"] if self.card.is_one_text else agreement.DISTANCES:
+        for name in ["nominal"] if self.card.kind.is_one_text else agreement.DISTANCES:
             observed = agreement.observed_disagreement(unit, agreement.DISTANCES[name])
             facts.append(
                 Fact(

@@ -13,7 +13,6 @@ from xml.sax.saxutils import quoteattr
 from analysis.export import answered
 from analysis.export.answered import Answered
 from annotation.models import Kind, Participation, Study
-from tasks.answer_keys import OPTIONS
 from tasks.cards import Card
 
 TEXT, SPANS, ANSWER = "text", "spans", "answer"
@@ -46,8 +45,8 @@ def interface(card: Card) -> str:
     if card.labels:
         choices = [f"    <Choice value={quoteattr(label.name)}/>" for label in card.labels]
         parts += [f'  <Choices name="{ANSWER}" toName="{TEXT}">', *choices, "  </Choices>"]
-    elif card.answered_by.startswith("option"):
-        several = "multiple" if card.answered_by == OPTIONS else "single"
+    elif card.kind.is_chosen:
+        several = "single" if card.kind.is_one_choice else "multiple"
         parts.append(
             f'  <Choices name="{ANSWER}" toName="{TEXT}" choice="{several}" value="$options"/>'
         )
@@ -106,7 +105,6 @@ def _regions(card: Card, row: Answered) -> list[dict[str, Any]]:
     texts = answered.beside(row)
     if not texts:
         return spans
-    is_chosen = bool(card.labels or row.example.options)
-    kind, key = ("choices", "choices") if is_chosen else ("textarea", "text")
+    kind, key = ("choices", "choices") if card.kind.is_chosen else ("textarea", "text")
     own = {"from_name": ANSWER, "to_name": TEXT, "type": kind, "value": {key: texts}}
     return [*spans, own]

@@ -24,7 +24,6 @@ from annotation.pay.ledger import elapsed_seconds, waiting_time
 from annotation.protocol import activity_summary
 from annotation.study import screening
 from annotation.study.manifest import splits_of
-from tasks.answers import highest_s1
 from tasks.columns import Column, hundredth
 from tasks.csv_files import moment
 from tasks.models import Example, Split, Task
@@ -55,7 +54,7 @@ def _example_row(study: Study, task: Task, place: list[Any], example: Example) -
         json_list(example.context), example.question, question or "",
         json_list(example.options) if example.options else "", json_list(example.gold),
         card.gold_rule, example.explanation, card.granularity if card.is_highlighted else "",
-        example.content_hash, number(highest_s1(card, example, example.gold)),
+        example.content_hash, number(card.kind.highest_s1(card, example, example.gold)),
     ]  # fmt: skip
 
 

@@ -135,7 +135,7 @@ def known(user: Any, source: str) -> list[Known]:
     kind, name = source.split(":", 1)
     study = Study.objects.visible_to(user, "read").get(name=name)
     cards = {task.name: task.card for task in study.tasks.all()}
-    labelled = {name for name, card in cards.items() if card.is_one_text and card.metric == S1}
+    labelled = {name for name, card in cards.items() if card.kind.is_one_text and card.metric == S1}
     return [
         measured_by(task, shots, part, task in labelled)
         for task, shots, part in by_cell(scored_answers(study, kind))

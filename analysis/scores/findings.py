@@ -99,7 +99,7 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
     given = Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=seats)
     # Read annotators and examples once: decoding their JSON for each answer dominated the time.
     people = {
-        pk: (name, shots, pseudonym, cards[task].is_one_choice, cards[task].gold_rule)
+        pk: (name, shots, pseudonym, cards[task].kind.is_one_choice, cards[task].gold_rule)
         for pk, name, shots, pseudonym, task in seats.values_list(
             "pk", "scenario__task__name", "scenario__shots", "pseudonym", "scenario__task_id"
         )

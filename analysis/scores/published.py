@@ -142,7 +142,7 @@ def bounds(task: Task) -> Bounds:
 
 def _chance(task: Task) -> tuple[tuple[str, float], ...]:
     """Return a random label's or option's score x 100; empty for other tasks."""
-    if not task.card.is_chosen:
+    if not task.card.kind.is_chosen:
         return ()
     name = "a random label" if task.card.labels else "a random option"
     return ((name, 100 * frozen.chance(task)),)

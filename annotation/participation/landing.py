@@ -14,7 +14,7 @@ from annotation.recruitment import join_errors
 from annotation.recruitment.links import COOKIE_AGE
 from annotation.recruitment.visitors import Arrival
 from annotation.study import cross_task, minutes
-from tasks.answer_keys import ANSWERS
+from tasks.answers import KINDS
 from tasks.cards import Card
 
 REFUSED = "refused"  # name and salt of the cookie
@@ -112,7 +112,7 @@ def what_it_asks(study: Study) -> dict[str, Any]:
     return {
         "what": sorted({card.description: card for card in cards}.values(), key=_description),
         "always_trains": all(trained),
-        "by": sorted({card.answered_by for card in cards}, key=ANSWERS.index),
+        "by": sorted({card.answered_by for card in cards}, key=list(KINDS).index),
         **{name: in_range(numbers) for name, numbers in counts.items()},
         # The larger number selects the plural form: "10 to 30 examples".
         "most": {name: max(numbers, default=0) for name, numbers in counts.items()},

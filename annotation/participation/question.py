@@ -14,7 +14,6 @@ from django.utils.safestring import SafeString, mark_safe
 
 from annotation.participation.reveal import MAX_DIGITS
 from annotation.web.wording import translated
-from tasks import answers
 from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT, SPANS
 from tasks.answers.number import written
 from tasks.cards import Card, Help, QuestionType
@@ -143,7 +142,7 @@ class Question:
     def missing(self) -> str:
         """Return the server's error for an empty answer; scripts show it before sending."""
         try:
-            answers.read(self.card, self.example, {})
+            self.card.kind.read(self.card, self.example, {})
         except AnswerError as error:
             return translated(error.sentence)
         return ""

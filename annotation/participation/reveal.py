@@ -57,7 +57,7 @@ class Reveal:
     choices: list[RevealedChoice]
     findings: Sequence[Finding]
     gold: Sequence[str]
-    # Is the answer judged as correct or wrong? Long texts are only compared (Card.is_judged).
+    # Is the answer judged as correct or wrong? Long texts are only compared (Kind.is_judged).
     is_judged: bool = True
     # The researcher's explanation of the gold; "" if the file has none.
     explanation: str = ""
@@ -129,7 +129,7 @@ def reveal_page(
         choices=_choices(names, answer, example.gold),
         findings=said,
         gold=example.gold,
-        is_judged=card.is_judged,
+        is_judged=card.kind.is_judged,
         explanation=example.explanation,
         rule=None
         if comparison.s1 == 1 or _only_boundaries(said)

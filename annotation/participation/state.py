@@ -45,7 +45,6 @@ from annotation.study import cross_task
 from annotation.study.consent_text import as_html
 from annotation.study.own_questions import OwnQuestion
 from annotation.web.wording import in_words, money, of_scripts, translated
-from tasks import answers
 from tasks.cards import Card
 from tasks.comparison import compare_answer
 from tasks.spans import AnswerError
@@ -231,7 +230,7 @@ def _learned(participation: Participation) -> dict[str, Any]:
     """
     answers = Answer.objects.filter(turn__participation=participation, turn__step=Step.TRAINING)
     ticks = [s1 == 1 for s1 in answers.order_by("turn").values_list("s1", flat=True)]
-    if not ticks or not participation.scenario.task.card.is_judged:
+    if not ticks or not participation.scenario.task.card.kind.is_judged:
         return {}
     half = min(len(ticks) // 2, TEN)
     learned = {"ticks": ticks, "all": _of(ticks)}
@@ -292,7 +291,7 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         review=review,
         tally=(
             training_step.tally(participation, turn.step)
-            if (revealed or review) and card.is_judged
+            if (revealed or review) and card.kind.is_judged
             else ()
         ),
         refuses_pastes=scenario.refuses_pastes,
@@ -319,7 +318,7 @@ def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
     """
     card, example = page.card, page.example
     try:
-        given = answers.read(card, example, fields)
+        given = card.kind.read(card, example, fields)
     except AnswerError as problem:
         return replace(page, error=translated(problem.sentence), sent=dict(fields.items())), 422
     comparison = compare_answer(card, example, given, example.gold)

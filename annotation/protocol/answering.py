@@ -28,7 +28,6 @@ from annotation.models import (
 )
 from annotation.protocol import annotation_step, qualification
 from annotation.protocol.locking import lock
-from tasks.answers import KINDS
 from tasks.answers.kind import NO_ANSWER
 from tasks.clock import database_now
 from tasks.metrics import score
@@ -92,7 +91,7 @@ def _read(turn: Turn, fields: Mapping[str, str]) -> GivenAnswer:
     if fields.get("gives_up") == "1" and turn.participation.kind == Kind.MODEL:
         return NO_ANSWER
     card = turn.card
-    return KINDS[card.answered_by].read(card, turn.example, fields)
+    return card.kind.read(card, turn.example, fields)
 
 
 def _same_or_conflict(turn: Turn, fields: Mapping[str, str]) -> None:

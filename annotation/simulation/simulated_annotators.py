@@ -23,7 +23,6 @@ from django.test import Client
 from annotation.models import Study
 from annotation.study import screening
 from tasks import spans
-from tasks.answers import KINDS, Kind
 from tasks.cards import Card
 from tasks.models import Example, Split
 from tasks.tokens import tokens
@@ -105,10 +104,6 @@ class Known:
     card: Card
     options: Sequence[str] = ()
     is_upstream: bool = False  # from an upstream task of a cross-task study
-
-    @property
-    def kind(self) -> Kind:
-        return KINDS[self.card.answered_by]
 
     def text_of(self, span: spans.Span) -> str:
         """Return the text that contains the span."""
@@ -212,7 +207,7 @@ def transferring(name: str, rng: random.Random) -> Policy:
 def gold(known: Known, rng: random.Random) -> Choice:
     """Return the correct answer; spans as far as they can be highlighted or typed."""
     if not known.card.is_highlighted:
-        return [], known.kind.right(known.gold)
+        return [], known.card.kind.right(known.gold)
     chosen: list[spans.Span] = []
     wanted = known.gold[:1] if known.card.gold_rule == "any_of" else known.gold
     for text in dict.fromkeys(wanted):
@@ -244,14 +239,14 @@ def at_random(known: Known, rng: random.Random) -> Choice:
     if known.card.no_answer and rng.random() < 0.5:
         return [], []
     if not known.card.is_highlighted:
-        return [], known.kind.at_random(known, rng)
+        return [], known.card.kind.at_random(known, rng)
     return [_random_span(known, rng)], []
 
 
 def mistaken(known: Known, rng: random.Random) -> Choice:
     """Return a typical mistake: a shifted boundary, a missed or extra span, a wrong choice."""
     if not known.card.is_highlighted:
-        return [], known.kind.mistaken(known, rng)
+        return [], known.card.kind.mistaken(known, rng)
     right, _typed = gold(known, rng)
     if not right:  # without gold that can be highlighted, there is nothing to shift
         return [_random_span(known, rng)], []
@@ -362,7 +357,7 @@ def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random)
     known = knowledge.lookup(title, question, segments, options)
     chosen, texts = decide(known, rng)
     if not known.card.is_highlighted:
-        return known.kind.fields(known.options, texts) if texts else {"no_answer": "1"}
+        return known.card.kind.fields(known.options, texts) if texts else {"no_answer": "1"}
     payload = {
         "v": 1,
         "no_answer": not chosen and not texts,

@@ -29,7 +29,6 @@ from annotation.study import (
     screening,
 )
 from annotation.study.design_file import FORM_FIELDS, LISTS
-from tasks.answers import highest_s1
 from tasks.metrics import METRICS
 from tasks.models import Example, Split, Task
 
@@ -274,7 +273,9 @@ def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
         if study.screening_examples and 0 in study.shots:
             judging.append(("the screening set", screening.examples(study, task)))
         for name, examples in judging:
-            highest = statistics.fmean(highest_s1(task.card, each, each.gold) for each in examples)
+            highest = statistics.fmean(
+                task.card.kind.highest_s1(task.card, each, each.gold) for each in examples
+            )
             if 100 * highest < threshold:
                 refuse(
                     "qualification_threshold",

@@ -2,11 +2,13 @@
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from tasks.cards import Card
 from tasks.sentences import Sentence, sentence
 from tasks.spans import AnswerError, GivenAnswer
+
+if TYPE_CHECKING:
+    from tasks.cards import Card
 
 NO_ANSWER = GivenAnswer((), "", True)
 # A test of a model's answer (its texts, the choices) with its error; {named} lists some.
@@ -38,7 +40,7 @@ class Known(Protocol):
     """The example as a simulated annotator knows it."""
 
     @property
-    def card(self) -> Card: ...
+    def card(self) -> "Card": ...
 
     @property
     def segments(self) -> Sequence[str]: ...
@@ -58,22 +60,31 @@ class Kind:
 
     name: ClassVar[str]
     words: ClassVar[Mapping[str, str]] = {}  # a card's default texts
+    is_one_text: ClassVar[bool] = True  # at most one text, so that its S1 is 0 or 1
+    is_chosen: ClassVar[bool] = False  # of listed choices: a label, one option or several
+    is_one_choice: ClassVar[bool] = False  # one listed choice: a label, or one of the options
+    is_judged: ClassVar[bool] = True  # right or wrong; long text never equals its gold
+    has_options: ClassVar[bool] = False  # each example lists its own options
 
-    def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+    def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Read the answer from its form, without guessing. Raises AnswerError."""
         raise NotImplementedError
 
     def check_gold(
-        self, card: Card, options: Sequence[str], gold: Sequence[str]
+        self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
         """Return the gold as stored: in the form of answers. Raises GoldError."""
         raise NotImplementedError
+
+    def highest_s1(self, card: "Card", asked: Asked, gold: Sequence[str]) -> float:
+        """Return the highest possible S1: below 1 if some gold cannot be highlighted."""
+        return 1.0
 
     def spelled(self, text: str) -> str:
         """Normalise text from elsewhere, such as a model's, to the spelling of answers."""
         return text
 
-    def rules(self, card: Card) -> list[Rule]:
+    def rules(self, card: "Card") -> list[Rule]:
         """Return the tests of a model's answer, which correspond to those of a person's."""
         if card.no_answer:
             return []
@@ -107,7 +118,7 @@ def another(names: Sequence[str], gold: Sequence[str], rng: random.Random) -> li
     return [rng.choice([name for name in names if name not in gold] or list(names))]
 
 
-def says_no_answer(card: Card, fields: Mapping[str, str], is_given: bool) -> bool:
+def says_no_answer(card: "Card", fields: Mapping[str, str], is_given: bool) -> bool:
     """Is "no answer" chosen? Raises AnswerError if it is impossible, or combined with an answer."""
     if fields.get("no_answer") != "1":
         return False
@@ -120,12 +131,12 @@ def says_no_answer(card: Card, fields: Mapping[str, str], is_given: bool) -> boo
     return True
 
 
-def nothing(card: Card, alone: Sentence, or_none: Sentence) -> AnswerError:
+def nothing(card: "Card", alone: Sentence, or_none: Sentence) -> AnswerError:
     """Return the error for a missing answer, depending on whether "no answer" is possible."""
     return AnswerError("nothing_chosen", or_none if card.no_answer else alone)
 
 
-def enough_gold(card: Card, gold: Sequence[str]) -> None:
+def enough_gold(card: "Card", gold: Sequence[str]) -> None:
     """Check that a single-text answer can match the gold. Raises GoldError."""
     if not gold and not card.no_answer:
         raise GoldError("empty, but the card says no_answer = false")

@@ -2,13 +2,15 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tasks.answer_keys import LABEL
 from tasks.answers.kind import Asked, GoldError, Kind, Known, Rule, another
-from tasks.cards import Card
 from tasks.sentences import sentence
 from tasks.spans import AnswerError, GivenAnswer, cut, refuse_broken
+
+if TYPE_CHECKING:
+    from tasks.cards import Card
 
 LISTED = 9  # maximum number of labels listed in a default question
 NO_EXAMPLE = "No example is given."
@@ -18,6 +20,8 @@ class Label(Kind):
     """Field `label`: the name of the label."""
 
     name: ClassVar[str] = LABEL
+    is_chosen: ClassVar[bool] = True
+    is_one_choice: ClassVar[bool] = True
     words: ClassVar[Mapping[str, str]] = {
         "description": "Read a text and choose the label that fits it.",
         "instructions": "Read the text. Then choose the label that fits it best.",
@@ -25,7 +29,7 @@ class Label(Kind):
         "question": "Which label fits the text?",
     }
 
-    def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+    def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError: nothing_chosen, unknown_label, bad_characters."""
         label = fields.get("label", "")
         refuse_broken(label)
@@ -39,7 +43,7 @@ class Label(Kind):
         return GivenAnswer((), label, False)
 
     def check_gold(
-        self, card: Card, options: Sequence[str], gold: Sequence[str]
+        self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
         """Exactly one of the labels."""
         names = [label.name for label in card.labels]
@@ -47,7 +51,7 @@ class Label(Kind):
             raise GoldError(f"expected exactly one of the labels {', '.join(names)}")
         return tuple(gold)
 
-    def rules(self, card: Card) -> list[Rule]:
+    def rules(self, card: "Card") -> list[Rule]:
         labels = {label.name for label in card.labels}
         wanted = f"Its labels are: {', '.join(label.name for label in card.labels)}"
         return [

@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tasks.answer_keys import NUMBER
 from tasks.answers.kind import (
@@ -19,9 +19,11 @@ from tasks.answers.kind import (
     nothing,
     says_no_answer,
 )
-from tasks.cards import Card
 from tasks.sentences import sentence
 from tasks.spans import AnswerError, GivenAnswer, cut, refuse_broken
+
+if TYPE_CHECKING:
+    from tasks.cards import Card
 
 LONGEST = 30  # characters
 STEPS = 100  # steps of a simulated number if the card sets none
@@ -41,7 +43,7 @@ class Number(Kind):
         "question": "Which number fits?",
     }
 
-    def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+    def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError: not_a_number, out_of_range, off_step, and those of all kinds."""
         typed = fields.get("number", "")
         refuse_broken(typed)
@@ -67,7 +69,7 @@ class Number(Kind):
         return GivenAnswer((), "", False, (value,))
 
     def check_gold(
-        self, card: Card, options: Sequence[str], gold: Sequence[str]
+        self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
         """Numbers that could be answered, in canonical form."""
         enough_gold(card, tuple(canonical(text) or text for text in gold))
@@ -87,7 +89,7 @@ class Number(Kind):
         """Return a number in canonical form, or any other text unchanged."""
         return canonical(text.strip()) or text
 
-    def rules(self, card: Card) -> list[Rule]:
+    def rules(self, card: "Card") -> list[Rule]:
         odd = "are not numbers in plain digits: {named}"
         digits: Rule = (lambda p, _options: any(canonical(text) is None for text in p), odd)
         return [*super().rules(card), ONE_TEXT, digits]
@@ -125,7 +127,7 @@ def written(value: float) -> str:
     return canonical(f"{Decimal(repr(value)):f}") or repr(value)
 
 
-def _check_range(card: Card, value: Decimal) -> None:
+def _check_range(card: "Card", value: Decimal) -> None:
     lowest, highest = (
         None if limit is None else Decimal(written(limit)) for limit in (card.lowest, card.highest)
     )
@@ -148,7 +150,7 @@ def _check_range(card: Card, value: Decimal) -> None:
     _check_step(card, value, lowest or Decimal(0))
 
 
-def _check_step(card: Card, value: Decimal, first: Decimal) -> None:
+def _check_step(card: "Card", value: Decimal, first: Decimal) -> None:
     if card.step is None:
         return
     step = Decimal(written(card.step))

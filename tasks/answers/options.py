@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tasks.answer_keys import OPTION, OPTIONS
 from tasks.answers.kind import (
@@ -18,9 +18,11 @@ from tasks.answers.kind import (
     nothing,
     says_no_answer,
 )
-from tasks.cards import Card
 from tasks.sentences import sentence
 from tasks.spans import AnswerError, GivenAnswer
+
+if TYPE_CHECKING:
+    from tasks.cards import Card
 
 MAX_OPTIONS = 100  # per example
 LONGEST_OPTION = 2_000  # characters
@@ -32,6 +34,9 @@ class Option(Kind):
     """Field `option`: the option's index in the example's list."""
 
     name: ClassVar[str] = OPTION
+    is_chosen: ClassVar[bool] = True
+    is_one_choice: ClassVar[bool] = True
+    has_options: ClassVar[bool] = True
     words: ClassVar[Mapping[str, str]] = {
         "description": "Read a text and choose the one option that fits it.",
         "instructions": "Read the text and all options. Then choose the one that fits best.",
@@ -39,7 +44,7 @@ class Option(Kind):
         "question": "Which option fits best?",
     }
 
-    def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+    def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError: nothing_chosen, unknown_option, both, no_answer_impossible."""
         chosen = fields.get("option", "")
         if says_no_answer(card, fields, bool(chosen)):
@@ -53,14 +58,14 @@ class Option(Kind):
         return GivenAnswer((), "", False, (option_at(chosen, asked.options),))
 
     def check_gold(
-        self, card: Card, options: Sequence[str], gold: Sequence[str]
+        self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
         """Return one of the options, or alternatives among them."""
         check_options(options, gold)
         enough_gold(card, gold)
         return tuple(gold)
 
-    def rules(self, card: Card) -> list[Rule]:
+    def rules(self, card: "Card") -> list[Rule]:
         return [*super().rules(card), LISTED, ONE_TEXT]
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
@@ -80,6 +85,9 @@ class Options(Kind):
     """
 
     name: ClassVar[str] = OPTIONS
+    is_one_text: ClassVar[bool] = False
+    is_chosen: ClassVar[bool] = True
+    has_options: ClassVar[bool] = True
     words: ClassVar[Mapping[str, str]] = {
         "description": "Read a text and choose every option that is right.",
         "instructions": "Read the text and all options. Then choose every option that is right."
@@ -88,7 +96,7 @@ class Options(Kind):
         "question": "Which options are right?",
     }
 
-    def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+    def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError: nothing_chosen, unknown_option, all_options, as for "no answer"."""
         places = [
             key.removeprefix(FIELD)
@@ -113,7 +121,7 @@ class Options(Kind):
         return GivenAnswer((), "", False, tuple(values))
 
     def check_gold(
-        self, card: Card, options: Sequence[str], gold: Sequence[str]
+        self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
         """Return some of the options; all or none of them only if the card allows it."""
         check_options(options, gold)
@@ -128,7 +136,7 @@ class Options(Kind):
             )
         return tuple(gold)
 
-    def rules(self, card: Card) -> list[Rule]:
+    def rules(self, card: "Card") -> list[Rule]:
         rules = [*super().rules(card), LISTED]
         if card.all_options:
             return rules

@@ -1,16 +1,16 @@
 """Spans of the text and, if the card allows it, typed answers that do not occur in it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tasks.answer_keys import SPANS
 from tasks.answers.kind import Asked, GoldError, Kind, Rule
-from tasks.cards import Card
 from tasks.sentences import sentence
 from tasks.spans import (
     AnswerError,
     GivenAnswer,
     Span,
+    ceiling,
     checked,
     occurrences,
     read_payload,
@@ -18,6 +18,9 @@ from tasks.spans import (
     read_typed,
     typed_lines,
 )
+
+if TYPE_CHECKING:
+    from tasks.cards import Card
 
 LONGEST_TYPED = 1_000  # characters of a typed answer that does not occur in the text
 
@@ -29,8 +32,9 @@ class Spans(Kind):
     """
 
     name: ClassVar[str] = SPANS
+    is_one_text: ClassVar[bool] = False
 
-    def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+    def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError, see tasks/spans.py."""
         question = card.selectable_question(asked.question)
         if card.typed:
@@ -51,14 +55,20 @@ class Spans(Kind):
         )
 
     def check_gold(
-        self, card: Card, options: Sequence[str], gold: Sequence[str]
+        self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
         """Accept any text: the data report lists what cannot be highlighted."""
         if not gold and not card.no_answer:
             raise GoldError("empty, but the card says no_answer = false")
         return tuple(gold)
 
-    def rules(self, card: Card) -> list[Rule]:
+    def highest_s1(self, card: "Card", asked: Asked, gold: Sequence[str]) -> float:
+        if card.typed:
+            return 1.0
+        question = card.selectable_question(asked.question)
+        return ceiling(gold, asked.context, card.gold_rule, question, card.granularity)
+
+    def rules(self, card: "Card") -> list[Rule]:
         most, rules = card.max_spans, super().rules(card)
         if most is None:
             return rules
@@ -68,7 +78,7 @@ class Spans(Kind):
 
 
 def _with_typed(
-    card: Card, asked: Asked, question: str | None, fields: Mapping[str, str]
+    card: "Card", asked: Asked, question: str | None, fields: Mapping[str, str]
 ) -> GivenAnswer:
     """Combine highlights and typed lines: a line that occurs in the text becomes a span.
 

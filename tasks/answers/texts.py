@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tasks.answer_keys import LONG_TEXT, LONGEST_TEXTS, SHORT_TEXT
 from tasks.answers.kind import (
@@ -17,15 +17,18 @@ from tasks.answers.kind import (
     nothing,
     says_no_answer,
 )
-from tasks.cards import Card
 from tasks.sentences import counted, sentence
 from tasks.spans import AnswerError, GivenAnswer, refuse_broken, trimmed
+
+if TYPE_CHECKING:
+    from tasks.cards import Card
 
 
 class LongText(Kind):
     """Field `text`. The card's word count is only a guide."""
 
     name: ClassVar[str] = LONG_TEXT
+    is_judged: ClassVar[bool] = False
     words: ClassVar[Mapping[str, str]] = {
         "description": "Read a text and write an answer to it.",
         "instructions": "Read the text. Then write your answer in your own words.",
@@ -33,12 +36,12 @@ class LongText(Kind):
         "question": "What is your answer?",
     }
 
-    def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+    def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError, see _read_text."""
         return _read_text(card, fields)
 
     def check_gold(
-        self, card: Card, options: Sequence[str], gold: Sequence[str]
+        self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
         """Texts that could be typed."""
         return _check_texts(card, gold)
@@ -47,7 +50,7 @@ class LongText(Kind):
         """Strip outer blanks and normalise line breaks."""
         return _one_spelling(text) or text
 
-    def rules(self, card: Card) -> list[Rule]:
+    def rules(self, card: "Card") -> list[Rule]:
         return [*super().rules(card), ONE_TEXT]
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
@@ -66,6 +69,7 @@ class ShortText(LongText):
     """Field `text`: one line."""
 
     name: ClassVar[str] = SHORT_TEXT
+    is_judged: ClassVar[bool] = True
     words: ClassVar[Mapping[str, str]] = {
         "description": "Read a text and type a short answer.",
         "instructions": "Read the text. Then type the answer in a few words.",
@@ -73,7 +77,7 @@ class ShortText(LongText):
         "question": "What is the answer?",
     }
 
-    def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+    def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError: several_lines, and those of _read_text."""
         given = _read_text(card, fields)
         if any("\n" in text for text in given.values):
@@ -81,7 +85,7 @@ class ShortText(LongText):
         return given
 
     def check_gold(
-        self, card: Card, options: Sequence[str], gold: Sequence[str]
+        self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
         """Lines that could be typed."""
         texts = _check_texts(card, gold)
@@ -90,7 +94,7 @@ class ShortText(LongText):
         return texts
 
 
-def _read_text(card: Card, fields: Mapping[str, str]) -> GivenAnswer:
+def _read_text(card: "Card", fields: Mapping[str, str]) -> GivenAnswer:
     """Read the field `text`, without outer blanks and with normalised line breaks.
 
     Raises AnswerError: nothing_chosen, too_long, bad_characters, and those of "no answer".
@@ -123,7 +127,7 @@ def _one_spelling(typed: str) -> str:
     return trimmed(typed.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def _check_texts(card: Card, gold: Sequence[str]) -> tuple[str, ...]:
+def _check_texts(card: "Card", gold: Sequence[str]) -> tuple[str, ...]:
     """Return the gold in the spelling of answers. Raises GoldError if it could not be typed."""
     enough_gold(card, gold)
     for text in gold:

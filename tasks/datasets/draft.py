@@ -95,14 +95,11 @@ def _usual(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]:
     return data | {
         "segments": [_segment(column) for column in columns.text],
         "no_answer": answer != LABEL and (columns.no_answer or bool(mapped.question_types)),
-        "gold_rule": "any_of" if answer not in SETS and _has_alternatives(mapped) else "set",
+        "gold_rule": "any_of" if KINDS[answer].is_one_text and _has_alternatives(mapped) else "set",
         "language": "en",
         "source": "not stated",
         "licence": "not stated",
     }
-
-
-SETS = (SPANS, OPTIONS)  # several golds are one answer
 
 
 def _has_alternatives(mapped: Mapped) -> bool:

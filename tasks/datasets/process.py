@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks import check_process
-from tasks.answer_keys import ANSWERS
+from tasks.answers import KINDS
 from tasks.cards import CardError
 from tasks.datasets import making as datasets_making
 from tasks.datasets.kinds import Columns, check_kind
@@ -139,7 +139,7 @@ def _described(seen: making.Seen) -> dict[str, Any]:
         "kind": kind.name,
         "typed": kind.typed,
         "why": kind.why,
-        "possible": [name for name in ANSWERS if not problem(name, lines, seen.shape)],
+        "possible": [name for name in KINDS if not problem(name, lines, seen.shape)],
         "texts": [name or "text" for name in seen.shape.names],
         "told": seen.told,
         "digest": seen.digest,

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
+from tasks.answers import KINDS
 from tasks.gym.catalogue import Partition
 from tasks.gym.kinds import Kind
 from tasks.gym.reader import SEPARATOR, GymTask, Line, Shape
@@ -86,7 +87,7 @@ def _labels(task: GymTask, kind: Kind) -> Iterator[str]:
 
 
 def _options(task: GymTask, shape: Shape, kind: Kind) -> Iterator[str]:
-    if kind.name not in ("option", "options"):
+    if not KINDS[kind.name].has_options:
         return
     lines = _once(task)
     twice = [

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tasks.answer_keys import (
-    ANSWERS,
     LABEL,
     LONG_TEXT,
     LONGEST_TEXTS,
@@ -79,8 +78,8 @@ def _from_texts(task: GymTask, category: str) -> Kind:
 def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
     """Return why these lines cannot have that answer kind, or "" if they can."""
     golds = [gold for line in lines for gold in line.golds]
-    if name not in ANSWERS:
-        return f"unknown kind of answer {name!r}; expected one of {', '.join(ANSWERS)}"
+    if name not in KINDS:
+        return f"unknown kind of answer {name!r}; expected one of {', '.join(KINDS)}"
     if name == "label":
         if any(len(line.golds) > 1 for line in lines):
             return "has several golds on a line; a label must be one"
@@ -88,7 +87,7 @@ def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
             return f"has {len(set(golds))} different outputs; at most {MAX_LABELS} can be labels"
         if any(len(gold) > LONGEST_LABEL for gold in golds):
             return f"has an output longer than {LONGEST_LABEL} characters, the limit of a label"
-    if name in ("option", "options") and not shape.has_options:
+    if KINDS[name].has_options and not shape.has_options:
         return "has inputs without options (A) ... (B) ..."
     if name == "options" and any(len(line.golds) > 1 for line in lines):
         return "has several golds on a line; several options must be one gold"
@@ -118,7 +117,7 @@ def record_of(line: Line, shape: Shape, kind: Kind) -> Record:
     if asks(shape, kind):
         question, texts = texts[0], texts[1:]
     place = f"{line.file.removesuffix('.tsv')}:{line.number}"
-    options = shape.options(line.input) if kind.name in (OPTION, OPTIONS) else ()
+    options = shape.options(line.input) if KINDS[kind.name].has_options else ()
     return Record(place, texts, question, _gold(line, kind, options), options=options)
 
 
@@ -129,7 +128,7 @@ def asks(shape: Shape, kind: Kind) -> bool:
 
 def _gold(line: Line, kind: Kind, options: Sequence[str]) -> tuple[str, ...]:
     """Return the golds; sets in parts, options without outer blanks."""
-    if kind.name in (SPANS, OPTIONS):
+    if not KINDS[kind.name].is_one_text:
         texts = [text for gold in line.golds for text in gold.split(SEPARATOR)]
     else:
         texts = list(line.golds)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.answer_keys import ANSWERS, LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT, SPANS
+from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT, SPANS
 from tasks.metrics.corpus import (
     ACCEPTABLE,
     Left,
@@ -45,7 +45,7 @@ class Metric:
     by_corpus: Callable[[Sequence[str], Sequence[Sequence[str]]], float] | None = None
     value_of: Callable[[str], float] | None = None
     left_out: Left | None = None
-    kinds: Collection[str] = ANSWERS
+    kinds: Collection[str] = ()  # all
     why: str = ""
     reads: Callable[[str], str] = str
 
@@ -185,7 +185,7 @@ def misfit(metric: str, kind: str, labels: Sequence[str] = ()) -> str:
     `labels` are a label task's labels.
     """
     chosen = METRICS[metric]
-    if kind not in chosen.kinds:
+    if chosen.kinds and kind not in chosen.kinds:
         return f"{metric} does not apply to answers of type {kind}: {chosen.why}."
     if kind != LABEL:
         return ""

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from tasks.answers import KINDS
 from tasks.cards import Card
 from tasks.formats import FormatError, example_id, json_lines, json_object, storable_text
 
@@ -128,7 +127,7 @@ def _texts(value: object, filename: str, line: int) -> list[str]:
 
 def as_answered(card: Card, predicted: Predicted, options: Sequence[str]) -> Predicted:
     """Return it in the spelling of answers, with the example's choices."""
-    texts = [KINDS[card.answered_by].spelled(text) for text in predicted.texts]
+    texts = [card.kind.spelled(text) for text in predicted.texts]
     return Predicted(predicted.line, texts, frozenset(options))
 
 
@@ -141,7 +140,7 @@ def disobedient(card: Card, predicted: Collection[Predicted], filename: str) -> 
     """
     return [
         error
-        for breaks, sentence in KINDS[card.answered_by].rules(card)
+        for breaks, sentence in card.kind.rules(card)
         if (error := _broken(predicted, breaks, sentence, filename)) is not None
     ]
 

@@ -7,7 +7,6 @@ from playwright.sync_api import Locator, Page, expect
 
 from annotation.models import Answer, Participation, Study
 from annotation.web.wording import translated
-from tasks import answers
 from tasks.spans import AnswerError
 from tests import factories
 from tests.browser.conftest import Desk
@@ -259,7 +258,7 @@ def server_says(seat: Participation, turn: str, fields: dict[str, str]) -> str:
     example = seat.latest_turn().example
     card = seat.scenario.task.card
     try:
-        answers.read(card, example, fields)
+        card.kind.read(card, example, fields)
     except AnswerError as error:
         return translated(error.sentence)
     return ""
