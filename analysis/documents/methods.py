@@ -24,7 +24,7 @@ from annotation.prolific.adapter import ProlificAdapter
 from annotation.recruitment.links import OpenLink
 from annotation.study import own_questions, screening
 from annotation.study.design_file import OPTIONS
-from tasks.answer_keys import LONG_TEXT, NUMBER, OPTION, SHORT_TEXT
+from tasks.answers import KINDS
 
 
 def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph]:
@@ -238,15 +238,6 @@ def _were(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
-# The type of a single answer to the correct answer.
-RIGHT = {
-    OPTION: "the gold option",
-    NUMBER: "a number equal to the gold number",
-    SHORT_TEXT: "exactly the gold text",
-    LONG_TEXT: "exactly the gold text",
-}
-
-
 def _score(record: StudyRecord) -> str:
     manifest = record.manifest
     told = wording.metrics(manifest)
@@ -258,7 +249,7 @@ def _score(record: StudyRecord) -> str:
     if _named(manifest, lambda card: card.get("labels")):
         sentences.append("For labels, S1 is 1 if the label is correct and 0 otherwise.")
     kinds = {wording.way(task["card"]) for task in manifest["tasks"]}
-    if right := [words for kind, words in RIGHT.items() if kind in kinds]:
+    if right := [k.right_noun for k in KINDS.values() if k.name in kinds and k.right_noun]:
         sentences.append(f"S1 is 1 for {' or '.join(dict.fromkeys(right))}, and 0 otherwise.")
     alternatives = _named(manifest, lambda card: card["gold_rule"] == "any_of")
     if alternatives:

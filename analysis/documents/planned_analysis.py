@@ -27,7 +27,8 @@ from analysis.stats.two_way import BOTH, RUNS
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
 from annotation.models import Kind, Study
 from annotation.study import screening
-from tasks.answer_keys import LABEL, OPTION
+from tasks.answer_keys import LABEL
+from tasks.answers import KINDS
 from tasks.columns import Column, on_page
 
 
@@ -91,9 +92,10 @@ def _further(manifest: Manifest) -> list[str]:
 def _votes(manifest: Manifest) -> str:
     """Return how answers are aggregated, by the tasks' answer types."""
     kinds = {way(task["card"]) for task in manifest["tasks"]}
+    choices = {kind.name for kind in KINDS.values() if kind.is_one_choice}
     votes = {
-        "plurality vote on labels and options": kinds & {LABEL, OPTION},
-        "majority vote on sets of texts": kinds - {LABEL, OPTION},
+        "plurality vote on labels and options": kinds & choices,
+        "majority vote on sets of texts": kinds - choices,
         "Dawid-Skene on labels": kinds & {LABEL},
     }
     return "; ".join(words for words, fitting in votes.items() if fitting)

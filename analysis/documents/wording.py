@@ -10,7 +10,8 @@ from django.utils.translation import get_language_info
 
 from analysis.documents.blocks import Block, Bullets, Fact, Paragraph
 from annotation.models import Arm, ProlificReward, Qualification, Study
-from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT, SPANS
+from tasks.answer_keys import LABEL, SPANS
+from tasks.answers import KINDS
 from tasks.cards import parse_card
 from tasks.metrics import METRICS
 
@@ -65,14 +66,9 @@ REPORTED = Verbs(
 
 # Answer type to the noun for an answer and the annotators' action.
 WAYS = {
-    SPANS: ("highlighted spans", "highlighting spans of the text"),
+    SPANS: (KINDS[SPANS].noun, KINDS[SPANS].action),
     "typed": ("highlighted spans or typed texts", "highlighting spans of the text or typing"),
-    LABEL: ("a label", "choosing a label"),
-    OPTION: ("an option of the example", "choosing one of the example's options"),
-    OPTIONS: ("options of the example", "choosing any of the example's options"),
-    NUMBER: ("a number", "entering a number"),
-    SHORT_TEXT: ("a short text", "typing a short text"),
-    LONG_TEXT: ("a long text", "typing a long text"),
+    **{kind.name: (kind.noun, kind.action) for kind in KINDS.values()},
 }
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from django.contrib.staticfiles import finders
 
-from annotation.participation.question import WIDGETS
+from tasks.answers import KINDS
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Added to Playwright's own flags, which include: headless, no sandbox (only our files are opened,
@@ -28,7 +28,7 @@ FLAGS = (
 )
 SCRIPTS = "".join(
     f'<script type="module" src="../js/{name}.js"></script>\n'
-    for name in (*sorted({widget.element for widget in WIDGETS.values()}), "label-search", "work")
+    for name in (*sorted({kind.element for kind in KINDS.values()}), "label-search", "work")
 )
 PATIENCE = 30  # seconds per browser step
 

@@ -109,10 +109,11 @@ def what_it_asks(study: Study) -> dict[str, Any]:
         ],
         "labels": [len(card.labels) for card in cards if card.labels],
     }
+    labels, by = in_range(counts["labels"]), {card.kind for card in cards}
     return {
         "what": sorted({card.description: card for card in cards}.values(), key=_description),
         "always_trains": all(trained),
-        "by": sorted({card.answered_by for card in cards}, key=list(KINDS).index),
+        "by": [gettext(k.brief.text) % {"labels": labels} for k in KINDS.values() if k in by],
         **{name: in_range(numbers) for name, numbers in counts.items()},
         # The larger number selects the plural form: "10 to 30 examples".
         "most": {name: max(numbers, default=0) for name, numbers in counts.items()},

@@ -1,8 +1,8 @@
 """An example as annotators see it: the question and text as tokens, and the control for its answer.
 
 The kind asked for is a coloured word, and a placeholder is a gap. The text never changes: screen
-readers and copying get the question as stored. WIDGETS lists what each answer kind needs on the
-page, which loads nothing else. Every control works without scripts; static/js/ enhances them.
+readers and copying get the question as stored. The page loads only what its answer kind needs
+(tasks/answers/kind.py). Every control works without scripts; static/js/ enhances them.
 """
 
 import re
@@ -14,7 +14,6 @@ from django.utils.safestring import SafeString, mark_safe
 
 from annotation.participation.reveal import MAX_DIGITS
 from annotation.web.wording import translated
-from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT, SPANS
 from tasks.answers.number import written
 from tasks.cards import Card, Help, QuestionType
 from tasks.models import Example
@@ -87,37 +86,6 @@ def question_markup(text: str, kind: str = "", number: int = 0, filling: str = "
     return mark_safe(gap.join("".join([*pieces, escape(text[at:])]).split(PLACEHOLDER)))
 
 
-BESIDE = "participation/_beside_question.html"  # for answers next to their text
-TYPED = ("answer", "pasting", "texts")
-
-
-@dataclass(frozen=True)
-class Widget:
-    """A kind's element (and script), its template, and the modules that it imports."""
-
-    element: str
-    template: str
-    modules: tuple[str, ...]
-    # Keyboard input elsewhere in the turn that it receives: static/js/turn-keys.js.
-    typing: str = ""
-
-
-WIDGETS = {
-    LABEL: Widget("choice-answer", "participation/_label_question.html", ("answer",)),
-    SPANS: Widget(
-        "span-answer",
-        "participation/_span_question.html",
-        ("spans", "span-page", "span-pointer", "span-keyboard"),
-        "letters",
-    ),
-    OPTION: Widget("choice-answer", BESIDE, ("answer",)),
-    OPTIONS: Widget("choice-answer", BESIDE, ("answer",)),
-    NUMBER: Widget("number-answer", BESIDE, ("answer", "pasting", "numbers"), "digits"),
-    SHORT_TEXT: Widget("text-answer", BESIDE, TYPED, "both"),
-    LONG_TEXT: Widget("text-answer", BESIDE, TYPED, "both"),
-}
-
-
 @dataclass(frozen=True)
 class Question:
     """What a page shows of an example and its card; never its gold, except in a reveal's gap.
@@ -128,10 +96,6 @@ class Question:
     card: Card
     example: Example
     filling: str = ""
-
-    @cached_property
-    def widget(self) -> Widget:
-        return WIDGETS[self.card.answered_by]
 
     @property
     def control(self) -> str:
@@ -204,13 +168,13 @@ class Question:
     @cached_property
     def digits(self) -> range:
         """Return the digits that select a label or option; none if two digits would be needed."""
-        choices = len(self.card.labels or self.example.options)
+        choices = len(self.card.labels or self.example.options) if self.card.kind.is_chosen else 0
         return range(1, choices + 1 if choices <= MAX_DIGITS else 1)
 
     @property
     def has_no_answer_key(self) -> bool:
         """Does the key 0 select "no answer"? Not where it may be typed in an answer."""
-        return self.card.no_answer and self.widget.typing in ("", "letters")
+        return self.card.no_answer and self.card.kind.typing in ("", "letters")
 
     @property
     def is_searched(self) -> bool:

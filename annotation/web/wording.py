@@ -47,7 +47,8 @@ def translated(sentence: Sentence) -> str:
         text = ngettext(sentence.text, sentence.plural, sentence.number)
     else:
         text = gettext(sentence.text)
-    return text % sentence.values
+    values = sentence.values.items()
+    return text % {k: translated(v) if isinstance(v, Sentence) else v for k, v in values}
 
 
 def of_scripts() -> dict[str, str | Forms]:

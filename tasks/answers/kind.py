@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from tasks.sentences import Sentence, sentence
@@ -52,6 +53,16 @@ class Known(Protocol):
     def gold(self) -> Sequence[str]: ...
 
 
+@dataclass(frozen=True)
+class MadeUp:
+    """An invented example for trying the tool; its question says what to do."""
+
+    text: Sentence
+    question: Sentence
+    gold: tuple[Sentence, ...]
+    options: tuple[Sentence, ...] = ()
+
+
 class Kind:
     """An answer kind: how it is read from its form, checked as gold, and simulated.
 
@@ -65,6 +76,18 @@ class Kind:
     is_one_choice: ClassVar[bool] = False  # one listed choice: a label, or one of the options
     is_judged: ClassVar[bool] = True  # right or wrong; long text never equals its gold
     has_options: ClassVar[bool] = False  # each example lists its own options
+    made_up: ClassVar[tuple[MadeUp, ...]]
+    # In documents: an answer, how it is given, and the right answer where S1 is 0 or 1.
+    noun: ClassVar[str]
+    action: ClassVar[str]
+    right_noun: ClassVar[str] = ""
+    brief: ClassVar[Sentence]  # how it is given, to annotators; %(labels)s: how many labels
+    # On the question page: its element (and script), the modules that this imports, its template,
+    # and the keyboard input elsewhere in the turn that it receives (static/js/turn-keys.js).
+    element: ClassVar[str]
+    modules: ClassVar[tuple[str, ...]] = ("answer",)
+    template: ClassVar[str] = "participation/_beside_question.html"
+    typing: ClassVar[str] = ""
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Read the answer from its form, without guessing. Raises AnswerError."""
@@ -75,6 +98,10 @@ class Kind:
     ) -> tuple[str, ...]:
         """Return the gold as stored: in the form of answers. Raises GoldError."""
         raise NotImplementedError
+
+    def tries(self, card: "Card") -> tuple[MadeUp, ...]:
+        """Return the three invented examples for trying the tool."""
+        return self.made_up
 
     def highest_s1(self, card: "Card", asked: Asked, gold: Sequence[str]) -> float:
         """Return the highest possible S1: below 1 if some gold cannot be highlighted."""

@@ -5,14 +5,21 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from tasks.answer_keys import LABEL
-from tasks.answers.kind import Asked, GoldError, Kind, Known, Rule, another
-from tasks.sentences import sentence
+from tasks.answers.kind import Asked, GoldError, Kind, Known, MadeUp, Rule, another
+from tasks.sentences import Sentence, sentence
 from tasks.spans import AnswerError, GivenAnswer, cut, refuse_broken
 
 if TYPE_CHECKING:
     from tasks.cards import Card
 
 LISTED = 9  # maximum number of labels listed in a default question
+ANIMAL, VEHICLE = sentence("animal"), sentence("vehicle")
+ABOUT = sentence("What is the sentence about?")
+# The labels of the made-up examples: name, definition and example.
+MADE_UP_LABELS = (
+    (ANIMAL, sentence("The sentence is about an animal."), sentence("A dog barked.")),
+    (VEHICLE, sentence("The sentence is about a vehicle."), sentence("The bus was late.")),
+)
 NO_EXAMPLE = "No example is given."
 
 
@@ -22,12 +29,26 @@ class Label(Kind):
     name: ClassVar[str] = LABEL
     is_chosen: ClassVar[bool] = True
     is_one_choice: ClassVar[bool] = True
+    noun: ClassVar[str] = "a label"
+    action: ClassVar[str] = "choosing a label"
+    brief: ClassVar[Sentence] = sentence("You choose one of %(labels)s labels.")
+    element: ClassVar[str] = "choice-answer"
+    template: ClassVar[str] = "participation/_label_question.html"
     words: ClassVar[Mapping[str, str]] = {
         "description": "Read a text and choose the label that fits it.",
         "instructions": "Read the text. Then choose the label that fits it best.",
         "submit_hint": "Choose one, then submit.",
         "question": "Which label fits the text?",
     }
+    made_up: ClassVar[tuple[MadeUp, ...]] = (
+        MadeUp(
+            sentence("The cat slept on the sofa."),
+            sentence("What is the sentence about? Choose “%(label)s”.", label=ANIMAL),
+            (ANIMAL,),
+        ),
+        MadeUp(sentence("Two lorries waited at the gate."), ABOUT, (VEHICLE,)),
+        MadeUp(sentence("A horse drank from the river."), ABOUT, (ANIMAL,)),
+    )
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError: nothing_chosen, unknown_label, bad_characters."""

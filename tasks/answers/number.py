@@ -14,12 +14,13 @@ from tasks.answers.kind import (
     GoldError,
     Kind,
     Known,
+    MadeUp,
     Rule,
     enough_gold,
     nothing,
     says_no_answer,
 )
-from tasks.sentences import sentence
+from tasks.sentences import Sentence, sentence
 from tasks.spans import AnswerError, GivenAnswer, cut, refuse_broken
 
 if TYPE_CHECKING:
@@ -36,12 +37,36 @@ class Number(Kind):
     """Field `number`: the number as typed."""
 
     name: ClassVar[str] = NUMBER
+    noun: ClassVar[str] = "a number"
+    action: ClassVar[str] = "entering a number"
+    right_noun: ClassVar[str] = "a number equal to the gold number"
+    brief: ClassVar[Sentence] = sentence("You enter a number.")
+    element: ClassVar[str] = "number-answer"
+    modules: ClassVar[tuple[str, ...]] = ("answer", "pasting", "numbers")
+    typing: ClassVar[str] = "digits"
     words: ClassVar[Mapping[str, str]] = {
         "description": "Read a text and answer with a number.",
         "instructions": "Read the text. Then enter the number that fits it, in plain digits.",
         "submit_hint": "Enter a number, then submit.",
         "question": "Which number fits?",
     }
+    made_up: ClassVar[tuple[MadeUp, ...]] = (
+        MadeUp(
+            sentence("There are 3 cups on the table."),
+            sentence("How many cups are there? Enter “3”."),
+            (Sentence("3"),),
+        ),
+        MadeUp(
+            sentence("The walk is 2.5 miles long."),
+            sentence("How many miles long is it?"),
+            (Sentence("2.5"),),
+        ),
+        MadeUp(
+            sentence("He waited for 10 minutes."),
+            sentence("How many minutes did he wait?"),
+            (Sentence("10"),),
+        ),
+    )
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError: not_a_number, out_of_range, off_step, and those of all kinds."""

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from tasks.answer_keys import OPTION, OPTIONS
@@ -12,18 +13,23 @@ from tasks.answers.kind import (
     GoldError,
     Kind,
     Known,
+    MadeUp,
     Rule,
     another,
     enough_gold,
     nothing,
     says_no_answer,
 )
-from tasks.sentences import sentence
+from tasks.answers.label import ANIMAL, VEHICLE, Label
+from tasks.sentences import Sentence, sentence
 from tasks.spans import AnswerError, GivenAnswer
 
 if TYPE_CHECKING:
     from tasks.cards import Card
 
+CAT, TABLE = sentence("cat"), sentence("table")
+THINGS = (CAT, TABLE, sentence("river"))
+MENTIONED = sentence("Which of these are mentioned?")
 MAX_OPTIONS = 100  # per example
 LONGEST_OPTION = 2_000  # characters
 FIELD = "option-"
@@ -37,12 +43,20 @@ class Option(Kind):
     is_chosen: ClassVar[bool] = True
     is_one_choice: ClassVar[bool] = True
     has_options: ClassVar[bool] = True
+    noun: ClassVar[str] = "an option of the example"
+    action: ClassVar[str] = "choosing one of the example's options"
+    right_noun: ClassVar[str] = "the gold option"
+    brief: ClassVar[Sentence] = sentence("You choose one of several options.")
+    element: ClassVar[str] = "choice-answer"
     words: ClassVar[Mapping[str, str]] = {
         "description": "Read a text and choose the one option that fits it.",
         "instructions": "Read the text and all options. Then choose the one that fits best.",
         "submit_hint": "Choose one, then submit.",
         "question": "Which option fits best?",
     }
+    made_up: ClassVar[tuple[MadeUp, ...]] = tuple(
+        replace(each, options=(ANIMAL, VEHICLE)) for each in Label.made_up
+    )
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError: nothing_chosen, unknown_option, both, no_answer_impossible."""
@@ -88,6 +102,10 @@ class Options(Kind):
     is_one_text: ClassVar[bool] = False
     is_chosen: ClassVar[bool] = True
     has_options: ClassVar[bool] = True
+    noun: ClassVar[str] = "options of the example"
+    action: ClassVar[str] = "choosing any of the example's options"
+    brief: ClassVar[Sentence] = sentence("You choose all the options that are right.")
+    element: ClassVar[str] = "choice-answer"
     words: ClassVar[Mapping[str, str]] = {
         "description": "Read a text and choose every option that is right.",
         "instructions": "Read the text and all options. Then choose every option that is right."
@@ -95,6 +113,20 @@ class Options(Kind):
         "submit_hint": "Choose all that are right, then submit.",
         "question": "Which options are right?",
     }
+    made_up: ClassVar[tuple[MadeUp, ...]] = (
+        MadeUp(
+            sentence("The cat slept under the table."),
+            sentence(
+                "Which of these are mentioned? Choose “%(first)s” and “%(second)s”.",
+                first=CAT,
+                second=TABLE,
+            ),
+            (CAT, TABLE),
+            THINGS,
+        ),
+        MadeUp(sentence("The table was set for two."), MENTIONED, (TABLE,), THINGS),
+        MadeUp(sentence("The cat looked at the empty table."), MENTIONED, (CAT, TABLE), THINGS),
+    )
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError: nothing_chosen, unknown_option, all_options, as for "no answer"."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tasks.answer_keys import SPANS
-from tasks.answers.kind import Asked, GoldError, Kind, Rule
-from tasks.sentences import sentence
+from tasks.answers.kind import Asked, GoldError, Kind, MadeUp, Rule
+from tasks.sentences import Sentence, sentence
 from tasks.spans import (
     AnswerError,
     GivenAnswer,
@@ -22,6 +22,13 @@ from tasks.spans import (
 if TYPE_CHECKING:
     from tasks.cards import Card
 
+BICYCLE, COMPANY = sentence("red bicycle"), sentence("Brown & Sons Ltd.")
+KETTLE = sentence("kettle")
+EMPTY = MadeUp(
+    sentence("It rained all night."),
+    sentence("Highlight every colour. This sentence has none, so choose “No answer”."),
+    (),
+)
 LONGEST_TYPED = 1_000  # characters of a typed answer that does not occur in the text
 
 
@@ -33,6 +40,32 @@ class Spans(Kind):
 
     name: ClassVar[str] = SPANS
     is_one_text: ClassVar[bool] = False
+    noun: ClassVar[str] = "highlighted spans"
+    action: ClassVar[str] = "highlighting spans of the text"
+    brief: ClassVar[Sentence] = sentence("You highlight words in the text.")
+    element: ClassVar[str] = "span-answer"
+    modules: ClassVar[tuple[str, ...]] = ("spans", "span-page", "span-pointer", "span-keyboard")
+    template: ClassVar[str] = "participation/_span_question.html"
+    typing: ClassVar[str] = "letters"
+    made_up: ClassVar[tuple[MadeUp, ...]] = (
+        MadeUp(
+            # Translators: of the made-up sentences with %(words)s, translate those words as they
+            # stand in the sentence.
+            sentence("The %(words)s stood by the door.", words=BICYCLE),
+            sentence("Highlight the words “%(words)s”.", words=BICYCLE),
+            (BICYCLE,),
+        ),
+        MadeUp(
+            sentence("She works for %(words)s in the morning.", words=COMPANY),
+            sentence("Highlight the name “%(words)s”, including the full stop.", words=COMPANY),
+            (COMPANY,),
+        ),
+        MadeUp(
+            sentence("The %(words)s was on all evening.", words=KETTLE),
+            sentence("Highlight the word “%(words)s”.", words=KETTLE),
+            (KETTLE,),
+        ),
+    )
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError, see tasks/spans.py."""
@@ -61,6 +94,9 @@ class Spans(Kind):
         if not gold and not card.no_answer:
             raise GoldError("empty, but the card says no_answer = false")
         return tuple(gold)
+
+    def tries(self, card: "Card") -> tuple[MadeUp, ...]:
+        return (*self.made_up[:2], EMPTY) if card.no_answer else self.made_up
 
     def highest_s1(self, card: "Card", asked: Asked, gold: Sequence[str]) -> float:
         if card.typed:

@@ -12,16 +12,19 @@ from tasks.answers.kind import (
     GoldError,
     Kind,
     Known,
+    MadeUp,
     Rule,
     enough_gold,
     nothing,
     says_no_answer,
 )
-from tasks.sentences import counted, sentence
+from tasks.sentences import Sentence, counted, sentence
 from tasks.spans import AnswerError, GivenAnswer, refuse_broken, trimmed
 
 if TYPE_CHECKING:
     from tasks.cards import Card
+
+KETTLE, GATE, RIVER = sentence("kettle"), sentence("gate"), sentence("river")
 
 
 class LongText(Kind):
@@ -29,12 +32,36 @@ class LongText(Kind):
 
     name: ClassVar[str] = LONG_TEXT
     is_judged: ClassVar[bool] = False
+    noun: ClassVar[str] = "a long text"
+    action: ClassVar[str] = "typing a long text"
+    right_noun: ClassVar[str] = "exactly the gold text"
+    brief: ClassVar[Sentence] = sentence("You write an answer in your own words.")
+    element: ClassVar[str] = "text-answer"
+    modules: ClassVar[tuple[str, ...]] = ("answer", "pasting", "texts")
+    typing: ClassVar[str] = "both"
     words: ClassVar[Mapping[str, str]] = {
         "description": "Read a text and write an answer to it.",
         "instructions": "Read the text. Then write your answer in your own words.",
         "submit_hint": "Write your answer, then submit.",
         "question": "What is your answer?",
     }
+    made_up: ClassVar[tuple[MadeUp, ...]] = (
+        MadeUp(
+            sentence("The %(words)s was on all evening.", words=KETTLE),
+            sentence("What was on? Type “%(words)s”.", words=KETTLE),
+            (KETTLE,),
+        ),
+        MadeUp(
+            sentence("Two lorries waited at the gate."),
+            sentence("Type the word “%(words)s”.", words=GATE),
+            (GATE,),
+        ),
+        MadeUp(
+            sentence("A horse drank from the river."),
+            sentence("Type the word “%(words)s”.", words=RIVER),
+            (RIVER,),
+        ),
+    )
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError, see _read_text."""
@@ -70,6 +97,9 @@ class ShortText(LongText):
 
     name: ClassVar[str] = SHORT_TEXT
     is_judged: ClassVar[bool] = True
+    noun: ClassVar[str] = "a short text"
+    action: ClassVar[str] = "typing a short text"
+    brief: ClassVar[Sentence] = sentence("You type a few words.")
     words: ClassVar[Mapping[str, str]] = {
         "description": "Read a text and type a short answer.",
         "instructions": "Read the text. Then type the answer in a few words.",

@@ -54,15 +54,15 @@ def test_the_instructions_offer_it_unless_disabled_by_the_design(client, seats):
 @pytest.mark.parametrize("kind", one_in(3, factories.KINDS))
 def test_three_sentences_lead_back_to_the_instructions_unstored(client, seats, kind):
     seat = seats(kind=kind)[0]
-    for number, sentence in enumerate(try_out.sentences(seat.scenario.task.card), start=1):
+    for number, example in enumerate(try_out.examples(seat.scenario.task.card), start=1):
         assert 'data-state="question"' in text_of(client.get(address(seat, number)))
-        fields = {"turn": f"try-{number}", "typed": "\n".join(sentence.gold)}
-        fields |= {"label": sentence.gold[0]} if kind == "label" else {}
-        fields |= dict.fromkeys(("number", "text"), sentence.gold[0]) if sentence.gold else {}
-        for place, option in enumerate(sentence.options):
-            if option in sentence.gold:
+        fields = {"turn": f"try-{number}", "typed": "\n".join(example.gold)}
+        fields |= {"label": example.gold[0]} if kind == "label" else {}
+        fields |= dict.fromkeys(("number", "text"), example.gold[0]) if example.gold else {}
+        for place, option in enumerate(example.options):
+            if option in example.gold:
                 fields |= {"option": str(place), f"option-{place}": "1"}
-        fields |= {} if sentence.gold else {"no_answer": "1"}
+        fields |= {} if example.gold else {"no_answer": "1"}
         reveal = client.post(address(seat, number), fields, **HTMX)
         assert 'data-state="reveal"' in text_of(reveal)
         assert "Score: 100/100" in text_of(reveal).replace("<b>", "").replace("</b>", "")

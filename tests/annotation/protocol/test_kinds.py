@@ -7,9 +7,8 @@ from django.urls import reverse
 from lxml import html
 
 from annotation.models import Answer, AnswerSpan, Draft, Step
-from annotation.participation.question import BESIDE as BESIDE_QUESTION
-from annotation.participation.question import WIDGETS
 from annotation.simulation import simulated_annotators
+from tasks import answers
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -171,9 +170,9 @@ def test_a_submit_has_at_most_8_queries_for_every_kind(client, seat, django_asse
 
 def test_a_page_loads_scripts_and_styles_of_its_kind_only(client, seat):
     page = client.get(reverse("work", args=[seat.token])).content.decode()
-    own = WIDGETS[seat.scenario.task.card.answered_by]
-    others = {widget.element for widget in WIDGETS.values()} - {own.element}
+    own = seat.scenario.task.card.kind
+    others = {kind.element for kind in answers.KINDS.values()} - {own.element}
     assert f"js/{own.element}." in page
     assert [element for element in others if f"js/{element}." in page] == []
     assert all(f"js/{module}." in page for module in own.modules)
-    assert "css/beside." not in page or own.template == BESIDE_QUESTION
+    assert "css/beside." not in page or own.template == answers.Kind.template
