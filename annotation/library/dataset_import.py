@@ -19,6 +19,7 @@ from django.views.decorators.cache import never_cache
 from annotation.web.access import ResearcherRequest, signed_in, upload_of
 from annotation.web.fields import PageForm, TextField, WholeNumberField
 from tasks import dataset_uploads, uploads
+from tasks.answers import KINDS
 from tasks.datasets.kinds import GOLD_IS, Columns
 from tasks.datasets.making import Plan, Wanted, name_of
 from tasks.datasets.reading import READERS, Reading
@@ -30,15 +31,7 @@ GOLDS = ("label", "labels", "gold", "answer", "answers", "target", "entities", "
 FORMATS = [("", "Detect from the file name")] + [
     (name, name) for name in READERS if name != "datasets"
 ]
-KIND_NAMES = {
-    "choice": "One label",
-    "spans": "Text spans",
-    "option": "One of the row's options",
-    "options": "Several options or labels",
-    "number": "A number",
-    "short-text": "Short text",
-    "long-text": "Long text",
-}
+KIND_NAMES = {kind.argument: kind.title for kind in KINDS.values()}
 GOLD_NAMES = {
     "text": "its text",
     "index": "its position, from 0",

@@ -4,13 +4,14 @@ The answer kinds (tasks/answers/) read those fields, as they do for a page.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rest_framework import serializers
 
 from annotation.models import Arm, ExitAnswers, Kind, ModelRun
 from annotation.participation.forms import MAX_EXIT_ANSWER
+from tasks.answers import KINDS
 from tasks.spans import QUESTION
 
 MAX_KEY, MAX_INTEGER = 2**63 - 1, 2**31 - 1
@@ -38,26 +39,29 @@ def verbatim(**options: Any) -> serializers.CharField:
     return serializers.CharField(trim_whitespace=False, allow_blank=True, **options)
 
 
+def place(**options: Any) -> serializers.IntegerField:
+    """Return a field for an index or a key, from 0."""
+    return serializers.IntegerField(min_value=0, max_value=MAX_KEY, **options)
+
+
+def places(**options: Any) -> serializers.ListField:
+    return serializers.ListField(child=place(), **options)
+
+
 class SpanBody(Body):
     segment = serializers.IntegerField(
         min_value=QUESTION, max_value=MAX_KEY, help_text="0, 1, ...; -1 for the question"
     )
-    start = serializers.IntegerField(min_value=0, max_value=MAX_KEY, help_text="code points")
-    end = serializers.IntegerField(min_value=0, max_value=MAX_KEY, help_text="exclusive")
+    start = place(help_text="code points")
+    end = place(help_text="exclusive")
+
+
+SENT: dict[type, Callable[..., serializers.Field]] = {str: verbatim, int: place, list: places}
 
 
 class AnswerFields(Body):
     """The fields for the task's answer kind, or `no_answer` alone."""
 
-    label = verbatim(required=False, help_text="the name of a label")
-    option = serializers.IntegerField(
-        required=False, min_value=0, max_value=MAX_KEY, help_text="its index in the list, from 0"
-    )
-    options = serializers.ListField(
-        child=serializers.IntegerField(min_value=0, max_value=MAX_KEY), required=False
-    )
-    number = verbatim(required=False, help_text="a plain decimal number, such as 3.5")
-    text = verbatim(required=False, help_text="a short or long text")
     spans = serializers.ListField(child=SpanBody(), required=False)
     typed = serializers.ListField(
         child=verbatim(),
@@ -69,11 +73,15 @@ class AnswerFields(Body):
         required=False, help_text="models only: the output was invalid; stores an empty answer"
     )
 
+    def get_fields(self) -> dict[str, serializers.Field]:
+        """Return the fields of all kinds of answer, then those above."""
+        sent = dict.fromkeys(kind.sent for kind in KINDS.values() if kind.sent[0])
+        made = {key: SENT[type](required=False, help_text=text) for key, type, text in sent}
+        return made | super().get_fields()
+
 
 class AnswerBody(Body):
-    turn = serializers.IntegerField(
-        min_value=0, max_value=MAX_KEY, help_text="`question.turn` of the state"
-    )
+    turn = place(help_text="`question.turn` of the state")
     answer = AnswerFields()
 
 
@@ -82,10 +90,7 @@ class ConsentBody(Body):
 
 
 class ComprehensionBody(Body):
-    answers = serializers.ListField(
-        child=serializers.IntegerField(min_value=0, max_value=MAX_KEY),
-        help_text="for each question, the index of the chosen option, from 0",
-    )
+    answers = places(help_text="for each question, the index of the chosen option, from 0")
 
 
 class OwnBody(Body):
@@ -191,11 +196,10 @@ class RunBody(Body):
 
 def fields_of(answer: Mapping[str, Any]) -> dict[str, str]:
     """Return the page's form fields for that validated answer (AnswerFields)."""
-    fields = {name: answer[name] for name in ("label", "number", "text") if name in answer}
-    if "option" in answer:
-        fields["option"] = str(answer["option"])
-    for place in answer.get("options", ()):
-        fields[f"option-{place}"] = "1"
+    fields: dict[str, str] = {}
+    for kind in KINDS.values():
+        if kind.sent[0] in answer:
+            fields |= kind.fields_sent(answer[kind.sent[0]])
     if answer.get("typed"):
         fields["typed"] = "\n".join(answer["typed"])
     if answer.get("no_answer"):

@@ -230,7 +230,7 @@ def empty(known: Known, knowledge: Knowledge) -> Choice:
     if known.card.no_answer:
         return [], []
     if not known.card.is_highlighted:
-        return [], list(known.options[:1]) or [knowledge.majority(known.card)]
+        return [], known.card.kind.trivial(known.options, knowledge.majority(known.card))
     return _allowed([], known), []
 
 
@@ -352,7 +352,7 @@ def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random)
     segments = [box.text_content() for box in page.xpath("descendant::*[@data-passage]")]
     question = page.xpath("descendant::*[@data-question]")[0].text_content()
     title = page.xpath("descendant-or-self::section[@id='turn']/@data-title")[0]
-    boxes = page.xpath("descendant::*[@data-options]//label/span")
+    boxes = page.xpath("descendant::*[@data-options]//span[@translate='no']")
     options = [box.text_content() for box in boxes]
     known = knowledge.lookup(title, question, segments, options)
     chosen, texts = decide(known, rng)

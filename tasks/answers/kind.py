@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from tasks.sentences import Sentence, sentence
 from tasks.spans import AnswerError, GivenAnswer
@@ -64,24 +64,28 @@ class MadeUp:
 
 
 class Kind:
-    """An answer kind: how it is read from its form, checked as gold, and simulated.
+    """An answer kind: its words, its control, how it is read, checked as gold, and simulated.
 
     Answers are lists of texts; an empty list is "no answer".
     """
 
     name: ClassVar[str]
+    argument: ClassVar[str]  # its name as an argument of make_task (--as)
+    title: ClassVar[str]  # its name in the form for importing a dataset
     words: ClassVar[Mapping[str, str]] = {}  # a card's default texts
     is_one_text: ClassVar[bool] = True  # at most one text, so that its S1 is 0 or 1
     is_chosen: ClassVar[bool] = False  # of listed choices: a label, one option or several
     is_one_choice: ClassVar[bool] = False  # one listed choice: a label, or one of the options
     is_judged: ClassVar[bool] = True  # right or wrong; long text never equals its gold
     has_options: ClassVar[bool] = False  # each example lists its own options
-    made_up: ClassVar[tuple[MadeUp, ...]]
     # In documents: an answer, how it is given, and the right answer where S1 is 0 or 1.
     noun: ClassVar[str]
     action: ClassVar[str]
     right_noun: ClassVar[str] = ""
     brief: ClassVar[Sentence]  # how it is given, to annotators; %(labels)s: how many labels
+    made_up: ClassVar[tuple[MadeUp, ...]]  # three examples for trying the tool
+    # In a request of the API: its key, its type (list: of indices) and an explanation.
+    sent: ClassVar[tuple[str, type, str | None]] = ("", str, None)
     # On the question page: its element (and script), the modules that this imports, its template,
     # and the keyboard input elsewhere in the turn that it receives (static/js/turn-keys.js).
     element: ClassVar[str]
@@ -100,7 +104,7 @@ class Kind:
         raise NotImplementedError
 
     def tries(self, card: "Card") -> tuple[MadeUp, ...]:
-        """Return the three invented examples for trying the tool."""
+        """Return the examples for trying the tool with that card."""
         return self.made_up
 
     def highest_s1(self, card: "Card", asked: Asked, gold: Sequence[str]) -> float:
@@ -119,9 +123,17 @@ class Kind:
             (lambda texts, _options: not texts, "are “no answer”, which this task does not allow")
         ]
 
+    def fields_sent(self, value: Any) -> dict[str, str]:
+        """Return the form fields for a value sent to the API."""
+        return {self.sent[0]: str(value)}
+
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         """Return the form fields for an answer of these texts."""
         raise NotImplementedError
+
+    def trivial(self, options: Sequence[str], most_common: str) -> list[str]:
+        """Return an answer without reading: the most common one, or the first option."""
+        return list(options[:1]) or [most_common]
 
     def right(self, gold: Sequence[str]) -> list[str]:
         """Return the correct answer: the first alternative for kinds of one text."""

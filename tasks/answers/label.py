@@ -27,11 +27,14 @@ class Label(Kind):
     """Field `label`: the name of the label."""
 
     name: ClassVar[str] = LABEL
+    argument: ClassVar[str] = "choice"
+    title: ClassVar[str] = "One label"
     is_chosen: ClassVar[bool] = True
     is_one_choice: ClassVar[bool] = True
     noun: ClassVar[str] = "a label"
     action: ClassVar[str] = "choosing a label"
     brief: ClassVar[Sentence] = sentence("You choose one of %(labels)s labels.")
+    sent: ClassVar[tuple[str, type, str | None]] = ("label", str, "the name of a label")
     element: ClassVar[str] = "choice-answer"
     template: ClassVar[str] = "participation/_label_question.html"
     words: ClassVar[Mapping[str, str]] = {

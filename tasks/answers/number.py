@@ -37,10 +37,17 @@ class Number(Kind):
     """Field `number`: the number as typed."""
 
     name: ClassVar[str] = NUMBER
+    argument: ClassVar[str] = "number"
+    title: ClassVar[str] = "A number"
     noun: ClassVar[str] = "a number"
     action: ClassVar[str] = "entering a number"
     right_noun: ClassVar[str] = "a number equal to the gold number"
     brief: ClassVar[Sentence] = sentence("You enter a number.")
+    sent: ClassVar[tuple[str, type, str | None]] = (
+        "number",
+        str,
+        "a plain decimal number, such as 3.5",
+    )
     element: ClassVar[str] = "number-answer"
     modules: ClassVar[tuple[str, ...]] = ("answer", "pasting", "numbers")
     typing: ClassVar[str] = "digits"

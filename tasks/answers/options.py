@@ -3,7 +3,7 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tasks.answer_keys import OPTION, OPTIONS
 from tasks.answers.kind import (
@@ -40,6 +40,8 @@ class Option(Kind):
     """Field `option`: the option's index in the example's list."""
 
     name: ClassVar[str] = OPTION
+    argument: ClassVar[str] = "option"
+    title: ClassVar[str] = "One of the row's options"
     is_chosen: ClassVar[bool] = True
     is_one_choice: ClassVar[bool] = True
     has_options: ClassVar[bool] = True
@@ -47,6 +49,7 @@ class Option(Kind):
     action: ClassVar[str] = "choosing one of the example's options"
     right_noun: ClassVar[str] = "the gold option"
     brief: ClassVar[Sentence] = sentence("You choose one of several options.")
+    sent: ClassVar[tuple[str, type, str | None]] = ("option", int, "its index in the list, from 0")
     element: ClassVar[str] = "choice-answer"
     words: ClassVar[Mapping[str, str]] = {
         "description": "Read a text and choose the one option that fits it.",
@@ -99,12 +102,15 @@ class Options(Kind):
     """
 
     name: ClassVar[str] = OPTIONS
+    argument: ClassVar[str] = "options"
+    title: ClassVar[str] = "Several options or labels"
     is_one_text: ClassVar[bool] = False
     is_chosen: ClassVar[bool] = True
     has_options: ClassVar[bool] = True
     noun: ClassVar[str] = "options of the example"
     action: ClassVar[str] = "choosing any of the example's options"
     brief: ClassVar[Sentence] = sentence("You choose all the options that are right.")
+    sent: ClassVar[tuple[str, type, str | None]] = ("options", list, None)
     element: ClassVar[str] = "choice-answer"
     words: ClassVar[Mapping[str, str]] = {
         "description": "Read a text and choose every option that is right.",
@@ -175,7 +181,10 @@ class Options(Kind):
         return [*rules, (lambda p, known: set(p) == known, "are all options of their example")]
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
-        return {f"{FIELD}{list(options).index(text)}": "1" for text in texts}
+        return self.fields_sent(list(options).index(text) for text in texts)
+
+    def fields_sent(self, value: Any) -> dict[str, str]:
+        return {f"{FIELD}{place}": "1" for place in value}
 
     def right(self, gold: Sequence[str]) -> list[str]:
         """Return all of the gold."""

@@ -39,6 +39,8 @@ class Spans(Kind):
     """
 
     name: ClassVar[str] = SPANS
+    argument: ClassVar[str] = "spans"
+    title: ClassVar[str] = "Text spans"
     is_one_text: ClassVar[bool] = False
     noun: ClassVar[str] = "highlighted spans"
     action: ClassVar[str] = "highlighting spans of the text"

@@ -31,11 +31,14 @@ class LongText(Kind):
     """Field `text`. The card's word count is only a guide."""
 
     name: ClassVar[str] = LONG_TEXT
+    argument: ClassVar[str] = "long-text"
+    title: ClassVar[str] = "Long text"
     is_judged: ClassVar[bool] = False
     noun: ClassVar[str] = "a long text"
     action: ClassVar[str] = "typing a long text"
     right_noun: ClassVar[str] = "exactly the gold text"
     brief: ClassVar[Sentence] = sentence("You write an answer in your own words.")
+    sent: ClassVar[tuple[str, type, str | None]] = ("text", str, "a short or long text")
     element: ClassVar[str] = "text-answer"
     modules: ClassVar[tuple[str, ...]] = ("answer", "pasting", "texts")
     typing: ClassVar[str] = "both"
@@ -96,6 +99,8 @@ class ShortText(LongText):
     """Field `text`: one line."""
 
     name: ClassVar[str] = SHORT_TEXT
+    argument: ClassVar[str] = "short-text"
+    title: ClassVar[str] = "Short text"
     is_judged: ClassVar[bool] = True
     noun: ClassVar[str] = "a short text"
     action: ClassVar[str] = "typing a short text"

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tasks.answer_keys import LABEL, LONG_TEXT, LONGEST_TEXTS, OPTIONS, SPANS
-from tasks.answers import KINDS
+from tasks.answers import Kind
 from tasks.answers.label import LISTED, NO_EXAMPLE, alternatives, defined, words_of
 from tasks.answers.texts import guide, longest
 from tasks.cards import Card, CardError, parse_card
-from tasks.datasets.kinds import ANSWERS
 from tasks.datasets.mapping import Item, Mapped, question_of
 from tasks.formats import Record
 
@@ -18,14 +17,14 @@ LONGEST_EXAMPLE = 300  # characters of text quoted in a help window
 
 def asked(mapped: Mapped, ask: str) -> str:
     """Return the question for all rows if it is neither given nor in a column."""
-    answer = ANSWERS[mapped.columns.kind]
+    answer = mapped.columns.answer
     names = [mapped.columns.name_of(label) for label in mapped.columns.labels]
     if ask or mapped.question_types:
         return ask
-    if answer == LABEL:
+    if answer.name == LABEL:
         return f"{alternatives(names)}?" if len(names) <= LISTED else ""
-    if answer != SPANS:
-        return KINDS[answer].words["question"]
+    if answer.name != SPANS:
+        return answer.words["question"]
     return "Which part of the text is the answer?"
 
 
@@ -46,19 +45,19 @@ def card_of(
             f"unknown label {unknown[0]} (--define); the labels are: {alternatives(names)}"
         )
     data = _usual(name, mapped, names)
-    if ANSWERS[columns.kind] == LONG_TEXT:
+    if columns.answer.name == LONG_TEXT:
         data |= guide([gold for item in trained for gold in item.records[0].gold])
     language = said.get("language", data["language"])
     data["direction"] = "rtl" if language.split("-")[0] in RTL else "ltr"
     defaults = [key for key in data if key not in said and key not in ("name", "family", "answer")]
     defaults += [f"definition of {label}" for label in names if label not in definitions]
-    answer, examples = ANSWERS[columns.kind], _examples(mapped, list(rest))
-    if answer == LABEL:
+    answer, examples = columns.answer, _examples(mapped, list(rest))
+    if answer.name == LABEL:
         data["labels"] = [
             defined(label, definitions.get(label), examples.get(label, NO_EXAMPLE))
             for label in names
         ]
-    elif names and answer == SPANS:
+    elif names and answer.name == SPANS:
         data["question_types"] = [
             {
                 "match": question_of(kind),
@@ -74,13 +73,13 @@ def card_of(
 
 def _usual(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]:
     columns = mapped.columns
-    answer = ANSWERS[columns.kind]
-    data: dict[str, Any] = {"name": name, "title": name, "answer": answer}
-    if answer == LABEL:
+    answer = columns.answer
+    data: dict[str, Any] = {"name": name, "title": name, "answer": answer.name}
+    if answer.name == LABEL:
         data |= {"family": "classification", **words_of(names)}
         if len(names) <= LISTED or columns.question or columns.ask:
             del data["question"]
-    elif answer != SPANS:
+    elif answer.name != SPANS:
         data |= _beside_the_text(mapped, answer)
     else:
         what = f"every part that is {alternatives(names)}" if names else "the answer"
@@ -94,8 +93,8 @@ def _usual(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]:
         }
     return data | {
         "segments": [_segment(column) for column in columns.text],
-        "no_answer": answer != LABEL and (columns.no_answer or bool(mapped.question_types)),
-        "gold_rule": "any_of" if KINDS[answer].is_one_text and _has_alternatives(mapped) else "set",
+        "no_answer": answer.name != LABEL and (columns.no_answer or bool(mapped.question_types)),
+        "gold_rule": "any_of" if answer.is_one_text and _has_alternatives(mapped) else "set",
         "language": "en",
         "source": "not stated",
         "licence": "not stated",
@@ -106,18 +105,18 @@ def _has_alternatives(mapped: Mapped) -> bool:
     return any(len(record.gold) > 1 for item in mapped.items for record in item.records)
 
 
-def _beside_the_text(mapped: Mapped, answer: str) -> dict[str, Any]:
+def _beside_the_text(mapped: Mapped, answer: Kind) -> dict[str, Any]:
     """Return default texts for a chosen or typed answer, and the limits that its golds need."""
-    data: dict[str, Any] = dict(KINDS[answer].words)
-    data["family"] = "generation" if answer in LONGEST_TEXTS else "classification"
+    data: dict[str, Any] = dict(answer.words)
+    data["family"] = "generation" if answer.name in LONGEST_TEXTS else "classification"
     if mapped.columns.question or mapped.columns.ask:
         del data["question"]
     records = [record for item in mapped.items for record in item.records]
     golds = [gold for record in records for gold in record.gold]
-    if answer == OPTIONS:
+    if answer.name == OPTIONS:
         data["all_options"] = any(set(record.gold) >= set(record.options) for record in records)
-    if answer in LONGEST_TEXTS:
-        data |= longest(answer, golds)
+    if answer.name in LONGEST_TEXTS:
+        data |= longest(answer.name, golds)
     return data
 
 

@@ -1,16 +1,16 @@
-"""A row's gold: one reader for each answer kind that tasks can have.
+"""A row's gold, read as its answer kind requires; draft.py writes the card.
 
-A new kind is a function here and a line in KINDS; draft.py writes its card. Options are a list in
-one column, the cells of several columns, a cell with a separator, a cell such as "(A) at home (B)
-abroad", or an object of Hugging Face's {text, label}.
+Options are a list in one column, the cells of several columns, a cell with a separator, a cell such
+as "(A) at home (B) abroad", or an object of Hugging Face's {text, label}.
 """
 
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT, SPANS
+from tasks.answer_keys import LABEL, SPANS
+from tasks.answers import KINDS, Kind
 from tasks.datasets import tagged
 from tasks.datasets.table import DatasetError, Row, Table
 from tasks.gym.reader import split_options
@@ -88,16 +88,7 @@ def name_option(
     return options.texts[place]
 
 
-# --as to the card's answer kind.
-ANSWERS = {
-    "choice": LABEL,
-    "spans": SPANS,
-    "option": OPTION,
-    "options": OPTIONS,
-    "number": NUMBER,
-    "short-text": SHORT_TEXT,
-    "long-text": LONG_TEXT,
-}
+ANSWERS = {kind.argument: kind for kind in KINDS.values()}  # by the argument of --as
 
 
 @dataclass(frozen=True)
@@ -119,6 +110,10 @@ class Columns:
     no_answer: bool = False
     skip_unlabelled: bool = False
 
+    @property
+    def answer(self) -> Kind:
+        return ANSWERS[self.kind]
+
     def name_of(self, label: str) -> str:
         return self.names.get(label, label)
 
@@ -135,9 +130,9 @@ class Asked:
 
 def check_kind(kind: str) -> None:
     """Raise DatasetError unless tasks can have that answer kind."""
-    if kind not in KINDS:
+    if kind not in ANSWERS:
         raise DatasetError(
-            "", "", "", f"unknown kind of answer {kind!r}; expected one of {', '.join(KINDS)}"
+            "", "", "", f"unknown kind of answer {kind!r}; expected one of {', '.join(ANSWERS)}"
         )
 
 
@@ -225,13 +220,6 @@ def has_labels(table: Table, columns: Columns) -> bool:
     return False
 
 
-def option(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
-    """Read one of the row's options."""
-    offered = read_options(table, row, columns.options, columns.separator)
-    gold = _chosen(table, row, columns, offered)
-    return [Asked(gold, options=offered.texts)]
-
-
 def options(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
     """Read some of the row's options, or of all rows' labels if it has none."""
     if columns.options:
@@ -297,12 +285,7 @@ def _squad(
     return gold, tuple(starts) if gold else None
 
 
-KINDS: dict[str, Callable[[Table, Row, Columns, Sequence[str]], list[Asked]]] = {
-    "choice": choice,
-    "spans": spans,
-    "option": option,
-    "options": options,
-    "number": typed,
-    "short-text": typed,
-    "long-text": typed,
-}
+def read_gold(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> list[Asked]:
+    """Read a row's gold. Raises DatasetError."""
+    usual = options if columns.answer.has_options else typed
+    return {LABEL: choice, SPANS: spans}.get(columns.answer.name, usual)(table, row, columns, texts)

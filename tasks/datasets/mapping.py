@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tasks.cards import LONGEST_LABEL
 from tasks.datasets import kinds
-from tasks.datasets.kinds import KINDS, Asked, Columns
+from tasks.datasets.kinds import Asked, Columns, read_gold
 from tasks.datasets.table import Row, Table, Unlabelled
 from tasks.formats import Record, canonical
 
@@ -113,10 +113,11 @@ def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
 
 
 def _check_options(table: Table, columns: Columns) -> None:
-    if columns.options and columns.kind not in ("option", "options"):
+    answer = columns.answer
+    if columns.options and not answer.has_options:
         problem = f"such answers (--as {columns.kind}) have no options"
         raise table.error(None, columns.options[0], problem)
-    if columns.kind == "option" and not columns.options:
+    if answer.has_options and answer.is_one_text and not columns.options:
         raise table.error(None, "", "set the column with the options of each row (--options)")
 
 
@@ -130,7 +131,7 @@ def _values(table: Table, columns: Columns, is_labelled: bool) -> set[str]:
             values.update({span.label for span in spans})
         else:
             try:
-                values.update(KINDS[columns.kind](table, row, plain, ())[0].gold)
+                values.update(read_gold(table, row, plain, ())[0].gold)
             except Unlabelled:
                 continue
     return values
@@ -181,7 +182,7 @@ def _texts(table: Table, row: Row, columns: Columns) -> tuple[str, ...]:
 
 def _item(table: Table, row: Row, columns: Columns) -> Item:
     texts = _texts(table, row, columns)
-    asked = KINDS[columns.kind](table, row, columns, texts)
+    asked = read_gold(table, row, columns, texts)
     question = table.text(row, columns.question) if columns.question else columns.ask
     identity = table.text(row, columns.id) if columns.id else str(row.number)
     if not identity.strip() or len(identity) > 190:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from tasks import check_process
-from tasks.answers import KINDS
 from tasks.cards import CardError
 from tasks.datasets import making as datasets_making
 from tasks.datasets.kinds import Columns, check_kind
@@ -20,7 +19,7 @@ from tasks.datasets.table import Table
 from tasks.formats import FormatError, content_hash
 from tasks.gym import making
 from tasks.gym.findings import shared_inputs
-from tasks.gym.kinds import problem
+from tasks.gym.kinds import ANSWERS, problem
 from tasks.gym.reader import PARTS
 
 SHOWN, LONGEST = 3, 80  # values shown per column, and their characters
@@ -139,7 +138,7 @@ def _described(seen: making.Seen) -> dict[str, Any]:
         "kind": kind.name,
         "typed": kind.typed,
         "why": kind.why,
-        "possible": [name for name in KINDS if not problem(name, lines, seen.shape)],
+        "possible": [name for name in ANSWERS if not problem(name, lines, seen.shape)],
         "texts": [name or "text" for name in seen.shape.names],
         "told": seen.told,
         "digest": seen.digest,

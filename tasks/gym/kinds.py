@@ -27,6 +27,7 @@ from tasks.formats import Record
 from tasks.gym.catalogue import Published
 from tasks.gym.reader import SEPARATOR, GymTask, Line, Shape, split_options
 
+ANSWERS = (LABEL, SPANS, OPTION, OPTIONS, NUMBER, SHORT_TEXT, LONG_TEXT)  # that its tasks can have
 MAX_LABELS = 200  # discovery, the longest of the Gym, has 174
 LONG_TEXTS = ("qa/long-form qa", "cg/summarization", "cg/dialogue", "other/generate explanation")
 
@@ -78,8 +79,8 @@ def _from_texts(task: GymTask, category: str) -> Kind:
 def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
     """Return why these lines cannot have that answer kind, or "" if they can."""
     golds = [gold for line in lines for gold in line.golds]
-    if name not in KINDS:
-        return f"unknown kind of answer {name!r}; expected one of {', '.join(KINDS)}"
+    if name not in ANSWERS:
+        return f"unknown kind of answer {name!r}; expected one of {', '.join(ANSWERS)}"
     if name == "label":
         if any(len(line.golds) > 1 for line in lines):
             return "has several golds on a line; a label must be one"
