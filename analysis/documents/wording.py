@@ -129,8 +129,8 @@ def scenario_is(manifest: Manifest) -> str:
     """Return the definition of a scenario, as text."""
     splits = {scenario["split"] for scenario in manifest["scenarios"]} - {None}
     parts = ["unseen task", "arm"] if manifest["cross_task"] else ["task"]
-    *first, last = [*parts, "number of shots", *(["training split"] if len(splits) > 1 else [])]
-    return f"a combination of {', '.join(first)} and {last}"
+    parts += ["number of shots", "training split"][: 1 + (len(splits) > 1)]
+    return f"a combination of {', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def minutes_of(manifest: Manifest) -> list[int]:
