@@ -175,7 +175,7 @@ def test_latex_is_copied_by_one_click(open_browser, busy):
     page = open_browser(permissions=["clipboard-read", "clipboard-write"])
     signed_in(page, "/studies/busy/latex/")
     with page.expect_response(re.compile(r"/latex/training\.tex")) as reply:
-        page.get_by_role("button", name="Copy Training table as LaTeX").click()
+        page.get_by_role("button", name="Copy Training as LaTeX").click()
     expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
     copied = page.evaluate("navigator.clipboard.readText()")
     assert "\\begin{" in copied

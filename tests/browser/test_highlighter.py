@@ -79,7 +79,7 @@ def test_one_click_adds_nothing_until_submit_takes_the_word(names):
     assert "Highlight at least one answer" in names.error
     assert names.nothing_is_stored()
     names.word("Mary").click()
-    expect(names.page.locator("[data-live]").first).to_contain_text("takes it alone")
+    expect(names.page.locator("[data-live]").first).to_contain_text("Or submit to use only this.")
     names.reveal()
     assert names.stored == ["Mary"]
 

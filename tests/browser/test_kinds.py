@@ -320,7 +320,7 @@ def test_a_paste_is_refused_if_the_study_says_so(page, seated, kind):
     field.focus()
     page.keyboard.press("Control+V")
     assert field.input_value() == ""
-    assert "Nothing was pasted" in desk.error
+    assert "You cannot paste text in this study" in desk.error
     page.keyboard.type("3")
     assert (field.input_value(), desk.error) == ("3", "")
 

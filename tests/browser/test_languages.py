@@ -36,7 +36,7 @@ def test_changes_of_highlights_are_announced_in_the_language(foreign):
     bar = desk.page.locator("[data-pending-text]")
     expect(bar).to_have_text("⟦⟦“Oslo”⟧ selected. Now choose the last word.⟧")
     only = desk.page.locator("[data-only]")
-    expect(only).to_have_text("⟦Only ⟦“Oslo”⟧⟧")
+    expect(only).to_have_text("⟦Use only ⟦“Oslo”⟧⟧")
     only.click()
     expect(live(desk)).to_have_text("⟦⟦Highlighted ⟦“Oslo”⟧.⟧ ⟦0: 1 in total.⟧⟧")
     desk.drag(desk.word("Rome"), desk.word("Bonn"))

@@ -86,7 +86,7 @@ def test_the_landing_page_states_examples_and_their_length(page, study):
     expect(main).to_contain_text(f"Training: {trained} examples.")
     expect(main).to_contain_text("Main part: 3 examples.")
     expect(main).to_contain_text(
-        re.compile(r"about \d+ words to read\.\s+You answer by\s+highlighting")
+        re.compile(r"about \d+ words\.\s+You highlight words in the text\.")
     )
     expect(main).to_contain_text("about 60 minutes")
     expect(main).to_contain_text("12.00 USD per hour")
