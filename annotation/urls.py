@@ -100,12 +100,14 @@ urlpatterns = [
     path(
         TASK + "unarchive/", task_pages.task_archive, {"is_archived": False}, name="task_unarchive"
     ),
-    path("tasks/dataset/", dataset_import.dataset_import, name="dataset_import"),
+    path("tasks/add/", task_import.task_add, name="task_add"),
+    *(
+        path(f"tasks/{old}/", task_import.task_add_moved, name="task_add_moved")
+        for old in ("dataset", "gym", "import")
+    ),
     path("tasks/dataset/<uuid:pk>/", dataset_import.dataset_columns, name="dataset_columns"),
-    path("tasks/gym/", gym_import.gym_import, name="gym_import"),
     path("tasks/gym/<uuid:pk>/", gym_import.gym_tasks, name="gym_tasks"),
     path("tasks/gym/<uuid:pk>/run/", gym_import.gym_run, name="gym_run"),
-    path("tasks/import/", task_import.task_import, name="task_import"),
     path(UPLOAD, task_import.task_upload, name="task_upload"),
     path(UPLOAD + "files/", task_import.task_upload_files, name="task_upload_files"),
     path(UPLOAD + "run/", task_import.task_upload_run, name="task_upload_run"),

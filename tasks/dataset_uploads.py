@@ -7,10 +7,9 @@ which are not part of the task. The resulting files are checked and imported lik
 import dataclasses
 import json
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
-
-from django.core.files.uploadedfile import UploadedFile
 
 from tasks import disk, upload_jobs, uploads
 from tasks.datasets.making import Wanted
@@ -23,9 +22,8 @@ FOLDER, SEEN, MADE, ORIGIN = ".dataset", ".columns.json", ".made", ".made_from.j
 FIELDS = ".fields.json"
 
 
-def begin(file: UploadedFile, reading: Reading, owner: Any) -> TaskUpload:
+def begin(name: str, content: Iterable[bytes], reading: Reading, owner: Any) -> TaskUpload:
     """Store the file and read its columns. If it raises UploadError, nothing is stored."""
-    name = str(file.name)
     try:
         format_of(Path(name), reading.format)
     except FormatError as error:
@@ -34,14 +32,11 @@ def begin(file: UploadedFile, reading: Reading, owner: Any) -> TaskUpload:
         raise UploadError(
             "The file name is too long or contains invalid characters. Rename the file."
         )
-    if not file.size or file.size > uploads.MAX_BYTES:
-        raise UploadError(f"{name}: empty, or larger than the limit of 200 MB")
     with uploads.begun(owner) as upload:
         folder = uploads.folder_of(upload) / FOLDER
         folder.mkdir(parents=True)
-        with (folder / name).open("wb") as stored:
-            for chunk in file.chunks():
-                stored.write(chunk)
+        if uploads.write(folder / name, name, content, uploads.MAX_BYTES) == uploads.MAX_BYTES:
+            raise UploadError(f"{name}: empty. Choose a file that is not empty.")
         how = dataclasses.asdict(reading)
         seen = _checked("columns", name, owner, path=str(folder / name), reading=how)
         seen["reading"] = how

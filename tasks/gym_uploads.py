@@ -96,20 +96,9 @@ def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
                     else f"The upload contains more than {MAX_FILES:,} files."
                 )
             place.parent.mkdir(exist_ok=True)
-            left = _write(place, content, left)
+            left = uploads.write(place, name, content, left)
     if not stored:
         raise UploadError("None of these files belongs to the Few-shot Gym.")
-
-
-def _write(place: Path, content: Iterable[bytes], left: int) -> int:
-    """Write a file; return how many bytes may follow. Raises UploadError."""
-    with place.open("wb") as file:
-        for chunk in content:
-            left -= len(chunk)
-            if left < 0:
-                raise UploadError(f"{place.name}: not accepted. {uploads.TOO_LARGE}")
-            file.write(chunk)
-    return left
 
 
 def confirm(upload: TaskUpload, kinds: dict[str, str], sample: Sample | None, owner: Any) -> None:

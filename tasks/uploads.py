@@ -176,7 +176,7 @@ def _store(
         raise UploadError(
             f"{name}: not accepted: unknown file name; expected"
             " <task>_train_<shots>_<number>.jsonl, <task>_test.jsonl, task.toml, or one ZIP of"
-            " these. For a single CSV, XLSX or JSONL file, use Import a dataset."
+            " these. For a single CSV, XLSX or JSONL file, use Add a task."
         )
     if name in taken:
         raise UploadError(f"{name}: two files have this name; the first was used.")
@@ -184,20 +184,25 @@ def _store(
         raise UploadError(f"{name}: not accepted; an upload contains at most {MAX_FILES} files.")
     place = folder_of(upload) / name
     before = sum(sizes.values()) - sizes.get(name, 0)
-    left = MAX_BYTES - before
     part = place.with_name(f".{name}.part")
     try:
-        with part.open("wb") as file:
-            for chunk in content:
-                left -= len(chunk)
-                if left < 0:
-                    raise UploadError(f"{name}: not accepted. {TOO_LARGE}")
-                file.write(chunk)
+        left = write(part, name, content, MAX_BYTES - before)
         part.replace(place)
     finally:
         part.unlink(missing_ok=True)
     taken.add(name)
     sizes[name] = MAX_BYTES - before - left
+
+
+def write(place: Path, name: str, content: Iterable[bytes], left: int) -> int:
+    """Write a file of that name; return how many of the `left` bytes remain. Raises UploadError."""
+    with place.open("wb") as file:
+        for chunk in content:
+            left -= len(chunk)
+            if left < 0:
+                raise UploadError(f"{name}: not accepted. {TOO_LARGE}")
+            file.write(chunk)
+    return left
 
 
 def is_plain(name: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from annotation.web.fields import WholeNumberField, row_field
+from annotation.web.fields import FilesField, WholeNumberField, row_field
 from tasks import checking
 from tasks.formats import FormatError
 from tasks.models import Job, LanguageModel, Task
@@ -14,19 +14,6 @@ from tasks.models.predictions import ExternalData, Numbering, Seen, SizeClass
 from tasks.predictions import store, upload_job
 from tasks.predictions.format import LARGEST_FILE, NAMED
 from tasks.predictions.store import PredictionUpload
-
-
-class _Files(forms.ClearableFileInput):
-    allow_multiple_selected = True
-
-
-class _FilesField(forms.FileField):
-    """One or more files, none of them empty."""
-
-    widget = _Files
-
-    def clean(self, data: Any, initial: Any = None) -> list[Any]:
-        return [super(_FilesField, self).clean(file, initial) for file in data or [None]]
 
 
 def _stated(label: str, choices: Any, help_text: str) -> forms.ChoiceField:
@@ -86,7 +73,7 @@ class UploadForm(forms.Form):
         required=False,
         help_text="Revision of the model or its weights: a version, a commit or a service date.",
     )
-    files = _FilesField(  # type: ignore[assignment]  # forms remove their fields
+    files = FilesField(  # type: ignore[assignment]  # forms remove their fields
         label="Prediction files", help_text=f"Select several files if they are named {NAMED}."
     )
     task = forms.ModelChoiceField(

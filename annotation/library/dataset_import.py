@@ -1,7 +1,7 @@
-"""Importing a dataset: the file, its columns and card; the import then continues as for a task.
+"""A dataset's columns, sampling and card, from which the task's files are created.
 
-These two pages create the task's files; task_import then shows their report and ten examples as
-annotators will see them, and confirms.
+task_import stores the dataset before this step; after it, task_import shows the files' report and
+ten examples as annotators will see them, and confirms.
 """
 
 import re
@@ -40,16 +40,10 @@ GOLD_NAMES = {
 }
 
 
-class DatasetForm(PageForm):
-    """The file, and its format if the name does not imply it (reading.Reading)."""
+class ReadingForm(PageForm):
+    """How to read a dataset if its file name does not imply it (reading.Reading)."""
 
-    key = "dataset"
-    dataset = forms.FileField(
-        label="File",
-        help_text="CSV, TSV, XLSX, JSON, JSON Lines, Parquet, CoNLL, or an export from doccano,"
-        " Label Studio or lm-evaluation-harness; at most 200 MB.",
-        error_messages={"required": "Choose a file that is not empty."},
-    )
+    key = "reading"
     format = forms.ChoiceField(label="Format", choices=FORMATS, required=False)
     encoding = forms.CharField(
         label="Encoding", required=False, max_length=40, help_text="Such as windows-1252."
@@ -72,7 +66,7 @@ class DatasetForm(PageForm):
 
     @property
     def reading(self) -> Reading:
-        return Reading(**{k: v for k, v in self.cleaned_data.items() if k != "dataset"})
+        return Reading(**{name: self.cleaned_data[name] for name in ReadingForm.base_fields})
 
 
 class ColumnsForm(PageForm):
@@ -232,7 +226,7 @@ class ColumnsForm(PageForm):
 # Messages from tasks/datasets name make_task options. Option -> form field, where the names differ.
 _NAMED = {"as": "kind", "label": "labels", "define": "labels"}
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: ([a-z-]+))?")
-_FIELDS: dict[str, Any] = {**DatasetForm.base_fields, **ColumnsForm.base_fields}
+_FIELDS: dict[str, Any] = {**ReadingForm.base_fields, **ColumnsForm.base_fields}
 _VALUES = {"kind": KIND_NAMES, "gold_is": GOLD_NAMES}
 
 
@@ -261,27 +255,6 @@ def refuse(form: PageForm, sentence: str, usual: str | None = None) -> None:
     form.add_error(
         next((name for name in fields if name in form.fields), usual), in_fields(sentence)
     )
-
-
-@uploads.takes_files(uploads.MAX_BYTES)
-@never_cache
-@signed_in("GET", "POST")
-def dataset_import(request: ResearcherRequest) -> HttpResponse:
-    """Show the form on GET; store the file and redirect to its columns on POST."""
-    form = DatasetForm(request.POST, request.FILES) if request.method == "POST" else DatasetForm()
-    if form.is_bound:
-        uploads.drop_old()
-        if form.is_valid():
-            try:
-                upload = dataset_uploads.begin(
-                    form.cleaned_data["dataset"], form.reading, request.user
-                )
-            except uploads.UploadError as error:
-                refuse(form, str(error), "dataset")
-            else:
-                return redirect("dataset_columns", upload.pk)
-    context = {"form": form, "usual": form["dataset"], "others": list(form)[1:]}
-    return render(request, "library/dataset.html", context, status=422 if form.is_bound else 200)
 
 
 @never_cache

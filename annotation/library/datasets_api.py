@@ -4,14 +4,15 @@ import dataclasses
 import json
 from typing import Any, ClassVar
 
+from django import forms
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.library.dataset_import import ColumnsForm, DatasetForm
-from annotation.library.gym_import import GymForm, GymTasksForm
+from annotation.library.dataset_import import ColumnsForm, ReadingForm
+from annotation.library.gym_import import GymTasksForm, PartitionForm
 from annotation.library.tasks_api import ImportedShape, JobBegun, files_in, imported
 from annotation.web import form_bodies, jobs
 from annotation.web.form_bodies import check_known
@@ -36,7 +37,6 @@ CARD_KEYS: dict[str, tuple[type, Any]] = {
     "longest": (int, None),
     "metric": (str, tuple(METRICS)),
 }
-OF_FILE = [name for name in DatasetForm.base_fields if name != "dataset"]
 
 
 def mapping_of(request: Request, name: str) -> dict[str, Any]:
@@ -62,6 +62,12 @@ class DatasetBody(serializers.Serializer):
     )
 
 
+class DatasetForm(ReadingForm):
+    """The file, and how to read it."""
+
+    file = forms.FileField(error_messages={"required": "Choose a file that is not empty."})
+
+
 class Datasets(ApiView):
     """Import a dataset in one request, which replaces both pages and the confirmation."""
 
@@ -76,19 +82,19 @@ class Datasets(ApiView):
         may_run(request)
         check_known(dict.fromkeys([*request.data, *request.FILES]), DatasetBody().fields)
         mapping = mapping_of(request, "mapping")
-        known = {*OF_FILE, *ColumnsForm.base_fields, *CARD_KEYS}
+        known = {*ReadingForm.base_fields, *ColumnsForm.base_fields, *CARD_KEYS}
         check_known(mapping, known)
         read = DatasetForm(
-            form_bodies.as_form_data({k: v for k, v in mapping.items() if k in OF_FILE}),
-            {"dataset": request.FILES["file"]} if "file" in request.FILES else {},
+            form_bodies.as_form_data(
+                {k: v for k, v in mapping.items() if k in ReadingForm.base_fields}
+            ),
+            request.FILES,
         )
-        if not read.is_valid():
-            said = {("file" if n == "dataset" else n): e for n, e in read.errors.items()}
-            raise Unprocessable({name: [str(e) for e in errors] for name, errors in said.items()})
+        form_bodies.check(read)
         uploads.drop_old()
+        file = read.cleaned_data["file"]
         try:
-            file = read.cleaned_data["dataset"]
-            upload = dataset_uploads.begin(file, read.reading, request.user)
+            upload = dataset_uploads.begin(file.name, file.chunks(), read.reading, request.user)
         except uploads.UploadError as error:
             raise Unprocessable({"file": [str(error)]}) from None
         try:
@@ -101,7 +107,7 @@ class Datasets(ApiView):
         self, request: Request, upload: TaskUpload, read: DatasetForm, mapping: dict[str, Any]
     ) -> Response:
         columns = [name for name, _values in dataset_uploads.seen(upload)["columns"]]
-        filename = str(read.cleaned_data["dataset"].name)
+        filename = str(read.cleaned_data["file"].name)
         proposed = ColumnsForm(columns, filename).initial
         fields = {k: proposed[k] for k in ("shots", "splits", "test", "seed")}
         fields |= {k: v for k, v in mapping.items() if k in ColumnsForm.base_fields}
@@ -188,10 +194,9 @@ class Gym(ApiView):
         check_known(dict.fromkeys([*request.data, *request.FILES]), GymBody().fields)
         options = mapping_of(request, "options")
         check_known(options, {"partition", "tasks", "test", "seed"})
-        form = GymForm(form_bodies.as_form_data({"partition": options.get("partition")}))
-        form.is_valid()
-        if "partition" in form.errors:
-            raise Unprocessable({"partition": [str(e) for e in form.errors["partition"]]})
+        form_bodies.check(
+            PartitionForm(form_bodies.as_form_data({"partition": options.get("partition")}))
+        )
         sent = list(files_in(request, "archive", "files"))
         if not sent:
             raise Unprocessable({"archive": ["Send a ZIP archive or files."]})

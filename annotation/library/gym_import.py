@@ -1,4 +1,4 @@
-"""Importing from the Few-shot Gym: files, then each task's answer kind, then a job."""
+"""Importing from the Few-shot Gym: each task's answer kind, then a job (files: task_import)."""
 
 import secrets
 from typing import Any
@@ -20,49 +20,16 @@ from tasks.jobs import go_to, poll
 from tasks.models import TaskUpload
 
 
-class _Many(forms.ClearableFileInput):
-    allow_multiple_selected = True
+class PartitionForm(PageForm):
+    """Which of the uploaded tasks to read."""
 
-
-class _FilesField(forms.FileField):
-    """Any number of files."""
-
-    widget = _Many
-
-    def clean(self, data: Any, initial: Any = None) -> list[Any]:
-        return [super(_FilesField, self).clean(file, initial) for file in data or ()]
-
-
-class GymForm(PageForm):
-    """A ZIP, or a folder's files; `files` combines both."""
-
-    key = "gym"
-    archive = forms.FileField(
-        label="ZIP archive",
-        required=False,
-        widget=forms.ClearableFileInput({"accept": ".zip"}),
-        help_text="Contains folders NAME with NAME_K_SEED_train.tsv, ..._dev.tsv, ..._test.tsv.",
-    )
-    folder = _FilesField(
-        label="Or a folder",
-        required=False,
-        widget=_Many({"multiple": True, "webkitdirectory": True}),
-    )
-
+    key = "partition"
     partition = forms.ChoiceField(
         label="Tasks",
         required=False,
         choices=[("", "All"), *((name, f"Tasks in {name}") for name in sorted(partitions()))],
         help_text="A published partition defines the training tasks and the held-out tasks.",
     )
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or self.cleaned_data
-        archive = cleaned.get("archive")
-        self.sent = [*([archive] if archive else []), *cleaned.get("folder", ())]
-        if not self.sent and not self.errors:
-            self.add_error("archive", "Choose a ZIP or a folder that is not empty.")
-        return cleaned
 
 
 class GymTasksForm(PageForm):
@@ -122,26 +89,6 @@ class GymTasksForm(PageForm):
             (task, self[f"take-{task['name']}"], self[f"kind-{task['name']}"])
             for task in self.tasks
         ]
-
-
-@uploads.takes_files(uploads.MAX_BYTES, gym_uploads.MAX_FILES)
-@never_cache
-@signed_in("GET", "POST")
-def gym_import(request: ResearcherRequest) -> HttpResponse:
-    """Show the form on GET; store and read the files and redirect to the tasks on POST."""
-    form = GymForm(request.POST, request.FILES) if request.method == "POST" else GymForm()
-    if form.is_bound:
-        uploads.drop_old()
-        if form.is_valid():
-            try:
-                partition = form.cleaned_data["partition"]
-                upload = gym_uploads.begin(form.sent, request.user, partition)
-            except uploads.UploadError as error:
-                form.add_error(None, error.problems)
-            else:
-                return redirect("gym_tasks", upload.pk)
-    status = 422 if form.is_bound else 200
-    return render(request, "library/gym.html", {"form": form}, status=status)
 
 
 @never_cache

@@ -1,27 +1,37 @@
-"""Import in the browser: upload, review the data report and ten examples, confirm.
+"""Add a task: upload files in any layout, review the data report and ten examples, confirm.
 
 Until it is confirmed, an upload is visible only to its researcher and is not a task.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.contrib import messages
+from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
+from annotation.library.dataset_import import ReadingForm, refuse
+from annotation.library.gym_import import PartitionForm
 from annotation.models import Step
 from annotation.participation.preview import show
 from annotation.participation.progress import Place
 from annotation.participation.turn import TurnPage
 from annotation.web.access import ResearcherRequest, signed_in, upload_of
+from annotation.web.fields import FilesField, FilesInput
 from tasks import data_report, dataset_uploads, disk, gym_uploads, teams, upload_jobs, uploads
+from tasks.datasets.making import CARD_FILE
+from tasks.formats import FILE_NAME, is_beside
+from tasks.gym import reader
 from tasks.importing import CLUES
 from tasks.jobs import go_to, poll
 from tasks.models import Example, Task, TaskUpload
+
+SAID = 10  # file names listed in an error
 
 
 class CardForm(forms.Form):
@@ -43,43 +53,105 @@ class RemoveForm(forms.Form):
     remove = forms.CharField(strip=False)
 
 
-@uploads.takes_files(uploads.MAX_BYTES)
+class AddForm(CardForm, PartitionForm, ReadingForm):
+    """Files in any layout, with the options of all layouts."""
+
+    key = "add"
+    upload = FilesField(
+        label="Files",
+        required=False,
+        allow_empty_file=True,
+        help_text="Drop one file, several files or a ZIP here, at most 200 MB in total.",
+        widget=FilesInput({"hx-preserve": True}),
+    )
+    folder = FilesField(
+        label="Or all files of a folder",
+        required=False,
+        allow_empty_file=True,
+        widget=FilesInput({"webkitdirectory": True, "hx-preserve": True}),
+    )
+
+    @property
+    def sent(self) -> list[UploadedFile]:
+        return [*self.cleaned_data["upload"], *self.cleaned_data["folder"]]
+
+    @property
+    def options(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """Return the folded fields by the layout to which they apply."""
+        layouts = {
+            "For a labelled dataset": ReadingForm.base_fields,
+            "For the CLUES layout": CardForm.base_fields,
+            "For the Few-shot Gym": [*PartitionForm.base_fields, "folder"],
+        }
+        return [(title, [self[name] for name in names]) for title, names in layouts.items()]
+
+    def parts(self) -> Iterator[tuple[str, Iterable[bytes]]]:
+        """Yield the name and content of each file, also inside ZIPs. Raises UploadError."""
+        for file in self.sent:
+            for name, content in uploads.parts(file, gym_uploads.MAX_FILES):
+                if not is_beside(name):
+                    yield name, content
+
+
+@uploads.takes_files(uploads.MAX_BYTES, gym_uploads.MAX_FILES)
 @never_cache
 @signed_in("GET", "POST")
-def task_import(request: ResearcherRequest) -> HttpResponse:
+def task_add(request: ResearcherRequest) -> HttpResponse:
     """Show the form and unfinished imports on GET; store the files and redirect on POST."""
-    if request.method == "GET":
-        return _form(request, CardForm())
-    uploads.drop_old()
-    form, files = CardForm(request.POST), request.FILES.getlist("files")
-    if not form.is_valid():
-        return _form(request, form)
-    if not files:
-        return _form(request, form, ["Choose the files of a task."])
-    upload = TaskUpload.objects.create(owner=request.user, card_name=form.cleaned_data["card"])
-    try:
-        uploads.add(upload, files)
-    except disk.DiskFull as error:
-        uploads.drop(upload)
-        return _form(request, form, [str(error)])
-    if not uploads.names(upload):
-        refused = upload.refused or ["None of these files belongs to a task."]
-        uploads.drop(upload)
-        return _form(request, form, refused)
-    upload_jobs.start_check(upload, request.user)
-    return go_to(request, _address(upload))
-
-
-def _form(
-    request: ResearcherRequest, form: CardForm, refused: list[str] | None = None
-) -> HttpResponse:
+    form = AddForm(request.POST, request.FILES) if request.method == "POST" else AddForm()
+    if form.is_bound:
+        uploads.drop_old()
+        if form.is_valid():
+            try:
+                return go_to(request, _begin(form, request.user))
+            except uploads.UploadError as error:
+                for sentence in error.problems:
+                    refuse(form, sentence, "upload")
     context = {
         "form": form,
-        "refused": refused,
         "max_bytes": uploads.MAX_BYTES,
         "begun": TaskUpload.objects.filter(owner=request.user),
     }
-    return render(request, "library/import.html", context, status=422 if form.is_bound else 200)
+    return render(request, "library/task_add.html", context, status=422 if form.is_bound else 200)
+
+
+def _begin(form: AddForm, owner: Any) -> str:
+    """Store the files for the steps of their layout, and return the address of the next step.
+
+    The file names determine the layout. A single file is a dataset whatever its name, as the other
+    layouts need several files or a card. Raises UploadError.
+    """
+    chosen = form.cleaned_data
+    names = [name for name, _content in form.parts()]
+    files_of_task = [n for n in names if n == CARD_FILE or FILE_NAME.fullmatch(n)]
+    is_alone = len(names) == 1 and names[0] != CARD_FILE
+    if files_of_task and (chosen["card"] or not is_alone):
+        with uploads.begun(owner) as upload:
+            upload.card_name = chosen["card"]
+            uploads.add(upload, form.sent)
+            if not uploads.names(upload):
+                raise uploads.UploadError(*upload.refused)
+        upload_jobs.start_check(upload, owner)
+        return _address(upload)
+    if is_alone:
+        parts = form.parts()  # keeps a ZIP open until it is read
+        upload = dataset_uploads.begin(*next(parts), form.reading, owner)
+        return reverse("dataset_columns", args=[upload.pk])
+    if any(reader.FILE_NAME.fullmatch(name) for name in names):
+        upload = gym_uploads.begin(form.sent, owner, chosen["partition"])
+        return reverse("gym_tasks", args=[upload.pk])
+    more = f" and {len(names) - SAID} more" if len(names) > SAID else ""
+    raise uploads.UploadError(
+        f"Found {', '.join(names[:SAID]) or 'no files'}{more}. Expected one labelled dataset, or"
+        " files named <task>_test.jsonl and <task>_train_<shots>_<number>.jsonl (CLUES layout), or"
+        " NAME_K_SEED_train.tsv, ..._dev.tsv and ..._test.tsv (Few-shot Gym)."
+    )
+
+
+@signed_in("GET")
+def task_add_moved(request: ResearcherRequest) -> HttpResponse:
+    """Redirect from the addresses of the separate pages that this page replaced."""
+    return redirect("task_add")
 
 
 def _address(upload: TaskUpload) -> str:

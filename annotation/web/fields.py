@@ -68,6 +68,20 @@ class TextField(forms.CharField):
         return (super().to_python(value) or "").replace("\r\n", "\n")
 
 
+class FilesInput(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+
+class FilesField(forms.FileField):
+    """Any number of files; if required, at least one."""
+
+    widget = FilesInput
+
+    def clean(self, data: Any, initial: Any = None) -> list[Any]:
+        sent = data or ([None] if self.required else [])
+        return [super(FilesField, self).clean(file, initial) for file in sent]
+
+
 def row_field(form: forms.BaseForm, name: str) -> forms.ModelChoiceField:
     """Return the form field with that name, whose choices are table rows."""
     field = form.fields[name]

@@ -183,11 +183,9 @@ _PAGES = {
     "researchers/analysis/#sensitivity": ("sensitivity",),
     "researchers/analysis/#planner": ("planner",),
     "researchers/analysis/#documents": ("preregistration", "report", "release"),
-    "researchers/tasks/#import": ("task_import", "task_upload"),
+    "researchers/tasks/#import": ("task_add", "task_upload"),
     "researchers/tasks/#the-card": ("task", "task_edit", "task_upload_preview", "task_examples"),
-    "researchers/tasks/#from-any-labelled-dataset": (
-        "dataset_import", "dataset_columns", "gym_import", "gym_tasks",
-    ),
+    "researchers/tasks/#from-any-labelled-dataset": ("dataset_columns", "gym_tasks"),
     "researchers/tasks/#whose-a-task-is": ("tasks", "task_team"),
     "researchers/designs/": ("task_checks",),
     "researchers/api/#tokens": ("tokens",),

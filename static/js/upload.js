@@ -42,7 +42,7 @@ for (const failure of /** @type {const} */ (["htmx:sendError", "htmx:responseErr
 }
 
 document.addEventListener("htmx:afterSettle", () => {
-  document.querySelector("form.upload-form [data-focus]")?.focus();
+  document.querySelector("form.upload-form :is([data-focus], #problems)")?.focus();
 });
 
 function say(where, words) {

@@ -356,7 +356,7 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
         f"/studies/{study.name}/people/?show=flagged", f"/studies/{waiting.study.name}/",
         f"/studies/{waiting.study.name}/annotators/{waiting.pseudonym}/",
         f"/studies/{study.name}/release/", f"/models/uploads/{scored.pk}/",
-        "/new-study/", "/tasks/", f"/tasks/{task.name}/{task.version}/", "/tasks/import/",
+        "/new-study/", "/tasks/", f"/tasks/{task.name}/{task.version}/", "/tasks/add/",
         f"/tasks/{task.name}/{task.version}/examples/", f"/tasks/{task.name}/{task.version}/edit/",
         "/password/",
     ]  # fmt: skip

@@ -39,11 +39,11 @@ def test_a_file_becomes_an_open_study_in_twelve_clicks(ada, tmp_path):
     ada.add_init_script(COUNT)
     ada.on("load", lambda page: loaded.append(page.url))
 
-    ada.goto("/tasks/dataset/")
+    ada.goto("/tasks/add/")
     assert violations(ada) == []
-    ada.get_by_label("File", exact=True).set_input_files(path)
+    ada.get_by_label("Files", exact=True).set_input_files(path)
     pressed.append(1)  # the button opens a file dialog, which tests cannot use
-    ada.get_by_role("button", name="Upload and read").click()
+    ada.get_by_role("button", name="Upload and check").click()
 
     expect(ada.get_by_role("heading", name="Columns in moods.csv")).to_be_visible()
     assert violations(ada) == []

@@ -44,10 +44,10 @@ def create_the_first_account(page: Page) -> None:
 
 
 def bring_a_dataset_in(page: Page, folder) -> None:
-    page.goto("/tasks/dataset/")
+    page.goto("/tasks/add/")
     path = files.write_csv(folder / "moods.csv", ROWS)
-    page.get_by_label("File", exact=True).set_input_files(path)
-    page.get_by_role("button", name="Upload and read").click()
+    page.get_by_label("Files", exact=True).set_input_files(path)
+    page.get_by_role("button", name="Upload and check").click()
     page.get_by_label("Column with the correct answer").select_option("mood")
     page.get_by_label("Training set sizes").fill(str(TRAINED))
     page.get_by_label("Training sets per size").fill("1")

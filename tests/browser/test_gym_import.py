@@ -50,13 +50,12 @@ def fits(page) -> bool:
 
 def test_gym_tasks_are_uploaded_shown_changed_and_stored(ada):
     ada.goto("/tasks/")
-    ada.get_by_role("navigation", name="Tasks and models").get_by_role(
-        "link", name="Import from the Few-shot Gym"
-    ).click()
+    ada.get_by_role("link", name="Add a task").click()
+    ada.get_by_text("Options", exact=True).click()
     assert violations(ada) == []
     assert fits(ada)
-    ada.get_by_label("ZIP archive").set_input_files(zipped())
-    ada.get_by_role("button", name="Upload and read").click()
+    ada.get_by_label("Files", exact=True).set_input_files(zipped())
+    ada.get_by_role("button", name="Upload and check").click()
 
     expect(ada.get_by_role("heading", name="3 Few-shot Gym tasks")).to_be_visible()
     assert violations(ada) == []

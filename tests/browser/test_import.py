@@ -30,9 +30,8 @@ def ada(page, researcher):
 
 def choose(page, clues, name: str, folder: str) -> None:
     page.goto("/tasks/")
-    page.get_by_role("navigation", name="Tasks and models").get_by_role(
-        "link", name="Import a task"
-    ).click()
+    page.get_by_role("link", name="Add a task").click()
+    page.get_by_text("Options", exact=True).click()
     page.get_by_label("Card", exact=True).select_option(name)
     page.get_by_label("Files", exact=True).set_input_files(sorted((clues / folder).iterdir()))
     page.get_by_role("button", name="Upload and check").click()
@@ -73,21 +72,26 @@ def test_a_large_upload_continues_automatically_to_the_task(ada, clues, monkeypa
     ada.wait_for_url("**/tasks/CoNLL03/1/")
 
 
-def test_a_refused_upload_shows_the_reason_at_its_form(ada, tmp_path):
-    notes = tmp_path / "notes.txt"
-    notes.write_text("x")
-    ada.goto("/tasks/import/")
-    ada.get_by_label("Files", exact=True).set_input_files(notes)
+def test_a_refused_upload_shows_the_reason_and_keeps_the_form(ada, tmp_path):
+    dataset = tmp_path / "moods.csv"
+    dataset.write_text("text;mood\na;good\n")
+    ada.goto("/tasks/add/")
+    ada.get_by_text("Options", exact=True).click()
+    ada.get_by_label("Encoding", exact=True).fill("utf-8")
+    ada.get_by_label("Files", exact=True).set_input_files(dataset)
     ada.get_by_role("button", name="Upload and check").click()
-    problem = ada.get_by_role("alert").filter(has_text="notes.txt: not accepted")
-    expect(problem).to_be_focused()
+    expect(ada.get_by_role("alert").filter(has_text="set “Separator” to")).to_be_focused()
+    expect(ada.get_by_label("Encoding", exact=True)).to_have_value("utf-8")
+    ada.get_by_label("Separator", exact=True).fill("semicolon")
+    ada.get_by_role("button", name="Upload and check").click()  # the file is still selected
+    expect(ada.get_by_role("heading", name="Columns in moods.csv")).to_be_visible()
 
 
 def test_files_that_are_too_large_are_reported_before_sending(ada, tmp_path, monkeypatch):
     monkeypatch.setattr(uploads, "MAX_BYTES", 1_000_000)
     large = tmp_path / "toy_test.jsonl"
     large.write_bytes(b" " * 2_500_000)
-    ada.goto("/tasks/import/")
+    ada.goto("/tasks/add/")
     ada.get_by_label("Files", exact=True).set_input_files(large)
     expect(ada.get_by_text("These files are 3 MB. You can upload at most 1 MB.")).to_be_visible()
     expect(ada.get_by_role("button", name="Upload and check")).to_be_disabled()

@@ -9,8 +9,8 @@ from config.help import DOCS, anchors, documents
 from tests import factories
 from tests.annotation.every_post import POSTS
 
-# Researchers' addresses that are not pages: parts of a page, files, and addresses for POST.
-PARTS = {"study_progress", "report_style"}
+# Researchers' addresses that are not pages: parts of one, redirects, files, addresses for POST.
+PARTS = {"study_progress", "report_style", "task_add_moved"}
 FILES = {
     "task_card", "task_files", "participation_data", "compare_design", "table_latex",
     "figure_numbers", "pay_batch_file", "release_zip", "export_zip",

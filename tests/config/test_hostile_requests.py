@@ -152,7 +152,7 @@ def test_head_is_answered_wherever_get_is_answered(route, values, researcher):
 
 
 def test_head_of_a_page_with_a_form_is_answered(ada):
-    assert ada.head(reverse("task_import")).status_code == 200
+    assert ada.head(reverse("task_add")).status_code == 200
     assert ada.head(reverse("study_new")).status_code == 200
 
 
@@ -193,8 +193,8 @@ def large(client: Client, address: str, size: int, **headers):
     )
 
 
-TAKE_FILES = {"/tasks/import/", "/models/", "/tasks/<str:name>/<int:version>/checks/",
-              "/tasks/import/<uuid:pk>/files/", "/tasks/dataset/", "/tasks/gym/",
+TAKE_FILES = {"/tasks/add/", "/models/", "/tasks/<str:name>/<int:version>/checks/",
+              "/tasks/import/<uuid:pk>/files/",
               "/studies/<str:name>/report/sample/"}  # fmt: skip
 
 
@@ -233,13 +233,13 @@ def test_a_large_anonymous_body_is_refused_unread(route, values, db):
 
 def test_signed_in_users_send_large_bodies_only_where_files_go(ada, values):
     assert large(ada, reverse("study_new"), 2_500_001).status_code == 413
-    assert large(ada, reverse("task_import"), 300_000_000).status_code == 413
+    assert large(ada, reverse("task_add"), 300_000_000).status_code == 413
     with pytest.raises(AssertionError, match="the body was read"):
-        large(ada, reverse("task_import"), 190_000_000)
+        large(ada, reverse("task_add"), 190_000_000)
 
 
 def test_a_script_gets_only_the_error_sentence(client, db):
-    reply = large(client, reverse("task_import"), 190_000_000, **{"HX-Request": "true"})
+    reply = large(client, reverse("task_add"), 190_000_000, **{"HX-Request": "true"})
     assert reply.content.decode() == "Nothing was stored. Sign in first, then send the files."
 
 

@@ -37,8 +37,8 @@ def zipped(contents: dict[str, str | bytes]) -> bytes:
 
 
 def send(client, contents, card: str = "", address: str = ""):
-    fields = {"card": card, "files": files(contents)}
-    return client.post(address or reverse("task_import"), fields, follow=True)
+    fields = {"card": card, "files" if address else "upload": files(contents)}
+    return client.post(address or reverse("task_add"), fields, follow=True)
 
 
 def settle(client, page):

@@ -62,7 +62,7 @@ def test_a_bad_card_is_named_by_its_key_and_can_be_replaced(ada, case):
 
 
 def test_missing_or_conflicting_cards_and_files_are_reported(ada):
-    bare = {"toy_test.jsonl": line()}
+    bare = {name: text for name, text in GOOD.items() if name != "task.toml"}
     page = send(ada, bare)
     assert "choose a CLUES card, or add your own card" in text(page)
     assert "you also chose the MNLI card" in text(send(ada, GOOD, "MNLI"))
@@ -79,7 +79,7 @@ def test_an_unknown_file_is_named_and_the_others_are_taken(ada):
     page = settle(ada, send(ada, GOOD | {"notes.txt": "x", "README.md": "x"}))
     (refusal,) = page.context["not_taken"]
     assert refusal.startswith("notes.txt: not accepted: unknown file name")
-    assert refusal.endswith("For a single CSV, XLSX or JSONL file, use Import a dataset.")
+    assert refusal.endswith("For a single CSV, XLSX or JSONL file, use Add a task.")
     assert [file["file"] for file in page.context["files"]] == sorted(GOOD)
     assert "Data report" in text(page)
 
@@ -87,9 +87,10 @@ def test_an_unknown_file_is_named_and_the_others_are_taken(ada):
 @pytest.mark.parametrize(
     ("contents", "sentence"),
     [
-        ({}, "Choose the files of a task."),
-        ({"notes.txt": "x"}, "notes.txt: not accepted: unknown file name"),
-        ({"README.md": "x"}, "None of these files belongs to a task."),
+        ({}, "Found no files. Expected one labelled dataset, or files named"),
+        ({"notes.txt": "x", "b.csv": "a"}, "Found notes.txt, b.csv. Expected one labelled dataset"),
+        ({f"{n}.txt": "x" for n in range(12)}, "8.txt, 9.txt and 2 more. Expected one labelled"),
+        ({"README.md": "x"}, "Found no files. Expected"),
         ({"broken.zip": b"PK"}, "broken.zip: cannot be unpacked"),
     ],
 )

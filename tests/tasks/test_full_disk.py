@@ -135,7 +135,7 @@ def test_a_bundle_on_a_full_disk_fails_and_can_be_retried(ada, disk, researcher)
 def test_form_files_on_a_full_disk_get_an_error(ada, disk, settings):
     settings.FILE_UPLOAD_TEMP_DIR = str(disk)
     large = SimpleUploadedFile("toy_test.jsonl", b"x" * 3_000_000)
-    reply = ada.post(reverse("task_import"), {"card": "", "files": [large]})
+    reply = ada.post(reverse("task_add"), {"card": "", "upload": [large]})
     assert reply.status_code == 507
     assert NAMED in text(reply)
     assert files_in(disk) == []

@@ -33,7 +33,7 @@ def zipped(*folders: Path) -> SimpleUploadedFile:
 
 
 def send(client, *folders: Path):
-    return client.post(reverse("gym_import"), {"archive": zipped(*folders)}, follow=True)
+    return client.post(reverse("task_add"), {"upload": zipped(*folders)}, follow=True)
 
 
 def confirm(client, page, **changes: str):
@@ -90,7 +90,7 @@ def test_a_folder_can_be_uploaded_and_a_repeat_changes_nothing(ada, tmp_path):
     folder = write(tmp_path, "glue-rte", {})
     for words in ("1 task imported.", "0 tasks imported, 1 already existed"):
         files = [SimpleUploadedFile(p.name, p.read_bytes()) for p in sorted(folder.iterdir())]
-        page = ada.post(reverse("gym_import"), {"folder": files}, follow=True)
+        page = ada.post(reverse("task_add"), {"folder": files}, follow=True)
         assert words in text(confirm(ada, page))
     assert Task.objects.count() == 1
 
@@ -114,7 +114,7 @@ def test_a_malformed_file_is_named_and_nothing_is_stored(ada, var, tmp_path, fil
     ("name", "said"),
     [
         ("notes.txt", "notes.txt: unknown file name"),
-        ("nothing_2_13_train.tsv", "nothing: expected the files|no dev file|is not one of the Gym"),
+        ("nothing_2_13_test.tsv", "nothing: expected the files|no dev file|is not one of the Gym"),
         ("../glue-rte_2_13_train.tsv", "points outside the archive"),
     ],
 )
@@ -122,8 +122,9 @@ def test_unknown_files_are_refused_by_name(ada, name, said):
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.writestr(name, "a\tyes\n")
+        archive.writestr("nothing_2_13_train.tsv", "a\tyes\n")
     sent = SimpleUploadedFile("x.zip", content.getvalue())
-    page = ada.post(reverse("gym_import"), {"archive": sent}, follow=True)
+    page = ada.post(reverse("task_add"), {"upload": sent}, follow=True)
     assert page.status_code == 422
     assert re.search(said, text(page))
     assert not TaskUpload.objects.exists()
@@ -184,12 +185,12 @@ def test_an_upload_that_is_too_large_is_refused(ada, tmp_path, monkeypatch):
 @pytest.mark.real_data
 def test_a_partition_limits_the_tasks_and_reports_its_leak(ada):
     sent = {
-        "archive": zipped(GYM / "sick", GYM / "codah", GYM / "blimp-wh_questions_object_gap"),
+        "upload": zipped(GYM / "sick", GYM / "codah", GYM / "blimp-wh_questions_object_gap"),
         "partition": "train_non_nli_test_nli",
     }
-    page = ada.post(reverse("gym_import"), sent, follow=True)
+    page = ada.post(reverse("task_add"), sent, follow=True)
     assert [task["name"] for task in page.context["form"].tasks] == ["sick"]
     assert "sick is both an upstream and a held-out task, as published" in text(page)
-    sent = {"archive": zipped(GYM / "codah"), "partition": "train_non_nli_test_nli"}
-    page = ada.post(reverse("gym_import"), sent, follow=True)
+    sent = {"upload": zipped(GYM / "codah"), "partition": "train_non_nli_test_nli"}
+    page = ada.post(reverse("task_add"), sent, follow=True)
     assert "None of these tasks is in the partition train_non_nli_test_nli." in text(page)

@@ -265,7 +265,7 @@ def test_an_account_has_one_check_at_a_time(researcher, other_researcher):
 def test_a_tasks_files_wait_for_the_accounts_other_check(ada, researcher):
     files = [SimpleUploadedFile("toy_test.jsonl", b"{}\n"), SimpleUploadedFile("task.toml", b"")]
     with checking.one_of(researcher.pk):
-        ada.post(reverse("task_import"), {"files": files})
+        ada.post(reverse("task_add"), {"upload": files})
         job = TaskUpload.objects.get().job
         jobs.run_chunk(job)
         job.refresh_from_db()
@@ -278,7 +278,7 @@ def test_a_tasks_files_wait_for_the_accounts_other_check(ada, researcher):
 def test_an_account_reads_one_dataset_at_a_time(ada, researcher):
     file = SimpleUploadedFile("x.csv", b"text,label\na,b\n")
     with checking.one_of(researcher.pk):
-        page = ada.post(reverse("dataset_import"), {"dataset": file})
+        page = ada.post(reverse("task_add"), {"upload": file})
         assert "Another of your uploads is being checked" in page.content.decode()
     assert not TaskUpload.objects.exists()
 

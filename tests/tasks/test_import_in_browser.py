@@ -98,8 +98,8 @@ def test_an_own_task_comes_in_with_its_card(ada):
 
 
 def test_with_htmx_an_upload_redirects_to_its_page(ada):
-    fields = {"card": "", "files": files(GOOD)}
-    reply = ada.post(reverse("task_import"), fields, headers={"HX-Request": "true"})
+    fields = {"card": "", "upload": files(GOOD)}
+    reply = ada.post(reverse("task_add"), fields, headers={"HX-Request": "true"})
     assert reply["HX-Redirect"] == reverse("task_upload", args=[TaskUpload.objects.get().pk])
 
 
@@ -124,7 +124,7 @@ def test_get_stores_nothing_and_confirms_nothing(ada):
         assert reply["Location"] == reverse("task_upload", args=[upload.pk])
     before = list(Job.objects.values()), list(TaskUpload.objects.values())
     ada.get(reverse("task_upload", args=[upload.pk]))
-    ada.get(reverse("task_import"))
+    ada.get(reverse("task_add"))
     assert before == (list(Job.objects.values()), list(TaskUpload.objects.values()))
     assert not Task.objects.exists()
 
@@ -132,9 +132,7 @@ def test_get_stores_nothing_and_confirms_nothing(ada):
 def test_an_unfinished_upload_is_listed_and_can_be_discarded(ada, var):
     page = settle(ada, send(ada, GOOD))
     upload = page.context["upload"]
-    assert (
-        reverse("task_upload", args=[upload.pk]) in ada.get(reverse("task_import")).content.decode()
-    )
+    assert reverse("task_upload", args=[upload.pk]) in ada.get(reverse("task_add")).content.decode()
     page = act(ada, page, "discard")
     assert "discarded" in text(page)
     assert stored_folders(var) == []
@@ -154,7 +152,7 @@ def test_an_upload_belongs_to_its_owner(ada, other_researcher):
     assert other.get(reverse("task_upload_preview", args=[upload.pk, 1])).status_code == 404
     for name in ("files", "run", "confirm", "discard"):
         assert other.post(reverse(f"task_upload_{name}", args=[upload.pk])).status_code == 404
-    assert "Unfinished imports" not in other.get(reverse("task_import")).content.decode()
+    assert "Unfinished imports" not in other.get(reverse("task_add")).content.decode()
     assert TaskUpload.objects.exists()
 
 
@@ -272,15 +270,54 @@ def test_a_faulty_upload_has_no_preview(ada):
 # Ways in -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("old", ["dataset", "gym", "import"])
+def test_the_former_import_pages_redirect_to_the_page_for_all(ada, old):
+    assert ada.get(f"/tasks/{old}/").url == reverse("task_add")
+    assert ada.post(f"/tasks/{old}/").status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("contents", "page"),
+    [
+        (GOOD, "task_upload"),
+        ({"a.zip": zipped({"toy/README.md": "x", **GOOD})}, "task_upload"),
+        ({"task.toml": GOOD["task.toml"]}, "task_upload"),
+        ({"moods.csv": "text,mood\na,b\n"}, "dataset_columns"),
+        ({"a.zip": zipped({"__MACOSX/._m": b"", "d/moods.csv": "text,mood\na,b\n"})},
+         "dataset_columns"),
+        ({"toy_test.jsonl": GOOD["toy_test.jsonl"]}, "dataset_columns"),
+        ({"moods_16_13_train.tsv": "text\tmood\na\tb\n"}, "dataset_columns"),
+    ],
+)  # fmt: skip
+def test_the_layout_is_recognised_from_the_file_names(ada, contents, page):
+    reply = send(ada, contents)
+    upload = TaskUpload.objects.get()
+    assert reply.redirect_chain == [(reverse(page, args=[upload.pk]), 302)]
+
+
+def test_a_test_file_with_a_chosen_card_is_a_task(ada):
+    page = send(ada, {"toy_test.jsonl": GOOD["toy_test.jsonl"]}, "MNLI")
+    assert page.context["form"].initial == {"card": "MNLI"}
+    assert [part["file"] for part in page.context["files"]] == ["toy_test.jsonl"]
+
+
+def test_a_refused_upload_retains_what_was_typed(ada):
+    fields = {"upload": files({"a.txt": "x", "b.txt": "x"}), "card": "MNLI", "sheet": "Answers"}
+    reply = ada.post(reverse("task_add"), fields | {"partition": "random"})
+    assert reply.status_code == 422
+    kept = {name: reply.context["form"][name].value() for name in ("card", "sheet", "partition")}
+    assert kept == {"card": "MNLI", "sheet": "Answers", "partition": "random"}
+
+
 @pytest.mark.parametrize("name", ["studies", "tasks"])
 def test_empty_pages_link_to_the_import(ada, name):
-    assert f'href="{reverse("task_import")}"' in ada.get(reverse(name)).content.decode()
+    assert f'href="{reverse("task_add")}"' in ada.get(reverse(name)).content.decode()
 
 
 def test_the_import_is_for_researchers(client, db):
-    reply = client.get(reverse("task_import"))
+    reply = client.get(reverse("task_add"))
     assert reply.status_code == 302
-    assert client.post(reverse("task_import")).status_code == 302
+    assert client.post(reverse("task_add")).status_code == 302
 
 
 def test_the_clean_up_does_not_delete_arriving_files(researcher):

@@ -64,11 +64,7 @@ def test_viewing_the_steps_creates_nothing(ada):
     assert not Task.objects.exists()
 
 
-def test_pages_without_a_task_link_to_the_import_of_a_dataset(ada):
-    dataset = f'href="{reverse("dataset_import")}"'
-    for page in ("studies", "tasks", "task_import"):
-        assert dataset in ada.get(reverse(page)).content.decode(), page
-    for page in ("studies", "study_new"):
-        add = f'href="{reverse("tasks")}#add"'
+def test_pages_without_a_task_link_to_adding_one(ada):
+    for page in ("studies", "tasks", "study_new"):
+        add = f'href="{reverse("task_add")}"'
         assert add in ada.get(reverse(page)).content.decode(), page
-    assert '<details id="add" open>' in ada.get(reverse("tasks")).content.decode()

@@ -152,7 +152,7 @@ def tasks_are_imported(watched, tmp_path):
     data = dataset_files.write_all(tmp_path / "data", MOODS)["csv"]
     dataset_pages.draw(watched, dataset_pages.send(watched, data), **dataset_pages.CHOICE)
     folders = [test_gym.write(tmp_path, name, {}) for name in ("glue-rte", "web_questions")]
-    page = watched.post(reverse("gym_import"), {"archive": zipped(*folders)}, follow=True)
+    page = watched.post(reverse("task_add"), {"upload": zipped(*folders)}, follow=True)
     confirm(watched, page)
     its = [task.name, task.version]
     watched.post(reverse("task_team", args=its), {"username": "grace"})
@@ -249,8 +249,8 @@ WORK = {
 }  # fmt: skip
 PROLIFIC = {"prolific_plan", "prolific_study", "prolific_sync", "participation_review"}
 TASKS = {
-    "task_import", "task_upload_run", "task_upload_files", "task_upload_confirm",
-    "task_upload_discard", "dataset_import", "dataset_columns", "gym_import", "gym_tasks",
+    "task_add", "task_upload_run", "task_upload_files", "task_upload_confirm",
+    "task_upload_discard", "dataset_columns", "gym_tasks",
     "gym_run", "task_team", "task_checks", "task_archive", "task_unarchive", "task_edit",
 }  # fmt: skip
 MODELS = {

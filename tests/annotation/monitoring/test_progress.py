@@ -456,7 +456,7 @@ def test_overview_query_count_is_constant_in_studies(ada, researcher):
 
 def test_without_studies_the_overview_says_what_to_do_next(ada):
     shown = ada.get(reverse("studies")).content.decode()
-    assert reverse("task_import") in shown
+    assert reverse("task_add") in shown
     factories.make_task()
     shown = ada.get(reverse("studies")).content.decode()
     assert "Create a study" in shown

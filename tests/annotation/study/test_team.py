@@ -214,10 +214,10 @@ WITHOUT_A_STUDY = {
     "api_predictions",
     "tokens", "token_revoke", "prolific_token", "prolific_token_remove",
     "site_log", "notices", "first_study",
-    "dataset_import", "dataset_columns", "gym_import", "gym_tasks", "gym_run",
+    "dataset_columns", "gym_tasks", "gym_run",
     "task_checks", "task_team", "task_examples", "task_card", "task_files", "task_edit",
     "task_archive", "task_unarchive", "model_archive", "model_unarchive",
-    "task_import", "task_upload", "task_upload_files",
+    "task_add", "task_add_moved", "task_upload", "task_upload_files",
     "task_upload_run", "task_upload_confirm", "task_upload_discard", "task_upload_preview",
 }  # fmt: skip
 

@@ -101,9 +101,9 @@ WRONG = [
     ("task_checks", {}, "checks", "Choose a file of at most 1 MB."),
     ("task_edit", {"title": " "}, "title", "This field is required"),
     ("task_checks", {"checks": "FILE"}, "checks", "longer than 200 bytes"),
-    ("task_import", {"card": "none of them"}, "card", "Choose one of the cards"),
-    ("dataset_import", {}, "dataset", "Choose a file that is not empty."),
-    ("dataset_import", {"dataset": "FILE"}, "dataset", "is too long"),
+    ("task_add", {"card": "none of them"}, "card", "Choose one of the cards"),
+    ("task_add", {}, "upload", "Found no files. Expected one labelled dataset"),
+    ("task_add", {"upload": "FILE"}, "upload", "is too long"),
     ("report", {"item-1.9": "a\0b"}, "item-1.9", NUL),
     ("report", {"item-5.2": "here"}, "item-5.2", "Line 1: start with one of"),
     ("report", {"item-paper": "year: soon"}, "item-paper", "enter four digits, such as 2026"),
@@ -120,7 +120,7 @@ WRONG = [
 
 def address(name: str, world) -> str:
     known = {
-        "study_new": [], "models": [], "task_import": [], "dataset_import": [],
+        "study_new": [], "models": [], "task_add": [],
         "users": [], "robots": ["rehearsed"],
         "task_team": ["toy-places", 1],
         "task_checks": ["toy-places", 1], "task_edit": ["toy-places", 1],

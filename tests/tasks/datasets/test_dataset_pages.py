@@ -34,7 +34,7 @@ def var(settings, tmp_path):
 def send(client, path, **how):
     with path.open("rb") as file:
         sent = SimpleUploadedFile(path.name, file.read())
-    return client.post(reverse("dataset_import"), {"dataset": sent, **how}, follow=True)
+    return client.post(reverse("task_add"), {"upload": sent, **how}, follow=True)
 
 
 def draw(client, page, **fields):
@@ -147,7 +147,7 @@ def test_columns_can_be_changed_until_the_task_is_confirmed(ada, tmp_path):
         ("x.csv", b"a,b\n1\n", {}, "x.csv, line 2: has 1 fields"),
         ("x.xlsx", b"PK\3\4", {}, "cannot be read as XLSX"),
         ("x.parquet", b"PAR1" * 9, {}, "x.parquet: cannot be read"),
-        ("x.csv", b"", {}, "The submitted file is empty."),
+        ("x.csv", b"", {}, "x.csv: empty."),
         ("x.csv", b"a\n1\n", {"sheet": "A"}, "“Sheet” is not valid for csv"),
         ("x.csv", b"a\n1\n", {"format": "datasets"}, "Select a valid choice"),
     ],
@@ -170,7 +170,7 @@ def test_errors_are_shown_at_the_fields_they_name(ada, tmp_path):
     path.write_bytes(b"a;b\n1;2\n")
     page = send(ada, path)
     assert list(page.context["form"].errors) == ["delimiter"]
-    assert '<a href="#dataset-delimiter">Separator</a>' in page.content.decode()
+    assert '<a href="#add-delimiter">Separator</a>' in page.content.decode()
     rows = [{"q": f"Which {n}?", "o": ["Oslo", "Bonn", "Rome"], "g": 1} for n in range(40)]
     page = send(ada, files.write_jsonl(tmp_path / "y.jsonl", rows))
     address = reverse("dataset_columns", args=[page.context["upload"].pk])
@@ -254,7 +254,7 @@ def test_a_file_that_takes_too_long_is_refused(ada, tmp_path, monkeypatch):
     rows = [{"text": f"a{n}", "label": "x"} for n in range(400_000)]
     page = send(ada, files.write_jsonl(tmp_path / "x.jsonl", rows))
     assert page.status_code == 422
-    assert "too complex" in page.context["form"].errors["dataset"][0]
+    assert "too complex" in page.context["form"].errors["upload"][0]
     assert not TaskUpload.objects.exists()
     monkeypatch.undo()
 
@@ -262,7 +262,7 @@ def test_a_file_that_takes_too_long_is_refused(ada, tmp_path, monkeypatch):
 def test_a_file_name_with_a_path_stays_in_its_folder(ada, var):
     file = io.BytesIO(b"text,mood\na,b\n")
     file.name = "../../evil.csv"
-    reply = ada.post(reverse("dataset_import"), {"dataset": file}, follow=True)
+    reply = ada.post(reverse("task_add"), {"upload": file}, follow=True)
     upload = reply.context["upload"]
     path = dataset_uploads.path_of(upload)
     assert path is not None
