@@ -25,9 +25,11 @@ from tasks.datasets.making import Plan, Wanted, name_of
 from tasks.datasets.reading import READERS, Reading
 from tasks.formats import FormatError
 
-# Column names that are recognised for proposals; users can change a proposal.
+# Column names from which roles are proposed; users can change a proposal.
 TEXTS = ("text", "sentence", "context", "review", "tokens", "content")
 GOLDS = ("label", "labels", "gold", "answer", "answers", "target", "entities", "ner_tags", "class")
+OPTIONS, IDS = ("options", "choices", "endings"), ("id", "uid", "guid")
+FEW, MOST = 20, 100  # different values: of a likely gold column, and of one label at most
 FORMATS = [("", "Detect from the file name")] + [
     (name, name) for name in READERS if name != "datasets"
 ]
@@ -67,6 +69,26 @@ class ReadingForm(PageForm):
     @property
     def reading(self) -> Reading:
         return Reading(**{name: self.cleaned_data[name] for name in ReadingForm.base_fields})
+
+
+def proposed(columns: Sequence[tuple[str, list[str], int]]) -> dict[str, Any]:
+    """Return likely roles of the columns (datasets/process.py), and the kind of answer."""
+
+    def named(names: Sequence[str]) -> str:
+        return next((name for name, *_rest in columns if name.lower() in names), "")
+
+    gold, options = named(GOLDS), named(OPTIONS)
+    others = [column for column in columns if column[0] not in (gold, options)]
+    longest = max(others, key=lambda column: sum(map(len, column[1])), default=("",))
+    text = named(TEXTS) or longest[0]
+    gold = gold or next((n for n, _v, count in others if n != text and 1 < count <= FEW), "")
+    golds, many = next(((v, n > MOST) for name, v, n in columns if name == gold), ([], False))
+    are_spans = any(value.startswith(("[[", "[{", "{")) for value in golds)
+    kind = "spans" if are_spans else "short-text" if many else "choice"
+    return {
+        "kind": "option" if options else kind,
+        "text": [text], "gold": gold, "options": [options] if options else [], "id": named(IDS),
+    }  # fmt: skip
 
 
 class ColumnsForm(PageForm):
@@ -149,21 +171,18 @@ class ColumnsForm(PageForm):
 
     def __init__(
         self,
-        columns: Sequence[str],
+        columns: Sequence[tuple[str, list[str], int]],
         filename: str,
         *args: Any,
         initial: dict[str, Any] | None = None,
         **kwargs: Any,
     ):
-        proposed = {
-            "name": name_of(Path(filename)),
-            "kind": "choice",
-            "text": [next((name for name in columns if name.lower() in TEXTS), "")],
-            "gold": next((name for name in columns if name.lower() in GOLDS), ""),
+        proposal = {
+            "name": name_of(Path(filename)), **proposed(columns),
             "shots": "10 20 30", "splits": 5, "test": 200, "seed": secrets.randbelow(2**31),
         }  # fmt: skip
-        super().__init__(*args, initial=initial or proposed, **kwargs)
-        named = [(name, name) for name in columns]
+        super().__init__(*args, initial=initial or proposal, **kwargs)
+        named = [(name, name) for name, *_rest in columns]
         self._choices("kind", list(KIND_NAMES.items()))
         for field in ("text", "options"):
             self._choices(field, named)
@@ -266,9 +285,8 @@ def dataset_columns(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     if path is None:
         raise Http404
     seen = dataset_uploads.seen(upload)
-    names = [name for name, _values in seen["columns"]]
     data = request.POST if request.method == "POST" else None
-    form = ColumnsForm(names, path.name, data, initial=dataset_uploads.fields(upload))
+    form = ColumnsForm(seen["columns"], path.name, data, initial=dataset_uploads.fields(upload))
     if form.is_bound and form.is_valid():
         try:
             dataset_uploads.store_fields(upload, {field.name: field.value() for field in form})
@@ -279,6 +297,8 @@ def dataset_columns(request: ResearcherRequest, pk: UUID) -> HttpResponse:
         else:
             return redirect("task_upload", upload.pk)
     notes = [in_fields(note) for note in seen["notes"]]
+    rows = zip(*(values for _name, values, _count in seen["columns"]), strict=True)
     context = {"form": form, "upload": upload, "seen": seen, "notes": notes, "file": path.name}
+    context["rows"] = list(rows)
     status = 422 if form.is_bound else 200
     return render(request, "library/dataset_columns.html", context, status=status)

@@ -106,7 +106,7 @@ class Datasets(ApiView):
     def _made(
         self, request: Request, upload: TaskUpload, read: DatasetForm, mapping: dict[str, Any]
     ) -> Response:
-        columns = [name for name, _values in dataset_uploads.seen(upload)["columns"]]
+        columns = dataset_uploads.seen(upload)["columns"]
         filename = str(read.cleaned_data["file"].name)
         proposed = ColumnsForm(columns, filename).initial
         fields = {k: proposed[k] for k in ("shots", "splits", "test", "seed")}

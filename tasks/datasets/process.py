@@ -22,20 +22,23 @@ from tasks.gym.findings import shared_inputs
 from tasks.gym.kinds import ANSWERS, problem
 from tasks.gym.reader import PARTS
 
-SHOWN, LONGEST = 3, 80  # values shown per column, and their characters
+SHOWN, LONGEST = 5, 80  # values shown per column, and their characters
+COUNTED = 10_000  # rows in which different values are counted
 
 
 def columns(path: str, reading: dict[str, Any]) -> dict[str, Any]:
-    """Return {columns: [[name, values]], rows, notes}, with values from the first rows, or {error}.
+    """Return {columns: [[name, values, count]], rows, counted, notes}, or {error}.
 
-    Fields of objects in the first row also count as columns (doc.text).
+    `values` are those of the first rows, and `count` is the number of different ones. Fields of
+    objects in the first row also count as columns (doc.text).
     """
     try:
         table = read(Path(path), Reading(**reading))
     except FormatError as error:
         return {"error": str(error)}
-    shown = [[name, _values(table, name)] for name in _names(table)]
-    return {"columns": shown, "rows": len(table.rows), "notes": table.notes}
+    shown = [[name, *_values(table, name)] for name in _names(table)]
+    rows = len(table.rows)
+    return {"columns": shown, "rows": rows, "counted": min(rows, COUNTED), "notes": table.notes}
 
 
 def _names(table: Table) -> list[str]:
@@ -47,17 +50,17 @@ def _names(table: Table) -> list[str]:
     return names
 
 
-def _values(table: Table, name: str) -> list[str]:
+def _values(table: Table, name: str) -> tuple[list[str], int]:
     values = []
-    for row in table.rows[:SHOWN]:
+    for row in table.rows[:COUNTED]:
         try:
             value = table.value(row, name)
         except FormatError:
             value = None
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        text = text.encode("utf-8", "replace").decode()
-        values.append(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
-    return values
+        values.append(text.encode("utf-8", "replace").decode())
+    first = [v if len(v) <= LONGEST else v[: LONGEST - 1] + "…" for v in values[:SHOWN]]
+    return first, len(set(values))
 
 
 def make_files(path: str, folder: str, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -148,7 +151,7 @@ def _described(seen: making.Seen) -> dict[str, Any]:
                 "options": list(seen.shape.options(line.input)),
                 "golds": list(line.golds),
             }
-            for line in lines[:SHOWN]
+            for line in lines[:3]
         ],
     }
 

@@ -122,6 +122,40 @@ def test_columns_are_proposed_by_name(ada, tmp_path):
     assert form.initial["name"] == "my-data"
 
 
+def rows_of(**columns):
+    return [{name: made(n) for name, made in columns.items()} for n in range(120)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "proposal"),
+    [
+        (rows_of(uid=lambda n: f"u{n}", said=lambda n: f"Film {n} was long.",
+                 mood=lambda n: ["bad", "good"][n % 2]),
+         {"kind": "choice", "text": ["said"], "gold": "mood", "options": [], "id": "uid"}),
+        (rows_of(stem=lambda n: f"Which is {n}?", choices=lambda n: [f"{n}", "none"],
+                 answer=lambda n: f"{n}"),
+         {"kind": "option", "text": ["stem"], "gold": "answer", "options": ["choices"]}),
+        (rows_of(text=lambda n: f"Sum {n}", answer=lambda n: f"It is {n}"),
+         {"kind": "short-text", "text": ["text"], "gold": "answer"}),
+        (rows_of(text=lambda n: f"Oslo {n}", entities=lambda n: [{"text": "Oslo"}]),
+         {"kind": "spans", "text": ["text"], "gold": "entities"}),
+        (rows_of(text=lambda n: f"Sum {n}"), {"kind": "choice", "text": ["text"], "gold": ""}),
+    ],
+)  # fmt: skip
+def test_the_kind_and_the_roles_are_proposed_from_the_values(ada, tmp_path, rows, proposal):
+    form = send(ada, files.write_jsonl(tmp_path / "x.jsonl", rows)).context["form"]
+    assert {name: form.initial[name] for name in proposal} == proposal
+
+
+def test_the_first_five_rows_and_numbers_of_values_are_shown(ada, tmp_path):
+    page = send(ada, files.write_csv(tmp_path / "moods.csv", MOODS))
+    assert [name for name, _values, _count in page.context["seen"]["columns"]] == list(MOODS[0])
+    assert page.context["rows"] == [tuple(row.values()) for row in MOODS[:5]]
+    shown = text(page)
+    assert "mood 2 different values" in shown
+    assert "60 rows; these are the first 5." in shown
+
+
 def test_columns_can_be_changed_until_the_task_is_confirmed(ada, tmp_path):
     path = files.write_jsonl(tmp_path / "admin.jsonl", PLACES)
     page = send(ada, path, format="doccano")
