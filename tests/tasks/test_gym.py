@@ -170,7 +170,7 @@ def test_a_folder_that_is_not_a_gym_task_is_refused(tmp_path):
     with pytest.raises(CommandError, match="glue-xyz: is not one of the Gym's 160 tasks"):
         report(str(tmp_path), "--tasks", "glue-xyz")
     (folder / "glue-rte_2_13_dev.tsv").unlink()
-    with pytest.raises(CommandError, match="no dev file of seed 13"):
+    with pytest.raises(CommandError, match="no dev file for seed 13"):
         report(str(tmp_path))
     (folder / "glue-rte_4_13_dev.tsv").write_text("a\tyes\n")
     with pytest.raises(CommandError, match="the files of one K, found 2, 4"):
