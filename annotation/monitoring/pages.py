@@ -130,14 +130,12 @@ def people(request: ResearcherRequest, name: str) -> HttpResponse:
 def people_page(
     request: ResearcherRequest, study: Study, form: TickedForm | None = None
 ) -> HttpResponse:
-    """Render the list, with the errors from a refused decision about several annotators.
-
-    Flags are computed for all annotators only if the filter needs it.
-    """
+    """Render the list, with the errors from a refused decision about several annotators."""
     rows = study.participations.select_related("scenario__task").defer(
         *ORDERS, "scenario__task__card_data"
     )
     may_read, asks = "read" in study.rights, request.GET.get("show") == participants.FLAGGED
+    # Flags of all annotators are expensive: only the filter needs them.
     seen = flags.sentences(study) if may_read and asks else {}
     flagged = {
         participants.FLAGGED: ("Flagged", (lambda p: bool(seen.get(p.pk))) if asks else None)
