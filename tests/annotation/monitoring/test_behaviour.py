@@ -184,7 +184,7 @@ def test_the_annotator_with_most_flags_comes_first(ada, researcher):
 
 @pytest.fixture
 def study(researcher):
-    return factories.make_study(researcher, factories.make_task(), shots=[0, 2])
+    return factories.make_study(researcher, factories.make_task(), shots=[0, 2], annotators=3)
 
 
 def listed(client, study, query: str = "") -> list[dict]:

@@ -43,7 +43,7 @@ def counted(people) -> list[bool]:
 def test_a_joint_exclusion_equals_single_ones_with_an_entry_each(ada, study, people):
     page = flagged_page(ada, study)
     for each in people[:3]:
-        assert f'value="{each.pseudonym}" aria-label="Select {each.pseudonym}"' in page
+        assert f'aria-label="Select {each.pseudonym}"' in page
     back = send(ada, study, people[:2]).url
     assert back == f"{reverse('people', args=[study.name])}?show=flagged#participations"
     assert counted(people) == [False, False, True, True]

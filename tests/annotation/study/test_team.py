@@ -328,7 +328,7 @@ def test_the_study_page_links_only_to_permitted_pages(client, world):
     }
     for person in EVERYBODY:
         assert links(client, world, person) <= may[person], person
-    assert {"study_settings", "platforms", "pay", "export_zip"} <= links(client, world, "alice")
+    assert {"study_settings", "recruit", "pay", "export_zip"} <= links(client, world, "alice")
     assert "export_zip" in links(client, world, "bob")
     assert "pay" in links(client, world, "carol")
 
