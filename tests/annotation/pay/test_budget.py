@@ -248,7 +248,7 @@ def test_a_study_pauses_automatically_when_its_budget_is_reached(ada, researcher
     assert event.what == "Paused automatically: the budget is reached"
     assert event.what in ada.get(reverse("study", args=[study.name])).content.decode()
     sums = study.events.get(topic=Topic.PAY, what__startswith="Budget reached")
-    assert "of the budget of 12.00 USD, 10.00 is earned" in sums.what
+    assert "of the budget of 12.00 USD, 10.00 has been earned" in sums.what
     reopen = reverse("study_status", args=[study.name])
     reply = ada.post(reopen, {"action": "reopen"})
     assert reply.status_code == 409

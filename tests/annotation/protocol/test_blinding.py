@@ -251,7 +251,8 @@ def test_the_step_function_needs_the_same_confirmation(study, seats, researcher)
 def test_seats_added_with_results_are_marked_in_every_table(ada, study, seats, researcher):
     lifecycle.add_seats(study.scenarios.get(), 1, researcher, confirmed=True)
     (mark,) = marks.sentences(study)
-    assert mark.startswith("Seats added after results could be seen: 1 in toy-places, 0 shots.")
+    said = "Seats were added after results could be seen: 1 in toy-places, 0 shots."
+    assert mark.startswith(said)
     for name in PAGES:
         page = ada.get(reverse(name, args=[study.name])).content.decode()
         assert mark in page, name
