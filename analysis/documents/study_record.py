@@ -42,6 +42,7 @@ from annotation.models import (
 from annotation.monitoring import funnel
 from annotation.monitoring.sample import Row
 from annotation.pay import ledger
+from annotation.pay.budget import PAUSED
 from annotation.recruitment.platform_adapters import source_of
 from annotation.study import compared_files
 from tasks.cards import place
@@ -49,13 +50,12 @@ from tasks.models import Example, Split, Task
 
 # Audit log sentences (AuditEntry.what) on changes during the study, without names.
 NAMES_NOBODY = re.compile(
-    r"Paused automatically: |paused$|reopened$|closed for good$|budget raised from "
+    rf"{PAUSED}|paused$|reopened$|closed for good$|budget raised from "
     r"|\d+ seats? added to |list entry (made|ended): "
     r"|rejected on Prolific \([^)]*\): A-[A-Z2-9]{5}$"
 )
 # Participants cannot see Prolific drafts.
 NO_CHANGE = re.compile(r"opened$|\d+ stud(y|ies) on Prolific drafted$")
-ABOUT_THE_TEAM = re.compile(r" joined the team as | left the team, was | is \w+ now, was ")
 
 
 @dataclass(frozen=True)
@@ -429,7 +429,7 @@ class StudyRecord:
         return [
             (at, what if NAMES_NOBODY.match(what) else "another change (see the study's log)")
             for at, what in events.values_list("at", "what")
-            if not ABOUT_THE_TEAM.search(what) and not NO_CHANGE.match(what)
+            if not NO_CHANGE.match(what)
         ]
 
     @cached_property

@@ -10,6 +10,7 @@ from django.utils.translation import get_language_info
 
 from analysis.documents.blocks import Block, Bullets, Fact, Paragraph
 from annotation.models import Arm, ProlificReward, Qualification, Study
+from annotation.study.consequences import IN_TEST
 from tasks.answer_keys import LABEL, SPANS
 from tasks.answers import KINDS
 from tasks.cards import parse_card
@@ -416,8 +417,7 @@ def data_warnings(manifest: Manifest) -> list[Block]:
     sentences = manifest["data_warnings"]
     if not sentences:
         return []
-    leaks = any("stand in the test too" in sentence for sentence in sentences)
-    if leaks and manifest["accepts_leakage"]:
+    if manifest["accepts_leakage"] and any(each.endswith(IN_TEST) for each in sentences):
         sentences = [*sentences, "The leakage was known and accepted before the study opened."]
     return [Paragraph("Warnings from these tasks' data reports:"), Bullets(sentences)]
 

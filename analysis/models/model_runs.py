@@ -24,6 +24,8 @@ from tasks.models import Prediction, PredictionFileQuerySet, Split, Task
 from tasks.models.predictions import Numbering, Seen
 from tasks.predictions.store import RUN
 
+# After a name in tables with humans and uploaded models.
+SEATED = " (model in the annotator's seat)"
 Place = tuple[str, int, int]  # model, key of the task version, shots
 
 
@@ -170,8 +172,7 @@ class Seated:
 
     @property
     def title(self) -> str:
-        """Its name in tables with humans and uploaded models."""
-        return f"{self} (model in the annotator's seat)"
+        return f"{self}{SEATED}"
 
 
 def _models(study: Study) -> dict[int, Seated]:

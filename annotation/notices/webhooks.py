@@ -26,6 +26,7 @@ from annotation.models import (
 )
 from annotation.models.webhook import WITH_MAKER
 from annotation.notices import sending
+from annotation.pay.budget import PAUSED
 from annotation.recruitment import identities
 from tasks.clock import database_now
 from tasks.models import Job
@@ -36,7 +37,7 @@ FINISHED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN)
 # Entry in the study's log -> event.
 LOGGED = {
     "paused": Event.STUDY_PAUSED,
-    "Paused automatically": Event.STUDY_PAUSED,
+    PAUSED: Event.STUDY_PAUSED,
     "closed for good": Event.STUDY_CLOSED,
 }
 

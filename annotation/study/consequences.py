@@ -14,6 +14,9 @@ from annotation.pay import ledger
 from annotation.study import design, minutes
 from tasks.models import Split, Task
 
+# End of a warning about leakage, by which documents recognise one in a manifest.
+IN_TEST = "are also test examples, so their correct answers are revealed before the test."
+
 # Design fields required for any calculation.
 NEEDED = (
     "tasks", "shots", "splits", "annotators", "tasks_per_worker", "estimated_minutes",
@@ -204,8 +207,7 @@ def leaks(study: Study, tasks: Sequence[Task]) -> list[str]:
         )
         names = trained.order_by("shots", "number").values_list("filename", flat=True)
         sentences += [
-            f"{task.name}: {len(overlaps[name])} of the training examples of {name} are also test"
-            " examples, so their correct answers are revealed before the test."
+            f"{task.name}: {len(overlaps[name])} of the training examples of {name} {IN_TEST}"
             for name in names
             if name in overlaps
         ]

@@ -142,9 +142,10 @@ def test_a_study_with_leakage_opens_only_after_recorded_consent(ada, researcher,
     assert ada.post(opening, factories.opening(study)).status_code == 302
     study.refresh_from_db()
     assert '"accepts_leakage":true' in study.manifest
-    for name in ("study_design", "preregistration", "report"):
-        shown = ada.get(reverse(name, args=[study.name])).content.decode()
-        assert told in " ".join(shown.split()), name
+    accepted = "The leakage was known and accepted before the study opened."
+    for name, says in (("study_design", False), ("preregistration", True), ("report", True)):
+        shown = " ".join(ada.get(reverse(name, args=[study.name])).content.decode().split())
+        assert (told in shown, accepted in shown) == (True, says), name
 
 
 def test_leakage_at_other_shots_is_not_reported(researcher, leaking):

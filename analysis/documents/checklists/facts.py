@@ -211,7 +211,9 @@ class Facts:
         """The models in annotators' seats that are in the analysis."""
         names = {task.pk: task.name for task in self.record.tasks}
         return [
-            ModelCell(model.removesuffix(SEATED), names[task], shots, len(runs), is_seated=True)
+            ModelCell(
+                model.removesuffix(model_runs.SEATED), names[task], shots, len(runs), is_seated=True
+            )
             for (task, shots, model), runs in sorted(model_runs.seated_runs(self.study).items())
         ]
 
@@ -252,9 +254,6 @@ class Facts:
     def tokens(self) -> tuple[int, int]:
         """These runs' (input, output) tokens."""
         return sum(run.input_tokens for run in self.runs), sum(r.output_tokens for r in self.runs)
-
-
-SEATED = " (model in the annotator's seat)"
 
 
 def _names(cells: Iterable[ModelCell]) -> str:
