@@ -95,7 +95,7 @@ def _recruitment(record: StudyRecord) -> str:
         *_assignment(record),
         f"Participants could take part in each task only once.{per_browser(record)}",
         recruitment.programs(manifest, REPORTED),
-        *recruitment.audience(manifest, REPORTED),
+        *recruitment.reached(record),
     ]
     return " ".join(filter(None, sentences))
 

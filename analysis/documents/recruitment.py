@@ -5,11 +5,12 @@ from typing import Any
 
 from analysis.documents.blocks import Block, Grid, Paragraph, meanings
 from analysis.documents.study_record import StudyRecord
-from analysis.documents.wording import PLANNED, Manifest, Verbs, shots_of
+from analysis.documents.wording import PLANNED, REPORTED, Manifest, Verbs, shots_of
 from analysis.scores import attrition, sensitivity
 from analysis.scores.attrition import ADMISSION, ATTRITION
 from analysis.scores.columns import ASSUMES, FEW
 from annotation.models import Kind
+from annotation.prolific.adapter import ProlificAdapter
 from tasks.columns import on_page
 
 ELSEWHERE = "Participants from elsewhere"
@@ -42,7 +43,17 @@ CONDITIONS = {
 }
 
 
-def audience(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
+def came_from_prolific(record: StudyRecord) -> bool:
+    """Has a participant taken a seat through Prolific, where the design's audience applies?"""
+    return ProlificAdapter.words in dict(record.platforms)
+
+
+def reached(record: StudyRecord) -> list[str]:
+    """Return the audience in the past tense, or that Prolific was not used."""
+    return audience(record.manifest, REPORTED, came_from_prolific(record))
+
+
+def audience(manifest: Manifest, verbs: Verbs = PLANNED, on_prolific: bool = True) -> list[str]:
     """Who is invited on Prolific, in sentences; [] if the design has no restrictions."""
     asked = manifest["audience"] or {}
     wanted = [
@@ -54,9 +65,12 @@ def audience(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
         wanted.append(f"Prolific filters {json.dumps(asked['filters'], ensure_ascii=False)}")
     sentences = []
     if wanted:
+        conditions = "; ".join(wanted)
         sentences.append(
-            f"On Prolific, participants {verbs.are} recruited under these conditions:"
-            f" {'; '.join(wanted)}."
+            f"On Prolific, participants {verbs.are} recruited under these conditions: {conditions}."
+            if on_prolific
+            else f"The design restricts recruitment on Prolific ({conditions}), but no participants"
+            " were recruited there."
         )
     if asked.get("content_warning"):
         warning = " ".join(asked["content_warning"].split())

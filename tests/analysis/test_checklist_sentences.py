@@ -219,7 +219,11 @@ AUDIENCE = {
 
 
 def test_the_audience_of_the_design_is_printed_and_sets_criteria(studies):
-    plain, aimed = wei(studies["clues"]), wei(studies["clues"], audience=AUDIENCE)
+    study = studies["prolific"]
+    plain, aimed = (
+        wei(study, computer_only=False),
+        wei(study, computer_only=False, audience=AUDIENCE),
+    )
     assert (plain["2.1"].answer, aimed["2.1"].answer) == ("Unknown", "Partial")
     assert (plain["2.1.1"].answer, aimed["2.1.1"].answer) == ("not stated", "Language, Age, Other")
     assert (plain["2.3"].answer, aimed["2.3"].answer) == ("Partial", "Yes")
@@ -235,13 +239,26 @@ def test_the_audience_of_the_design_is_printed_and_sets_criteria(studies):
         "Rude words",
     ):
         assert words in said
-    said = wei(studies["clues"], audience={"minimum_age": 18})
+    said = wei(study, audience={"minimum_age": 18})
     assert "minimum age 18" in whole(said["2.3.1"])
 
 
 def test_programs_in_seats_and_chosen_scenarios_are_reported(studies):
     study = studies["clues"]
     plain = wei(study)
+def test_an_audience_without_prolific_excludes_no_participants(studies):
+    study = studies["clues"]
+    said = wei(study, audience=AUDIENCE)
+    assert said["2.3"].answer == "Partial"
+    assert "countries" not in whole(said["2.3.1"])
+    forms = wei(study, "acl-d", audience=AUDIENCE) | wei(study, "neurips-14-15", audience=AUDIENCE)
+    for number, entry in (said | forms).items():
+        assert "were recruited under" not in whole(entry), number
+    for entry in (said["2.1"], said["2.1.1"], said["2.2"], forms["D2"], forms["D5"], forms["14"]):
+        assert "but no participants were recruited there." in entry.evidence
+        assert "warned of the content: “Rude words.”" in entry.evidence
+
+
     other = wei(study, programs_as_people=True)
     for number, words in (
         ("1.1", "allows programs in human annotators' seats"),

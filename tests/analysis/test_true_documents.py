@@ -852,6 +852,17 @@ def test_the_audience_is_in_plan_and_report(db, five):
     assert plan(study, audience={"countries": [], "minimum_age": None}) == plan(study)
 
 
+def test_an_audience_on_prolific_is_unused_by_links(db, five):
+    study = Study.objects.get(pk=five[CLUES])
+    audience = {"countries": ["GB", "IE"], "minimum_age": 18, "content_warning": "Rude."}
+    text = reported(study, audience=audience)
+    assert "recruited under these conditions" not in text
+    assert (
+        "The design restricts recruitment on Prolific (countries GB, IE; minimum age 18), but no"
+        " participants were recruited there. Annotators were warned of the content: “Rude.”"
+    ) in text
+
+
 def test_a_rehearsal_is_called_a_rehearsal(db, five):
     study = Study.objects.get(pk=five[CLUES])
     assert "The study is a rehearsal" in plan(study, rehearsal=True)

@@ -1,11 +1,12 @@
 """The ACL (Responsible NLP, part D) and NeurIPS (14, 15) checklists, in our own words."""
 
 from analysis.documents import wording
-from analysis.documents.checklists.facts import Facts, audience, prose
+from analysis.documents.checklists.facts import Facts, prose
 from analysis.documents.checklists.short_form import Answers, Entry, Form, Status, joined, status
 from analysis.documents.checklists.wei_analysis import demographics
 from analysis.documents.checklists.wei_design import consent, ethics_contact
 from analysis.documents.checklists.wei_recruitment import amount, unpaid
+from analysis.documents.recruitment import reached
 
 TITLE = "Responsible NLP checklist, part D"
 SOURCE = (
@@ -62,7 +63,7 @@ def recruitment(facts: Facts) -> list[str]:
     """Return how participants were recruited and paid."""
     paid = wording.is_paid(facts.manifest)
     pay = amount(facts) if paid else unpaid(facts)
-    return [f"Seats taken: {facts.record.sources or 'none yet'}.", *audience(facts), pay]
+    return [f"Seats taken: {facts.record.sources or 'none yet'}.", *reached(facts.record), pay]
 
 
 def _consent(facts: Facts) -> tuple[Status, str]:
@@ -81,7 +82,7 @@ def _characteristics(facts: Facts, answers: Answers) -> Entry:
     said = answers["2.1"]
     known = Status(sample.answer)
     return _item(
-        "D5", sample.title, known, prose(said), sample.evidence, *audience(facts), field="2.1"
+        "D5", sample.title, known, prose(said), sample.evidence, *reached(facts.record), field="2.1"
     )  # fmt: skip
 
 

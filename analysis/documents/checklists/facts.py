@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db.models import Count, Sum
 
-from analysis.documents import recruitment, wording
+from analysis.documents import wording
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import count
 from analysis.models import model_runs
@@ -271,11 +271,6 @@ def between(numbers: Iterable[int]) -> str:
 def by_task(sizes: Mapping[str, int]) -> str:
     """Sizes by task: "toy-places 6, toy-labels 8"."""
     return ", ".join(f"{name} {size:,}" for name, size in sorted(sizes.items()))
-
-
-def audience(facts: Facts) -> list[str]:
-    """Return the design's audience, in sentences, or [] without one."""
-    return recruitment.audience(facts.manifest, wording.REPORTED)
 
 
 def people(number: int) -> str:

@@ -1,7 +1,7 @@
 """Items 2.1 to 2.7.3.1 of Wei et al.: population, sampling, admission, training and pay."""
 
-from analysis.documents import methods, wording
-from analysis.documents.checklists.facts import Facts, audience, people, prose
+from analysis.documents import methods, recruitment, wording
+from analysis.documents.checklists.facts import Facts, people, prose
 from analysis.documents.checklists.short_form import (
     CRITERIA,
     NOT_STATED,
@@ -41,7 +41,7 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _population(facts: Facts, answers: Answers) -> list[Entry]:
-    said, reached = answers["2.1"], audience(facts)
+    said, reached = answers["2.1"], recruitment.reached(facts.record)
     named = answers.status("2.1")
     if not said and reached:
         named = Status.PARTIAL
@@ -93,7 +93,7 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
         " ".join(
             filter(None, [
                 prose(answers["2.2"]), f"Seats taken: {facts.record.sources or 'none yet'}.",
-                *audience(facts), arms,
+                *recruitment.reached(facts.record), arms,
             ])
         ),
         "2.2",
@@ -105,7 +105,8 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
 
 def _rules(facts: Facts) -> list[str]:
     """Return the rules, besides earlier participation, that excluded people during recruitment."""
-    manifest, found = facts.manifest, list(audience(facts))
+    manifest, record = facts.manifest, facts.record
+    found = recruitment.reached(record) if recruitment.came_from_prolific(record) else []
     if questions := screening.parse(manifest["comprehension_questions"]):
         attempts = count(manifest["comprehension_attempts"], "attempt")
         found.append(
