@@ -322,7 +322,7 @@ def _corrected(number: int) -> str:
 
 def _pay(record: StudyRecord) -> str:
     manifest = record.manifest
-    sentences = [text for text in record.pay_sentences if not text.startswith("Active time is")]
+    sentences = [text for text in record.pay_sentences if not text.startswith(wording.ACTIVE_TIME)]
     wage = record.median("per_active_hour")
     if wage is not None and wording.is_paid(manifest):
         known = [settled for settled in record.wages if settled.per_active_hour is not None]

@@ -25,6 +25,7 @@ OF_PEOPLE = "Welch's t test over annotators alone"
 AT_LEAST = (
     "The primary test also generalises to other examples, so it needs at least this difference."
 )
+ACTIVE_TIME = "Active time is defined as the"  # start of a sentence that methods leave out
 
 
 def moment(at: datetime) -> str:
@@ -257,7 +258,7 @@ def rate(manifest: Manifest, verbs: Verbs, has_fixed_reward: bool = False) -> li
     return [
         f"Annotators {verbs.paid} {least}{manifest['hourly_rate']} {manifest['currency']} per hour"
         " of active time, at the same rate throughout and regardless of their score.",
-        f"Active time is defined as the {manifest['pay']['active_time']}.",
+        f"{ACTIVE_TIME} {manifest['pay']['active_time']}.",
     ]
 
 
