@@ -315,9 +315,9 @@ def _consent(record: StudyRecord) -> list[Block]:
     rejected, analysed = record.rejected
     if rejected:
         told.append(
-            "A rejection on the platform affects only pay; a researcher decides on inclusion in the"
-            f" analysis. Rejected after completion: {rejected:,}, of which included in the"
-            f" analysis: {analysed:,}."
+            "A rejection on the platform after completion affects only pay; a researcher decides on"
+            f" inclusion in the analysis. Rejected after completion: {rejected:,}, of which"
+            f" included in the analysis: {analysed:,}."
         )
     blocks: list[Block] = [
         Grid.of("Consent texts", CONSENTS, record.consents),

@@ -375,7 +375,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "No annotator withdrew.", (CLUES, CHOICE, SEATED, PROLIFIC)),
     (REPORT, "1 annotator withdrew; their answers were erased and are not part of", (CROSS,)),
     (REPORT, "Completed, but excluded from the analysis: ", ALL),
-    (REPORT, "A rejection on the platform affects only pay;", (PROLIFIC,)),
+    (REPORT, "A rejection on the platform after completion affects only pay;", (PROLIFIC,)),
     (REPORT, "Rejected after completion: 1, of which included in the analysis: 1.", (PROLIFIC,)),
     (REPORT, "All changes to the study since its design was frozen:", ALL),
     (REPORT, "UTC: closed for good", ALL),

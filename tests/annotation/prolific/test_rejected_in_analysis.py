@@ -62,6 +62,21 @@ def test_a_score_seen_before_the_rejection_stays_marked_as_seen(ada, fake, study
     assert seat.decisions.get(about="analysis").score_seen is True
 
 
+def test_documents_distinguish_rejections_before_completion(ada, fake, study, published, rejected):
+    session, seat = arrive(fake, published, BO)
+    begin(seat)
+    factories.work_through(seat, limit=1)
+    reject_there(fake, session)
+    sync.sync(study)
+    page = ada.get(reverse("report", args=[study.name])).content.decode()
+    text = " ".join(page.split())
+    assert "A rejection on the platform affects only pay" not in text
+    assert "A rejection on the platform after completion affects only pay" in text
+    assert "Rejected after completion: 1, of which included in the analysis: 1." in text
+    assert "Annotators excluded by a rejection on the platform: 1." in text
+    assert "Rejected on the platform before completion: 1." in text
+
+
 def test_retaining_a_rejected_submission_is_a_decision(ada, study, rejected):
     decide(ada, rejected, "yes", "the answers are careful")
     rejected.refresh_from_db()
