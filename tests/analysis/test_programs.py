@@ -108,6 +108,19 @@ def test_latex_and_report_mark_answers_by_program(ada, study):
         assert SAYS in " ".join(ada.get(reverse(name, args=args)).content.decode().split())
 
 
+@pytest.mark.parametrize(
+    ("form", "items"), [("wei-2025", {"1.1"}), ("acl-d", {"D"}), ("neurips-14-15", {"14"})]
+)
+def test_every_checklist_has_the_number_of_programs(ada, study, form, items):
+    texts = {
+        ext: ada.get(reverse("checklist_file", args=[study.name, form, ext])).content.decode()
+        for ext in ("tex", "json")
+    }
+    assert texts["tex"].count(SAYS) == 1
+    read = json.loads(texts["json"])["items"]
+    assert {item["number"] for item in read if SAYS in item["evidence"]} == items
+
+
 @pytest.mark.parametrize("name", ["shots", "models", "learning", "drift"])
 def test_every_figure_has_the_mark_in_caption_and_picture(study, name):
     figure = figures.figure(study, "person", name)

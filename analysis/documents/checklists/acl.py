@@ -7,6 +7,7 @@ from analysis.documents.checklists.wei_analysis import demographics
 from analysis.documents.checklists.wei_design import consent, ethics_contact
 from analysis.documents.checklists.wei_recruitment import amount, unpaid
 from analysis.documents.recruitment import reached
+from analysis.scores import marks
 
 TITLE = "Responsible NLP checklist, part D"
 SOURCE = (
@@ -35,6 +36,7 @@ def form(facts: Facts, answers: Answers) -> Form:
             f"Participants who took a seat: {facts.record.workers_arrived}."
             if people
             else "No participant has taken a seat yet.",
+            marks.programs_mark(facts.study),
         ),
         *(own if people else unasked),
     ]  # fmt: skip
@@ -104,6 +106,7 @@ def neurips_form(facts: Facts, answers: Answers) -> Form:
             "14", "Participant instructions, screenshots and pay",
             Status.YES if people else Status.NOT_APPLICABLE,
             *([instructions(facts), *recruitment(facts)] if people else [none]),
+            marks.programs_mark(facts.study),
         ),
         status(
             "15", "Participant risks and ethics board approval",

@@ -23,6 +23,7 @@ from analysis.documents.checklists.short_form import (
     verdict,
 )
 from analysis.documents.wording import AT_LEAST, LEVEL, OF_PEOPLE, POWER, count, sds
+from analysis.scores import marks
 from analysis.stats import power
 from annotation.models import Kind
 from annotation.pay.ledger import in_currency
@@ -138,6 +139,7 @@ def _sizes(facts: Facts) -> list[Entry]:
             "The design allows programs in human annotators' seats."
             if manifest["programs_as_people"]
             else "",
+            marks.programs_mark(facts.study),
         ),
         text("1.2", "Items annotated by humans", f"{sum(sizes.values()):,}", f"{by_task(sizes)}."),
         _selection(facts),
