@@ -96,11 +96,6 @@ def by_program(study: Study) -> ParticipationQuerySet:
     return study.participations.filter(Exists(answers), kind=Kind.PERSON)
 
 
-def people_by_program(study: Study) -> int:
-    """The number of human annotators in the analysis with at least one answer through the API."""
-    return by_program(study).analysed().count()
-
-
 def of_cells(study: Study) -> dict[tuple[str, int], int]:
     """Map (task, shots) to the number of annotators with API answers in that cell, if any."""
     people = by_program(study).analysed().in_cells().order_by()
@@ -109,9 +104,13 @@ def of_cells(study: Study) -> dict[tuple[str, int], int]:
 
 
 def programs_mark(study: Study) -> str:
-    """Return the remark for each table and figure if programs answered for humans; otherwise ""."""
-    number = people_by_program(study)
+    """Return the remark for each table and figure if programs answered for humans; otherwise "".
+
+    A person who did several tasks counts once.
+    """
+    number = by_program(study).analysed().values("worker").distinct().count()
     if not number:
         return ""
-    people = study.participations.analysed().filter(kind=Kind.PERSON).count()
+    humans = study.participations.analysed().filter(kind=Kind.PERSON)
+    people = humans.values("worker").distinct().count()
     return f"Programs answered through the API for {number} of {people} humans in the analysis."

@@ -12,6 +12,7 @@ from analysis.figures import data as figures
 from analysis.scores import marks, sensitivity
 from annotation.models import Kind, Status, Study
 from tests import factories
+from tests.analysis import five_studies
 from tests.annotation.participation import both_doors
 from tests.annotation.protocol.test_people_use_pages import go_through
 
@@ -50,12 +51,11 @@ def rows_of(folder, name: str) -> list[dict[str, str]]:
 
 
 def test_it_counts_analysed_people_with_an_answer_by_the_api(study):
-    assert marks.people_by_program(study) == 1
+    assert marks.programs_mark(study) == SAYS
     assert marks.of_cells(study) == {("toy-places", 2): 1}
     (program,) = marks.by_program(study)
     program.in_analysis, program.seat_number = False, None
     program.save()
-    assert marks.people_by_program(study) == 0
     assert marks.sentences(study) == []
 
 
@@ -66,7 +66,28 @@ def test_one_answer_by_the_api_counts_as_by_program(researcher):
     both_doors.Api().answer(seat.token, turn.pk, factories.fields_for(turn.example, ["home"]))
     factories.go_on(seat.token)
     factories.work_through(seat)
-    assert marks.people_by_program(study) == 1
+    assert "for 1 of 1 humans" in marks.programs_mark(study)
+
+
+def answer_by_api(study: Study, name: str = "") -> None:
+    """A person takes the next task of the study; a program sends the first answer."""
+    seat = five_studies.come(study, name)
+    turn = seat.latest_turn()
+    fields = factories.fields_for(turn.example, factories.right_texts(turn.example))
+    both_doors.Api().answer(seat.token, turn.pk, fields)
+    factories.go_on(seat.token)
+    factories.work_through(seat)
+
+
+def test_a_person_with_two_tasks_by_a_program_counts_once(ada, researcher):
+    tasks = factories.make_task(), factories.make_task(name="other")
+    study = both_doors.make_study(researcher, *tasks, shots=[2], tasks_per_worker=2)
+    answer_by_api(study, "ida")
+    answer_by_api(study, "ida")
+    for _task in tasks:
+        five_studies.complete(study, "bo")
+    page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
+    assert "Programs answered through the API for 1 of 2 humans in the analysis." in page
 
 
 def test_models_and_simulated_annotators_are_not_counted(researcher):
@@ -96,7 +117,7 @@ def test_a_study_without_programs_has_no_mark(ada, researcher):
     factories.work_through(factories.seat(study.scenarios.get()))
     for name in PAGES:
         page = ada.get(reverse(name, args=[study.name]), follow=True).content.decode()
-        assert "A program answered" not in page
+        assert "answered through the API for" not in page
 
 
 def test_latex_and_report_mark_answers_by_program(ada, study):
@@ -146,7 +167,7 @@ def test_a_comparison_names_the_study_with_the_mark(ada, study, researcher):
     address = f"{reverse('compare')}?study={study.name}&study={other.name}"
     page = ada.get(address).content.decode()
     assert f"A small study: {SAYS}" in page
-    assert "Only pages: A program" not in page
+    assert "Only pages: Programs" not in page
 
 
 def test_sensitivity_has_a_row_without_answers_by_program(ada, study):
