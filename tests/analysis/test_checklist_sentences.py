@@ -79,8 +79,8 @@ SAYS = [
     ("1.8.1", "No detectable gain is computed", {"cross-task"}),
     ("1.8.1", "power by Welch's t test over annotators alone", set(FIVE) - {"cross-task"}),
     ("0.1", "not stated", set(FIVE)),
-    ("1.9", "6 consented (12 participations), 0 declined", {"seated models"}),
-    ("1.9", "1 withdrew later; their answers were erased", {"cross-task"}),
+    ("1.9", "6 consented (12 participations) and 0 declined", {"seated models"}),
+    ("1.9", "Participations withdrawn later: 1; their answers were erased.", {"cross-task"}),
     ("2.2", "Crowdsource", {"prolific"}),
     ("2.2", "least filled", set(FIVE)),
     ("2.3", "Yes", {"cross-task", "multiple choice", "prolific"}),
@@ -105,7 +105,7 @@ SAYS = [
     ("2.7.3", "amounts follow active time", {"clues", "cross-task"}),
     ("2.7.3", "or the fixed amount if that is higher", {"multiple choice", "prolific"}),
     ("2.6.2.1", "At least", {"multiple choice", "prolific"}),
-    ("2.7.3.1", "1 person not paid", {"prolific"}),
+    ("2.7.3.1", "1 participation not paid", {"prolific"}),
     ("3.1", "10 to 16 |", {"cross-task"}),
     ("3.1", "6 to 16 |", {"seated models"}),
     ("3.1", "(training examples, test examples): 6 to 8;", {"seated models", "prolific"}),
@@ -113,9 +113,9 @@ SAYS = [
     ("3.1", "up to 2 tasks", {"seated models"}),
     ("3.1.1", "Upstream step", {"cross-task"}),
     ("3.2", "Partial", set(FIVE) - {"multiple choice"}),
-    ("3.2.1", "excluded by a researcher with a stated reason: 1.", {"multiple choice"}),
+    ("3.2.1", "excluded by a researcher with a reason: 1.", {"multiple choice"}),
     ("3.2.2", "excluded by a researcher with a reason: 1.", {"multiple choice"}),
-    ("3.2.2", "excluded by a rejection", set()),
+    ("3.2.1", "ended by a rejection", set()),
     ("3.2.2", "Test answers outside the analysis: 4 ", {"multiple choice"}),
     ("3.3", "No |", {"multiple choice"}),
     ("3.3", "Partial | Models in the annotator's seat", {"seated models"}),
@@ -243,9 +243,6 @@ def test_the_audience_of_the_design_is_printed_and_sets_criteria(studies):
     assert "minimum age 18" in whole(said["2.3.1"])
 
 
-def test_programs_in_seats_and_chosen_scenarios_are_reported(studies):
-    study = studies["clues"]
-    plain = wei(study)
 def test_an_audience_without_prolific_excludes_no_participants(studies):
     study = studies["clues"]
     said = wei(study, audience=AUDIENCE)
@@ -259,6 +256,9 @@ def test_an_audience_without_prolific_excludes_no_participants(studies):
         assert "warned of the content: “Rude words.”" in entry.evidence
 
 
+def test_programs_in_seats_and_chosen_scenarios_are_reported(studies):
+    study = studies["clues"]
+    plain = wei(study)
     other = wei(study, programs_as_people=True)
     for number, words in (
         ("1.1", "allows programs in human annotators' seats"),

@@ -5,7 +5,9 @@ from django.urls import reverse
 
 from analysis.documents.study_record import StudyRecord
 from annotation.models import Kind
-from annotation.protocol import training_step
+from annotation.pay import ledger
+from annotation.privacy import withdrawal
+from annotation.protocol import exclusion, training_step
 from annotation.recruitment import consent, identities, seats
 from tests import factories
 
@@ -40,6 +42,22 @@ def test_the_record_of_a_study_counts_people_and_not_their_tasks(study):
     assert (record.whole.arrived, record.whole.analysed) == (5, 4)
     assert (record.workers_arrived, record.workers_consented) == (3, 3)
     assert record.workers_analysed == 2
+
+
+def test_checklists_call_participations_by_their_name(ada, researcher, study):
+    two = study.participations.filter(worker__key=identities.worker_key("link", "ada"))
+    for participation in two:
+        exclusion.decide(participation, False, "Asleep.", researcher)
+        ledger.decide(participation, False, "Asleep.", researcher)
+    for participation in study.participations.filter(
+        worker__key=identities.worker_key("link", "bob")
+    ):
+        withdrawal.withdraw(participation.token)
+    page = ada.get(reverse("report", args=[study.name])).content.decode()
+    assert "By decision: 2 participations not paid." in page
+    assert "Participations excluded by a researcher with a reason: 2." in page
+    assert "3 consented (5 participations) and 0 declined." in page
+    assert "Participations withdrawn later: 2; their answers were erased." in page
 
 
 def test_the_page_distinguishes_participations_from_people(ada, study):

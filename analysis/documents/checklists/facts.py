@@ -78,12 +78,12 @@ class Facts:
 
     @cached_property
     def excluded(self) -> int:
-        """Participants who completed the study but are excluded from the analysis."""
+        """Participations that were completed but are excluded from the analysis."""
         return self._people.filter(status=Status.COMPLETED, in_analysis=False).count()
 
     @cached_property
     def rejected(self) -> int:
-        """Participants whose work ended before completion because a platform rejected it."""
+        """Participations that ended before completion because a platform rejected them."""
         return self._people.filter(status=Status.REJECTED).count()
 
     @cached_property
@@ -271,10 +271,6 @@ def between(numbers: Iterable[int]) -> str:
 def by_task(sizes: Mapping[str, int]) -> str:
     """Sizes by task: "toy-places 6, toy-labels 8"."""
     return ", ".join(f"{name} {size:,}" for name, size in sorted(sizes.items()))
-
-
-def people(number: int) -> str:
-    return "1 person" if number == 1 else f"{number:,} people"
 
 
 def participations(facts: Facts) -> str:

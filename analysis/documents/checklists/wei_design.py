@@ -304,12 +304,10 @@ def consent(facts: Facts) -> str:
     record, whole = facts.record, facts.record.whole
     people, seats = record.workers_consented, whole.consented
     each = f" ({count(seats, 'participation')})" if seats != people else ""
-    later = f"{record.withdrawn} withdrew later"
-    if record.withdrawn:
-        later += "; their answers were erased"
+    erased = "; their answers were erased" if record.withdrawn else ""
     return (
-        f"Consent was requested before the first example: {people} consented{each},"
-        f" {whole.declined} declined, and {later}."
+        f"Consent was requested before the first example: {people} consented{each} and"
+        f" {whole.declined} declined. Participations withdrawn later: {record.withdrawn}{erased}."
     )
 
 

@@ -125,9 +125,9 @@ def _controls(facts: Facts) -> list[str]:
     if _refuses_pastes(facts):
         found.append("Text could not be pasted into typed answers.")
     if facts.excluded:
-        found.append(f"Annotators excluded by a researcher with a stated reason: {facts.excluded}.")
+        found.append(f"Participations excluded by a researcher with a reason: {facts.excluded}.")
     if facts.rejected:
-        found.append(f"Annotators excluded by a rejection on the platform: {facts.rejected}.")
+        found.append(f"Participations ended by a rejection on the platform: {facts.rejected}.")
     return found
 
 

@@ -1,7 +1,7 @@
 """Items 2.1 to 2.7.3.1 of Wei et al.: population, sampling, admission, training and pay."""
 
 from analysis.documents import methods, recruitment, wording
-from analysis.documents.checklists.facts import Facts, people, prose
+from analysis.documents.checklists.facts import Facts, prose
 from analysis.documents.checklists.short_form import (
     CRITERIA,
     NOT_STATED,
@@ -330,7 +330,7 @@ def _structure(facts: Facts, paid: bool) -> list[Entry]:
     if number:
         differing.append(f"bonuses awarded manually: {number}, {total} in total")
     if facts.unpaid:
-        differing.append(f"{people(facts.unpaid)} not paid")
+        differing.append(f"{count(facts.unpaid, 'participation')} not paid")
     if not float(facts.manifest["hourly_rate"]):
         rule = "The same amounts applied to all annotators."
     elif facts.record.has_fixed_amounts:
