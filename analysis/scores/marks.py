@@ -58,7 +58,8 @@ def sentences(study: Study) -> list[str]:
             " participants who chose them."
         )
     if programs := programs_mark(study):
-        marks.append(f"{programs} The sensitivity analysis shows the cells without them.")
+        shown = " The sensitivity analysis shows the cells without them." if of_cells(study) else ""
+        marks.append(f"{programs}{shown}")
     cells = [
         f"{number} in {task}, {shots} shots" for (task, shots), number in late_seats(study).items()
     ]

@@ -10,11 +10,13 @@ from analysis.export.files import write_export, write_sums
 from analysis.export.verify import main
 from analysis.figures import data as figures
 from analysis.scores import marks, sensitivity
-from annotation.models import Kind, Status, Study
+from annotation.models import Arm, Kind, Status, Study
+from annotation.study import lifecycle
 from tests import factories
 from tests.analysis import five_studies
 from tests.annotation.participation import both_doors
 from tests.annotation.protocol.test_people_use_pages import go_through
+from tests.annotation.study.test_cross_task import make_cross_task
 
 SAYS = "Programs answered through the API for 1 of 3 humans in the analysis."
 
@@ -88,6 +90,19 @@ def test_a_person_with_two_tasks_by_a_program_counts_once(ada, researcher):
         five_studies.complete(study, "bo")
     page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
     assert "Programs answered through the API for 1 of 2 humans in the analysis." in page
+
+
+def test_no_cells_without_programs_are_announced_if_none_has_any(ada, researcher):
+    study = make_cross_task(researcher, annotators=1, programs_as_people=True)
+    lifecycle.change_status(study, "open")
+    while not study.participations.filter(scenario__arm=Arm.UPSTREAM).exists():
+        answer_by_api(study)
+    study.participations.exclude(scenario__arm=Arm.UPSTREAM).update(
+        in_analysis=False, seat_number=None
+    )
+    page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
+    assert "Programs answered through the API for 1 of 1 humans in the analysis." in page
+    assert "The sensitivity analysis shows the cells without them." not in page
 
 
 def test_models_and_simulated_annotators_are_not_counted(researcher):
