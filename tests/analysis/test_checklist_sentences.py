@@ -225,7 +225,10 @@ def test_the_audience_of_the_design_is_printed_and_sets_criteria(studies):
         wei(study, computer_only=False, audience=AUDIENCE),
     )
     assert (plain["2.1"].answer, aimed["2.1"].answer) == ("Unknown", "Partial")
-    assert (plain["2.1.1"].answer, aimed["2.1.1"].answer) == ("not stated", "Language, Age, Other")
+    assert (plain["2.1.1"].answer, aimed["2.1.1"].answer) == (
+        "not stated",
+        "Language, Gender or sex, Age, Other",
+    )
     assert (plain["2.3"].answer, aimed["2.3"].answer) == ("Partial", "Yes")
     for number in ("2.1", "2.2", "2.3.1"):
         assert "countries GB" in whole(aimed[number]), number
@@ -241,6 +244,19 @@ def test_the_audience_of_the_design_is_printed_and_sets_criteria(studies):
         assert words in said
     said = wei(study, audience={"minimum_age": 18})
     assert "minimum age 18" in whole(said["2.3.1"])
+
+
+@pytest.mark.parametrize(
+    ("quotas", "characteristics"),
+    [
+        ({"Sex": {"Female": 50, "Male": 50}}, "Gender or sex"),
+        ({"gender": {"Woman": 50}, "Vegan": {"Yes": 50}}, "Gender or sex, Other"),
+        ({}, "not stated"),
+    ],
+)
+def test_quotas_alone_are_characteristics_of_the_population(studies, quotas, characteristics):
+    said = wei(studies["prolific"], audience={"quotas": quotas})
+    assert said["2.1.1"].answer == characteristics
 
 
 def test_an_audience_without_prolific_excludes_no_participants(studies):

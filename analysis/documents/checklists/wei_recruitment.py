@@ -65,6 +65,8 @@ def _criteria(facts: Facts, answers: Answers) -> list[str]:
         found.add("language")
     if reached.get("minimum_age") is not None or reached.get("maximum_age") is not None:
         found.add("age")
+    for quota in reached.get("quotas") or {}:
+        found.add("gender" if quota.casefold() in ("sex", "gender") else "other")
     if any(reached.get(key) for key in ("countries", "approval_rate", "filters")):
         found.add("other")
     return [key for key in CRITERIA if key in found]
