@@ -93,6 +93,19 @@ def test_the_widest_published_spread_shows_only_28_points():
     assert math.isnan(row.wilson_low)
 
 
+def test_about_half_of_studies_reach_a_planned_width(ada):
+    """A share above half is due to rounding up and to the skew of small SDs; no share is below."""
+    draw = np.random.default_rng(1)
+    for sd, width, at_most in ((3.0, 3.0, 0.72), (5.0, 2.0, 0.6), (8.0, 3.0, 0.6)):
+        n = power.annotators_needed(width, sd)
+        sds = draw.normal(0, sd, (4000, n)).std(1, ddof=1)
+        reached = np.mean(stats.t.ppf(0.975, n - 1) * sds / math.sqrt(n) <= width)
+        assert 0.5 <= reached <= at_most
+    page = " ".join(unescape(ada.get(reverse("planner"), WANTED).content.decode()).split())
+    assert "About half of such studies reach a planned width" in page
+    assert "is ± 3 points or less in about half of such studies" in page
+
+
 def test_a_plan_has_the_wilson_interval_of_one_annotator():
     known = planner.Known("toy", 0, 175 / 210, 0.01, 3, None, True)
     row = planner.plan(known, WANTED)
