@@ -40,6 +40,15 @@ def test_sign_flip_is_invalid_if_annotators_differ_much():
     assert shares[coverage.DEFAULT,] < 0.08
 
 
+def test_the_default_test_fails_if_a_third_of_one_side_is_faulty():
+    one_faulty = coverage.NOT_NORMAL[2]
+    *_, (usual, faulty) = coverage.UNEQUAL
+    assert faulty == one_faulty
+    assert coverage.false_alarms(usual, faulty, 300, seed=1)[coverage.DEFAULT,] > 0.15
+    models = coverage.false_alarms_of_models(one_faulty, STUDIES, seed=1)
+    assert models[coverage.DEFAULT,] > 0.09
+
+
 @pytest.mark.parametrize("design", coverage.NOT_NORMAL, ids=str)
 def test_default_interval_undercovers_if_scores_are_not_normal(design):
     shares = coverage.intervals(design, STUDIES, seed=1)
@@ -69,8 +78,14 @@ def test_the_docs_table_lists_these_designs_and_marks_misses():
     text = DOCS.read_text()
     rows = re.findall(r"^\| (.+?) \| (?:other|the same) people.*? \| \.95 \| (.+) \|$", text, re.M)
     assert len([name for name, _cells in rows if name == coverage.DEFAULT]) == 4
-    for design in (*coverage.DESIGNS, *coverage.NOT_NORMAL):
+    pairs = (f"{first} against {second}" for first, second in coverage.UNEQUAL)
+    for design in (*coverage.DESIGNS, *coverage.NOT_NORMAL, *pairs):
         assert f" {design} |" in text
+    sizes = text.split("**Size, ")[1:]
+    assert len(sizes) == 6
+    for table in sizes:
+        for cell in re.findall(r" (\.\d{3}(?: misses)?) (?=\|)", table.split("\n\n")[1]):
+            assert ("misses" in cell) == (not coverage.is_kept(float(cell.split()[0])))
     for _name, cells in rows:
         for cell in cells.split(" | "):
             share = float(cell.split()[0])
