@@ -365,8 +365,7 @@ class StudyRecord:
 
     @cached_property
     def withdrawn(self) -> int:
-        people = self.study.participations.filter(kind=Kind.PERSON)
-        return people.filter(status=Status.WITHDRAWN).count()
+        return self._people().filter(status=Status.WITHDRAWN).count()
 
     @cached_property
     def exclusions(self) -> list[Exclusion]:
@@ -390,8 +389,7 @@ class StudyRecord:
     @cached_property
     def platforms(self) -> list[tuple[str, int]]:
         """Each source of participants, with its number of participations."""
-        people = self.study.participations.filter(kind=Kind.PERSON)
-        counts = people.order_by("worker__platform").values_list("worker__platform")
+        counts = self._people().order_by("worker__platform").values_list("worker__platform")
         return [(source_of(name), n) for name, n in counts.annotate(n=Count("pk"))]
 
     @property

@@ -18,6 +18,7 @@ from analysis.documents import wording
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import count
 from analysis.models import model_runs
+from analysis.models.model_runs import SEATED
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
 from annotation.models import AddedSeats, Answer, Arm, Kind, LedgerEntry, ModelRun, Status, Step
 from annotation.models.participation import ParticipationQuerySet
@@ -108,12 +109,6 @@ class Facts:
         return self._people.filter(is_paid=False).exclude(status=Status.WITHDRAWN).count()
 
     # Design ---------------------------------------------------------------------------------------
-
-    @property
-    def audience(self) -> dict[str, Any]:
-        """The design's audience on Prolific; {} if it is not restricted."""
-        audience: dict[str, Any] = self.manifest["audience"]
-        return audience
 
     @property
     def shots(self) -> list[int]:
@@ -211,9 +206,7 @@ class Facts:
         """The models in annotators' seats that are in the analysis."""
         names = {task.pk: task.name for task in self.record.tasks}
         return [
-            ModelCell(
-                model.removesuffix(model_runs.SEATED), names[task], shots, len(runs), is_seated=True
-            )
+            ModelCell(model.removesuffix(SEATED), names[task], shots, len(runs), is_seated=True)
             for (task, shots, model), runs in sorted(model_runs.seated_runs(self.study).items())
         ]
 

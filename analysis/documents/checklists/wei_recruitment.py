@@ -42,9 +42,7 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
 
 def _population(facts: Facts, answers: Answers) -> list[Entry]:
     said, reached = answers["2.1"], recruitment.reached(facts.record)
-    named = answers.status("2.1")
-    if not said and reached:
-        named = Status.PARTIAL
+    named = Status.PARTIAL if reached and not said else answers.status("2.1")
     criteria = [CRITERIA[key] for key in _criteria(facts, answers)]
     return [
         status(
@@ -60,15 +58,15 @@ def _population(facts: Facts, answers: Answers) -> list[Entry]:
 
 def _criteria(facts: Facts, answers: Answers) -> list[str]:
     """Return the criteria that the researcher selected, and those from the design's audience."""
-    reached, found = facts.audience, set(answers.chosen("criteria"))
+    reached, found = facts.manifest["audience"], set(answers.chosen("criteria"))
     if reached.get("languages"):
         found.add("language")
     if reached.get("minimum_age") is not None or reached.get("maximum_age") is not None:
         found.add("age")
-    for quota in reached.get("quotas") or {}:
-        found.add("gender" if quota.casefold() in ("sex", "gender") else "other")
     if any(reached.get(key) for key in ("countries", "approval_rate", "filters")):
         found.add("other")
+    for quota in reached.get("quotas") or {}:
+        found.add("gender" if quota.casefold() in ("sex", "gender") else "other")
     return [key for key in CRITERIA if key in found]
 
 
@@ -202,7 +200,8 @@ def _exposure(facts: Facts) -> Entry:
 
 
 def _training(facts: Facts) -> list[Entry]:
-    trained = [bool(s["shots"]) or s.get("arm", "") in facts.upstream for s in _scenarios(facts)]
+    scenarios = facts.manifest["scenarios"]
+    trained = [bool(s["shots"]) or s.get("arm", "") in facts.upstream for s in scenarios]
     answer = Status.YES if all(trained) else Status.PARTIAL if any(trained) else Status.NO
     paid, amount = _training_pay(facts, any(trained))
     kinds = _kinds_of_training(facts)
@@ -212,11 +211,6 @@ def _training(facts: Facts) -> list[Entry]:
         status("2.6.2", "Pay for the training", paid, _unpaid_so_far(facts, paid)),
         text("2.6.2.1", "Amount of pay for the training", amount),
     ]
-
-
-def _scenarios(facts: Facts) -> list[dict]:
-    scenarios: list[dict] = facts.manifest["scenarios"]
-    return scenarios
 
 
 def _kinds_of_training(facts: Facts) -> list[str]:
