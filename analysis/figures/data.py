@@ -16,13 +16,14 @@ from functools import cached_property, partial
 from typing import Any
 
 from django.core.cache import caches
+from django.db.models import Count, prefetch_related_objects
 
 from analysis.figures import charts, humans_models, paper_widths
 from analysis.figures.humans_models import OF_FIGURES as COLUMNS
 from analysis.figures.humans_models import OVER_SPLITS, ShotRow
 from analysis.heavy import alt, pd
 from analysis.scores import frames, marks, means, published, test_sets
-from analysis.scores.columns import number
+from analysis.scores.columns import assumption, number
 from analysis.scores.findings import state
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH
@@ -228,6 +229,7 @@ def _cell(value: Any) -> Any:
 def page_figures(study: Study, kind: str) -> list[Figure]:
     """Return the figures in page order."""
     begun = answered(study, kind)
+    prefetch_related_objects([study], "tasks")  # read by several captions
     return [_figure(study, kind, name, begun) for name in COLUMNS]
 
 
@@ -290,6 +292,9 @@ def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
     caption = f"{caption}{_further_sentences(study, name)}"
     if name in ("shots", "models"):
         caption = caption.format(metrics=test_sets.in_words(study.tasks.all()))
+        people = study.participations.analysed().in_cells().filter(kind=kind).order_by()
+        cells = people.values("scenario__task", "scenario__shots").annotate(n=Count("pk"))
+        caption += assumption(cell["n"] for cell in cells)
     why_not = _why_not(study, name, begun)
     programs = marks.programs_mark(study) if kind == Kind.PERSON or name == "models" else ""
     if programs:

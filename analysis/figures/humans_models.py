@@ -14,7 +14,7 @@ from operator import attrgetter
 
 from analysis.heavy import pd, special
 from analysis.models import models as model_tables
-from analysis.scores.columns import SCORE, between, signed_between, signed_points
+from analysis.scores.columns import ASSUMES, SCORE, assuming, between, signed_between, signed_points
 from analysis.scores.scores import Score
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH, PEOPLE
@@ -77,11 +77,13 @@ COLUMNS = [
     Column(
         "",
         "95 % CI",
-        f"for annotators: {BOTH}; for a model: {OVER_SPLITS} (t interval); none for published"
-        f" values",
+        f"for annotators: {BOTH} ({ASSUMES}); for a model: {OVER_SPLITS} (t interval); none for"
+        " published values",
         SCORE,
-        between,
-        lambda row: (row.low, row.high),
+        # Models have training splits instead of annotators.
+        get=lambda row: assuming(
+            between((row.low, row.high)), row.n if row.unit == "annotators" else math.inf
+        ),
     ),
     Column("low_95", meaning="lower end of the 95 % interval", unit=SCORE, get="low"),
     Column("high_95", meaning="upper end of the 95 % interval", unit=SCORE, get="high"),
@@ -196,10 +198,9 @@ OF_FIGURES: dict[str, list[Column]] = {
             "",
             "95 % CI",
             f"{_INTERVAL}: the wider of the t interval over annotators and the two-way t interval"
-            " over annotators and contexts, truncated at the ends of the metric",
+            f" over annotators and contexts, truncated at the ends of the metric; {ASSUMES}",
             SCORE,
-            between,
-            attrgetter("low", "high", "no_interval"),
+            get=lambda row: assuming(between((row.low, row.high, row.no_interval)), row.n),
         ),
         Column("low_95", meaning=f"lower end of the {_INTERVAL}", unit=SCORE, get="low"),
         Column("high_95", meaning=f"upper end of the {_INTERVAL}", unit=SCORE, get="high"),

@@ -14,6 +14,7 @@ from analysis.figures import charts, humans_models
 from analysis.figures import data as figure_data
 from analysis.figures.humans_models import SeriesRow
 from analysis.scores import marks, test_sets
+from analysis.scores.columns import assumption
 from annotation.models import Kind, Study
 from tasks.cards import place
 from tasks.columns import NOTHING, Column
@@ -84,6 +85,7 @@ class Comparison:
         caption = CAPTION.format(
             metrics=test_sets.in_words(tasks), kind=who, question=humans_models.BOTH
         )
+        caption += assumption(row.n for row in self.rows)
         said = {study: marks.programs_mark(study) for study in self.studies}
         programs = " ".join(
             f"{title_of(study, self.studies)}: {mark}"

@@ -17,7 +17,7 @@ from analysis.heavy import pd
 from analysis.models.model_runs import FileScore, Place, mean_of, splits
 from analysis.models.models import WHO
 from analysis.scores import frames, means
-from analysis.scores.columns import SCORE, SD0, SD1, between
+from analysis.scores.columns import ASSUMES, SCORE, SD0, SD1, assuming, between
 from analysis.scores.performance import performance
 from analysis.scores.published import human_table4, machine_tables5_6, name_of
 from analysis.scores.scores import Score, aggregate
@@ -73,7 +73,9 @@ class Entry:
 
     @property
     def interval_text(self) -> str:
-        return between((self.low, self.high, self.no_interval)) if self.source == "study" else "–"
+        if self.source != "study":
+            return NOTHING
+        return assuming(between((self.low, self.high, self.no_interval)), self.at_largest.n)
 
 
 @dataclass(frozen=True)
@@ -310,7 +312,7 @@ def of_board(board: Board) -> list[Column]:
         ),
         *sizes,
         Column("", f"n {largest}", "training splits, or annotators out of all seats", get=_n),
-        Column("", f"95 % CI {largest}", INTERVAL, SCORE, get="interval_text"),
+        Column("", f"95 % CI {largest}", f"{INTERVAL}; {ASSUMES}", SCORE, get="interval_text"),
         Column(
             "",
             "External labelled",

@@ -19,10 +19,8 @@ from tasks.csv_files import csv_text
 TableRows = Callable[[Study, str], Sequence[Any]]
 SCORE = "score x 100"  # the unit of scores under the metric on a task's card
 FEW = "†"  # after an interval of fewer than ten annotators
-ASSUMES = (
-    f"{FEW} fewer than {FEWEST_FOR_BOOTSTRAP} annotators: assumes that the annotators' scores"
-    " are approximately normal"
-)
+_NORMAL = "that the annotators' scores are approximately normal"
+ASSUMES = f"{FEW} fewer than {FEWEST_FOR_BOOTSTRAP} annotators: assumes {_NORMAL}"
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ def between(ends: Sequence[Any]) -> str:
     return f"{points(low)} to {points(high)}"
 
 
-def assuming(interval: str, annotators: int) -> str:
+def assuming(interval: str, annotators: float) -> str:
     """Return an interval, marked with its assumption if it has too few annotators to test it.
 
     >>> assuming("70.0 to 80.0", 9), assuming("70.0 to 80.0", 10), assuming("– (annotators tie)", 3)
@@ -104,6 +102,12 @@ def assuming(interval: str, annotators: int) -> str:
     """
     is_few = annotators < FEWEST_FOR_BOOTSTRAP and not interval.startswith(NOTHING)
     return f"{interval} {FEW}" if is_few else interval
+
+
+def assumption(annotators: Iterable[int]) -> str:
+    """Return the end of a caption if any of these numbers of annotators needs it, or ""."""
+    told = f" Intervals of fewer than {FEWEST_FOR_BOOTSTRAP} annotators assume {_NORMAL}."
+    return told if any(1 < n < FEWEST_FOR_BOOTSTRAP for n in annotators) else ""
 
 
 def signed_between(ends: Sequence[Any]) -> str:

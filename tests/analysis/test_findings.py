@@ -302,9 +302,8 @@ ASSUMES = "fewer than 10 annotators: assumes that the annotators' scores are app
 
 def test_interval_of_under_ten_annotators_states_its_assumption(ada, researcher):
     """A dagger behind the interval and the sentence below: page, tables, LaTeX, report, CSV."""
-    study = factories.make_study(
-        researcher, factories.make_task(test_size=6), annotators=3, shots=[0, 2]
-    )
+    task = factories.make_task(shots=(2,), test_size=6)
+    study = factories.make_study(researcher, task, annotators=3, shots=[0, 2])
     for scenario in study.scenarios.all():
         for slips in (0, 1, 2):
             factories.work_through(
@@ -324,10 +323,20 @@ def test_interval_of_under_ten_annotators_states_its_assumption(ada, researcher)
         (reverse("human_performance_file", args=[study.name, "md"]), "†"),
         (reverse("human_performance_file", args=[study.name, "tex"]), r"\textdagger{}"),
         (reverse("sensitivity", args=[study.name]), "†"),
+        (reverse("leaderboard", args=[study.name]), "†"),
+        (reverse("figure_table", args=[study.name, "shots"]), "†"),
+        (reverse("figure_table", args=[study.name, "models"]), "†"),
+        (f"{reverse('compare')}?study={study.name}", "†"),
     ):
         text = " ".join(unescape(ada.get(address).content.decode()).split())
         assert re.search(rf"\d\.\d to \+?\d+\.\d {re.escape(mark)}", text), address
         assert f"{mark} {ASSUMES}" in text, address
+    assume = f"Intervals of {ASSUMES.replace('s: assumes', 's assume')}."
+    compared = f"{reverse('compare')}?study={study.name}"
+    for address, captions in ((reverse("figures", args=[study.name]), 2), (compared, 1)):
+        page = unescape(ada.get(address).content.decode())
+        shown = [part.split("</figcaption>")[0] for part in page.split("<figcaption>")[1:]]
+        assert sum(assume in caption for caption in shown) == captions
     for file in ("intervals.csv", "contrasts.csv", "model_differences.csv"):
         assert ASSUMES in COLUMNS[file]["low_95"]
     # Ten show it.
