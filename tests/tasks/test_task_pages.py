@@ -130,7 +130,7 @@ def test_a_study_with_leakage_opens_only_after_recorded_consent(ada, researcher,
     study = factories.make_study(
         researcher, leaking, status="draft", shots=[2], max_paid_hours=1, budget=100
     )
-    told = "2 of the training examples of toy_train_2_1.jsonl are also in the test"
+    told = "2 of the training examples of toy_train_2_1.jsonl are also test examples"
     edit = ada.get(reverse("study_edit", args=[study.name]))
     assert told in " ".join(edit.content.decode().split())
     assert 'name="accepts_leakage"' in edit.content.decode()
