@@ -30,8 +30,8 @@ def ada(page, researcher):
 
 def choose(page, clues, name: str, folder: str) -> None:
     page.goto("/tasks/")
-    page.get_by_role("link", name="Add a task").click()
-    page.get_by_text("Options", exact=True).click()
+    page.get_by_role("button", name="Add a task").click()
+    page.locator("summary", has_text="Options").click()
     page.get_by_label("Card", exact=True).select_option(name)
     page.get_by_label("Files", exact=True).set_input_files(sorted((clues / folder).iterdir()))
     page.get_by_role("button", name="Upload and check").click()
@@ -76,7 +76,7 @@ def test_a_refused_upload_shows_the_reason_and_keeps_the_form(ada, tmp_path):
     dataset = tmp_path / "moods.csv"
     dataset.write_text("text;mood\na;good\n")
     ada.goto("/tasks/add/")
-    ada.get_by_text("Options", exact=True).click()
+    ada.locator("summary", has_text="Options").click()
     ada.get_by_label("Encoding", exact=True).fill("utf-8")
     ada.get_by_label("Files", exact=True).set_input_files(dataset)
     ada.get_by_role("button", name="Upload and check").click()

@@ -25,7 +25,7 @@ def _var(settings, tmp_path):
 
 def import_in_browser(page, clues, name: str, folder: str) -> None:
     page.goto("/tasks/add/")
-    page.get_by_text("Options", exact=True).click()
+    page.locator("summary", has_text="Options").click()
     page.get_by_label("Card", exact=True).select_option(name)
     page.get_by_label("Files", exact=True).set_input_files(sorted((clues / folder).iterdir()))
     page.get_by_role("button", name="Upload and check").click()
