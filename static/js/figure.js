@@ -83,9 +83,15 @@ class VegaFigure extends HTMLElement {
       this.wanted = false;
       this.drawnWidth = this.clientWidth;
       await this.drawIn(this.drawnWidth);
-      // The size of axes and legends is known after they are drawn.
-      const beyond = this.querySelector("svg").getBoundingClientRect().width - this.drawnWidth;
-      if (beyond > 0) await this.drawIn(this.drawnWidth - Math.ceil(beyond));
+      // The size of axes and legends is known after they are drawn. A panel's width is a whole number,
+      // so a narrower drawing can be too wide again, by a pixel.
+      let width = this.drawnWidth;
+      for (let tries = 0; tries < 4; tries += 1) {
+        const beyond = this.querySelector("svg").getBoundingClientRect().width - this.drawnWidth;
+        if (beyond <= 0) break;
+        width -= Math.ceil(beyond);
+        await this.drawIn(width);
+      }
       // The element has one accessible name; Vega would name every mark.
       this.querySelector("svg").setAttribute("aria-hidden", "true");
     }

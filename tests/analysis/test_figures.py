@@ -334,5 +334,5 @@ def test_vega_is_loaded_on_the_figures_page_only(ada, study):
         assert "vega" not in page, name
     assert "vega-embed" in ada.get(reverse("figures", args=[study.name])).content.decode()
     assert reverse("figures", args=[study.name]) in (
-        ada.get(reverse("study", args=[study.name])).content.decode()
+        ada.get(reverse("human_performance", args=[study.name])).content.decode()
     )

@@ -85,7 +85,7 @@ def test_page_csv_and_json_say_the_same(ada, study):
     for words in ("Large models", "5 of 5 splits", "partial: 0 of 5 splits"):
         assert words in page, words
     assert reverse("leaderboard", args=[study.name]) in (
-        ada.get(reverse("study", args=[study.name])).content.decode()
+        ada.get(reverse("study_models", args=[study.name])).content.decode()
     )
     reply = ada.get(reverse("leaderboard_file", args=[study.name]))
     rows = list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))

@@ -106,7 +106,7 @@ class Watched:
     def hear(self, message: Any) -> None:
         # The browser logs a refused form (401, 409, 422) as a failed resource.
         if message.type == "error" and not re.search(r"status of 4(01|09|22)", message.text):
-            self.errors.append(message.text)
+            self.errors.append(f"{message.text} {message.location['url']}".strip())
 
 
 @pytest.fixture
