@@ -51,7 +51,7 @@ from tasks.models import Example, Split, Task
 # Audit log sentences (AuditEntry.what) on changes during the study, without names.
 NAMES_NOBODY = re.compile(
     rf"{PAUSED}|paused$|reopened$|closed for good$|budget raised from "
-    r"|\d+ seats? added to |list entry (made|ended): "
+    r"|\d+ seats? added to |list entry (created|ended): "
     r"|rejected on Prolific \([^)]*\): A-[A-Z2-9]{5}$"
 )
 # Participants cannot see Prolific drafts.

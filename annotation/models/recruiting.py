@@ -83,7 +83,7 @@ class ProlificAccount(models.Model):
         with transaction.atomic():
             if stored.update(token="", last_characters="", workspace="", project=""):
                 AuditEntry.objects.record(
-                    f"removed Prolific token ending {self.last_characters}", Topic.ACCOUNT,
+                    f"removed Prolific token ending in {self.last_characters}", Topic.ACCOUNT,
                     about=str(self.owner),
                 )  # fmt: skip
 

@@ -304,7 +304,7 @@ def table_of(client, study, table, **query) -> list[dict]:
 
 def test_the_page_shows_people_models_and_where_they_differ(ada, study, toy):
     scores, differ = (reverse(f"study_{page}", args=[study.name]) for page in PAGES)
-    assert scores in ada.get(reverse("study", args=[study.name])).content.decode()
+    assert scores in ada.get(reverse("human_performance", args=[study.name])).content.decode()
     page = ada.get(scores).content.decode()
     for words in ("50.0 ± 23.6", "n = 2 of 5", "66.7 ± 47.1", f'hx-get="{differ}?kind=person"'):
         assert words in page, words

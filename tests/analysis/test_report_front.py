@@ -52,11 +52,11 @@ def test_the_bundle_page_lists_what_is_not_stated(ada, study):
         return " ".join(page.partition('id="missing"')[2].partition("</div>")[0].split())
 
     assert "Not stated: authors, licence, ethics board." in said()
-    assert f"{len(short_form.FIELDS)} unanswered questions of the checklists" in said()
+    assert f"{len(short_form.FIELDS)} unanswered checklist questions" in said()
     address = reverse("report", args=[study.name])
     assert ada.post(address, ITEMS | {"versions": "{}"}).status_code == 302
     assert "Not stated" not in said()
-    assert f"{len(short_form.FIELDS) - 1} unanswered questions" in said()
+    assert f"{len(short_form.FIELDS) - 1} unanswered checklist questions" in said()
     for name in short_form.FIELDS:
         defaults = {"text": "Yes", "by": study.owner}
         ReportAnswer.objects.get_or_create(study=study, item=name, defaults=defaults)

@@ -104,7 +104,7 @@ def test_a_screening_answer_that_is_left_out_is_found(export, monkeypatch, capsy
     )
     make_agree(export, monkeypatch)
     assert export.verify() == 1
-    assert "that of 3 and" in capsys.readouterr().out
+    assert "expected 'the status for 3 and 6 answers'" in capsys.readouterr().out
 
 
 def test_another_screening_set_than_the_frozen_one_is_found(export, capsys):

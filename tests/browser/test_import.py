@@ -106,7 +106,7 @@ def test_the_analysis_page_resamples_automatically(ada, researcher, monkeypatch)
         factories.work_through(factories.seat(scenario), lambda turn: [])
     ada.goto(f"/studies/{study.name}/analysis/")
     expect(ada.get_by_text("Pairwise S1").first).to_be_visible()
-    expect(ada.locator("[aria-labelledby=intervals] table")).to_be_visible()
+    expect(ada.locator("[aria-labelledby=intervals] table")).to_be_visible(timeout=30_000)
     expect(ada.get_by_text("Computing bootstrap intervals")).to_have_count(0)
     assert Job.objects.get().is_done
 

@@ -140,7 +140,9 @@ def test_an_altered_link_is_not_found(signed_in, sends_mail):
 
 
 def test_without_mail_the_address_is_stored_immediately(signed_in, researcher):
-    assert "does not send email" in signed_in.get(reverse("your_address")).content.decode()
+    assert (
+        "does not currently send email" in signed_in.get(reverse("your_address")).content.decode()
+    )
     change(signed_in, NEW)
     researcher.refresh_from_db()
     assert researcher.email == NEW

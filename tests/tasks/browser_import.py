@@ -61,7 +61,7 @@ def text(page) -> str:
 
 
 def stored_folders(var: Path) -> list[str]:
-    return [path.name for path in (var / "uploads").iterdir()]
+    return [path.name for path in (var / "uploads").glob("*")]
 
 
 def act_files(client, page, contents, card: str = ""):

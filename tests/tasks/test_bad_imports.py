@@ -195,7 +195,9 @@ def test_files_beyond_the_total_limit_are_refused_singly(ada, small_limit):
 
 def test_more_than_100_files_are_refused_with_a_message(ada):
     ada.raise_request_exception = False
-    reply = send(ada, {f"toy_train_1_{number}.jsonl": line() for number in range(1, 102)})
+    page = send(ada, GOOD)
+    many = {f"toy_train_1_{number}.jsonl": line() for number in range(1, 102)}
+    reply = act_files(ada, page, many)
     assert reply.status_code == 400
     assert "at most 100 files at once" in text(reply)
 

@@ -113,7 +113,7 @@ def test_the_kind_of_a_task_can_be_given(tmp_path):
         ({}, ["--kind", "glue-rte=essay"], "unknown kind of answer 'essay'"),
         ({}, ["--kind", "sick=label"], "sick is not one of the imported tasks"),
         ({}, ["--kind", "label"], "expected VALUE=TEXT"),
-        ({}, ["--seed", "3"], "set --test too"),
+        ({}, ["--seed", "3"], "Set --test too"),
         ({}, ["--test", "0"], "must be at least 1"),
     ],
 )

@@ -123,7 +123,7 @@ def test_signs_of_a_study_equal_those_of_each_participation(researcher, monkeypa
             participation.pk: together[participation.pk]
             for participation in scenario.participations.all()
         }
-        assert flags.for_study(study, scenario.pk) == own
+        assert flags.for_study(study, [scenario.pk]) == own
 
 
 def test_query_count_of_signs_is_constant_in_participations(researcher, django_assert_num_queries):

@@ -81,11 +81,11 @@ def test_a_study_uses_its_drafters_token_for_all_its_owners(own, payer, study, c
     assert set_token(payer).status_code == 302
     page = payer.get(PAGE).content.decode()
     assert "<code>1234</code>" in page
-    assert "Prolific accepts the token ending 1234" in page
+    assert "Prolific accepts the token ending in 1234" in page
     draft = plan(payer, study)
     assert draft.account == ProlificAccount.objects.get(owner=study.owner)
     for browser in (payer, colleague):
-        assert "These studies use the token of ada ending 1234" in platforms_page(browser, study)
+        assert "These studies use the token of ada ending in 1234" in platforms_page(browser, study)
     assert publish(colleague, draft).status_code == 302
     draft.refresh_from_db()
     assert own.study(draft.external_id)["status"] == "ACTIVE"
@@ -160,7 +160,7 @@ def test_a_token_of_another_account_is_used_for_new_drafts_only(
     other = factories.make_study(
         researcher, study.tasks.get(), shots=[2], name="other", currency="GBP", hourly_rate=60
     )
-    assert "New drafts use the token of ada ending 9876" in platforms_page(payer, other)
+    assert "New drafts use the token of ada ending in 9876" in platforms_page(payer, other)
     assert publish(payer, plan(payer, other)).status_code == 302
     assert not syncs(payer, study)  # Prolific knows the second one alone now
     own.token = OWN
@@ -245,7 +245,7 @@ def test_a_closed_account_leaves_no_token(own, payer, study, colleague, research
     assert f"{REMOVED}{why}. Finish the studies on Prolific" in page
     assert ("ask an administrator" in page) == (how is accounts.close)
     assert sync(colleague, study).status_code == 409
-    assert AuditEntry.objects.filter(what="removed Prolific token ending 1234").count() == 1
+    assert AuditEntry.objects.filter(what="removed Prolific token ending in 1234").count() == 1
 
 
 def test_an_erased_account_that_drafted_nothing_leaves_no_row(own, ada, researcher):
@@ -297,7 +297,7 @@ def test_the_token_is_shown_logged_and_exported_nowhere(own, payer, study, caplo
     assert OWN not in "".join(reply.content.decode() for reply in replies)
     assert OWN not in caplog.text
     assert nowhere(OWN)
-    entry = AuditEntry.objects.get(what="set Prolific token ending 1234")
+    entry = AuditEntry.objects.get(what="set Prolific token ending in 1234")
     assert (entry.by, entry.about) == (study.owner, "ada")
     call_command("export_study", study.name, str(tmp_path / "out"), verbosity=0)
     stored = ProlificAccount.objects.get()

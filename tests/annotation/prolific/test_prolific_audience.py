@@ -80,13 +80,13 @@ def test_estimated_people_and_cost_are_what_prolific_charges(fake, researcher, p
     study = make_study(researcher)
     (draft,) = drafts.plan(study, 0, researcher)
     address = reverse("platforms", args=[study.name])
-    assert "people\n  on Prolific match" not in payer.get(address).content.decode()
+    assert "participants\n  on Prolific match" not in payer.get(address).content.decode()
     page = " ".join(payer.get(f"{address}?ask=prolific").content.decode().split())
     told = payer.get(reverse("api_prolific_costs", args=[study.name]) + "?ask=prolific").json()
     (asked,) = told["asked"]
     assert 0 < asked["eligible"] < 130_000
-    assert f"{asked['eligible']} people on Prolific match the audience" in page
-    assert f"cost {asked['cost']} GBP with fees" in page
+    assert f"{asked['eligible']} participants on Prolific match the audience" in page
+    assert f"cost {asked['cost']} GBP, including fees" in page
     studies.create(draft, HOST)
     charged = fake.cost(fake.study(draft.external_id))["total_cost"]
     assert Decimal(asked["cost"]) * 100 == charged

@@ -341,7 +341,7 @@ def test_a_cross_task_study_is_one_study_there_that_assigns_arms(fake, researche
     (there,) = publish(study, researcher)
     arms = {arrive(fake, there, letter * 24)[1].scenario.arm for letter in "abc"}
     assert arms == {"upstream", "sham", "direct"}
-    assert marks.sentences(study)[0].startswith("A cross-task study")
+    assert marks.sentences(study)[0].startswith("In this cross-task study, tables")
     assert len(marks.sentences(study)) == 1
 
 

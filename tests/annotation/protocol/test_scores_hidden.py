@@ -105,7 +105,7 @@ def test_result_pages_explain_hidden_scores_and_files_are_403(ada, study):
     assert reply.status_code == 403
     assert "hidden until the study is closed" in page
     assert reverse("training_table", args=[study.name]) in page
-    assert reverse("preregistration", args=[study.name]) in page  # the menu
+    assert reverse("study_design", args=[study.name]) in page  # the tabs
     reply = ada.get(reverse("api_human_performance", args=[study.name]))
     assert (reply.status_code, reply.json()["detail"]) == (
         403, "Human test scores are hidden until the study is closed, as its design specifies, so"

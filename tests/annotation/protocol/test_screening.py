@@ -225,8 +225,8 @@ def test_too_few_spare_examples_are_refused_with_their_number(researcher):
     with pytest.raises(ValidationError) as refused:
         study_with(researcher, screening_examples=5)
     (told,) = refused.value.message_dict["screening_examples"]
-    assert told.startswith("toy-labels has 4 to spare")
-    with pytest.raises(ValidationError, match="has 0 to spare"):
+    assert told.startswith("toy-labels has 4 unused examples")
+    with pytest.raises(ValidationError, match="has 0 unused examples"):
         study_with(researcher, shots=[0, 2, 6], screening_examples=1)
 
 
