@@ -3,7 +3,7 @@
  * drawer.
  *
  * Single keys act while the focus is in the turn but not in the passage, a text field, a link or a
- * button, and can be switched off (WCAG 2.1.4). 0 and ? also act on links and buttons. In the passage, letters and digits are type-ahead, and
+ * button, and can be switched off (WCAG 2.1.4). 0 and ? act there too. In the passage, letters and digits are type-ahead, and
  * the highlighter handles Enter. It passes on 0 and ? if no word begins with them. A letter that is
  * typed elsewhere in the turn goes to the passage.
  */
