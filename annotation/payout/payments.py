@@ -398,6 +398,6 @@ def pay_all(study: Study, by: User | None, client: Client | None = None) -> list
         amount = f"{ledger.in_currency(hold.waiting)} {study.currency}"
         sentences.append(
             f"{amount} for {hold.participation}: HELD, NOT PAID. It is unusually high. Review it"
-            " on the Pay page."
+            " on the Payments page."
         )
     return sentences
