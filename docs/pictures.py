@@ -101,7 +101,8 @@ def reveal(page: Page, link: str) -> None:
     page.locator("main form button.main-action").click()
     text = page.locator("[data-text][data-index='0']")
     while True:
-        page.locator("[data-ready]").wait_for()
+        # For a moment after each swap, presses are ignored.
+        page.locator("[data-ready] [data-submit]:not([aria-disabled])").wait_for()
         question = page.locator("#question").inner_text()
         wanted = text.inner_text() == SENTENCE and question == QUESTION
         if wanted:
