@@ -7,12 +7,12 @@ every table. Gains are computed by analysis/stats/arg.py over the study's unseen
 import csv
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
 
-from analysis.scores import frames
+from analysis.scores import attrition, frames, marks
 from analysis.scores.columns import SCORE, count, signed_between, signed_points
 from analysis.scores.published import FOLDER
 from analysis.stats import arg
@@ -62,22 +62,26 @@ class Gain:
     refused: str
 
 
-def scores(study: Study, kind: str) -> dict[str, dict[str, list[float]]]:
+def scores(
+    study: Study, kind: str, left_out: Collection[int] = ()
+) -> dict[str, dict[str, list[float]]]:
     """Map unseen task to arm to the scores of analysed annotators of that kind, by pseudonym.
 
     Scores are for the test set, at best 1, under the metric on the task's card; NaN if undefined.
+    `left_out` are keys of participations.
     """
     frame = frames.annotators(study)
     frame = frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)]
+    frame = frame[~frame["participation"].isin(left_out)]
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for task, arm, score in zip(frame["task"], frame["arm"], frame["score"], strict=True):
         found[task][arm].append(float(score))
     return found
 
 
-def gains(study: Study, kind: str) -> list[Gain]:
+def gains(study: Study, kind: str, left_out: Collection[int] = ()) -> list[Gain]:
     """Return a row per contrast over tasks with annotators in both arms, then one row per task."""
-    found = scores(study, kind)
+    found = scores(study, kind, left_out)
     metrics = {task.name: task.card.metric for task in study.tasks.all()}
     rows = []
     for (new, base), meaning in CONTRASTS.items():
@@ -222,6 +226,33 @@ GAINS = [
 ]
 
 
+def attritions(study: Study, kind: str) -> list[attrition.Attrition]:
+    """Return one row per contrast and unseen task with annotators in the analysis in both arms."""
+    found = {
+        (task, arm): [100 * score for score in own]
+        for task, arms in sorted(scores(study, kind).items())
+        for arm, own in arms.items()
+    }
+    pairs = [
+        (task, base, new)
+        for new, base in CONTRASTS
+        for task in dict.fromkeys(task for task, _arm in found)
+        if (task, base) in found and (task, new) in found
+    ]
+    return attrition.compared(study.participations.all(), kind, "arm", found, pairs)
+
+
+ATTRITION = attrition.columns(
+    [
+        Column("new_arm", "Arm", "arm whose gain is reported", get="new"),
+        Column("base_arm", "Against", "arm that is the base of the gain", get="base"),
+    ],
+    "base arm",
+    "arm",
+    "arm minus base arm",
+)
+
+
 # A plan from this study as a pilot ----------------------------------------------------------------
 
 WIDTHS = (2.5, 5.0, 7.5, 10.0)  # half intervals of the ARG, in percent
@@ -359,8 +390,19 @@ _NO_MEAN = (
 )
 
 
-def sentences(rows: Sequence[Gain]) -> Iterator[str]:
-    """Yield the study's answer in sentences, for the page and the report."""
+def sentences(study: Study, kind: str) -> Iterator[str]:
+    """Yield the study's answer in sentences, for the page and the report.
+
+    If programs answered for humans, the gains without these participations follow.
+    """
+    yield from _sentences(gains(study, kind))
+    programs = marks.by_program(study).analysed().filter(kind=kind).values_list("pk", flat=True)
+    if programs:
+        for sentence in _sentences(gains(study, kind, programs)):
+            yield f"Without humans for whom a program answered. {sentence}"
+
+
+def _sentences(rows: Sequence[Gain]) -> Iterator[str]:
     for row in rows:
         if row.task != ALL and any(other.task == ALL for other in rows):
             continue

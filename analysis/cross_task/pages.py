@@ -18,13 +18,13 @@ from tasks.columns import cells, on_page
 
 @reading
 def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Gains with their intervals, the paper's models, and the manipulation check."""
+    """Gains with their intervals, attrition, the paper's models, and the manipulation check."""
     study, kind, context = of_kind(request, name)
     tables = {name: table.page(study, kind) for name, table in upstream.OF_ARMS.items()}
     published = cross_task.published()
     context |= {
         "tables": tables,
-        "sentences": list(cross_task.sentences(cross_task.gains(study, kind))),
+        "sentences": list(cross_task.sentences(study, kind)),
         "question": cross_task.QUESTION,
         "published": {
             "columns": on_page(cross_task.PUBLISHED),
@@ -50,7 +50,7 @@ class CrossTask(KindOfTable):
     @extend_schema(
         parameters=[KIND, OpenApiParameter("table", str, "path", enum=list(OF_ARMS))],
         responses=OBJECT,
-        summary="A table of a cross-task study: gains, manipulation, curve or plan",
+        summary="A table of a cross-task study",
     )
     def get(self, request: Request, name: str, table: str) -> Response:
         study = scores_of(request, name)

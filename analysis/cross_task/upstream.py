@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from analysis.cross_task import cross_task
 from analysis.heavy import np
+from analysis.scores import attrition
 from analysis.scores.columns import Table, count
 from analysis.stats.uncertainty import sd
 from annotation.models import Answer, Step, Study
@@ -175,6 +176,13 @@ OF_ARMS = {
             f"Intervals generalise to {cross_task.QUESTION}.",
             cross_task.GAINS,
             cross_task.joint,
+        ),
+        Table(
+            "completions",
+            "Attrition by arm",
+            attrition.INTRO.format("arms"),
+            cross_task.ATTRITION,
+            cross_task.attritions,
         ),
         Table("manipulation", "Upstream tasks", "", MANIPULATION, manipulation),
         Table("curve", "Learning curve within an upstream task", "", CURVE, curve),

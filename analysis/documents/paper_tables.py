@@ -223,5 +223,5 @@ TABLES: dict[str, tuple[str, Maker]] = {
        for name, (title, _caption) in figure_data.TEXTS.items()},
 }  # fmt: skip
 OF_ARMS: dict[str, tuple[str, Maker]] = {
-    name: _simple(upstream.OF_ARMS[name]) for name in ("gains", "plan", "manipulation", "curve")
+    name: _simple(table) for name, table in upstream.OF_ARMS.items()
 }

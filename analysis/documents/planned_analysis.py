@@ -293,12 +293,13 @@ def results(study: Study) -> list[Block]:
     published = [row for row in cross_task.published() if row.partition == study.partition]
     tables: list[tuple[str, Sequence[Column], Sequence[Any]]] = [
         (OF_ARMS, cross_task.GAINS, cross_task.joint(study, Kind.PERSON)),
+        ("Attrition by arm", cross_task.ATTRITION, cross_task.attritions(study, Kind.PERSON)),
         ("ARG of models, as published (Ye et al., 2021)", cross_task.PUBLISHED, published),
         ("Manipulation check", upstream.MANIPULATION, upstream.manipulation(study, Kind.PERSON)),
         (OF_CURVE, upstream.CURVE, upstream.curve(study, Kind.PERSON)),
     ]
     return [
-        Bullets(list(cross_task.sentences(rows))),
+        Bullets(list(cross_task.sentences(study, Kind.PERSON))),
         *(
             Grid.of(caption, columns, found, [meanings(on_page(columns))])
             for caption, columns, found in tables

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count, Q
 
@@ -12,7 +14,7 @@ from analysis.scores import frames
 from analysis.scores.columns import Table, percent, share, signed_between, signed_points
 from analysis.stats import significance
 from analysis.stats.learning import by_cell
-from annotation.models import LIVE, Kind, Qualification, Status, Study
+from annotation.models import LIVE, Kind, ParticipationQuerySet, Qualification, Status, Study
 from annotation.monitoring.sample import FEWEST, SMALL, WITHHELD, Row, own_rows, stored_rows
 from annotation.study import screening
 from tasks.columns import NOTHING, Column
@@ -20,11 +22,11 @@ from tasks.columns import NOTHING, Column
 
 @dataclass(frozen=True)
 class Attrition:
-    """Two numbers of shots of a task. `began` counts those who consented and have ended."""
+    """Two numbers of shots, or two arms, of a task: `began` consented and have ended."""
 
     task: str
-    from_shots: int
-    to_shots: int
+    base: int | str
+    new: int | str
     began_from: int
     completed_from: int
     began_to: int
@@ -38,89 +40,102 @@ class Attrition:
     lee_high: float
 
 
-_SHARE = "completed, of annotators who consented"
-_COLUMNS = [
-    Column("task", "Task"),
-    Column("", "Shots", get=lambda row: f"{row.from_shots} → {row.to_shots}"),
-    Column("from_shots", meaning="the smaller number of shots"),
-    Column("to_shots", meaning="the larger number of shots"),
-    *(
-        column
-        for end, words in (("from", "the smaller"), ("to", "the larger"))
-        for column in (
-            Column(
-                f"began_{end}",
-                meaning=f"annotators who consented and have left or finished ({words} number)",
-            ),
-            Column(f"completed_{end}", meaning=f"of these, who completed ({words} number)"),
-            Column(f"share_{end}", meaning=f"share who completed ({words} number)", unit="0 to 1"),
-        )
-    ),
-    Column("", "Completed, fewer shots", _SHARE, get=lambda row: _of(row, "from")),
-    Column("", "Completed, more shots", _SHARE, get=lambda row: _of(row, "to")),
-    Column(
-        "p_fisher",
-        "p Fisher",
-        "two-sided p of Fisher's exact test of equal completion in both arms",
-        "0 to 1",
-    ),
-    Column(
-        "difference",
-        "Difference",
-        "difference of the means in the analysis, larger minus smaller number of shots, in points"
-        " of the score x 100",
-        "points",
-        signed_points,
-    ),
-    Column(
-        "trimmed",
-        "Trimmed",
-        "share of scores trimmed from the arm with more completions; a partly trimmed score keeps"
-        " the rest of its weight",
-        "0 to 1",
-        percent,
-    ),
-    Column(
-        "",
-        "Lee bounds",
-        "difference without that share of the highest, and of the lowest, scores",
-        "points",
-        signed_between,
-        lambda row: (row.lee_low, row.lee_high),
-    ),
-    Column("lee_low", meaning="Lee's lower bound of the difference", unit="points"),
-    Column("lee_high", meaning="Lee's upper bound of the difference", unit="points"),
-]
+def columns(compared: Sequence[Column], base: str, new: str, differs: str) -> list[Column]:
+    """Return the columns of a table whose rows name what they compare in `compared`."""
+    share_completed = "completed, of annotators who consented"
+    return [
+        Column("task", "Task"),
+        *compared,
+        *(
+            column
+            for end, words in (("from", base), ("to", new))
+            for column in (
+                Column(
+                    f"began_{end}",
+                    meaning=f"annotators who consented and have left or finished ({words})",
+                ),
+                Column(f"completed_{end}", meaning=f"of these, who completed ({words})"),
+                Column(f"share_{end}", meaning=f"share who completed ({words})", unit="0 to 1"),
+            )
+        ),
+        Column("", f"Completed, {base}", share_completed, get=lambda row: _of(row, "from")),
+        Column("", f"Completed, {new}", share_completed, get=lambda row: _of(row, "to")),
+        Column(
+            "p_fisher",
+            "p Fisher",
+            "two-sided p of Fisher's exact test of equal completion in both arms",
+            "0 to 1",
+        ),
+        Column(
+            "difference",
+            "Difference",
+            f"difference of the means in the analysis, {differs}, in points of the score x 100",
+            "points",
+            signed_points,
+        ),
+        Column(
+            "trimmed",
+            "Trimmed",
+            "share of scores trimmed from the arm with more completions; a partly trimmed score"
+            " keeps the rest of its weight",
+            "0 to 1",
+            percent,
+        ),
+        Column(
+            "",
+            "Lee bounds",
+            "difference without that share of the highest, and of the lowest, scores",
+            "points",
+            signed_between,
+            lambda row: (row.lee_low, row.lee_high),
+        ),
+        Column("lee_low", meaning="Lee's lower bound of the difference", unit="points"),
+        Column("lee_high", meaning="Lee's upper bound of the difference", unit="points"),
+    ]
 
 
 def attritions(study: Study, kind: str) -> list[Attrition]:
     """Return one row per pair of shots of a task for which both have annotators in the analysis."""
-    counts = _counts(study, kind)
     frame = frames.counted(frames.annotators(study), kind)
     scores = {
         (task, shots): [100 * float(score) for score in part["score"]]
         for task, shots, part in by_cell(frame)
     }
-    return [
-        _row(task, (less, more), (counts[task, less], counts[task, more]), scores)
+    pairs = [
+        (task, less, more)
         for (task, less), (other, more) in itertools.combinations(scores, 2)
         if task == other
     ]
+    return compared(study.participations.in_cells(), kind, "shots", scores, pairs)
+
+
+def compared(
+    participations: ParticipationQuerySet,
+    kind: str,
+    field: str,
+    scores: Mapping[tuple[str, Any], Sequence[float]],
+    pairs: Iterable[tuple[str, Any, Any]],
+) -> list[Attrition]:
+    """Return a row per pair (task, base, new) of values of that `field` of the scenario.
+
+    `scores` x 100, of annotators in the analysis, are by task and value.
+    """
+    counts = _counts(participations, kind, field)
+    return [_row(pair, counts, scores) for pair in pairs]
 
 
 def _row(
-    task: str,
-    shots: tuple[int, int],
-    counts: tuple[tuple[int, int], tuple[int, int]],
-    scores: dict[tuple[str, int], list[float]],
+    pair: tuple[str, Any, Any],
+    counts: Mapping[tuple[str, Any], tuple[int, int]],
+    scores: Mapping[tuple[str, Any], Sequence[float]],
 ) -> Attrition:
-    (began_from, done_from), (began_to, done_to) = counts
+    task, base, new = pair
+    (began_from, done_from), (began_to, done_to) = counts[task, base], counts[task, new]
     shares = done_from / began_from, done_to / began_to
-    first, second = (scores[task, number] for number in shots)
+    first, second = scores[task, base], scores[task, new]
     low, high = significance.lee_bounds(first, second, shares)
     return Attrition(
-        task,
-        *shots,
+        *pair,
         began_from,
         done_from,
         began_to,
@@ -134,19 +149,19 @@ def _row(
     )
 
 
-def _counts(study: Study, kind: str) -> dict[tuple[str, int], tuple[int, int]]:
-    """Map (task, shots) to consented participations that have ended, and the completed ones."""
+def _counts(
+    participations: ParticipationQuerySet, kind: str, field: str
+) -> dict[tuple[str, Any], tuple[int, int]]:
+    """Map (task, value of the field) to consented and ended participations, and completed ones."""
     completed = Q(status=Status.COMPLETED)
-    began = study.participations.in_cells().filter(
-        completed | Q(consented_at__isnull=False), kind=kind
-    )
+    began = participations.filter(completed | Q(consented_at__isnull=False), kind=kind)
     counted = (
         began.exclude(status__in=LIVE)
         .order_by()
-        .values_list("scenario__task__name", "scenario__shots")
+        .values_list("scenario__task__name", f"scenario__{field}")
         .annotate(began=Count("pk"), done=Count("pk", filter=completed))
     )
-    return {(task, shots): (whole, done) for task, shots, whole, done in counted}
+    return {(task, value): (whole, done) for task, value, whole, done in counted}
 
 
 def _of(row: Attrition, end: str) -> str:
@@ -154,15 +169,24 @@ def _of(row: Attrition, end: str) -> str:
     return f"{done} of {began} ({percent(getattr(row, f'share_{end}'))})"
 
 
-_ATTRITION_INTRO = (
-    "Differential attrition for each difference between shots: completions among annotators who"
+INTRO = (
+    "Differential attrition for each difference between {}: completions among annotators who"
     " consented and have left or finished. Annotators who were screened out, left, expired or"
     " withdrew did not complete. Lee's bounds show to what extent attrition could explain the"
     " difference, assuming that the arm with fewer completions only loses annotators. They are not"
     " a confidence interval: they exclude sampling error."
 )
+_SHOTS = [
+    Column("", "Shots", get=lambda row: f"{row.base} → {row.new}"),
+    Column("from_shots", meaning="the smaller number of shots", get="base"),
+    Column("to_shots", meaning="the larger number of shots", get="new"),
+]
 ATTRITION = Table(
-    "attrition", "Attrition by number of shots", _ATTRITION_INTRO, _COLUMNS, attritions
+    "attrition",
+    "Attrition by number of shots",
+    INTRO.format("shots"),
+    columns(_SHOTS, "fewer shots", "more shots", "larger minus smaller number of shots"),
+    attritions,
 )
 
 

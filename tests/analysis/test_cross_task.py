@@ -14,7 +14,8 @@ from analysis.export import pages_seen, release
 from analysis.export.files import write_export
 from analysis.scores import performance
 from analysis.stats import arg
-from annotation.models import Kind
+from annotation.models import Kind, Participation
+from annotation.privacy import withdrawal
 from annotation.study import lifecycle
 from tasks.metrics import METRICS
 from tests import factories
@@ -265,3 +266,35 @@ def test_verify_recomputes_arms_and_upstream_answers(study, tmp_path, capsys):
     export.delete(next(row["annotator"] for row in export["upstream.csv"]))
     export.write()
     assert export.verify() == 1
+
+
+def test_attrition_by_arm_is_beside_the_gains(study, researcher, client):
+    """A second participant of one arm leaves after consent: page, CSV, API and report say so."""
+    left = Participation.objects.filter(scenario__arm="sham", scenario__task__name="unseen-a")
+    withdrawal.withdraw(left.first().token)
+    client.force_login(researcher)
+    rows = {(row.new, row.base, row.task): row for row in cross_task.attritions(study, "person")}
+    assert len(rows) == 3 * 2
+    row = rows["upstream", "sham", "unseen-a"]
+    assert (row.completed_from, row.began_from) == (1, 2)
+    assert (row.completed_to, row.began_to) == (2, 2)
+    # Half of the scores of the other arm are trimmed: its higher or its lower one.
+    scores, other = [100 * s for s in score(1)], [100 * s for s in score(2)]
+    assert row.lee_low == pytest.approx(min(scores) - other[1])
+    assert row.lee_high == pytest.approx(max(scores) - other[1])
+    page = client.get(reverse("cross_task", args=[study.name])).content.decode()
+    assert '<h2 id="attrition">Attrition by arm</h2>' in page
+    assert "1 of 2 (50%)" in page
+    file = client.get(reverse("cross_task_file", args=[study.name, "completions"]))
+    (first, *_rest) = csv.DictReader(io.StringIO(file.content.decode(), newline=""))
+    assert (first["new_arm"], first["base_arm"], first["completed_from"]) == (
+        "upstream",
+        "sham",
+        "1",
+    )
+    (reply, *_rest) = client.get(f"/api/v1/studies/{study.name}/cross-task/completions/").json()[
+        "rows"
+    ]
+    assert reply["share_from"] == 0.5
+    captions = [block.caption for block in planned_analysis.results(study) if block.kind == "grid"]
+    assert "Attrition by arm" in captions

@@ -6,6 +6,7 @@ import json
 import pytest
 from django.urls import reverse
 
+from analysis.cross_task import cross_task
 from analysis.export.files import write_export, write_sums
 from analysis.export.verify import main
 from analysis.figures import data as figures
@@ -103,6 +104,19 @@ def test_no_cells_without_programs_are_announced_if_none_has_any(ada, researcher
     page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
     assert "Programs answered through the API for 1 of 1 humans in the analysis." in page
     assert "The sensitivity analysis shows the cells without them." not in page
+
+
+def test_gains_without_programs_follow_the_gains(researcher):
+    study = make_cross_task(researcher, programs_as_people=True)
+    lifecycle.change_status(study, "open")
+    answer_by_api(study)
+    for _other in range(11):
+        five_studies.complete(study)
+    sentences = list(cross_task.sentences(study, Kind.PERSON))
+    without = [text for text in sentences if text.startswith("Without humans for whom a program")]
+    assert len(without) == len(sentences) / 2 == 3
+    assert all("4 and 4 annotators" in text for text in sentences if text not in without)
+    assert sum("3 and 4" in text or "4 and 3" in text for text in without) == 2
 
 
 def test_models_and_simulated_annotators_are_not_counted(researcher):

@@ -106,9 +106,8 @@ class Command(BaseCommand):
         return [name for name in names if sizes[name] == shots], shots
 
     def _tell(self, study: Study) -> None:
-        rows = cross_task.gains(study, Kind.SIMULATED)
         self._table(cross_task.GAINS, cross_task.joint(study, Kind.SIMULATED))
-        for sentence in cross_task.sentences(rows):
+        for sentence in cross_task.sentences(study, Kind.SIMULATED):
             self.stdout.write(sentence)
 
     def _table(self, columns: list[Column], rows: list[Any]) -> None:
