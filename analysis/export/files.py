@@ -34,6 +34,7 @@ from analysis.export.rows import (
     spans_rows,
 )
 from analysis.scores import frames, marks
+from analysis.scores.columns import cell
 from annotation.models import Study
 from tasks.csv_files import moment, write_csv
 
@@ -148,7 +149,7 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
     counts = {}
     for name, make in rows.items():
         with (folder / name).open("w", encoding="utf-8", newline="") as file:
-            written = ([study.name, study.manifest_hash, *row] for row in make())
+            written = ([study.name, study.manifest_hash, *map(cell, row)] for row in make())
             counts[name] = write_csv(file, list(COLUMNS[name]), written)
     (folder / "manifest.json").write_bytes(study.manifest.encode())
     text = json.dumps(versions(study), indent=1) + "\n"

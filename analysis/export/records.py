@@ -7,7 +7,6 @@ Rows are streamed; annotators appear under pseudonyms, researchers by role only.
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
-from decimal import Decimal
 from typing import Any
 
 from django.db.models import Count, Q, Sum
@@ -18,7 +17,6 @@ from analysis.export.columns import COLUMNS
 from analysis.models import models as model_tables
 from analysis.models import models_columns
 from analysis.scores import metrics, performance, rendering, training
-from analysis.scores.columns import cell, json_list, number
 from analysis.scores.performance import LongRow
 from analysis.scores.test_sets import texts_of, texts_of_upstream
 from annotation.models import (
@@ -38,7 +36,6 @@ from annotation.monitoring import funnel
 from annotation.study import compared_files, own_questions
 from annotation.study.cross_task import pools
 from tasks.columns import Column, in_files
-from tasks.csv_files import moment
 from tasks.models import Prediction
 
 Row = Sequence[Any]
@@ -52,10 +49,9 @@ def pool_rows(study: Study) -> Iterator[Row]:
         for row in rows:
             example = row.example
             yield [
-                arm, task, row.task.version, row.position,
-                example.source_id, json_list(example.context), example.question,
-                json_list(example.options) if example.options else "", json_list(example.gold),
-                card.gold_rule, example.content_hash,
+                arm, task, row.task.version, row.position, example.source_id, example.context,
+                example.question, example.options or "", example.gold, card.gold_rule,
+                example.content_hash,
             ]  # fmt: skip
 
 
@@ -64,29 +60,18 @@ def upstream_rows(study: Study) -> Iterator[Row]:
     turns = Turn.objects.filter(participation__study=study, step=Step.UPSTREAM)
     turns = turns.order_by("participation__pseudonym", "position")
     texts = texts_of_upstream(study)
-    names = {
-        row.example_id: (row.task.name, row.task.version)
-        for rows in pools(study).values()
-        for row in rows
-    }
     rows = turns.values_list(
-        "pk", "participation__pseudonym", "participation__scenario__arm", "position",
-        "example_id", "example__source_id", "example__content_hash", "shown_at",
-        "answer__submitted_at", "answer__label", "answer__values", "answer__s1",
-        "answer__active_seconds", "channel", "answer__channel",
+        "pk", "answer__label", "answer__values", "participation__pseudonym",
+        "participation__scenario__arm", "position", "example__split__task__name",
+        "example__split__task__version", "example__source_id", "example__content_hash",
+        "answer__s1", "shown_at", "answer__submitted_at", "answer__active_seconds", "channel",
+        "answer__channel",
     )  # fmt: skip
-    for (
-        pk, who, arm, position, example, source, digest, shown, submitted, label, values, s1,
-        active, shown_by, came_by,
-    ) in rows.iterator(chunk_size=2000):  # fmt: skip
-        is_given = submitted is not None
-        given = texts_of(label, texts.get(pk, ()), values)
-        yield [
-            who, arm, position, *names[example], source, digest,
-            json_list(given) if is_given else "", number(s1) if is_given else "", moment(shown),
-            moment(submitted) if is_given else "", number(active) if is_given else "",
-            shown_by, came_by or "",
-        ]  # fmt: skip
+    for pk, label, values, *of_turn, s1, shown_at, submitted_at, active, by, to in rows.iterator(
+        CHUNK
+    ):
+        given = texts_of(label, texts.get(pk, ()), values) if submitted_at else None
+        yield [*of_turn, given, s1, shown_at, submitted_at, active, by, to]
 
 
 def allocations_rows(study: Study) -> Iterator[Row]:
@@ -112,10 +97,8 @@ def allocations_rows(study: Study) -> Iterator[Row]:
     )  # fmt: skip
     for arrival, kind, candidates, task, version, shots, split, arm, at in rows.iterator(CHUNK):
         named = [[*places[pk][0], taken, seats, *places[pk][1]] for pk, taken, seats in candidates]
-        yield [
-            arrival, kind, json_list(named), task, version, shots,
-            split or "", arm, "" if arrival in withdrawn else moment(at),
-        ]  # fmt: skip
+        shown_at = None if arrival in withdrawn else at
+        yield [arrival, kind, named, task, version, shots, split, arm, shown_at]
 
 
 def flow_rows(study: Study) -> Iterator[Row]:
@@ -131,8 +114,8 @@ def flow_rows(study: Study) -> Iterator[Row]:
             if kind == Kind.PERSON or own.arrived:
                 counts = {name: getattr(own, name) for name in names}
                 yield [
-                    each.task.name, each.task.version,
-                    each.shots, each.split_number or "", each.arm, kind, each.seats_for(kind),
+                    each.task.name, each.task.version, each.shots, each.split_number, each.arm,
+                    kind, each.seats_for(kind),
                     *(counts[name] for name in COLUMNS["flow.csv"] if name in counts),
                 ]  # fmt: skip
 
@@ -152,12 +135,8 @@ def decisions_rows(study: Study) -> Iterator[Row]:
             "participation__pseudonym", "about", "outcome", "reason", "by_id", "score_seen", "at"
         )
     )
-    for annotator, about, outcome, reason, by, seen, at in rows.iterator(CHUNK):
-        role = "rule" if by is None else "researcher"
-        yield [
-            annotator, about, int(outcome), reason, role,
-            "" if seen is None else int(seen), moment(at),
-        ]  # fmt: skip
+    for *decision, by, score_seen, at in rows.iterator(CHUNK):
+        yield [*decision, "rule" if by is None else "researcher", score_seen, at]
 
 
 def questionnaire_rows(study: Study) -> Iterator[Row]:
@@ -191,8 +170,7 @@ def pay_rows(study: Study) -> Iterator[Row]:
         .order_by("participation__pseudonym", "pk")
         .values_list("participation__pseudonym", "kind", "cents", "currency", "submission")
     )
-    for *row, submission in rows.iterator(CHUNK):
-        yield [*row, int(submission is not None)]
+    return ([*row, submission is not None] for *row, submission in rows.iterator(CHUNK))
 
 
 def pay_totals_rows(study: Study) -> Iterator[Row]:
@@ -218,45 +196,28 @@ def model_annotators_rows(study: Study) -> Iterator[Row]:
         "worker__model__prompt_hash", "worker__model__replicate",
     )  # fmt: skip
     for participation, *who in rows.iterator(CHUNK):
-        run = runs.get(participation)
-        values = [getattr(run, name) if run else None for name in names]
-        yield [
-            *who,
-            *(cell(float(one) if isinstance(one, Decimal) else one) for one in values),
-        ]  # fmt: skip
+        yield [*who, *(getattr(runs.get(participation), name, None) for name in names)]
 
 
 def wages_rows(study: Study) -> Iterator[Row]:
     """Yield one row: human annotators' earnings for their time, if any pay has been settled."""
     if study.manifest and (record := StudyRecord(study)).wages:
         yield [
-            len(record.wages),
-            *(
-                cell(record.median(name))
-                for name in (
-                    "per_active_hour", "per_elapsed_hour", "active_seconds", "elapsed_seconds",
-                )
-            ),
-            number(math.fsum(wage.active_seconds for wage in record.wages)),
-            number(math.fsum(wage.elapsed_seconds or 0 for wage in record.wages)),
+            len(record.wages), record.median("per_active_hour"),
+            record.median("per_elapsed_hour"), record.median("active_seconds"),
+            record.median("elapsed_seconds"),
+            math.fsum(wage.active_seconds for wage in record.wages),
+            math.fsum(wage.elapsed_seconds or 0 for wage in record.wages),
         ]  # fmt: skip
 
 
 def predictions_rows(study: Study) -> Iterator[Row]:
     """Yield one row per prediction on a test example of the study's tasks."""
-    rows = (
-        Prediction.objects.filter(file__in=compared_files.files(study).order_by())
-        .order_by("file", "example__position")
-        .values_list(
-            "file__model__name", "file__task__name", "file__task__version", "file__shots",
-            "file__split_number", "example__source_id", "example__content_hash", "predicted", "s1",
-        )
-    )  # fmt: skip
-    for *who, shots, split, example, digest, predicted, s1 in rows.iterator(CHUNK):
-        yield [
-            *who, shots, split or "", example, digest,
-            json_list(predicted), number(s1),
-        ]  # fmt: skip
+    rows = Prediction.objects.filter(file__in=compared_files.files(study).order_by())
+    return rows.order_by("file", "example__position").values_list(
+        "file__model__name", "file__task__name", "file__task__version", "file__shots",
+        "file__split_number", "example__source_id", "example__content_hash", "predicted", "s1",
+    ).iterator(CHUNK)  # fmt: skip
 
 
 def _by_columns(
@@ -264,7 +225,7 @@ def _by_columns(
 ) -> Callable[[Study], Iterator[Row]]:
     """Return the rows of a table that has the same columns on its page or in the API."""
     written = in_files(columns)
-    return lambda study: ([cell(c.stored(row)) for c in written] for row in rows(study))
+    return lambda study: ([column.stored(row) for column in written] for row in rows(study))
 
 
 def _performance(study: Study) -> Iterator[LongRow]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -14,7 +13,7 @@ from analysis.heavy import pd
 from analysis.models import differences, models_columns
 from analysis.scores import ceilings, findings, frames, means, sensitivity, tested
 from analysis.scores.attrition import ATTRITION
-from analysis.scores.columns import cell, in_file, json_list, number
+from analysis.scores.columns import in_file
 from analysis.scores.findings_columns import COLUMNS as TABLES
 from analysis.scores.performance import kinds
 from analysis.scores.test_sets import spans_in_order, texts_by_turn, texts_of
@@ -25,7 +24,6 @@ from annotation.protocol import activity_summary
 from annotation.study import screening
 from annotation.study.manifest import splits_of
 from tasks.columns import Column, hundredth
-from tasks.csv_files import moment
 from tasks.models import Example, Split, Task
 from tasks.spans import QUESTION
 
@@ -37,7 +35,7 @@ def examples_rows(study: Study) -> Iterator[list[Any]]:
         if study.attention_checks:
             splits |= task.splits.filter(kind=Split.Kind.CHECK)
         for split in splits.order_by("kind", "shots", "number"):
-            of_file = [split.filename, split.kind, split.shots or "", split.number or ""]
+            of_file = [split.filename, split.kind, split.shots, split.number]
             for example in split.examples.order_by("position").iterator(chunk_size=2000):
                 yield _example_row(study, task, [*of_file, example.position], example)
         for position, example in enumerate(screening.examples(study, task)):
@@ -51,10 +49,9 @@ def _example_row(study: Study, task: Task, place: list[Any], example: Example) -
     question = card.selectable_question(example.question)
     return [
         task.name, task.version, *place, example.source_id,
-        json_list(example.context), example.question, question or "",
-        json_list(example.options) if example.options else "", json_list(example.gold),
+        example.context, example.question, question, example.options or "", example.gold,
         card.gold_rule, example.explanation, card.granularity if card.is_highlighted else "",
-        example.content_hash, number(card.kind.highest_s1(card, example, example.gold)),
+        example.content_hash, card.kind.highest_s1(card, example, example.gold),
     ]  # fmt: skip
 
 
@@ -80,22 +77,16 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
         given = texts_of(turn["answer__label"], texts if is_next else (), turn["answer__values"])
         if is_next:
             turn_of_spans, texts = next(spans, (None, []))
-        own = {"gold_rule": rules[turn["example__split__task"]], "answer": "", "seconds": ""}
+        own: dict[str, Any] = {"answer": "", "seconds": ""}
+        own["gold_rule"] = rules[turn["example__split__task"]]
         if submitted_at is not None:
             seconds = (submitted_at - turn["shown_at"]).total_seconds()
-            own |= {"answer": json_list(given), "seconds": number(seconds)}
+            own |= {"answer": given, "seconds": seconds}
+        read = (own[each.name] if each.name in own else turn[each.lookup] for each in columns)
         yield [
-            own[column.name] if column.name in own else _cell(turn[column.lookup], column.empty)
-            for column in columns
+            each.empty if value is None else value
+            for each, value in zip(columns, read, strict=True)
         ]
-
-
-def _cell(value: Any, empty: object) -> Any:
-    """Any stored value as it is written; `empty` if it is missing."""
-    if isinstance(value, datetime | list):
-        return moment(value) if isinstance(value, datetime) else json_list(value)
-    value = empty if value is None else value
-    return cell(int(value) if isinstance(value, bool) else value)
 
 
 def spans_rows(study: Study) -> Iterator[list[Any]]:
@@ -108,16 +99,13 @@ def spans_rows(study: Study) -> Iterator[list[Any]]:
         "answer__turn__participation__pseudonym", "answer__turn__example__source_id",
         "answer__turn__example__content_hash", "segment", "start", "end", "text",
     )  # fmt: skip
-    for task, version, shots, split, *of_turn, segment, start, end, text in rows.iterator(2000):
-        yield [
-            task, version, shots, split or "", *of_turn,
-            "question" if segment == QUESTION else segment, start, end, text,
-        ]  # fmt: skip
+    for *of_turn, segment, start, end, text in rows.iterator(2000):
+        yield [*of_turn, "question" if segment == QUESTION else segment, start, end, text]
 
 
-def _whole(value: float) -> int | str:
+def _whole(value: float) -> int | None:
     """Return an integer that pandas stores as a float because others are missing."""
-    return "" if pd.isna(value) else int(value)
+    return None if pd.isna(value) else int(value)
 
 
 def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
@@ -130,23 +118,19 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
     for row in participations:
         arrival, *times = settled[row.participation]
         allocated = [
-            row.task, row.task_version, row.shots,
-            _whole(row.split), row.arm, row.annotator, row.kind, row.status, int(row.analysed),
-            arrival,
+            row.task, row.task_version, row.shots, _whole(row.split), row.arm, row.annotator,
+            row.kind, row.status, int(row.analysed), arrival,
         ]  # fmt: skip
         if row.status == Status.WITHDRAWN:
             yield [*allocated, *empty]
             continue
         own, raised = seen.get(row.participation, (nothing, {}))
-        share = own.modal_share
         yield [
-            *allocated, stages[row.participation],
-            number(row.mean_s1), number(row.sd_examples), row.n, number(row.training_s1),
-            row.training_n, number(own.seconds), number(own.active_seconds), *times,
-            browsers.get(row.participation, ""), own.too_fast,
-            "" if share is None else number(share), own.longest_run,
-            number(own.longest_absence), own.blurs, own.pastes, own.checks,
-            own.checks_passed, " ".join(raised),
+            *allocated, stages[row.participation], row.mean_s1, row.sd_examples, row.n,
+            row.training_s1, row.training_n, own.seconds, own.active_seconds, *times,
+            browsers.get(row.participation), own.too_fast, own.modal_share, own.longest_run,
+            own.longest_absence, own.blurs, own.pastes, own.checks, own.checks_passed,
+            " ".join(raised),
         ]  # fmt: skip
 
 
@@ -155,10 +139,11 @@ def _settled(study: Study) -> dict[int, list[Any]]:
     rows = {}
     for person in study.participations.iterator(chunk_size=2000):
         person.study = study
-        waited = waiting_time(person).total_seconds()
-        worked = "" if person.worked_seconds is None else number(person.worked_seconds)
-        elapsed = cell(elapsed_seconds(person)) if worked else ""
-        rows[person.pk] = [person.arrival, worked, number(waited) if worked else "", elapsed]
+        times: list[float | None] = [None, None, None]
+        if person.worked_seconds is not None:
+            waited = waiting_time(person).total_seconds()
+            times = [person.worked_seconds, waited, elapsed_seconds(person)]
+        rows[person.pk] = [person.arrival, *times]
     return rows
 
 
@@ -177,9 +162,8 @@ def scenarios_rows(frame: pd.DataFrame) -> Iterator[list[Any]]:
     scenarios: Iterable[Any] = frames.scenarios(frame).itertuples()
     for row in scenarios:
         yield [
-            row.task, row.task_version, row.shots,
-            _whole(row.split), row.kind, number(row.mean), number(row.sd_ddof1),
-            number(row.sd_ddof0), row.n,
+            row.task, row.task_version, row.shots, _whole(row.split), row.kind, row.mean,
+            row.sd_ddof1, row.sd_ddof0, row.n,
         ]  # fmt: skip
 
 
@@ -266,4 +250,4 @@ def _of(name: str, columns: Sequence[Column], rows: Iterable[Any]) -> list[dict[
 
 def _rows(name: str, head: Sequence[Any], figures: Iterable[dict[str, Any]]) -> list[list[Any]]:
     columns = list(COLUMNS[name])[HEAD:]
-    return [[*head, *(cell(own.get(column)) for column in columns)] for own in figures]
+    return [[*head, *map(own.get, columns)] for own in figures]

@@ -8,12 +8,14 @@ import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
 from annotation.models import Study
 from tasks.columns import NOTHING, Column, cells, in_files, on_page, points
-from tasks.csv_files import csv_text
+from tasks.csv_files import csv_text, moment
 
 # The rows of a table for one kind of annotators.
 TableRows = Callable[[Study, str], Sequence[Any]]
@@ -178,10 +180,19 @@ def number(value: float) -> str:
 
 
 def cell(value: Any) -> Any:
-    """Format any table value for a CSV: floats with all digits, "" for missing values."""
-    if value is None:
-        return ""
-    return number(value) if isinstance(value, float) else value
+    """Format any value for a CSV: floats with all digits, lists as JSON, "" for missing values."""
+    match value:
+        case None:
+            return ""
+        case float() | Decimal():
+            return number(float(value))
+        case bool():
+            return int(value)
+        case list():
+            return json_list(value)
+        case datetime():
+            return moment(value)
+    return value
 
 
 SD1 = "sample standard deviation (ddof 1), x 100; empty for a single one"
