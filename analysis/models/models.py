@@ -9,7 +9,7 @@ is the published one, never recomputed.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,13 +29,13 @@ from analysis.models.model_runs import (
 )
 from analysis.scores import frames, test_sets
 from analysis.scores.frames import covariances
-from analysis.scores.performance import FAMILY_NAMES, PerformanceTable, performance
+from analysis.scores.performance import PerformanceTable, families_of, performance
 from analysis.scores.published import human_table4, machine_tables5_6, name_of
 from analysis.scores.scores import Aggregate, Score, aggregate, over
 from analysis.scores.test_sets import training_files
 from annotation.models import Kind, Study
 from annotation.study import compared_files
-from tasks.cards import FAMILIES, place
+from tasks.cards import place
 from tasks.columns import points
 from tasks.metrics import recipe
 from tasks.models import PredictionFileQuerySet, Task
@@ -156,9 +156,7 @@ class Table:
 
     @property
     def families(self) -> list[tuple[str, int]]:
-        """The (name, number of tasks) of each family, in column order."""
-        counts = Counter(task.card.family for task in self.tasks)
-        return [(FAMILY_NAMES[name], counts[name]) for name in FAMILIES if counts[name]]
+        return families_of(self.tasks)
 
 
 def tables(study: Study, kind: str) -> list[Table]:

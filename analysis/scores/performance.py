@@ -42,6 +42,13 @@ FAMILY_NAMES = {
 }
 
 
+# Numbers of a cell that `frames.cells` has on a scale from 0 to 1.
+X_100 = (
+    "mean", "sd_ddof1", "sd_ddof0", "split_sd_ddof1", "split_sd_ddof0", "set_mean", "set_sd_ddof1",
+    "set_sd_ddof0",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Cell:
     """One task and number of shots: mean and SDs over annotators, x 100; NaN if undefined."""
@@ -102,6 +109,12 @@ class Cell:
         return f"{self.task}, {self.shots} shots: {over}, {spread}.{apart}{beside}"
 
 
+def families_of(tasks: Iterable[Task]) -> list[tuple[str, int]]:
+    """Return the (name, number of tasks) of each family, in column order."""
+    counts = Counter(task.card.family for task in tasks)
+    return [(FAMILY_NAMES[name], counts[name]) for name in FAMILIES if counts[name]]
+
+
 @dataclass(frozen=True)
 class PerformanceTable:
     """The study's shots as rows, its tasks grouped by family as columns, for one kind."""
@@ -130,9 +143,7 @@ class PerformanceTable:
 
     @property
     def families(self) -> list[tuple[str, int]]:
-        """The (name, number of tasks) of each family, in column order."""
-        counts = Counter(task.card.family for task in self.tasks)
-        return [(FAMILY_NAMES[name], counts[name]) for name in FAMILIES if counts[name]]
+        return families_of(self.tasks)
 
     @property
     def rows(self) -> list[tuple[int, list[Cell]]]:
@@ -232,26 +243,16 @@ def performance(
 
 def _cell(task: Task, shots: int, row: Any | None, quoted: Published | None) -> Cell:
     """Return the cell for a row of `frames.cells`, or an empty one."""
-    metric = task.card.metric
-    if row is None:
-        three = (math.nan,) * 3
-        return Cell(task.name, shots, *three, 0, 0, math.nan, math.nan, *three, quoted, metric)
+    numbers: dict[str, Any] = {name: 100 * getattr(row, name, math.nan) for name in X_100}
     return Cell(
         task.name,
         shots,
-        100 * row.mean,
-        100 * row.sd_ddof1,
-        100 * row.sd_ddof0,
-        n=int(row.n),
-        splits=int(row.splits),
-        split_sd_ddof1=100 * row.split_sd_ddof1,
-        split_sd_ddof0=100 * row.split_sd_ddof0,
-        set_mean=100 * row.set_mean,
-        set_sd_ddof1=100 * row.set_sd_ddof1,
-        set_sd_ddof0=100 * row.set_sd_ddof0,
+        n=int(row.n) if row else 0,
+        splits=int(row.splits) if row else 0,
         published=quoted,
-        metric=metric,
-        remark=row.remark,
+        metric=task.card.metric,
+        remark=row.remark if row else "",
+        **numbers,
     )
 
 
