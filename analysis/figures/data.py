@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from django.core.cache import caches
 from django.db.models import Count, prefetch_related_objects
 
 from analysis.figures import charts, humans_models, paper_widths
@@ -24,7 +23,7 @@ from analysis.figures.humans_models import OVER_SPLITS, ShotRow
 from analysis.heavy import alt, pd
 from analysis.scores import frames, marks, means, published, test_sets
 from analysis.scores.columns import assumption, number
-from analysis.scores.findings import state
+from analysis.scores.findings import remembered, state
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH
 from annotation.models import Answer, Kind, Step, Study
@@ -35,7 +34,6 @@ from tasks.csv_files import csv_text
 
 X_100 = ("s1", "score", "low", "high", "baseline")  # columns that figures show x 100
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
-REMEMBERED = 3600  # seconds
 VERSION = 9  # of the rows: increase it when the columns of one of them change
 PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 
@@ -127,18 +125,14 @@ def picture(figure: Figure, ext: str, width: str = "") -> bytes:
 def data(study: Study, kind: str, name: str) -> Data:
     """Return the data of one figure, cached until the participations in the analysis change.
 
-    The cache expires after an hour, because erasing data does not clear it. The figure with
-    uploaded models is not cached, but its annotators are.
+    The figure with uploaded models is not cached, but its annotators are.
     """
     if name == "models":
         people = data(study, kind, "shots").numbers
         drawn = humans_models.shown(humans_models.rows(study, kind, people))
         return Data(humans_models.frame(drawn), drawn)
     key = f"figures:{VERSION}:{name}:{state(study, kind)}"
-    known = caches["process"].get(key)
-    if known is None:
-        known = _data(study, kind, name)
-        caches["process"].set(key, known, timeout=REMEMBERED)
+    known: Data = remembered(key, lambda: _data(study, kind, name))
     return known
 
 

@@ -19,13 +19,13 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
-from django.core.cache import caches
 from django.db.models import Avg, QuerySet
 
 from analysis.heavy import np
 from analysis.models import model_runs
 from analysis.models.model_runs import equally_trained
 from analysis.scores import test_sets, tested
+from analysis.scores.findings import remembered
 from analysis.scores.frames import contexts_of_tests
 from analysis.scores.test_sets import given_texts
 from analysis.scores.tested import Tested
@@ -40,8 +40,6 @@ LEFT_OUT = (
     f"Interval and p generalise to {two_way.RUNS}. The sign-flip test is a sensitivity analysis"
     " that treats these annotators as fixed and generalises to other examples only."
 )
-
-REMEMBERED = 3600  # seconds
 
 Group = tuple[int, int, str]  # key of the task version, shots, name of the model ("": humans)
 
@@ -144,17 +142,13 @@ def differences(study: Study, kind: str) -> list[Difference]:
 
     Cached until the participations in the analysis, of that kind or of models, or the prediction
     files change; the answers of a completed participation and the contents of a file never change.
-    Cached for at most an hour, because erasing data does not clear this cache.
     """
     counted = study.participations.analysed().in_cells().filter(kind__in=[kind, Kind.MODEL])
     files = compared_files.files(study).order_by("pk")
     state = [list(rows.values_list("pk", flat=True)) for rows in (counted.order_by("pk"), files)]
     state.append(list(compared_files.family(study).order_by("pk").values_list("pk", flat=True)))
     key = f"differences:6:{study.pk}:{kind}:{hashlib.sha256(repr(state).encode()).hexdigest()}"
-    known = caches["process"].get(key)
-    if known is None:
-        known = _differences(study, kind)
-        caches["process"].set(key, known, timeout=REMEMBERED)
+    known: list[Difference] = remembered(key, lambda: _differences(study, kind))
     return known
 
 

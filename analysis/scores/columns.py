@@ -12,6 +12,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from analysis.stats.two_way import BOTH
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
 from annotation.models import Study
 from tasks.columns import NOTHING, Column, cells, in_files, on_page, points
@@ -196,13 +197,12 @@ def cell(value: Any) -> Any:
 
 
 SD1 = "sample standard deviation (ddof 1), x 100; empty for a single one"
-
-
 SD0 = "population standard deviation (ddof 0), x 100"
-
-
 RECIPE = "recipe string: every choice that affects the number"
-
+LIMITS = [
+    Column(f"{end}_95", meaning=f"{word} limit of the 95 % CI: {BOTH}", unit="points", get=end)
+    for end, word in (("low", "lower"), ("high", "upper"))
+]
 
 # A column's type by its name: integers, other numbers and times; all others are text.
 INTEGERS = {
@@ -217,8 +217,6 @@ INTEGERS = {
     "input_tokens", "output_tokens", "invalid", "refusals", "in_family", "number", "began_from",
     "completed_from", "began_to", "completed_to",
 }  # fmt: skip
-
-
 NUMBERS = {
     "reachable", "s1", "seconds", "active_seconds", "reveal_seconds", "away_seconds", "mean_s1",
     "sd_examples", "training_s1", "modal_share", "longest_absence", "mean", "sd_ddof1", "sd_ddof0",
@@ -236,8 +234,6 @@ NUMBERS = {
     "boot_high_95", "difference_low_95", "difference_high_95", "value", "temperature", "cost_usd",
     "share_from", "share_to", "p_fisher", "trimmed", "lee_low", "lee_high",
 }  # fmt: skip
-
-
 TIMES = {"shown_at", "submitted_at", "at"}
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from django.core.cache import caches
 from django.db.models import QuerySet
 
 from analysis.heavy import pd
@@ -221,6 +222,14 @@ def state(study: Study, kind: str) -> str:
     keys = ",".join(map(str, people.values_list("pk", flat=True)))
     who = hashlib.sha256(f"{study.pk}:{keys}".encode()).hexdigest()
     return f"{study.manifest_hash}:{kind}:{who}"
+
+
+def remembered(key: str, make: Callable[[], Any]) -> Any:
+    """Return what `make` returns, kept by this process under that key.
+
+    For at most an hour, because erasing data does not clear this cache.
+    """
+    return caches["process"].get_or_set(key, make, timeout=3600)
 
 
 def _mean_s1(answers: list[frozenset[str]], golds: pd.DataFrame) -> float:

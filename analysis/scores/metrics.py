@@ -12,12 +12,10 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from django.core.cache import caches
-
 from analysis.heavy import np
 from analysis.scores import test_sets
-from analysis.scores.columns import ASSUMES, RECIPE, SD0, SD1, assuming, between
-from analysis.scores.findings import state
+from analysis.scores.columns import ASSUMES, LIMITS, RECIPE, SD0, SD1, assuming, between
+from analysis.scores.findings import remembered, state
 from analysis.scores.scores import Score, over
 from analysis.scores.test_sets import training_files
 from analysis.stats import two_way
@@ -30,7 +28,6 @@ from tasks.models import Task
 
 CARD, FURTHER = "card", "further"
 MODEL = "uploaded"  # instead of a kind of annotators
-REMEMBERED = 3600  # seconds
 
 
 @dataclass(frozen=True)
@@ -129,18 +126,14 @@ def _of_models(study: Study, file: test_sets.TestFile) -> Iterator[Own]:
 def rows(study: Study) -> list[MetricRow]:
     """Return one row per task, shots, metric and group, in the paper's order.
 
-    Cached until a participation completes, withdraws or is excluded, or prediction files change;
-    for at most an hour, because erasing data does not clear this cache.
+    Cached until a participation completes, withdraws or is excluded, or prediction files change.
     """
     files = compared_files.files(study).order_by("pk")
     made_of = [*(state(study, kind) for kind in Kind.values), *files.values_list("pk", flat=True)]
     design = [list(study.tasks.order_by("pk").values_list("pk", flat=True)), study.metrics]
     digest = hashlib.sha256(repr([made_of, design]).encode()).hexdigest()
     key = f"metrics:1:{study.pk}:{digest}"
-    known: list[MetricRow] | None = caches["process"].get(key)
-    if known is None:
-        known = list(_rows(study, own_scores(study)))
-        caches["process"].set(key, known, timeout=REMEMBERED)
+    known: list[MetricRow] = remembered(key, lambda: list(_rows(study, own_scores(study))))
     return known
 
 
@@ -238,15 +231,7 @@ COLUMNS = [
         "points",
         get="interval",
     ),
-    Column(
-        "low_95", meaning=f"lower limit of the 95 % CI: {two_way.BOTH}", unit="points", get="low"
-    ),
-    Column(
-        "high_95",
-        meaning=f"upper limit of the 95 % CI: {two_way.BOTH}",
-        unit="points",
-        get="high",
-    ),
+    *LIMITS,
     Column("se", meaning="standard error over annotators and contexts", unit="points"),
     Column(
         "df",

@@ -12,7 +12,7 @@ from typing import Any
 
 from analysis.heavy import np, pd
 from analysis.scores import frames, marks
-from analysis.scores.columns import assuming, between, mean_and_sd
+from analysis.scores.columns import LIMITS, assuming, between, mean_and_sd
 from analysis.scores.means import lowest_of
 from analysis.scores.test_sets import with_scores
 from analysis.stats import two_way
@@ -254,15 +254,7 @@ COLUMNS = [
     Column("sd_ddof0", meaning="SD over annotators, ddof 0", unit="points"),
     Column("n", meaning="annotators who meet the criterion"),
     Column("completed", meaning="annotators who completed the scenario, including excluded ones"),
-    Column(
-        "low_95", meaning=f"lower limit of the 95 % CI: {two_way.BOTH}", unit="points", get="low"
-    ),
-    Column(
-        "high_95",
-        meaning=f"upper limit of the 95 % CI: {two_way.BOTH}",
-        unit="points",
-        get="high",
-    ),
+    *LIMITS,
     Column("no_interval", meaning="reason for a missing interval", get="why_not"),
 ]
 
