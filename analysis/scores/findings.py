@@ -197,19 +197,13 @@ def _likeliest(part: pd.DataFrame, examples: list[int]) -> list[frozenset[str]]:
     return [frozenset([max(chances, key=chances.__getitem__)]) for chances in posteriors]
 
 
-TABLES: dict[str, Callable[[pd.DataFrame, int], Sequence[Finding]]] = {
-    "intervals": intervals,
-    "agreement": agreements,
-    "aggregates": aggregates,
-    "ceiling": ceilings,
-    "contrasts": contrasts,
-}
-ROWS: dict[str, type[Finding]] = {
-    "intervals": Intervals,
-    "agreement": Agreement,
-    "aggregates": Aggregates,
-    "ceiling": Ceiling,
-    "contrasts": Contrast,
+# Name to the function that computes the table, and the type of its rows.
+TABLES: dict[str, tuple[Callable[[pd.DataFrame, int], Sequence[Finding]], type[Finding]]] = {
+    "intervals": (intervals, Intervals),
+    "agreement": (agreements, Agreement),
+    "aggregates": (aggregates, Aggregates),
+    "ceiling": (ceilings, Ceiling),
+    "contrasts": (contrasts, Contrast),
 }
 
 
@@ -309,7 +303,7 @@ def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
             [pk for name, _shots, pks in cells if name == task for pk in pks],
         )
     frame = answers_of(study, chosen)
-    return {name: [_stored(row) for row in TABLES[name](frame, job.seed)] for name in names}
+    return {name: [_stored(row) for row in TABLES[name][0](frame, job.seed)] for name in names}
 
 
 def stored(job: Job) -> dict[str, Sequence[Finding]]:
@@ -353,7 +347,7 @@ def tables(
 def _computed(
     study: Study, frame: pd.DataFrame, names: tuple[str, ...]
 ) -> dict[str, Sequence[Finding]]:
-    rows: dict[str, Any] = {name: TABLES[name](frame, study.seed) for name in names}
+    rows: dict[str, Any] = {name: TABLES[name][0](frame, study.seed) for name in names}
     if OF_TASK in rows:
         rows[OF_TASK] = tested.judged(rows[OF_TASK], study.equivalence_margin)
     return rows
@@ -369,4 +363,4 @@ def _read(table: str, values: dict[str, Any]) -> Finding:
     known: dict[str, Any] = {
         name: math.nan if value is None else value for name, value in values.items()
     }
-    return ROWS[table](**known)
+    return TABLES[table][1](**known)
