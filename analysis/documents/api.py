@@ -11,8 +11,8 @@ from rest_framework.response import Response
 
 from analysis.documents import blocks, checklists, paper_tables, preregistration, report
 from analysis.documents import pages as documents_pages
+from analysis.documents.blocks import Form, Reply
 from analysis.documents.checklists import FORMS
-from analysis.documents.checklists.short_form import Form, Reply
 from analysis.documents.pages import MARKDOWN
 from analysis.scores.api import KIND, OBJECT, KindOfTable
 from annotation.models import Study

@@ -6,6 +6,7 @@ The same document is rendered as a page, as a file that opens offline, and as Ma
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from django.utils.text import slugify
@@ -100,17 +101,27 @@ class Picture:
         return f"Figure {self.number}. " if self.number else ""
 
 
+class Reply(StrEnum):
+    """The type of answer of an item."""
+
+    STATUS = "status"  # one of checklists.short_form.Status
+    TEXT = "text"  # a number or a description
+    CHOICES = "choices"  # any items from a list
+    CHECKBOX = "checkbox"
+
+
 @dataclass(frozen=True)
-class Item:
-    """An item of a checklist: its number, answer, and the evidence for the answer.
+class Entry:
+    """An item of a checklist: `title` in our own words, the answer, and its evidence.
 
     `field` is the short-form field that it uses, or "" if the study provides the answer.
     """
 
     number: str
     title: str
+    reply: Reply
     answer: str
-    evidence: str
+    evidence: str = ""
     field: str = ""
 
     @property
@@ -120,15 +131,17 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Checklist:
-    """A completed form; `name` is used for its file names."""
+class Form:
+    """A completed checklist; `name` is used for its file names, `source` names its authors."""
 
     name: str
-    items: Sequence[Item]
+    title: str
+    source: str
+    entries: Sequence[Entry]
     kind: ClassVar[str] = "checklist"
 
 
-Block = Paragraph | Bullets | Facts | Quote | Grid | Picture | Checklist
+Block = Paragraph | Bullets | Facts | Quote | Grid | Picture | Form
 
 
 @dataclass(frozen=True)
@@ -216,8 +229,8 @@ def _lines(block: Block) -> Iterator[str]:
         case Picture(name, caption, description):
             yield f"![{markdown(description)}](figures/{name}.svg)"
             yield f"{block.label}{markdown(caption)}"
-        case Checklist(_name, items):
-            for item in items:
+        case Form():
+            for item in block.entries:
                 title = f"{item.number} {markdown(item.title)}"
                 answer = markdown(item.answer)
                 yield f"**{title}: {answer}**" if item.is_short else f"**{title}:** {answer}"

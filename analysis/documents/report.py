@@ -22,12 +22,10 @@ from analysis.documents import (
 from analysis.documents.blocks import (
     Block,
     Bullets,
-    Checklist,
     Document,
     Fact,
     Facts,
     Grid,
-    Item,
     Paragraph,
     Quote,
     Section,
@@ -351,19 +349,8 @@ def _sample(record: StudyRecord) -> list[Section]:
 
 
 def _checklists(record: StudyRecord, answers: Mapping[str, str]) -> list[Section]:
-    return [
-        Section(
-            form.title,
-            [
-                Paragraph(form.source),
-                Checklist(
-                    name,
-                    [Item(e.number, e.title, e.answer, e.evidence, e.field) for e in form.entries],
-                ),
-            ],
-        )
-        for name, form in checklists.for_study(record, answers).items()
-    ]
+    forms = checklists.for_study(record, answers).values()
+    return [Section(form.title, [Paragraph(form.source), form]) for form in forms]
 
 
 def _provenance(record: StudyRecord) -> list[Block]:

@@ -1,7 +1,7 @@
 """A study to report on, and the blocks of its report."""
 
 from analysis.documents import report
-from analysis.documents.blocks import Checklist
+from analysis.documents.blocks import Form
 from annotation.models import Kind, Study
 from annotation.recruitment import consent
 from tests import factories
@@ -31,5 +31,5 @@ def block(study, section: str, kind, caption: str = ""):
 
 def items(study) -> dict:
     """Number -> item of the checklist."""
-    part = block(study, "Checklist for human baselines", Checklist)
-    return {item.number: item for item in part.items}
+    part = block(study, "Checklist for human baselines", Form)
+    return {item.number: item for item in part.entries}

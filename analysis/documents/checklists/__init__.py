@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 
-from analysis.documents.blocks import LONGEST_BOLD
+from analysis.documents.blocks import Entry, Form
 from analysis.documents.checklists import (
     acl,
     wei_analysis,
@@ -18,8 +18,8 @@ from analysis.documents.checklists import (
     wei_execution,
     wei_recruitment,
 )
-from analysis.documents.checklists.facts import Facts, prose
-from analysis.documents.checklists.short_form import Answers, Entry, Form
+from analysis.documents.checklists.facts import Facts
+from analysis.documents.checklists.short_form import Answers, prose
 from analysis.documents.study_record import StudyRecord
 from analysis.scores.attrition import SAMPLE
 from analysis.scores.columns import as_csv, as_records
@@ -99,7 +99,7 @@ def _item(entry: Entry) -> str:
 def _said(entry: Entry) -> Iterator[str]:
     yield f"\\emph{{{latex(entry.title)}.}}"
     answer = latex(prose(entry.answer))
-    yield f"\\textbf{{{answer}}}" if len(entry.answer) <= LONGEST_BOLD else answer
+    yield f"\\textbf{{{answer}}}" if entry.is_short else answer
     if entry.evidence:
         yield latex(entry.evidence)
 

@@ -1,8 +1,9 @@
 """The ACL (Responsible NLP, part D) and NeurIPS (14, 15) checklists, in our own words."""
 
 from analysis.documents import wording
-from analysis.documents.checklists.facts import Facts, prose
-from analysis.documents.checklists.short_form import Answers, Entry, Form, Status, joined, status
+from analysis.documents.blocks import Entry, Form
+from analysis.documents.checklists.facts import Facts
+from analysis.documents.checklists.short_form import Answers, Status, joined, prose, status
 from analysis.documents.checklists.wei_analysis import demographics
 from analysis.documents.checklists.wei_design import consent, ethics_contact
 from analysis.documents.checklists.wei_recruitment import amount, unpaid

@@ -272,8 +272,3 @@ def participations(facts: Facts) -> str:
     if number == facts.record.workers_analysed:
         return ""
     return f" ({count(number, 'participation')})"
-
-
-def prose(words: str) -> str:
-    """Text that a user entered, with a full stop before the next sentence."""
-    return words if not words or words.endswith((".", "!", "?")) else f"{words}."

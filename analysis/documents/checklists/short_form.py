@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-# A completed form as data: its items in the order of the form, each with answer and evidence.
+from analysis.documents.blocks import Entry, Reply
 
 
 class Status(StrEnum):
@@ -22,41 +22,7 @@ class Status(StrEnum):
     NOT_APPLICABLE = "N/A"
 
 
-class Reply(StrEnum):
-    """The type of answer of an item."""
-
-    STATUS = "status"  # one of Status
-    TEXT = "text"  # a number or a description
-    CHOICES = "choices"  # any items from a list
-    CHECKBOX = "checkbox"
-
-
 NOT_STATED = "not stated"
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One item: `title` in our own words, the answer, and its evidence.
-
-    `field` is the short-form field that it uses, or "" if the study provides the answer.
-    """
-
-    number: str
-    title: str
-    reply: Reply
-    answer: str
-    evidence: str = ""
-    field: str = ""
-
-
-@dataclass(frozen=True)
-class Form:
-    """A whole form; `source` names its authors."""
-
-    name: str
-    title: str
-    source: str
-    entries: Sequence[Entry]
 
 
 def status(number: str, title: str, answer: Status, *evidence: str, field: str = "") -> Entry:
@@ -72,6 +38,11 @@ def text(number: str, title: str, answer: str, *evidence: str, field: str = "") 
 def joined(sentences: Sequence[str]) -> str:
     """Return sentences on one line, without empty ones."""
     return " ".join(" ".join(sentence.split()) for sentence in sentences if sentence.strip())
+
+
+def prose(words: str) -> str:
+    """Text that a user entered, with a full stop before the next sentence."""
+    return words if not words or words.endswith((".", "!", "?")) else f"{words}."
 
 
 # The short form -----------------------------------------------------------------------------------
@@ -196,6 +167,12 @@ class Answers:
     def status(self, name: str) -> Status:
         """Return the status at the start of an answer, or Unknown if there is none."""
         return verdict(self._given[name])
+
+    def entry(self, number: str, title: str, *evidence: str, field: str = "") -> Entry:
+        """Return an item that one field answers, by default the field with the item's number."""
+        name = field or number
+        said = prose(self[name]), *evidence
+        return Entry(number, title, Reply.STATUS, str(self.status(name)), joined(said), name)
 
     def line(self, name: str, key: str) -> str:
         """Return one line of a multi-line field, or "" if it is missing."""

@@ -1,12 +1,12 @@
 """Items 4.1 to 5.4 of Wei et al.: tests, uncertainty, scoring, reporting and public data."""
 
 from analysis.documents import planned_analysis, wording
-from analysis.documents.checklists.facts import Facts, prose
+from analysis.documents.blocks import Entry, Reply
+from analysis.documents.checklists.facts import Facts
 from analysis.documents.checklists.short_form import (
     Answers,
-    Entry,
-    Reply,
     Status,
+    prose,
     status,
     text,
     verdict,

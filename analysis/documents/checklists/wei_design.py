@@ -4,20 +4,19 @@ from collections import Counter
 
 from analysis.cross_task import cross_task as gains
 from analysis.documents import methods, wording
+from analysis.documents.blocks import Entry, Reply
 from analysis.documents.checklists.facts import (
     Facts,
     ModelCell,
     between,
     by_task,
     participations,
-    prose,
 )
 from analysis.documents.checklists.short_form import (
     NOT_STATED,
     Answers,
-    Entry,
-    Reply,
     Status,
+    prose,
     status,
     text,
     verdict,
@@ -37,23 +36,15 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
         *_paper(facts, answers),
         *_data(facts),
         *_sizes(facts),
-        status(
-            "1.5", "Fairness to humans and models", answers.status("1.5"), prose(answers["1.5"]),
-            field="1.5",
-        ),
-        status(
-            "1.6", "Pilots and iterations of the design", answers.status("1.6"),
-            prose(answers["1.6"]),
+        answers.entry("1.5", "Fairness to humans and models"),
+        answers.entry(
+            "1.6", "Pilots and iterations of the design",
             "Other studies of these tasks by the same owner that were opened earlier:"
             f" {facts.record.pilots}.",
-            field="1.6",
         ),
         _effort(facts, answers),
         *_power(facts, answers),
-        status(
-            "1.9", "Ethics review", answers.status("1.9"), prose(answers["1.9"]), consent(facts),
-            ethics_contact(facts), field="1.9",
-        ),
+        answers.entry("1.9", "Ethics review", consent(facts), ethics_contact(facts)),
         _preregistration(facts, answers),
     ]  # fmt: skip
 
@@ -250,10 +241,7 @@ def _power(facts: Facts, answers: Answers) -> list[Entry]:
     if not evidence:
         evidence.append("No differences between shots are planned.")
     return [
-        status(
-            "1.8", "Power analysis", answers.status("1.8"), prose(answers["1.8"]), *evidence,
-            field="1.8",
-        ),
+        answers.entry("1.8", "Power analysis", *evidence),
         text(
             "1.8.1", "Smallest detectable difference",
             " ".join(detectable) or "No differences between shots are planned.",

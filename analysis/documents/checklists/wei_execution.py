@@ -1,14 +1,14 @@
 """Items 3.1 to 3.6 of Wei et al.: sessions, quality control, humans compared with models."""
 
 from analysis.documents import wording
-from analysis.documents.checklists.facts import Facts, between, prose
+from analysis.documents.blocks import Entry, Reply
+from analysis.documents.checklists.facts import Facts, between
 from analysis.documents.checklists.short_form import (
     NOT_STATED,
     Answers,
-    Entry,
-    Reply,
     Status,
     joined,
+    prose,
     status,
     text,
 )
@@ -252,9 +252,7 @@ def _tools(facts: Facts, answers: Answers) -> list[Entry]:
     if facts.manifest["programs_as_people"]:
         watched.append("Programs in human annotators' seats do not report page exits or pastes.")
     return [
-        status(
-            "3.5", "Same tools", answers.status("3.5"), prose(answers["3.5"]), signs, field="3.5"
-        ),
+        answers.entry("3.5", "Same tools", signs),
         status("3.5.1", "Oversight of tools", Status.PARTIAL, *watched),
     ]
 

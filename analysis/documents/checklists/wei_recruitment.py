@@ -1,14 +1,14 @@
 """Items 2.1 to 2.7.3.1 of Wei et al.: population, sampling, admission, training and pay."""
 
 from analysis.documents import methods, recruitment, wording
-from analysis.documents.checklists.facts import Facts, prose
+from analysis.documents.blocks import Entry, Reply
+from analysis.documents.checklists.facts import Facts
 from analysis.documents.checklists.short_form import (
     CRITERIA,
     NOT_STATED,
     Answers,
-    Entry,
-    Reply,
     Status,
+    prose,
     status,
     text,
 )
@@ -27,10 +27,7 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
         *_population(facts, answers),
         _sampling(facts, answers),
         *_admission(facts),
-        status(
-            "2.4", "Authors among the annotators", answers.status("2.4"), prose(answers["2.4"]),
-            field="2.4",
-        ),
+        answers.entry("2.4", "Authors among the annotators"),
         _exposure(facts),
         *_training(facts),
         *_pay(facts),
