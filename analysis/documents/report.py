@@ -31,6 +31,7 @@ from analysis.documents.blocks import (
     Section,
     numbered,
 )
+from analysis.documents.checklists.facts import Facts as Record
 from analysis.documents.study_record import Amount, StudyRecord
 from analysis.documents.wording import moment, recomputed, same_recipe
 from analysis.scores import columns, marks, rendering
@@ -59,10 +60,10 @@ def for_study(
         return None
     answers = dict(study.report_answers.values_list("item", "text"))
     shown = {item: masked(text) for item, text in (answers | dict(sent or {})).items()}
-    return document(StudyRecord(study, masked, sums), shown)
+    return document(Record(study, masked, sums), shown)
 
 
-def document(record: StudyRecord, answers: Mapping[str, str]) -> Document:
+def document(record: Record, answers: Mapping[str, str]) -> Document:
     """The report from these numbers and answers (by short-form field)."""
     marked = [Paragraph(mark) for mark in marks.sentences(record.study)]
     parts = results.parts(record)
@@ -348,7 +349,7 @@ def _sample(record: StudyRecord) -> list[Section]:
     return [Section(SAMPLE.title, [Grid.of("Sample", SAMPLE.columns, rows, notes)])]
 
 
-def _checklists(record: StudyRecord, answers: Mapping[str, str]) -> list[Section]:
+def _checklists(record: Record, answers: Mapping[str, str]) -> list[Section]:
     forms = checklists.for_study(record, answers).values()
     return [Section(form.title, [Paragraph(form.source), form]) for form in forms]
 

@@ -166,7 +166,7 @@ class StudyRecord:
         """The number of distinct participants who reached each stage in a participation."""
         reached = {"arrived": Q(), "consented": Q(consented_at__isnull=False), "analysed": ANALYSED}
         counts = {name: Count("worker", distinct=True, filter=it) for name, it in reached.items()}
-        return self._people().aggregate(**counts)
+        return self.people.aggregate(**counts)
 
     @cached_property
     def refused_arrivals(self) -> dict[str, int]:
@@ -218,13 +218,14 @@ class StudyRecord:
         latest = {it.annotator: it for it in self.exclusions if not it.by_design}
         return sum(it.by_hand and not it.in_analysis for it in latest.values())
 
-    def _people(self) -> ParticipationQuerySet:
+    @property
+    def people(self) -> ParticipationQuerySet:
         return self.study.participations.filter(kind=Kind.PERSON)
 
     @cached_property
     def rejected(self) -> tuple[int, int]:
         """Participants who completed but were rejected by a platform, and those in the analysis."""
-        there = self._people().filter(submissions__status="REJECTED", status=Status.COMPLETED)
+        there = self.people.filter(submissions__status="REJECTED", status=Status.COMPLETED)
         return there.distinct().count(), there.analysed().distinct().count()
 
     @cached_property
@@ -257,8 +258,8 @@ class StudyRecord:
         """The number of participants screened out by the comprehension questions."""
         if not self.study.comprehension_questions.strip():
             return 0
-        out = self.study.participations.filter(kind=Kind.PERSON, comprehended_at__isnull=True)
-        return out.filter(status=Status.SCREENED_OUT).count()
+        out = self.people.filter(comprehended_at__isnull=True, status=Status.SCREENED_OUT)
+        return out.count()
 
     @cached_property
     def settled(self) -> list[ledger.Wage]:
@@ -320,8 +321,7 @@ class StudyRecord:
         return answers.aggregate(mean=Avg("active_seconds"))["mean"]
 
     def _answers(self) -> QuerySet[Answer]:
-        people = self.study.participations.analysed().filter(kind=Kind.PERSON)
-        return Answer.objects.filter(turn__participation__in=people)
+        return Answer.objects.filter(turn__participation__in=self.people.analysed())
 
     @cached_property
     def check_results(self) -> tuple[int, int]:
@@ -333,27 +333,23 @@ class StudyRecord:
     @cached_property
     def page_signs(self) -> tuple[int, int]:
         """Counts of (focus losses, pastes) in the browsers of participants in the analysis."""
-        people = self.study.participations.analysed().filter(kind=Kind.PERSON)
-        activity = Activity.objects.filter(turn__participation__in=people)
+        activity = Activity.objects.filter(turn__participation__in=self.people.analysed())
         sums = activity.aggregate(blurs=Sum("blurs"), pastes=Sum("pastes"))
         return sums["blurs"] or 0, sums["pastes"] or 0
 
     @cached_property
     def exit_answers(self) -> dict[str, Counter[str]]:
         """How often each answer to seen_before and ai_used was given, over all participants."""
-        rows = ExitAnswers.objects.filter(
-            participation__study=self.study, participation__kind=Kind.PERSON
-        ).values_list("seen_before", "ai_used")
-        counts: dict[str, Counter[str]] = {"seen_before": Counter(), "ai_used": Counter()}
-        for seen, ai in rows:
-            counts["seen_before"][seen or "not answered"] += 1
-            counts["ai_used"][ai or "not answered"] += 1
-        return counts
+        given = ExitAnswers.objects.filter(participation__in=self.people)
+        return {
+            name: Counter(said or "not answered" for said in given.values_list(name, flat=True))
+            for name in ("seen_before", "ai_used")
+        }
 
     @cached_property
     def consents(self) -> list[tuple[int, datetime, int]]:
         """The (version, start, number of participants who agreed) of each consent text."""
-        people = self.study.participations.filter(kind=Kind.PERSON, consented_at__isnull=False)
+        people = self.people.filter(consented_at__isnull=False)
         counts = dict(people.order_by().values_list("consent_text").annotate(n=Count("pk")))
         texts = self.study.consent_texts.order_by("version")
         return [(text.version, text.since, counts.get(text.pk, 0)) for text in texts]
@@ -365,15 +361,13 @@ class StudyRecord:
 
     @cached_property
     def withdrawn(self) -> int:
-        return self._people().filter(status=Status.WITHDRAWN).count()
+        return self.people.filter(status=Status.WITHDRAWN).count()
 
     @cached_property
     def exclusions(self) -> list[Exclusion]:
         """Decisions about the analysis, in chronological order."""
         decisions = Decision.objects.filter(
-            participation__study=self.study,
-            participation__kind=Kind.PERSON,
-            about=Decision.About.ANALYSIS,
+            participation__in=self.people, about=Decision.About.ANALYSIS
         )
         rows = decisions.values_list(
             "participation__pseudonym", "outcome", "reason", "at", "participation__status", "by"
@@ -389,7 +383,7 @@ class StudyRecord:
     @cached_property
     def platforms(self) -> list[tuple[str, int]]:
         """Each source of participants, with its number of participations."""
-        counts = self._people().order_by("worker__platform").values_list("worker__platform")
+        counts = self.people.order_by("worker__platform").values_list("worker__platform")
         return [(source_of(name), n) for name, n in counts.annotate(n=Count("pk"))]
 
     @property

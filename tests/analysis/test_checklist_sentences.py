@@ -170,7 +170,7 @@ def test_each_sentence_is_used_only_for_studies_where_it_holds(studies):
 
 def test_reported_tests_match_the_tables(studies):
     for name, study in studies.items():
-        facts = Facts(StudyRecord(study))
+        facts = Facts(study)
         rows = contrasts(findings.answered(study, Kind.PERSON), study.seed)
         assert facts.tested_pairs == sum(row.p == row.p for row in rows), name
         compared = differences.differences(study, Kind.PERSON)
@@ -183,7 +183,7 @@ def test_reported_bootstraps_match_the_table_of_intervals(studies):
     for name, study in studies.items():
         rows = means.intervals(findings.answered(study, Kind.PERSON), study.seed)
         boot = {f"{r.task}, {r.shots} shots" for r in rows if not r.no_bootstrap}
-        assert set(Facts(StudyRecord(study)).bootstrapped) == boot, name
+        assert set(Facts(study).bootstrapped) == boot, name
 
 
 def test_detectable_difference_uses_the_first_step_of_holm(studies):

@@ -20,7 +20,6 @@ from analysis.documents.checklists import (
 )
 from analysis.documents.checklists.facts import Facts
 from analysis.documents.checklists.short_form import Answers, prose
-from analysis.documents.study_record import StudyRecord
 from analysis.scores.attrition import SAMPLE
 from analysis.scores.columns import as_csv, as_records
 from analysis.scores.markup import NOT_LATIN, is_latin, latex
@@ -45,10 +44,9 @@ def _wei(facts: Facts, answers: Answers) -> Form:
 FORMS = {"wei-2025": _wei, "acl-d": acl.form, "neurips-14-15": acl.neurips_form}
 
 
-def for_study(record: StudyRecord, answers: Mapping[str, str]) -> dict[str, Form]:
+def for_study(facts: Facts, answers: Mapping[str, str]) -> dict[str, Form]:
     """Map names to completed forms; `answers` are the short form's answers, by field."""
-    facts, given = Facts(record), Answers(answers)
-    return {name: make(facts, given) for name, make in FORMS.items()}
+    return {name: make(facts, Answers(answers)) for name, make in FORMS.items()}
 
 
 # Completed forms as LaTeX and JSON, in the order of the form; the sample as CSV and JSON.
@@ -67,7 +65,7 @@ PARTS = {
 def forms_of(study: Study, masked: Callable[[str], str] = str) -> dict[str, Form]:
     """Map names to completed forms of an opened study; `masked` is applied to user-entered text."""
     stored = study.report_answers.values_list("item", "text")
-    return for_study(StudyRecord(study, masked), {item: masked(text) for item, text in stored})
+    return for_study(Facts(study, masked), {item: masked(text) for item, text in stored})
 
 
 def form_of(study: Study, name: str) -> Form | None:

@@ -19,7 +19,7 @@ SOURCE = (
 
 def form(facts: Facts, answers: Answers) -> Form:
     """Return the completed form."""
-    people = facts.record.whole.arrived > 0
+    people = facts.whole.arrived > 0
     own = [
         _item("D1", "Instructions given to annotators", Status.YES, instructions(facts)),
         _item("D2", "Recruitment and pay", Status.YES, *recruitment(facts)),
@@ -34,7 +34,7 @@ def form(facts: Facts, answers: Answers) -> Form:
     entries = [
         status(
             "D", "Human annotators or participants", Status.YES if people else Status.NO,
-            f"Participants who took a seat: {facts.record.workers_arrived}."
+            f"Participants who took a seat: {facts.workers_arrived}."
             if people
             else "No participant has taken a seat yet.",
             marks.programs_mark(facts.study),
@@ -66,11 +66,11 @@ def recruitment(facts: Facts) -> list[str]:
     """Return how participants were recruited and paid."""
     paid = wording.is_paid(facts.manifest)
     pay = amount(facts) if paid else unpaid(facts)
-    return [f"Seats taken: {facts.record.sources or 'none yet'}.", *reached(facts.record), pay]
+    return [f"Seats taken: {facts.sources or 'none yet'}.", *reached(facts), pay]
 
 
 def _consent(facts: Facts) -> tuple[Status, str]:
-    versions = len(facts.record.consents)
+    versions = len(facts.consents)
     return Status.YES, joined(
         [
             consent(facts),
@@ -85,7 +85,7 @@ def _characteristics(facts: Facts, answers: Answers) -> Entry:
     said = answers["2.1"]
     known = Status(sample.answer)
     return _item(
-        "D5", sample.title, known, prose(said), sample.evidence, *reached(facts.record), field="2.1"
+        "D5", sample.title, known, prose(said), sample.evidence, *reached(facts), field="2.1"
     )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ NEURIPS_SOURCE = (
 
 def neurips_form(facts: Facts, answers: Answers) -> Form:
     """Return the completed form."""
-    people = facts.record.whole.arrived > 0
+    people = facts.whole.arrived > 0
     none = "No participant has taken a seat yet."
     entries = [
         status(

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 from django.db.models import Count, Sum
 
@@ -21,7 +20,6 @@ from analysis.models import model_runs
 from analysis.models.model_runs import SEATED
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
 from annotation.models import AddedSeats, Answer, Arm, Kind, LedgerEntry, ModelRun, Status, Step
-from annotation.models.participation import ParticipationQuerySet
 from annotation.pay.ledger import in_currency
 from annotation.study import compared_files, cross_task
 from tasks.models import Example, Split
@@ -40,24 +38,15 @@ class ModelCell:
     is_seated: bool
 
 
-class Facts:
-    """The facts of one opened study, from its record."""
-
-    def __init__(self, record: StudyRecord):
-        self.record = record
-        self.study = record.study
-        self.manifest: dict[str, Any] = record.manifest
+class Facts(StudyRecord):
+    """The record of one opened study with these facts."""
 
     # People ---------------------------------------------------------------------------------------
-
-    @property
-    def _people(self) -> ParticipationQuerySet:
-        return self.study.participations.filter(kind=Kind.PERSON)
 
     @cached_property
     def by_arm(self) -> dict[tuple[str, int, str], int]:
         """Participants in the analysis by (task, shots, arm); only cross-task studies have arms."""
-        rows = self._people.analysed().order_by(
+        rows = self.people.analysed().order_by(
             "scenario__task__name", "scenario__shots", "scenario__arm"
         )
         named = rows.values_list("scenario__task__name", "scenario__shots", "scenario__arm")
@@ -78,27 +67,22 @@ class Facts:
         return added.aggregate(n=Sum("number", default=0))["n"]
 
     @cached_property
-    def excluded(self) -> int:
-        """Participations that were completed but are excluded from the analysis."""
-        return self._people.filter(status=Status.COMPLETED, in_analysis=False).count()
-
-    @cached_property
-    def rejected(self) -> int:
+    def rejected_early(self) -> int:
         """Participations that ended before completion because a platform rejected them."""
-        return self._people.filter(status=Status.REJECTED).count()
+        return self.people.filter(status=Status.REJECTED).count()
 
     @cached_property
     def answers_left_out(self) -> int:
         """Stored test answers from participants who are not in the analysis."""
         answers = Answer.objects.filter(
-            turn__participation__in=self._people, turn__step=Step.ANNOTATION
+            turn__participation__in=self.people, turn__step=Step.ANNOTATION
         )
-        return answers.exclude(turn__participation__in=self._people.analysed()).count()
+        return answers.exclude(turn__participation__in=self.people.analysed()).count()
 
     @cached_property
     def bonuses(self) -> tuple[int, str]:
         """The number of manual bonuses, and their sum with its currency."""
-        given = [each for each in self.record.amounts if each.kind == LedgerEntry.Kind.BONUS]
+        given = [each for each in self.amounts if each.kind == LedgerEntry.Kind.BONUS]
         cents = sum(each.cents for each in given)
         number = sum(each.entries for each in given)
         return number, f"{in_currency(cents)} {self.manifest['currency']}"
@@ -106,7 +90,7 @@ class Facts:
     @cached_property
     def unpaid(self) -> int:
         """Settled participations that were left unpaid by a decision."""
-        return self._people.filter(is_paid=False).exclude(status=Status.WITHDRAWN).count()
+        return self.people.filter(is_paid=False).exclude(status=Status.WITHDRAWN).count()
 
     # Design ---------------------------------------------------------------------------------------
 
@@ -124,9 +108,7 @@ class Facts:
     @cached_property
     def training_sizes(self) -> dict[tuple[str, int, int], int]:
         """Examples per training file by (task, shots, split); NER has several files per k."""
-        files = Example.objects.filter(
-            split__task__in=self.record.tasks, split__kind=Split.Kind.TRAIN
-        )
+        files = Example.objects.filter(split__task__in=self.tasks, split__kind=Split.Kind.TRAIN)
         rows = files.order_by().values_list("split__task__name", "split__shots", "split__number")
         return {(t, k, number): n for t, k, number, n in rows.annotate(n=Count("pk"))}
 
@@ -142,7 +124,7 @@ class Facts:
             lengths[where] = (
                 (before if shots else screening)
                 + self.upstream.get(scenario.get("arm", ""), 0)
-                + self.record.test_sizes.get(task, 0)
+                + self.test_sizes.get(task, 0)
                 + self.manifest["attention_checks"]
             )
         return lengths
@@ -186,10 +168,10 @@ class Facts:
     @cached_property
     def items_per_person(self) -> list[int]:
         """Test items for each participant in the analysis, over all of their participations."""
-        rows = self._people.analysed().values_list("worker", "scenario__task__name")
+        rows = self.people.analysed().values_list("worker", "scenario__task__name")
         items: Counter[int] = Counter()
         for worker, task in rows:
-            items[worker] += self.record.test_sizes.get(task, 0)
+            items[worker] += self.test_sizes.get(task, 0)
         return list(items.values())
 
     # Models ---------------------------------------------------------------------------------------
@@ -204,20 +186,20 @@ class Facts:
     @cached_property
     def seated(self) -> list[ModelCell]:
         """The models in annotators' seats that are in the analysis."""
-        names = {task.pk: task.name for task in self.record.tasks}
+        names = {task.pk: task.name for task in self.tasks}
         return [
             ModelCell(model.removesuffix(SEATED), names[task], shots, len(runs), is_seated=True)
             for (task, shots, model), runs in sorted(model_runs.seated_runs(self.study).items())
         ]
 
     @property
-    def models(self) -> list[ModelCell]:
+    def model_cells(self) -> list[ModelCell]:
         return [*self.uploaded, *self.seated]
 
     @cached_property
     def compared(self) -> list[ModelCell]:
         """The models with human annotators in the same table cell."""
-        return [cell for cell in self.models if (cell.task, cell.shots) in self.cells]
+        return [cell for cell in self.model_cells if (cell.task, cell.shots) in self.cells]
 
     @property
     def who_ran(self) -> str:
@@ -268,7 +250,7 @@ def by_task(sizes: Mapping[str, int]) -> str:
 
 def participations(facts: Facts) -> str:
     """Return the number of participations in parentheses, or "" if nobody took part repeatedly."""
-    number = facts.record.whole.analysed
-    if number == facts.record.workers_analysed:
+    number = facts.whole.analysed
+    if number == facts.workers_analysed:
         return ""
     return f" ({count(number, 'participation')})"

@@ -39,7 +39,7 @@ def _tests(facts: Facts) -> list[Entry]:
     """Return the tests of humans against models, as the form asks, then the other tests."""
     found = tests(facts)
     compared = [cell for cell in facts.compared if facts.cells[cell.task, cell.shots] > 1]
-    if not facts.models:
+    if not facts.model_cells:
         answer, why = NA, NO_MODEL
     elif compared:
         answer, why = Status.YES, facts.who_ran
@@ -133,10 +133,10 @@ def _uncertainty(facts: Facts) -> list[Entry]:
 
 
 def _scoring(facts: Facts) -> list[Entry]:
-    answer = Status.YES if facts.models else NA
+    answer = Status.YES if facts.model_cells else NA
     recipes = "; ".join(sorted({task["recipe"] for task in facts.manifest["tasks"]}))
     metric = wording.metrics(facts.manifest) or "S1 for both."
-    if not facts.models:
+    if not facts.model_cells:
         return [
             status("4.3", "Same metric", answer, NO_MODEL),
             status("4.4", "Same rubric", answer),
@@ -171,12 +171,12 @@ def _robustness(facts: Facts) -> Entry:
 
 
 def _reported(facts: Facts) -> list[Entry]:
-    record, whole = facts.record, facts.record.whole
-    shown = [*record.tasks, *facts.study.trained_tasks]
+    whole = facts.whole
+    shown = [*facts.tasks, *facts.study.trained_tasks]
     families, number = {task.card.family for task in shown}, len(shown)
     named = ", ".join(words for name, words in FAMILY_NAMES.items() if name in families)
-    active = record.seconds_per_answer
-    is_crossed = record.manifest["cross_task"]
+    active = facts.seconds_per_answer
+    is_crossed = facts.manifest["cross_task"]
     upstream = ", those of the upstream step in upstream.csv" if is_crossed else ""
     share = f" ({whole.completed / whole.arrived:.0%})" if whole.arrived else ""
     return [
@@ -196,9 +196,9 @@ def _reported(facts: Facts) -> list[Entry]:
         status(
             "5.1.5", "Completion rate", Status.YES if whole.arrived else Status.NO,
             f"{whole.completed} of {whole.arrived} who took a seat{share} completed"
-            + (f" and did not withdraw; {record.withdrawn} withdrew" if record.withdrawn else "")
+            + (f" and did not withdraw; {facts.withdrawn} withdrew" if facts.withdrawn else "")
             + (f"; {whole.at_work} still in progress" if whole.at_work else "")
-            + f"; {whole.arrived - whole.completed - record.withdrawn - whole.at_work} ended early."
+            + f"; {whole.arrived - whole.completed - facts.withdrawn - whole.at_work} ended early."
             " Numbers are participations.",
         ),
     ]  # fmt: skip
@@ -206,14 +206,14 @@ def _reported(facts: Facts) -> list[Entry]:
 
 def demographics(facts: Facts, number: str, title: str) -> Entry:
     """Return what is known about the participants: the sample table."""
-    if not facts.record.sample:
+    if not facts.sample:
         return status(
             number, title, Status.NO,
             "The study asks no study-specific question with choices or numbers, and no demographic"
             " export was uploaded.",
         )  # fmt: skip
-    questions = dict.fromkeys(f"“{row.question}”" for row in facts.record.sample)
-    shown = any(row.n is not None for row in facts.record.sample)
+    questions = dict.fromkeys(f"“{row.question}”" for row in facts.sample)
+    shown = any(row.n is not None for row in facts.sample)
     return status(
         number, title, Status.YES if shown else Status.PARTIAL,
         f"The report's section “Sample” tabulates {', '.join(questions)}.",
@@ -222,7 +222,7 @@ def demographics(facts: Facts, number: str, title: str) -> Entry:
 
 
 def _ai(facts: Facts) -> Entry:
-    used = facts.record.exit_answers["ai_used"]
+    used = facts.exit_answers["ai_used"]
     title = "Use of AI tools by annotators"
     if not facts.manifest["exit_questionnaire"]:
         return status("5.1.4", title, Status.NO, "Not asked.")
@@ -275,7 +275,7 @@ def _public(facts: Facts, answers: Answers) -> list[Entry]:
         status(
             "5.4", "Public analysis code", code_status, prose(code),
             "The release bundle contains verify.py, which recomputes"
-            f" {recomputed(facts.record.manifest)} with plain Python, and analysis.R, which fits a"
+            f" {recomputed(facts.manifest)} with plain Python, and analysis.R, which fits a"
             " mixed model.",
             f"Code that ran the models: {ran}" if ran else "", field="5.2",
         ),

@@ -40,7 +40,7 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
         answers.entry(
             "1.6", "Pilots and iterations of the design",
             "Other studies of these tasks by the same owner that were opened earlier:"
-            f" {facts.record.pilots}.",
+            f" {facts.pilots}.",
         ),
         _effort(facts, answers),
         *_power(facts, answers),
@@ -65,7 +65,7 @@ def _paper(facts: Facts, answers: Answers) -> list[Entry]:
 
 def _data(facts: Facts) -> list[Entry]:
     languages = sorted({task["card"]["language"] for task in facts.manifest["tasks"]})
-    whole = dict(facts.record.test_sizes)
+    whole = dict(facts.test_sizes)
     for task in facts.manifest["tasks"]:
         whole[task["name"]] = task["card"].get("test_of", whole.get(task["name"], 0))
     part = wording.parts_of_tests(facts.manifest, wording.REPORTED)
@@ -79,11 +79,11 @@ def _data(facts: Facts) -> list[Entry]:
 
 def _model_items(facts: Facts) -> Entry:
     title = "Items on which models were run"
-    if not facts.models:
+    if not facts.model_cells:
         return text("0.9", title, str(Status.NOT_APPLICABLE), NO_MODELS)
-    tasks = {cell.task for cell in facts.models}
-    sizes = {name: size for name, size in facts.record.test_sizes.items() if name in tasks}
-    missing = sorted(set(facts.record.test_sizes) - tasks)
+    tasks = {cell.task for cell in facts.model_cells}
+    sizes = {name: size for name, size in facts.test_sizes.items() if name in tasks}
+    missing = sorted(set(facts.test_sizes) - tasks)
     return text(
         "0.9", title, f"{sum(sizes.values()):,}",
         f"The same test examples as for human annotators: {by_task(sizes)}.",
@@ -94,7 +94,7 @@ def _model_items(facts: Facts) -> Entry:
 
 def _model_outputs(facts: Facts) -> Entry:
     title = "Model outputs per item"
-    if not facts.models:
+    if not facts.model_cells:
         return text("0.10", title, str(Status.NOT_APPLICABLE), NO_MODELS)
     evidence = []
     if facts.uploaded:
@@ -107,7 +107,7 @@ def _model_outputs(facts: Facts) -> Entry:
             "Models in the annotator's seat gave one answer per item in each participation;"
             f" participations per model, task and number of shots: {_runs(facts.seated)}."
         )
-    return text("0.10", title, _runs(facts.models), *evidence)
+    return text("0.10", title, _runs(facts.model_cells), *evidence)
 
 
 def _runs(cells: list[ModelCell]) -> str:
@@ -115,18 +115,18 @@ def _runs(cells: list[ModelCell]) -> str:
 
 
 def _sizes(facts: Facts) -> list[Entry]:
-    record, manifest = facts.record, facts.manifest
+    manifest = facts.manifest
     seats = sum(scenario["seats"] for scenario in manifest["scenarios"])
     added = f", {facts.seats_added} added after it was opened" if facts.seats_added else ""
     arms = " of all arms" if facts.upstream else ""
-    sizes = record.test_sizes
+    sizes = facts.test_sizes
     tasks = manifest["tasks_per_worker"]
     return [
         text(
-            "1.1", "Number of annotators", f"{record.workers_analysed:,}",
+            "1.1", "Number of annotators", f"{facts.workers_analysed:,}",
             f"{count(seats, 'seat')} planned in"
             f" {count(len(manifest['scenarios']), 'scenario')}{arms}{added};"
-            f" {record.workers_analysed:,} included in the analysis{participations(facts)}.",
+            f" {facts.workers_analysed:,} included in the analysis{participations(facts)}.",
             "The design allows programs in human annotators' seats."
             if manifest["programs_as_people"]
             else "",
@@ -186,25 +186,24 @@ def _per_item(facts: Facts) -> str:
         f"{task}, {shots} shots{f', {arm} arm' if arm else ''}: {n}"
         for (task, shots, arm), n in facts.by_arm.items()
     ]
-    alone = f"No participant is in two groups of a task.{methods.per_browser(facts.record)} "
+    alone = f"No participant is in two groups of a task.{methods.per_browser(facts)} "
     apart = alone if _has_groups(facts) else ""
     return f"{apart}In the analysis: {'; '.join(named)}."
 
 
 def _effort(facts: Facts, answers: Answers) -> Entry:
-    record = facts.record
     evidence = ["Annotators had no time limit per item; their times are recorded."]
     if facts.seated:
         evidence.append(
             "Handful limited neither the tokens nor the cost of models in the annotator's seat; it"
             " recorded the values that their runs reported."
         )
-    if record.seconds_per_answer is not None:
+    if facts.seconds_per_answer is not None:
         evidence.append(
-            f"Mean time per test example, excluding idle time: {record.seconds_per_answer:.1f} s."
+            f"Mean time per test example, excluding idle time: {facts.seconds_per_answer:.1f} s."
         )
-    if record.earned:
-        earned = in_currency(record.earned)
+    if facts.earned:
+        earned = in_currency(facts.earned)
         evidence.append(f"Total earnings: {earned} {facts.manifest['currency']}.")
     for row in facts.efforts:
         cost = f", {row.cost:.4f} {row.currency}" if row.cost == row.cost else ", cost not stated"
@@ -289,13 +288,13 @@ def _of_arms(facts: Facts) -> str:
 
 def consent(facts: Facts) -> str:
     """Return the numbers of participants who consented, declined and withdrew."""
-    record, whole = facts.record, facts.record.whole
-    people, seats = record.workers_consented, whole.consented
+    whole = facts.whole
+    people, seats = facts.workers_consented, whole.consented
     each = f" ({count(seats, 'participation')})" if seats != people else ""
-    erased = "; their answers were erased" if record.withdrawn else ""
+    erased = "; their answers were erased" if facts.withdrawn else ""
     return (
         f"Consent was requested before the first example: {people} consented{each} and"
-        f" {whole.declined} declined. Participations withdrawn later: {record.withdrawn}{erased}."
+        f" {whole.declined} declined. Participations withdrawn later: {facts.withdrawn}{erased}."
     )
 
 

@@ -36,7 +36,7 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _sitting(facts: Facts) -> list[Entry]:
-    manifest, record = facts.manifest, facts.record
+    manifest = facts.manifest
     parts = ["test examples"]
     if any(facts.shots):
         parts.insert(0, "training examples")
@@ -46,8 +46,8 @@ def _sitting(facts: Facts) -> list[Entry]:
         parts.insert(0, "screening examples")
     if manifest["attention_checks"]:
         parts.append("attention checks")
-    breaks = record.breaks
-    active = record.median("active_seconds", record.settled)
+    breaks = facts.breaks
+    active = facts.median("active_seconds", facts.settled)
     tasks = manifest["tasks_per_worker"]
     return [
         text(
@@ -84,21 +84,21 @@ def _order(facts: Facts) -> Entry:
 
 
 def _quality(facts: Facts) -> list[Entry]:
-    controls, record = _controls(facts), facts.record
-    out = facts.excluded + facts.rejected
+    controls = _controls(facts)
+    out = facts.excluded + facts.rejected_early
     return [
         status(
             "3.2", "Quality control during annotation", Status.YES if controls else Status.PARTIAL,
             "" if controls else "Signs of careless work were recorded; none led to an exclusion.",
-            f"Admitted to the annotation step: {record.whole.qualified}; of these, included in the"
-            f" analysis: {record.whole.analysed}.",
+            f"Admitted to the annotation step: {facts.whole.qualified}; of these, included in the"
+            f" analysis: {facts.whole.analysed}.",
         ),
         text("3.2.1", "Quality criteria", joined([*controls, FLAGS])),
         text(
             "3.2.2", "Excluded by these criteria", count(out, "participation"),
             f"Completed, then excluded by a researcher with a reason: {facts.excluded}.",
-            f"Rejected on the platform before completion: {facts.rejected}."
-            if facts.rejected
+            f"Rejected on the platform before completion: {facts.rejected_early}."
+            if facts.rejected_early
             else "",
             f"Test answers outside the analysis: {facts.answers_left_out} (from these"
             " participations and those that ended early; answers of participants who withdrew are"
@@ -117,7 +117,7 @@ def _controls(facts: Facts) -> list[str]:
     """Return the checks made while participants worked, and the number of later exclusions."""
     manifest, found = facts.manifest, []
     if checks := manifest["attention_checks"]:
-        passed, answered = facts.record.check_results
+        passed, answered = facts.check_results
         found.append(
             f"{count(checks, 'attention check')} per annotator; annotators in the analysis passed"
             f" {passed} of {answered}."
@@ -126,8 +126,10 @@ def _controls(facts: Facts) -> list[str]:
         found.append("Text could not be pasted into typed answers.")
     if facts.excluded:
         found.append(f"Participations excluded by a researcher with a reason: {facts.excluded}.")
-    if facts.rejected:
-        found.append(f"Participations ended by a rejection on the platform: {facts.rejected}.")
+    if facts.rejected_early:
+        found.append(
+            f"Participations ended by a rejection on the platform: {facts.rejected_early}."
+        )
     return found
 
 
@@ -168,7 +170,7 @@ def _interface(facts: Facts, answers: Answers) -> list[Entry]:
             "How the uploaded predictions were obtained is not recorded."
             if facts.uploaded
             else ""
-            if facts.models
+            if facts.model_cells
             else "No model was run.",
         ),
         status("3.3.2", "Adjustment for different interfaces", adjusted, *how, field="3.4"),
@@ -177,7 +179,7 @@ def _interface(facts: Facts, answers: Answers) -> list[Entry]:
 
 def _adjustment(facts: Facts, answers: Answers) -> tuple[Status, list[str]]:
     """Return whether and how the difference was adjusted for."""
-    if not facts.models:
+    if not facts.model_cells:
         return NA, []
     how = []
     if facts.seated:
@@ -194,7 +196,7 @@ def _adjustment(facts: Facts, answers: Answers) -> tuple[Status, list[str]]:
 
 def _instructions(facts: Facts, answers: Answers) -> list[Entry]:
     title, adjusted = "Same instructions", "Adjustment for different instructions"
-    if not facts.models:
+    if not facts.model_cells:
         return [status("3.4", title, NA, "No model was run."), status("3.4.1", adjusted, NA)]
     seat = _of_seats(facts)
     given = answers.status("3.4")
@@ -237,7 +239,7 @@ def _of_seats(facts: Facts) -> list[str]:
 
 
 def _tools(facts: Facts, answers: Answers) -> list[Entry]:
-    blurs, pastes = facts.record.page_signs
+    blurs, pastes = facts.page_signs
     signs = (
         "Browsers of all annotators in the analysis reported"
         f" {count(blurs, 'page exit')} and {count(pastes, 'paste event')}."

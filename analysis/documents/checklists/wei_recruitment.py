@@ -38,7 +38,7 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _population(facts: Facts, answers: Answers) -> list[Entry]:
-    said, reached = answers["2.1"], recruitment.reached(facts.record)
+    said, reached = answers["2.1"], recruitment.reached(facts)
     named = Status.PARTIAL if reached and not said else answers.status("2.1")
     criteria = [CRITERIA[key] for key in _criteria(facts, answers)]
     return [
@@ -68,14 +68,14 @@ def _criteria(facts: Facts, answers: Answers) -> list[str]:
 
 
 def _sampling(facts: Facts, answers: Answers) -> Entry:
-    sources = [name for name, _number in facts.record.platforms]
+    sources = [name for name, _number in facts.platforms]
     strategy = answers.sampling
     if not strategy:
         crowd = bool(sources) and set(sources) == {ProlificAdapter.words}
         strategy = "Crowdsource" if crowd else str(Status.UNKNOWN)
     if len(facts.manifest["scenarios"]) < 2:
         arms = ""
-    elif facts.record.chose_scenario:
+    elif facts.chose_scenario:
         arms = (
             "On Prolific, each scenario was a separate study and participants chose among them;"
             " scenarios were therefore not randomly assigned."
@@ -89,8 +89,8 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
         "2.2", "Annotator sampling", Reply.CHOICES, strategy,
         " ".join(
             filter(None, [
-                prose(answers["2.2"]), f"Seats taken: {facts.record.sources or 'none yet'}.",
-                *recruitment.reached(facts.record), arms,
+                prose(answers["2.2"]), f"Seats taken: {facts.sources or 'none yet'}.",
+                *recruitment.reached(facts), arms,
             ])
         ),
         "2.2",
@@ -102,8 +102,8 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
 
 def _rules(facts: Facts) -> list[str]:
     """Return the rules, besides earlier participation, that excluded people during recruitment."""
-    manifest, record = facts.manifest, facts.record
-    found = recruitment.reached(record) if recruitment.came_from_prolific(record) else []
+    manifest = facts.manifest
+    found = recruitment.reached(facts) if recruitment.came_from_prolific(facts) else []
     if questions := screening.parse(manifest["comprehension_questions"]):
         attempts = count(manifest["comprehension_attempts"], "attempt")
         found.append(
@@ -131,11 +131,11 @@ ONCE = "Participants could take part in each task only once, across versions and
 
 
 def _admission(facts: Facts) -> list[Entry]:
-    rules, whole = _rules(facts), facts.record.whole
-    failed = facts.record.failed_questions
+    rules, whole = _rules(facts), facts.whole
+    failed = facts.failed_questions
     left = {
         "declined": whole.declined, "returned the seat": whole.returned,
-        "exceeded the idle limit": whole.expired, "withdrew": facts.record.withdrawn,
+        "exceeded the idle limit": whole.expired, "withdrew": facts.withdrawn,
     }  # fmt: skip
     out = whole.screened_out + whole.refused
     return [
@@ -159,7 +159,7 @@ def _admission(facts: Facts) -> list[Entry]:
 
 def _refused(facts: Facts) -> dict[str, int]:
     """Map reasons, as text, to refusals on the landing page."""
-    refused = facts.record.refused_arrivals.items()
+    refused = facts.refused_arrivals.items()
     return {str(Reason(why).label): number for why, number in refused}
 
 
@@ -175,11 +175,11 @@ def unanswered(facts: Facts) -> str:
     """Return the state of an unanswered exit questionnaire, as a phrase."""
     if facts.study.status != StudyStatus.CLOSED:
         return "no answers yet"
-    return f"answered by 0 of {facts.record.whole.completed} participants who completed the study"
+    return f"answered by 0 of {facts.whole.completed} participants who completed the study"
 
 
 def _exposure(facts: Facts) -> Entry:
-    seen = facts.record.exit_answers["seen_before"]
+    seen = facts.exit_answers["seen_before"]
     if not facts.manifest["exit_questionnaire"]:
         asked = "The study did not ask about exposure elsewhere."
     elif not seen:
@@ -189,7 +189,7 @@ def _exposure(facts: Facts) -> Entry:
         asked = f"Exposure elsewhere (exit questionnaire): {counts}; not a reason for exclusion."
     return status(
         "2.5", "Annotators' prior exposure to the items", Status.PARTIAL, ONCE,
-        methods.per_browser(facts.record), asked,
+        methods.per_browser(facts), asked,
     )  # fmt: skip
 
 
@@ -242,7 +242,7 @@ def _training_pay(facts: Facts, is_trained: bool) -> tuple[Status, str]:
     if not is_trained:
         return Status.NOT_APPLICABLE, NA
     if float(facts.manifest["hourly_rate"]):
-        least = "At least " if facts.record.has_fixed_amounts else ""
+        least = "At least " if facts.has_fixed_amounts else ""
         rate = f"{facts.manifest['hourly_rate']} {facts.manifest['currency']}"
         amount = f"{least}{rate} per hour of active time, as in the annotation step."
         return _paid(facts), amount
@@ -269,15 +269,14 @@ def _pay(facts: Facts) -> list[Entry]:
 
 def _paid(facts: Facts) -> Status:
     """Does the ledger of a study that promises pay record all earnings as paid?"""
-    record = facts.record
-    return Status.YES if record.earned and record.paid == record.earned else Status.PARTIAL
+    return Status.YES if facts.earned and facts.paid == facts.earned else Status.PARTIAL
 
 
 def _unpaid_so_far(facts: Facts, paid: Status) -> str:
     """Return a sentence on the part of the promised pay that has not been paid."""
     if paid != Status.PARTIAL:
         return ""
-    if not facts.record.paid:
+    if not facts.paid:
         return "Pay was promised; no payment is recorded."
     return "Pay was promised; part of the earnings is recorded as paid."
 
@@ -287,8 +286,8 @@ def unpaid(facts: Facts) -> str:
 
 
 def amount(facts: Facts) -> str:
-    sentences = list(facts.record.pay_sentences)
-    wage = facts.record.median("per_active_hour")
+    sentences = list(facts.pay_sentences)
+    wage = facts.median("per_active_hour")
     if wage is not None:
         median = f"{in_currency(round(wage))} {facts.manifest['currency']}"
         sentences.append(f"Median earnings per active hour: {median}.")
@@ -326,7 +325,7 @@ def _structure(facts: Facts, paid: bool) -> list[Entry]:
         differing.append(f"{count(facts.unpaid, 'participation')} not paid")
     if not float(facts.manifest["hourly_rate"]):
         rule = "The same amounts applied to all annotators."
-    elif facts.record.has_fixed_amounts:
+    elif facts.has_fixed_amounts:
         rule = (
             "The same rate and bounds applied to all annotators: active time at the rate, or the"
             " fixed amount if that is higher."
