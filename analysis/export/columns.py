@@ -143,10 +143,9 @@ CONTRASTS = _without(_CONTRASTS, "task", "question")
 DIFFERENCES = _without(meanings(models_columns.DIFFERENCES), "task", "question")
 
 
-# File to column to meaning. The data dictionary and the header rows are generated from this.
-COLUMNS: dict[str, dict[str, str]] = {
-    "examples.csv": STUDY
-    | {
+# File to column to meaning, without those of STUDY, which all files have.
+_OWN: dict[str, dict[str, str]] = {
+    "examples.csv": {
         "task": "name of the task",
         "task_version": "version of the task",
         "file": "name of the published file",
@@ -171,10 +170,9 @@ COLUMNS: dict[str, dict[str, str]] = {
         " identifies equal examples across files",
         "reachable": "highest S1 attainable by highlighting, 0 to 1; 1 for other kinds of answer",
     },
-    "answers.csv": STUDY | {column.name: column.meaning for column in ANSWERS if column.meaning},
-    "spans.csv": STUDY
-    | SCENARIO
-    | {
+    "answers.csv": {column.name: column.meaning for column in ANSWERS if column.meaning},
+    "spans.csv": {
+        **SCENARIO,
         "step": "training, screening, annotation or check",
         "annotator": "pseudonym of the participation",
         "example": "id of the example in its file",
@@ -185,11 +183,10 @@ COLUMNS: dict[str, dict[str, str]] = {
         "text": "the highlighted text",
     },
     # The cells after `arrival` are empty for a withdrawn participation.
-    "annotators.csv": STUDY
-    | SCENARIO
-    | ARM
-    | WORKER
-    | {
+    "annotators.csv": {
+        **SCENARIO,
+        **ARM,
+        **WORKER,
         "arrival": "number of the allocation in allocations.csv",
         "stage": "last stage reached: arrived, consented, trained (finished the training or"
         " screening step; without one: saw the first example) or qualified (admitted to the"
@@ -223,14 +220,13 @@ COLUMNS: dict[str, dict[str, str]] = {
         " (at least 90 % of 10 or more answers), run (15 or more), absence (over 1 h), paste, blur"
         " (more than 0.2 per answer), checks (at least one failed), shared_browser",
     },
-    "scenarios.csv": STUDY | SCENARIO | {"kind": "person, simulated or model"} | SPREAD,
-    "human_performance.csv": STUDY | meanings(rendering.PERFORMANCE),
-    "metrics.csv": STUDY | meanings(metrics.COLUMNS),
-    "metric_values.csv": STUDY | meanings(metrics.OWN_COLUMNS),
-    "training.csv": STUDY | meanings(training.BLOCK_SCORES),
-    "agreement.csv": STUDY
-    | OF_CELL
-    | {
+    "scenarios.csv": SCENARIO | {"kind": "person, simulated or model"} | SPREAD,
+    "human_performance.csv": meanings(rendering.PERFORMANCE),
+    "metrics.csv": meanings(metrics.COLUMNS),
+    "metric_values.csv": meanings(metrics.OWN_COLUMNS),
+    "training.csv": meanings(training.BLOCK_SCORES),
+    "agreement.csv": {
+        **OF_CELL,
         "shots": "shots of the group",
         "n": "number of annotators who completed and are in the analysis",
         "pairwise_s1": "mean over examples of the mean S1 between two annotators' answers, 0 to 1",
@@ -246,16 +242,14 @@ COLUMNS: dict[str, dict[str, str]] = {
         "majority": "S1 of the texts that more than half of the annotators chose, or of the most"
         " frequent label or option (a tie counts as no answer)",
     },
-    "intervals.csv": STUDY | OF_CELL | {"shots": "shots of the group"} | INTERVALS,
-    "contrasts.csv": STUDY | OF_CELL | CONTRASTS,
-    "attrition.csv": STUDY | OF_CELL | _without(meanings(attrition.ATTRITION.columns), "task"),
-    "ceilings.csv": STUDY
-    | OF_CELL
+    "intervals.csv": OF_CELL | {"shots": "shots of the group"} | INTERVALS,
+    "contrasts.csv": OF_CELL | CONTRASTS,
+    "attrition.csv": OF_CELL | _without(meanings(attrition.ATTRITION.columns), "task"),
+    "ceilings.csv": OF_CELL
     | {"shots": "shots of the group"}
     | _without(meanings(ceilings.COLUMNS), "task", "shots"),
-    "items.csv": STUDY
-    | OF_CELL
-    | {
+    "items.csv": {
+        **OF_CELL,
         "shots": "empty: all annotators of the kind; otherwise annotators with this number of"
         " shots, with their mean only",
         "example": "id of the test example in its file",
@@ -263,9 +257,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "unanimous": "1 if two or more annotators all gave the same answer, else 0",
         "against_gold": "1 if that answer is incorrect (a doubtful gold), else 0",
     },
-    "sensitivity.csv": STUDY | OF_CELL | _without(meanings(sensitivity.COLUMNS), "task"),
-    "flow.csv": STUDY
-    | SCENARIO
+    "sensitivity.csv": OF_CELL | _without(meanings(sensitivity.COLUMNS), "task"),
+    "flow.csv": SCENARIO
     | ARM
     | {"kind": "person, simulated or model", "seats": "current number of seats for that kind"}
     | {
@@ -284,16 +277,14 @@ COLUMNS: dict[str, dict[str, str]] = {
         "withdrawn": "withdrew",
         "rejected": "were rejected on the platform before they completed",
     },
-    "refused_arrivals.csv": STUDY
-    | {
+    "refused_arrivals.csv": {
         "reason": "reason for refusals on the landing page: "
         + "; ".join(f"{why.value}: {why.label}" for why in Reason),
         "number": (
             "number of refusals, each reason once per browser; not the number of participants"
         ),
     },
-    "allocations.csv": STUDY
-    | {
+    "allocations.csv": {
         "arrival": "number of the allocation within the study, from 1, over all kinds; arrivals"
         " that declined have no row in annotators.csv",
         "kind": "person, simulated or model",
@@ -305,8 +296,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     | SCENARIO
     | ARM
     | {"at": "time of the allocation, UTC; empty for withdrawn participants"},
-    "decisions.csv": STUDY
-    | {
+    "decisions.csv": {
         "annotator": "pseudonym of the participation (decisions about those who withdrew are left"
         " out)",
         "about": "analysis (included or excluded), pay (paid or not), qualification (admitted to"
@@ -318,8 +308,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         " could be seen before it, else 0; empty for other decisions",
         "at": "time of the decision, UTC",
     },
-    "questionnaire.csv": STUDY
-    | {
+    "questionnaire.csv": {
         "annotator": "pseudonym of the participation",
         "seen_before": "reports having seen the texts or the task before: no, yes, unsure; empty:"
         " not answered",
@@ -327,8 +316,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "tools": "tools or people that helped, as entered; review before publication",
         "comments": "further comments, as entered; review before publication",
     },
-    "own_answers.csv": STUDY
-    | {
+    "own_answers.csv": {
         "annotator": "pseudonym of the participation",
         "asked": "before the instructions, or after the task",
         "question": "id of the question in the design (own_questions in manifest.json)",
@@ -339,8 +327,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
     # One row per model participation; if a run was not fully reported, the cells from `harness` on
     # are empty.
-    "model_annotators.csv": STUDY
-    | {
+    "model_annotators.csv": {
         "annotator": "pseudonym of the participation",
         "model": "the provider's name of the model",
         "revision": "revision of the model, if stated",
@@ -363,8 +350,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "seconds": "time until the model's replies",
         "template": "templates and declared options from which the conversation is built",
     },
-    "pay.csv": STUDY
-    | {
+    "pay.csv": {
         "annotator": "pseudonym of the participation",
         "earning": "base, screen_out, top_up, partial, waiting or bonus",
         "cents": "amount in hundredths of the currency, even if a decision leaves the work unpaid"
@@ -372,8 +358,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "currency": "three-letter currency code",
         "by_platform": "1: a reward paid by the platform when the work is approved; else 0",
     },
-    "pay_totals.csv": STUDY
-    | {
+    "pay_totals.csv": {
         "earning": "as in pay.csv",
         "currency": "three-letter currency code",
         "entries": "number of entries in pay.csv",
@@ -381,8 +366,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "withdrawn_cents": "further amounts, earned by participants who withdrew and whose entries"
         " are omitted",
     },
-    "wages.csv": STUDY
-    | {
+    "wages.csv": {
         "n": "participations with settled pay, except those that were withdrawn or left unpaid by a"
         " decision",
         "per_active_hour": "median earnings in cents per hour of worked and waited_seconds",
@@ -392,8 +376,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "total_active_seconds": "sum of worked and waited_seconds",
         "total_elapsed_seconds": "sum of elapsed_seconds of participations whose end is known",
     },
-    "predictions.csv": STUDY
-    | {"model": "name of the uploaded model"}
+    "predictions.csv": {"model": "name of the uploaded model"}
     | SCENARIO
     | {
         "example": "id of the test example in its file",
@@ -401,11 +384,10 @@ COLUMNS: dict[str, dict[str, str]] = {
         "predicted": "the predicted texts as a JSON list; [] means that no answer was predicted",
         "s1": "S1 of the prediction, 0 to 1",
     },
-    "model_scores.csv": STUDY | meanings(models_columns.MODEL),
-    "model_differences.csv": STUDY | OF_CELL | DIFFERENCES,
+    "model_scores.csv": meanings(models_columns.MODEL),
+    "model_differences.csv": OF_CELL | DIFFERENCES,
     # For a cross-task study; otherwise empty.
-    "upstream_pool.csv": STUDY
-    | {
+    "upstream_pool.csv": {
         "arm": "arm that may be trained on the example: upstream or sham",
         "task": "name of the upstream or sham task",
         "task_version": "version of the task",
@@ -418,8 +400,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "gold_rule": "set or any_of",
         "hash": "SHA-256 of the JSON list [segments, question, gold], with any options at its end",
     },
-    "upstream.csv": STUDY
-    | {
+    "upstream.csv": {
         "annotator": "pseudonym of the participation",
         "arm": "upstream or sham",
         "position": "position in the annotator's upstream step, from 0",
@@ -434,5 +415,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "active_seconds": "active seconds, as in answers.csv",
     }
     | CHANNELS,
-    "gains.csv": STUDY | meanings(cross_task.GAINS),
+    "gains.csv": meanings(cross_task.GAINS),
 }
+# The data dictionary and the header rows are generated from this.
+COLUMNS = {name: STUDY | own for name, own in _OWN.items()}
