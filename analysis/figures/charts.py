@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.heavy import alt, pd
@@ -24,6 +24,7 @@ COLOURS = ["#0b4fa8", "#b3470b", "#1b6b2f", "#6b3fc0", "#53565f", "#8a5a00"]
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [3, 6]]
 COLUMNS = 3  # panels in a row, on paper
+SCORES = ("score:Q", "low:Q", "high:Q", "s1:Q")  # fields of tooltips with one decimal
 CONFIG: dict[str, Any] = {
     "background": "#ffffff",
     "font": "sans-serif",
@@ -60,25 +61,17 @@ def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
     with intervals.
     """
     base = alt.Chart(frame)
-    x = alt.X(
-        "shots:Q",
-        title="Shots",
-        axis=alt.Axis(values=_shots(frame), format="d", grid=False),
-        scale=alt.Scale(zero=False, nice=False, padding=18),
-    )
-    metrics = sorted(set(frame["metric"]))
-    name = metrics[0] if len(metrics) == 1 else "Score"
-    y = _score_axis("score:Q", f"{name} x 100")
+    x, y, with_metric = _of_shots(frame, 18)
     baseline = base.mark_rule(style="baseline", strokeDash=[5, 4], strokeWidth=1.5)
     annotators = base.transform_filter(alt.datum.what == "annotator").mark_point(
         style="annotator", filled=False, size=22, strokeWidth=1.2, xOffset=9
     )
     layers = [
         baseline.encode(y=alt.Y("mean(baseline):Q")),
-        annotators.encode(x=x, y=y, tooltip=_of_an_annotator()),
+        annotators.encode(x=x, y=y, tooltip=_tips(OF_ANNOTATOR)),
         *_means_with_bars(base.transform_filter(alt.datum.what == "mean"), x, y),
     ]
-    return _panels(_layered(*layers, data=frame), with_metric=len(metrics) > 1)
+    return _panels(_layered(*layers, data=frame), with_metric=with_metric)
 
 
 def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
@@ -90,19 +83,14 @@ def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
     """
     names = list(dict.fromkeys(frame["who"]))
     base = alt.Chart(frame)
-    x = alt.X(
-        "shots:Q", title="Shots", axis=alt.Axis(values=_shots(frame), format="d", grid=False),
-        scale=alt.Scale(zero=False, nice=False, padding=12),
-    )  # fmt: skip
-    metrics = sorted(set(frame["metric"]))
-    y = _score_axis("score:Q", f"{metrics[0] if len(metrics) == 1 else 'Score'} x 100")
+    x, y, with_metric = _of_shots(frame, 12)
     legend = alt.Legend(title=None, labelLimit=240)
     colour = alt.Color("who:N", scale=alt.Scale(domain=names), legend=legend)
     dash = alt.StrokeDash("who:N", scale=_scale(names, DASHES), legend=legend)
     shape = alt.Shape("who:N", scale=_scale(names, SHAPES), legend=legend)
     known = base.transform_filter("isValid(datum.low)")
     bars = known.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)
-    points = {"x": x, "y": y, "color": colour, "shape": shape, "tooltip": _of_a_series()}
+    points = {"x": x, "y": y, "color": colour, "shape": shape, "tooltip": _tips(OF_SERIES)}
     ours = base.transform_filter(alt.datum.source != "published")
     quoted = base.transform_filter(alt.datum.source == "published")
     return _panels(
@@ -113,46 +101,33 @@ def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
             quoted.mark_point(filled=False, size=45, strokeWidth=1.5).encode(**points),
             data=frame,
         ),
-        with_metric=len(metrics) > 1,
+        with_metric=with_metric,
     )
 
 
-def _of_a_series() -> list[alt.Tooltip]:
+# Field to title of the tooltips.
+OF_ANNOTATOR = {"annotator:N": "Annotator", "metric:N": "Metric", "score:Q": "Score x 100"}
+OF_SERIES = {
+    "who:N": "Who", "task:N": "Task", "shots:Q": "Shots", "score:Q": "Mean score x 100",
+    "low:Q": "95 % from", "high:Q": "to", "n:Q": "n",
+}  # fmt: skip
+OF_MEAN = {
+    "task:N": "Task", "shots:Q": "Shots", "metric:N": "Metric", "score:Q": "Mean score x 100",
+    "low:Q": f"95 % from ({BOTH})", "high:Q": "to", "n:Q": "Annotators",
+}  # fmt: skip
+
+
+def _tips(titles: Mapping[str, str]) -> list[alt.Tooltip]:
     return [
-        alt.Tooltip("who:N", title="Who"),
-        alt.Tooltip("task:N", title="Task"),
-        alt.Tooltip("shots:Q", title="Shots"),
-        alt.Tooltip("score:Q", title="Mean score x 100", format=".1f"),
-        alt.Tooltip("low:Q", title="95 % from", format=".1f"),
-        alt.Tooltip("high:Q", title="to", format=".1f"),
-        alt.Tooltip("n:Q", title="n"),
-    ]
-
-
-def _of_an_annotator() -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip("annotator:N", title="Annotator"),
-        alt.Tooltip("metric:N", title="Metric"),
-        alt.Tooltip("score:Q", title="Score x 100", format=".1f"),
-    ]
-
-
-def _of_a_mean() -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip("task:N", title="Task"),
-        alt.Tooltip("shots:Q", title="Shots"),
-        alt.Tooltip("metric:N", title="Metric"),
-        alt.Tooltip("score:Q", title="Mean score x 100", format=".1f"),
-        alt.Tooltip("low:Q", title=f"95 % from ({BOTH})", format=".1f"),
-        alt.Tooltip("high:Q", title="to", format=".1f"),
-        alt.Tooltip("n:Q", title="Annotators"),
+        alt.Tooltip(field, title=title, format=".1f" if field in SCORES else alt.Undefined)
+        for field, title in titles.items()
     ]
 
 
 def _means_with_bars(means: alt.Chart, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     """Return the line through the means, their error bars with caps, and the dots on top."""
     known = means.transform_filter("isValid(datum.low)")
-    tooltip = _of_a_mean()
+    tooltip = _tips(OF_MEAN)
     bars = known.mark_rule(strokeWidth=2)
     end = known.mark_tick(orient="horizontal", size=9, thickness=2)
     dots = means.mark_point(filled=True, size=70, shape="circle", opacity=1)
@@ -179,7 +154,7 @@ def learning_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
         axis=alt.Axis(format="d", tickMinStep=1, grid=False),
         scale=alt.Scale(zero=False, padding=10),
     )
-    names = [alt.Tooltip("first:Q", title="Examples from"), alt.Tooltip("last:Q", title="to")]
+    names = {"first:Q": "Examples from", "last:Q": "to"}
     return _panels(_lines(frame, x, _score_axis(), shots, names), own_x=True)
 
 
@@ -195,8 +170,7 @@ def drift_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
         axis=alt.Axis(format="d", tickMinStep=1, grid=False),
         scale=alt.Scale(zero=False, padding=10, nice=False),
     )
-    names = [alt.Tooltip("part:Q", title="Tenth")]
-    return _panels(_lines(frame, x, _score_axis(), shots, names))
+    return _panels(_lines(frame, x, _score_axis(), shots, {"part:Q": "Tenth"}))
 
 
 # Shared parts -------------------------------------------------------------------------------------
@@ -206,12 +180,22 @@ def _shots(frame: pd.DataFrame) -> list[int]:
     return sorted(int(number) for number in frame["shots"].unique())
 
 
+def _of_shots(frame: pd.DataFrame, padding: int) -> tuple[alt.X, alt.Y, bool]:
+    """Return the axes of scores by shots, and whether panels must name their metric."""
+    axis = alt.Axis(values=_shots(frame), format="d", grid=False)
+    scale = alt.Scale(zero=False, nice=False, padding=padding)
+    metrics = sorted(set(frame["metric"]))
+    name = metrics[0] if len(metrics) == 1 else "Score"
+    x = alt.X("shots:Q", title="Shots", axis=axis, scale=scale)
+    return x, _score_axis("score:Q", f"{name} x 100"), len(metrics) > 1
+
+
 def _score_axis(field: str = "s1:Q", title: str = "S1 x 100 of single answers") -> alt.Y:
     return alt.Y(field, title=title, scale=alt.Scale(zero=False, nice=True))
 
 
 def _lines(
-    frame: pd.DataFrame, x: alt.X, y: alt.Y, shots: Sequence[int], names: list[alt.Tooltip]
+    frame: pd.DataFrame, x: alt.X, y: alt.Y, shots: Sequence[int], names: Mapping[str, str]
 ) -> alt.LayerChart:
     """Annotators as thin lines, and the mean of each group over them."""
     base = alt.Chart(frame)
@@ -221,14 +205,9 @@ def _lines(
         .mark_line(strokeWidth=1, opacity=0.4)
         .encode(x=x, y=y, detail="annotator:N", color=_colour(frame, shots))
     )
-    tooltip = [
-        alt.Tooltip("shots:N", title="Shots"),
-        *names,
-        alt.Tooltip("s1:Q", title="Mean S1 x 100", format=".1f"),
-        alt.Tooltip("n:Q", title="Annotators"),
-    ]
+    of_group = {"shots:N": "Shots", **names, "s1:Q": "Mean S1 x 100", "n:Q": "Annotators"}
     means = base.transform_filter(alt.datum.what == "mean")
-    return _layered(annotators, *_group_marks(means, frame, x, y, shots, tooltip), data=frame)
+    return _layered(annotators, *_group_marks(means, frame, x, y, shots, of_group), data=frame)
 
 
 def _group_marks(
@@ -237,7 +216,7 @@ def _group_marks(
     x: alt.X,
     y: alt.Y,
     shots: Sequence[int],
-    tooltip: list[alt.Tooltip],
+    titles: Mapping[str, str],
 ) -> list[alt.Chart]:
     """Return a dashed line and shaped points for each number of shots."""
     colour = _colour(frame, shots)
@@ -246,7 +225,7 @@ def _group_marks(
     return [
         base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash),
         base.mark_point(filled=True, size=45, opacity=1).encode(
-            x=x, y=y, color=colour, shape=shape, tooltip=tooltip
+            x=x, y=y, color=colour, shape=shape, tooltip=_tips(titles)
         ),
     ]
 
