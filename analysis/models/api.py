@@ -37,8 +37,8 @@ class FileShape(serializers.Serializer):
     """One prediction file and its score."""
 
     id = serializers.IntegerField()
-    task = serializers.CharField()
-    task_version = serializers.IntegerField()
+    task = serializers.CharField(source="task.name")
+    task_version = serializers.IntegerField(source="task.version")
     shots = serializers.IntegerField()
     split_number = serializers.IntegerField(allow_null=True)
     filename = serializers.CharField()
@@ -68,20 +68,7 @@ def as_record(model: LanguageModel) -> dict[str, Any]:
         "link": model.link,
         "parameters": model.parameters,
         "uploaded_by": model.uploaded_by.get_username(),
-        "files": [
-            {
-                "id": file.pk,
-                "task": file.task.name,
-                "task_version": file.task.version,
-                "shots": file.shots,
-                "split_number": file.split_number,
-                "filename": file.filename,
-                "examples": file.examples,  # type: ignore[attr-defined]  # annotated
-                "mean_s1": file.mean_s1,  # type: ignore[attr-defined]  # annotated
-                "remarks": file.remarks,
-            }
-            for file in files
-        ],
+        "files": FileShape(files, many=True).data,
         "scores": as_records(models_columns.MODEL, model_tables.model_rows(model.files.all())),
     }
 

@@ -102,6 +102,9 @@ def _said(entry: Entry) -> Iterator[str]:
         yield latex(entry.evidence)
 
 
+IN_RECORD = ("number", "title", "reply", "answer", "evidence")
+
+
 def as_json(form: Form) -> str:
     """Return the form as JSON."""
     return json.dumps(as_record(form), ensure_ascii=False, indent=1) + "\n"
@@ -113,16 +116,7 @@ def as_record(form: Form) -> dict[str, object]:
         "form": form.name,
         "title": form.title,
         "source": form.source,
-        "items": [
-            {
-                "number": entry.number,
-                "title": entry.title,
-                "reply": str(entry.reply),
-                "answer": entry.answer,
-                "evidence": entry.evidence,
-            }
-            for entry in form.entries
-        ],
+        "items": [{name: str(getattr(it, name)) for name in IN_RECORD} for it in form.entries],
     }
 
 
