@@ -189,10 +189,10 @@ def _participants(record: StudyRecord) -> str:
     stayed = " and did not withdraw" if record.withdrawn else ""
     if record.manifest["tasks_per_worker"] > 1:
         sentences = [
-            f"In total, {count(record.workers_arrived, 'participant')} took"
+            f"In total, {count(record.workers['arrived'], 'participant')} took"
             f" {count(whole.arrived, 'seat')}{sources}: {whole.consented:,} participations began"
             f" with consent, {whole.completed:,} completed the study{stayed}, and"
-            f" {whole.analysed:,} (by {count(record.workers_analysed, 'participant')})"
+            f" {whole.analysed:,} (by {count(record.workers['analysed'], 'participant')})"
             f" {_were(whole.analysed)} included in the analysis.",
             "Participants could take part in several tasks and are counted below as one annotator"
             " for each task.",

@@ -219,7 +219,7 @@ def _counted(record: StudyRecord) -> list[str]:
         return []
     return [
         "Numbers are participations: a participant in two tasks is counted twice. Distinct"
-        f" participants: {record.workers_arrived:,} arrived, {record.workers_analysed:,} are"
+        f" participants: {record.workers['arrived']:,} arrived, {record.workers['analysed']:,} are"
         " included in the analysis."
     ]
 

@@ -143,30 +143,16 @@ class StudyRecord:
         return sum((own for _scenario, own in self.funnels), funnel.Funnel())
 
     @cached_property
-    def workers_arrived(self) -> int:
-        """The number of distinct participants who took a seat.
+    def workers(self) -> dict[str, int]:
+        """The number of distinct participants who arrived, consented, and are in the analysis.
 
         If a study gives each participant several tasks, there are more participations than
         participants. Each decline is counted separately, because no row is stored for it.
         """
-        return self._workers["arrived"] + self.whole.declined
-
-    @cached_property
-    def workers_consented(self) -> int:
-        """The number of distinct participants who consented."""
-        return self._workers["consented"]
-
-    @cached_property
-    def workers_analysed(self) -> int:
-        """The number of distinct participants in the analysis, in all arms."""
-        return self._workers["analysed"]
-
-    @cached_property
-    def _workers(self) -> dict[str, int]:
-        """The number of distinct participants who reached each stage in a participation."""
         reached = {"arrived": Q(), "consented": Q(consented_at__isnull=False), "analysed": ANALYSED}
         counts = {name: Count("worker", distinct=True, filter=it) for name, it in reached.items()}
-        return self.people.aggregate(**counts)
+        found: dict[str, int] = self.people.aggregate(**counts)
+        return found | {"arrived": found["arrived"] + self.whole.declined}
 
     @cached_property
     def refused_arrivals(self) -> dict[str, int]:

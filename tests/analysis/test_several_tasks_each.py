@@ -40,8 +40,8 @@ def study(db, researcher):
 def test_the_record_of_a_study_counts_people_and_not_their_tasks(study):
     record = StudyRecord(study)
     assert (record.whole.arrived, record.whole.analysed) == (5, 4)
-    assert (record.workers_arrived, record.workers_consented) == (3, 3)
-    assert record.workers_analysed == 2
+    assert (record.workers["arrived"], record.workers["consented"]) == (3, 3)
+    assert record.workers["analysed"] == 2
 
 
 def test_checklists_call_participations_by_their_name(ada, researcher, study):

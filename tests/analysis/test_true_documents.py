@@ -785,9 +785,13 @@ def test_power_is_described_as_that_of_welchs_test(documents):
 
 def test_annotators_with_two_tasks_are_counted_as_one_person(db, five):
     record = StudyRecord(Study.objects.get(pk=five[SEATED]))
-    assert (record.workers_arrived, record.workers_analysed, record.whole.arrived) == (6, 6, 12)
+    assert (record.workers["arrived"], record.workers["analysed"], record.whole.arrived) == (
+        6,
+        6,
+        12,
+    )
     other = StudyRecord(Study.objects.get(pk=five[CLUES]))
-    assert (other.workers_arrived, other.workers_analysed) == (14, 12)
+    assert (other.workers["arrived"], other.workers["analysed"]) == (14, 12)
 
 
 # Other designs ------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def form(facts: Facts, answers: Answers) -> Form:
     entries = [
         status(
             "D", "Human annotators or participants", Status.YES if people else Status.NO,
-            f"Participants who took a seat: {facts.workers_arrived}."
+            f"Participants who took a seat: {facts.workers['arrived']}."
             if people
             else "No participant has taken a seat yet.",
             marks.programs_mark(facts.study),

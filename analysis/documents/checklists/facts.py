@@ -251,6 +251,6 @@ def by_task(sizes: Mapping[str, int]) -> str:
 def participations(facts: Facts) -> str:
     """Return the number of participations in parentheses, or "" if nobody took part repeatedly."""
     number = facts.whole.analysed
-    if number == facts.workers_analysed:
+    if number == facts.workers["analysed"]:
         return ""
     return f" ({count(number, 'participation')})"

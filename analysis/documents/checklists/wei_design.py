@@ -123,10 +123,10 @@ def _sizes(facts: Facts) -> list[Entry]:
     tasks = manifest["tasks_per_worker"]
     return [
         text(
-            "1.1", "Number of annotators", f"{facts.workers_analysed:,}",
+            "1.1", "Number of annotators", f"{facts.workers['analysed']:,}",
             f"{count(seats, 'seat')} planned in"
             f" {count(len(manifest['scenarios']), 'scenario')}{arms}{added};"
-            f" {facts.workers_analysed:,} included in the analysis{participations(facts)}.",
+            f" {facts.workers['analysed']:,} included in the analysis{participations(facts)}.",
             "The design allows programs in human annotators' seats."
             if manifest["programs_as_people"]
             else "",
@@ -289,7 +289,7 @@ def _of_arms(facts: Facts) -> str:
 def consent(facts: Facts) -> str:
     """Return the numbers of participants who consented, declined and withdrew."""
     whole = facts.whole
-    people, seats = facts.workers_consented, whole.consented
+    people, seats = facts.workers["consented"], whole.consented
     each = f" ({count(seats, 'participation')})" if seats != people else ""
     erased = "; their answers were erased" if facts.withdrawn else ""
     return (
