@@ -143,9 +143,8 @@ def _performance(record: StudyRecord, kinds: Sequence[str]) -> list[Block]:
 
 
 def _table(table: PerformanceTable) -> Grid:
-    rows = [[name, *texts] for name, texts in rendering.lines(table)]
     columns = ["Shots", *(task.name for task in table.tasks)]
-    return Grid(table.heading, columns, rows, rendering.notes(table))
+    return Grid(table.heading, columns, rendering.lines(table), rendering.notes(table))
 
 
 # Conduct ------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """The human-performance table in long form, and as printed in Markdown and LaTeX."""
 
 from collections.abc import Mapping
-from functools import partial
 from operator import itemgetter
 
 from analysis.scores import findings, marks, markup, means
@@ -177,35 +176,33 @@ def intervals(table: PerformanceTable) -> Intervals:
     }
 
 
-def lines(
-    table: PerformanceTable, intervals: Intervals | None = None
-) -> list[tuple[str, list[str]]]:
+def lines(table: PerformanceTable, intervals: Intervals | None = None) -> list[list[str]]:
     """Return the printed rows: the name of the row, and one text per task."""
     printed = []
     for shots, cells in table.rows:
         texts = [f"{cell.text} (n={cell.n})" if cell.n else NOTHING for cell in cells]
-        printed.append((f"{shots} shots", texts))
+        printed.append([f"{shots} shots", *texts])
         if intervals and any(cell.n for cell in cells):
             texts = [intervals.get((cell.task, shots), NOTHING) for cell in cells]
-            printed.append((f"{shots} shots, 95 % CI", texts))
+            printed.append([f"{shots} shots, 95 % CI", *texts])
         for metric in dict.fromkeys(name for cell in cells for name, _text in cell.further):
             texts = [dict(cell.further).get(metric, NOTHING) for cell in cells]
-            printed.append((f"{shots} shots, {metric}", texts))
+            printed.append([f"{shots} shots, {metric}", *texts])
         if any(cell.set_text for cell in cells):
             texts = [cell.set_text.rpartition("as one set ")[2] or NOTHING for cell in cells]
-            printed.append((f"{shots} shots, as one set", texts))
+            printed.append([f"{shots} shots, as one set", *texts])
         if any(cell.split_text for cell in cells):
             texts = [cell.split_text or NOTHING for cell in cells]
-            printed.append((f"{shots} shots, training splits", texts))
+            printed.append([f"{shots} shots, training splits", *texts])
         if table.has_published:
             texts = [cell.published.text if cell.published else NOTHING for cell in cells]
-            printed.append((f"{shots} shots, published", texts))
-    printed.append(("trivial baseline", [points(limits.baseline) for limits in table.bounds]))
+            printed.append([f"{shots} shots, published", *texts])
+    printed.append(["trivial baseline", *(points(it.baseline) for it in table.bounds)])
     for name in table.floors:
         texts = [points(dict(limits.floors).get(name)) for limits in table.bounds]
-        printed.append((f"floor: {name}", texts))
+        printed.append([f"floor: {name}", *texts])
     if table.ceilings:
-        printed.append(("ceiling by highlighting", table.ceilings))
+        printed.append(["ceiling by highlighting", *table.ceilings])
     return printed
 
 
@@ -249,7 +246,7 @@ def as_markdown(table: PerformanceTable) -> str:
     names = [markdown(task.name) for task in table.tasks]
     rows = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
     known = intervals(table)
-    rows += [f"| {name} | {' | '.join(texts)} |" for name, texts in lines(table, known)]
+    rows += [f"| {' | '.join(texts)} |" for texts in lines(table, known)]
     below = "\n\n".join(markdown(note) for note in notes(table, bool(known)))
     return (
         f"## {table.heading}: {markdown(table.study.title)}\n\n"
@@ -261,13 +258,8 @@ def as_markdown(table: PerformanceTable) -> str:
 def paper_table(table: PerformanceTable) -> PaperTable:
     """Return the table as a paper prints it, tasks grouped by family."""
     known = intervals(table)
-    shown = [
-        Column("", "Shots", get=itemgetter(0)),
-        *(
-            Column("", task.name, get=partial(_text_at, place))
-            for place, task in enumerate(table.tasks)
-        ),
-    ]
+    headings = ["Shots", *(task.name for task in table.tasks)]
+    shown = [Column("", name, get=itemgetter(place)) for place, name in enumerate(headings)]
     return PaperTable(
         f"{table.study.name}-human-performance-{table.anchor}",
         f"{table.heading}: {table.study.title}",
@@ -276,11 +268,6 @@ def paper_table(table: PerformanceTable) -> PaperTable:
         notes(table, bool(known)),
         table.families,
     )
-
-
-def _text_at(place: int, line: tuple[str, list[str]]) -> str:
-    """Return the cell of one of `lines` in that column."""
-    return line[1][place]
 
 
 def as_latex(table: PerformanceTable) -> str:
