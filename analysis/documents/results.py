@@ -168,7 +168,7 @@ def among_people(record: StudyRecord) -> list[Block]:
         Grid.of(
             "Unanimous answers that differ from the gold",
             gold_audit.TALLY,
-            gold_audit.tallies(frame),
+            gold_audit.tallies(gold_audit.units(frame)),
             [f"{meanings(gold_audit.TALLY[1:])} No score was changed."],
         ),
     ]
@@ -180,15 +180,15 @@ def among_people(record: StudyRecord) -> list[Block]:
 
 @dataclass(frozen=True)
 class Scored:
-    """A model on one task at one number of shots; `unit` is the unit of its SD."""
+    """A model in an annotator's seat, on one task at one number of shots."""
 
     model: str
     task: Task
     shots: int
     score: Score
-    unit: str
 
 
+# Columns for Scored and for ModelRow.
 MODEL_COLUMNS = [
     Column("model", "Model"),
     Column("task", "Task", get="task.name"),
@@ -216,11 +216,8 @@ def of_models(record: StudyRecord) -> list[Block]:
     seated = list(_seated(record)) if record.has_seated_models else []
     if not seated and not record.model_names:
         return []
-    uploaded = [
-        Scored(row.model, row.task, row.shots, row.score, row.unit) for row in record.models
-    ]
     notes = [NOTE, SEATED_NOTE] if seated else [NOTE]
-    shown: list[Block] = [Grid.of("Models", MODEL_COLUMNS, [*uploaded, *seated], notes)]
+    shown: list[Block] = [Grid.of("Models", MODEL_COLUMNS, [*record.models, *seated], notes)]
     if every := metrics.page_rows(record.study, Kind.PERSON):
         shown.append(
             Grid.of("Humans and models under every metric", EVERY_METRIC, every, [metrics.NOTE])
@@ -237,10 +234,10 @@ def _seated(record: StudyRecord) -> Iterator[Scored]:
     """Yield the models in annotators' seats with a score, by number of shots."""
     for shots in sorted(record.study.shots):
         rows = model_runs.seated_scores(record.study, record.tasks, shots, record.frame)
-        for model, unit, scores in rows:
+        for model, _unit, scores in rows:
             for task, score in zip(record.tasks, scores, strict=True):
                 if score.n:
-                    yield Scored(model, task, shots, score, unit)
+                    yield Scored(model, task, shots, score)
 
 
 # The job ------------------------------------------------------------------------------------------

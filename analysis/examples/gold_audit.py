@@ -130,12 +130,8 @@ def _answered(study: Study, kind: str) -> list[Unit]:
     )
 
 
-def tallies(frame: pd.DataFrame) -> list[Tally]:
-    """Return one row per task; `frame` is from `findings.answered`."""
-    return _tallies(units(frame))
-
-
-def _tallies(answered: Sequence[Unit]) -> list[Tally]:
+def tallies(answered: Sequence[Unit]) -> list[Tally]:
+    """Return one row per task."""
     counts = {
         name: Counter(unit.task for unit in answered if keeps(unit))
         for name, keeps in {
@@ -170,7 +166,7 @@ def doubts(study: Study, kind: str) -> tuple[list[Tally], list[Doubt]]:
         )
         for example in examples.order_by(*order)
     ]
-    return _tallies(answered), rows
+    return tallies(answered), rows
 
 
 def rows(study: Study, kind: str) -> list[Doubt]:
