@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,18 +36,14 @@ class PictureError(Exception):
     """Taking pictures failed; the message is shown to users."""
 
 
-@dataclass(frozen=True)
-class Device:
-    """A screen: its size in CSS pixels, dots per pixel, and whether it is a touch screen."""
-
-    name: str
-    width: int
-    height: int
-    dots: int
-    touch: bool
-
-
-DEVICES = (Device("desktop", 1280, 800, 1, False), Device("phone", 390, 844, 2, True))
+# Name to the options of its pages in Playwright.
+DEVICES: dict[str, dict[str, Any]] = {
+    "desktop": {"viewport": {"width": 1280, "height": 800}, "device_scale_factor": 1},
+    "phone": {
+        "viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "is_mobile": True,
+        "has_touch": True,
+    },
+}  # fmt: skip
 
 
 def browser() -> str | None:
@@ -66,7 +61,7 @@ def take(folder: Path, path: str) -> list[Path]:
     with tempfile.TemporaryDirectory(prefix="handful-pictures-") as temporary:
         copies = _with_scripts(pages, folder.parent / "style", Path(temporary))
         shots = {
-            device: [(copy, folder / f"{copy.stem}-{device.name}.png") for copy in copies]
+            device: [(copy, folder / f"{copy.stem}-{device}.png") for copy in copies]
             for device in DEVICES
         }
         pictures = [png for pairs in shots.values() for _copy, png in pairs]
@@ -120,17 +115,11 @@ def _opened(path: str) -> Iterator[Any]:
         raise PictureError(_reason(error.message)) from None
 
 
-def _photograph(shots: Mapping[Device, Sequence[tuple[Path, Path]]], path: str) -> None:
+def _photograph(shots: Mapping[str, Sequence[tuple[Path, Path]]], path: str) -> None:
     """Open the copies (first of each pair) on each device; write the PNGs (second)."""
     with _opened(path) as browser:
         for device, pairs in shots.items():
-            page = browser.new_page(
-                viewport={"width": device.width, "height": device.height},
-                device_scale_factor=device.dots,
-                is_mobile=device.touch,
-                has_touch=device.touch,
-                color_scheme="light",
-            )
+            page = browser.new_page(**DEVICES[device], color_scheme="light")
             page.set_default_timeout(PATIENCE * 1000)
             for copy, png in pairs:
                 page.goto(copy.as_uri())
