@@ -342,20 +342,8 @@ class ScoreRow:
     score: Score
 
     @property
-    def source(self) -> str:
-        return self.row.source
-
-    @property
-    def name(self) -> str:
-        return self.row.name
-
-    @property
-    def stated(self) -> Run:
+    def run(self) -> Run:
         return self.row.run or Run()
-
-    @property
-    def sd_over(self) -> str:
-        return self.row.unit
 
     @property
     def task_version(self) -> int | None:
@@ -385,16 +373,14 @@ def score_rows(tables: Sequence[Table]) -> list[ScoreRow]:
 class AggregateRow:
     """The mean over tasks of a Row."""
 
-    source: str
-    name: str
+    row: Row
     shots: int | str
-    aggregate: Aggregate
 
 
 def aggregate_rows(tables: Sequence[Table]) -> list[AggregateRow]:
     """Return one row per table and row that has a score on every task."""
     return [
-        AggregateRow(row.source, row.name, table.shots, row.aggregate)
+        AggregateRow(row, table.shots)
         for table in tables
         for row in table.rows
         if row.aggregate is not None

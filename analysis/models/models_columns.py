@@ -30,11 +30,6 @@ def _of_run(name: str, heading: str, meaning: str) -> Column:
     )
 
 
-def _stated(name: str) -> Callable[[Any], str | None]:
-    """Return a stated property of a ScoreRow's model, or None if it is not stated."""
-    return lambda row: getattr(row.stated, name) or None
-
-
 # Columns for ModelRow.
 MODEL = [
     Column("model", meaning="name of the uploaded model"),
@@ -127,10 +122,13 @@ MODEL = [
     Column("recipe", meaning=RECIPE),
 ]
 
+_SOURCE = [
+    Column("source", meaning="study, uploaded or published", get="row.source"),
+    Column("name", meaning="annotators or model", get="row.name"),
+]
 # Columns for ScoreRow.
 SCORES = [
-    Column("source", meaning="study, uploaded or published"),
-    Column("name", meaning="annotators or model"),
+    *_SOURCE,
     Column("task", meaning="name of the task", get="task.name"),
     Column("task_version", meaning="version of the task; empty for a published figure"),
     Column("shots", meaning="number of shots, or all: fully supervised"),
@@ -144,11 +142,9 @@ SCORES = [
     Column("sd_ddof1", meaning=SD1, unit="points", get="score.sd_ddof1"),
     Column("sd_ddof0", meaning=SD0, unit="points", get="score.sd_ddof0"),
     Column("sd_printed", meaning="spread printed in the paper", unit="points", get="score.printed"),
-    Column("sd_over", meaning="unit of the SD: annotators, splits or runs"),
+    Column("sd_over", meaning="unit of the SD: annotators, splits or runs", get="row.unit"),
     *(
-        Column(
-            name, meaning=f"{words}; as stated for an uploaded model, or empty", get=_stated(name)
-        )
+        _of_run(name, "", f"{words}; as stated for an uploaded model, or empty")
         for name, words in STATED.items()
     ),
     Column("n", meaning="number of these", get="score.n"),
@@ -158,19 +154,16 @@ SCORES = [
 
 # Columns for AggregateRow.
 AGGREGATES = [
-    Column("source", meaning="study, uploaded or published"),
-    Column("name", meaning="annotators or model"),
+    *_SOURCE,
     Column("shots", meaning="number of shots, or all: fully supervised"),
-    Column("tasks", meaning="number of tasks", get="aggregate.tasks"),
-    Column("mean", meaning="mean over tasks", unit="points", get="aggregate.mean"),
-    Column(
-        "sd_of_sum", meaning="SD of the sum over tasks", unit="points", get="aggregate.sd_of_sum"
-    ),
-    Column(
-        "sd_of_average",
-        meaning="SD of the mean over tasks",
-        unit="points",
-        get="aggregate.sd_of_average",
+    Column("tasks", meaning="number of tasks", get="row.aggregate.tasks"),
+    *(
+        Column(name, meaning=f"{words} over tasks", unit="points", get=f"row.aggregate.{name}")
+        for name, words in (
+            ("mean", "mean"),
+            ("sd_of_sum", "SD of the sum"),
+            ("sd_of_average", "SD of the mean"),
+        )
     ),
 ]
 
