@@ -85,7 +85,7 @@ def signed_points(value: float) -> str:
     return f"{value:+.1f}" if math.isfinite(value) else NOTHING
 
 
-def between(ends: Sequence[Any]) -> str:
+def between(ends: Sequence[Any], form: Callable[[float], str] = points) -> str:
     """Format an interval's ends in points; a third item says why there is none.
 
     >>> between((70.04, 80)), between((math.nan, math.nan, "one annotator"))
@@ -94,7 +94,7 @@ def between(ends: Sequence[Any]) -> str:
     low, high, *reasons = ends
     if math.isnan(low):
         return " ".join([NOTHING, *(f"({reason})" for reason in reasons if reason)])
-    return f"{points(low)} to {points(high)}"
+    return f"{form(low)} to {form(high)}"
 
 
 def assuming(interval: str, annotators: float) -> str:
@@ -119,10 +119,7 @@ def signed_between(ends: Sequence[Any]) -> str:
     >>> signed_between((-0.2, 8.24)), signed_between((math.nan, math.nan, "annotators tie"))
     ('-0.2 to +8.2', '– (annotators tie)')
     """
-    low, high, *reasons = ends
-    if math.isnan(low):
-        return " ".join([NOTHING, *(f"({reason})" for reason in reasons if reason)])
-    return f"{signed_points(low)} to {signed_points(high)}"
+    return between(ends, signed_points)
 
 
 def mean_and_sd(mean: float, sd: float) -> str:

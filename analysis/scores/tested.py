@@ -38,12 +38,12 @@ class Tested:
     low: float
     high: float
     p: float
-    p_holm: float
+    p_holm: float = math.nan
     low_90: float
     high_90: float
     smallest_margin: float
-    margin: float
-    p_equivalence: float
+    margin: float = math.nan
+    p_equivalence: float = math.nan
     se: float
     df: float
     people_se: float
@@ -82,12 +82,9 @@ def numbers(estimate: Estimate) -> dict[str, Any]:
         "low": low,
         "high": high,
         "p": of_100.p(),
-        "p_holm": math.nan,
         "low_90": low_90,
         "high_90": high_90,
         "smallest_margin": of_100.reach(ONE_SIDED),
-        "margin": math.nan,
-        "p_equivalence": math.nan,
         "se": of_100.se,
         "df": of_100.df,
         "people_se": of_100.people_se,

@@ -112,10 +112,6 @@ class BlockScore:
     n: int
 
     @property
-    def examples(self) -> str:
-        return self.block.name
-
-    @property
     def text(self) -> str:
         if not self.nested:
             return "not nested"
@@ -133,10 +129,6 @@ class TrainingRow:
     scores: list[BlockScore]
 
     @property
-    def block_names(self) -> list[str]:
-        return [score.examples for score in self.scores]
-
-    @property
     def texts(self) -> list[str]:
         """The cell of each block."""
         return [score.text for score in self.scores]
@@ -144,7 +136,7 @@ class TrainingRow:
 
 def columns(rows: list[TrainingRow]) -> list[Column]:
     """Return the page's columns: groups by blocks."""
-    names = rows[0].block_names if rows else []
+    names = [score.block.name for score in rows[0].scores] if rows else []
     return [
         Column("task", "Task"),
         Column("shots", "Group", show=lambda shots: f"{shots} shots"),
@@ -172,7 +164,7 @@ BLOCK_SCORES = [
     Column("task_version", meaning="version of the task"),
     Column("shots", meaning="of the group"),
     Column("split", meaning="number of the training split"),
-    Column("examples", meaning="block of training examples, as text"),
+    Column("examples", meaning="block of training examples, as text", get="block.name"),
     Column(
         "in_shots",
         meaning="examples are from this group's training file with this number of shots",
