@@ -7,15 +7,7 @@ from analysis.cross_task.cross_task import QUESTION
 from analysis.documents import planned_analysis, recruitment, results, wording
 from analysis.documents.blocks import Paragraph
 from analysis.documents.study_record import StudyRecord
-from analysis.documents.wording import (
-    PLANNED,
-    REPORTED,
-    count,
-    moment,
-    order,
-    scenario_is,
-    training_splits,
-)
+from analysis.documents.wording import PLANNED, REPORTED, count, moment
 from analysis.stats import two_way
 from analysis.stats.uncertainty import RESAMPLES
 from annotation.models import Status, StudyStatus
@@ -71,7 +63,7 @@ def _design(record: StudyRecord) -> str:
         f" (Mukherjee et al., 2021){arms}, on the Handful platform.",
         _answers(manifest),
         f"We planned {count(record.study.annotators, 'annotator')} for {scenarios}"
-        f" ({scenario_is(manifest)}).",
+        f" ({wording.scenario_is(manifest)}).",
         f"The design was frozen on {moment(opened_at)}, before any seat was assigned; later changes"
         " to the study are listed below.",
         recruitment.rehearsal(manifest, REPORTED),
@@ -127,13 +119,13 @@ def _steps(record: StudyRecord) -> str:
         of = " of the unseen task" if manifest["cross_task"] else ""
         sentences.append(
             f"{subject} {when} completed a training step of k examples{of}"
-            f"{wording.per_label(manifest)} ({training_splits(manifest)}), presented one at a time"
-            f" ({order(manifest['training_order'])}); after each answer, which could not be"
-            " changed, the gold answer and the score were revealed."
+            f"{wording.per_label(manifest)} ({wording.training_splits(manifest)}), presented one at"
+            f" a time ({wording.order(manifest['training_order'])}); after each answer, which could"
+            " not be changed, the gold answer and the score were revealed."
         )
     sentences.append(
         "In the annotation step, annotators answered all of the study's test examples for the task"
-        f" ({order(manifest['annotation_order'])}) without feedback."
+        f" ({wording.order(manifest['annotation_order'])}) without feedback."
     )
     if part := wording.parts_of_tests(manifest, REPORTED):
         sentences.append(part)

@@ -5,23 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from analysis.cross_task import cross_task, upstream
+from analysis.documents import wording
 from analysis.documents.blocks import Block, Bullets, Facts, Grid, Paragraph, meanings
-from analysis.documents.wording import (
-    AT_LEAST,
-    LEVEL,
-    OF_PEOPLE,
-    PLANNED,
-    POWER,
-    Manifest,
-    Verbs,
-    count,
-    group_sizes,
-    metrics,
-    pairs,
-    same_recipe,
-    sds,
-    way,
-)
+from analysis.documents.wording import LEVEL, PLANNED, POWER, Manifest, Verbs, count
 from analysis.stats import power, significance
 from analysis.stats.two_way import BOTH, RUNS
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
@@ -40,11 +26,11 @@ def blocks(manifest: Manifest) -> list[Block]:
                 *SCORES,
                 *_further(manifest),
                 _models(manifest),
-                *filter(None, [metrics(manifest)]),
+                *filter(None, [wording.metrics(manifest)]),
                 *_equivalence(manifest),
             ]
         ),
-        Facts(same_recipe(manifest)),
+        Facts(wording.same_recipe(manifest)),
         *_contrasts(manifest["scenarios"], manifest["qualification"]),
         *planned(manifest),
     ]
@@ -69,7 +55,7 @@ SCORES = [
 
 def _further(manifest: Manifest) -> list[str]:
     """Return further intervals for the means, and agreement for cells with two annotators."""
-    largest = max(group_sizes(manifest["scenarios"]).values())
+    largest = max(wording.group_sizes(manifest["scenarios"]).values())
     over_people = (
         f" and, with at least {FEWEST_FOR_BOOTSTRAP} annotators, over annotators and over both"
         if largest >= FEWEST_FOR_BOOTSTRAP
@@ -91,7 +77,7 @@ def _further(manifest: Manifest) -> list[str]:
 
 def _votes(manifest: Manifest) -> str:
     """Return how answers are aggregated, by the tasks' answer types."""
-    kinds = {way(task["card"]) for task in manifest["tasks"]}
+    kinds = {wording.way(task["card"]) for task in manifest["tasks"]}
     choices = {kind.name for kind in KINDS.values() if kind.is_one_choice}
     votes = {
         "plurality vote on labels and options": kinds & choices,
@@ -128,7 +114,7 @@ def _equivalence(manifest: Manifest) -> list[str]:
         return ["The design has no equivalence margin: no claim of equivalence is planned."]
     compared = (
         "two numbers of shots, or humans and a model,"
-        if pairs(manifest["scenarios"])
+        if wording.pairs(manifest["scenarios"])
         else "humans and a model"
     )
     arms = " No margin applies to the gains of the arms." if manifest["cross_task"] else ""
@@ -141,7 +127,7 @@ def _equivalence(manifest: Manifest) -> list[str]:
 
 
 def _contrasts(scenarios: list[dict[str, Any]], rule: dict[str, Any]) -> list[Block]:
-    planned = pairs(scenarios)
+    planned = wording.pairs(scenarios)
     if not planned:
         return [
             Paragraph(
@@ -177,7 +163,7 @@ def _power(groups: list[tuple[int, int]]) -> Grid:
             f"{fewer} and {more}",
             str(groups.count((fewer, more))),
             f"{significance.smallest_p(fewer, more):.3g}",
-            *(sds(power.detectable(min(fewer, more), level, POWER)) for level in levels),
+            *(wording.sds(power.detectable(min(fewer, more), level, POWER)) for level in levels),
         ]
         for fewer, more in sorted(set(groups))
     ]
@@ -194,9 +180,9 @@ def _power(groups: list[tuple[int, int]]) -> Grid:
         ],
         rows,
         [
-            f"Detectable: the minimum detectable difference at {POWER:.0%} power by {OF_PEOPLE}, in"
-            f" SDs between annotators.{corrected} {AT_LEAST} Multiplied by the SD in points, the"
-            " value is a difference in points of score x 100."
+            f"Detectable: the minimum detectable difference at {POWER:.0%} power by"
+            f" {wording.OF_PEOPLE}, in SDs between annotators.{corrected} {wording.AT_LEAST}"
+            " Multiplied by the SD in points, the value is a difference in points of score x 100."
         ],
     )  # fmt: skip
 

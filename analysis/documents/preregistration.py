@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 
-from analysis.documents import planned_analysis, recruitment
+from analysis.documents import planned_analysis, recruitment, wording
 from analysis.documents.blocks import (
     Bullets,
     Document,
@@ -19,29 +19,7 @@ from analysis.documents.blocks import (
     Quote,
     Section,
 )
-from analysis.documents.wording import (
-    WAYS,
-    Manifest,
-    announced,
-    count,
-    data_warnings,
-    help_at_zero_shots,
-    interface_language,
-    is_paid,
-    minutes_of,
-    moment,
-    order,
-    parts_of_tests,
-    pausing,
-    pay_sentences,
-    per_label,
-    reward_on_prolific,
-    rule_text,
-    scenario_is,
-    shots_of,
-    stopping,
-    way,
-)
+from analysis.documents.wording import Manifest, count, moment
 from analysis.scores.performance import FAMILY_NAMES
 from analysis.scores.sensitivity import SECONDS, TRAINING
 from annotation.models import Study
@@ -88,7 +66,14 @@ def document(manifest: Manifest, opening: Opening) -> Document:
             Section("Scenarios and annotators", _scenarios(manifest)),
             Section("Procedure", _procedure(manifest)),
             Section("Screening and exclusion", _rules(manifest)),
-            Section("Pay", [Bullets([*pay_sentences(manifest), *reward_on_prolific(manifest)])]),
+            Section(
+                "Pay",
+                [
+                    Bullets(
+                        [*wording.pay_sentences(manifest), *wording.reward_on_prolific(manifest)]
+                    )
+                ],
+            ),
             Section("Consent", _consent(manifest, opening)),
             Section("Planned analysis", planned_analysis.blocks(manifest)),
         ],
@@ -135,7 +120,7 @@ def _tasks(manifest: Manifest) -> list:
             task["name"],
             str(task["version"]),
             FAMILY_NAMES[task["card"]["family"]],
-            WAYS[way(task["card"])][0],
+            wording.WAYS[wording.way(task["card"])][0],
             task["card"]["gold_rule"],
             task["card"]["language"],
             "yes" if task["rechained"] else "no",
@@ -164,7 +149,7 @@ def _tasks(manifest: Manifest) -> list:
         ),
         Facts([Fact(f"Hash of {t['name']}", t["content_hash"], True) for t in manifest["tasks"]]),
         Bullets([f"{task['name']}: {task['card']['description']}" for task in manifest["tasks"]]),
-        *data_warnings(manifest),
+        *wording.data_warnings(manifest),
     ]
 
 
@@ -185,7 +170,7 @@ def _scenarios(manifest: Manifest) -> list:
     scenarios = sorted(
         manifest["scenarios"], key=lambda s: (place(s["task"]), s["shots"], s["split"] or 0)
     )
-    has_minutes = len(set(minutes_of(manifest))) > 1
+    has_minutes = len(set(wording.minutes_of(manifest))) > 1
     rows = [
         [
             scenario["task"],
@@ -206,8 +191,8 @@ def _scenarios(manifest: Manifest) -> list:
     ]
     return [
         Paragraph(
-            f"The design has {count(len(scenarios), 'scenario')} ({scenario_is(manifest)}) with"
-            f" {total} in total. {_assignment(manifest)} A seat that becomes free (declined,"
+            f"The design has {count(len(scenarios), 'scenario')} ({wording.scenario_is(manifest)})"
+            f" with {total} in total. {_assignment(manifest)} A seat that becomes free (declined,"
             " returned, expired, screened out, rejected before completion, withdrawn, excluded) is"
             " reassigned. Participants take part in each task only once, regardless of version,"
             f" shots or study; each participant may take part in {_tasks_each(manifest)} of this"
@@ -230,39 +215,39 @@ def _scenarios(manifest: Manifest) -> list:
             [
                 "Annotators who complete a task answer all of its test examples."
                 + (
-                    f" At k shots, the k training examples{per_label(manifest)} of that split"
-                    " come first."
-                    if shots_of(manifest) != {0}
+                    f" At k shots, the k training examples{wording.per_label(manifest)} of that"
+                    " split come first."
+                    if wording.shots_of(manifest) != {0}
                     else ""
                 )
-                + (f" {part}" if (part := parts_of_tests(manifest)) else "")
+                + (f" {part}" if (part := wording.parts_of_tests(manifest)) else "")
             ],
         ),
     ]
 
 
 def _procedure(manifest: Manifest) -> list:
-    shots = shots_of(manifest)
+    shots = wording.shots_of(manifest)
     items = [
-        f"Training step: one example at a time ({order(manifest['training_order'])}); the gold"
-        " answer and the score are revealed once the annotator's answer is stored. Answers cannot"
-        " be changed."
+        f"Training step: one example at a time ({wording.order(manifest['training_order'])}); the"
+        " gold answer and the score are revealed once the annotator's answer is stored. Answers"
+        " cannot be changed."
         if any(shots)
         else "There is no training step.",
-        f"Annotation step: {order(manifest['annotation_order'])}; neither gold answers nor scores"
-        " are shown.",
+        f"Annotation step: {wording.order(manifest['annotation_order'])}; neither gold answers nor"
+        " scores are shown.",
         f"Seed of all random choices: {manifest['seed']}.",
         "Annotators may interrupt their work for up to"
         f" {count(manifest['idle_limit_hours'], 'hour')} (on Prolific, within the maximum"
-        f" submission time). The announced duration is {announced(manifest)}.",
+        f" submission time). The announced duration is {wording.announced(manifest)}.",
     ]
     if 0 in shots:
-        helped = help_at_zero_shots(manifest)
+        helped = wording.help_at_zero_shots(manifest)
         items.append(
             f"At zero shots, annotators are given the task description and the"
             f" instructions{helped}."
         )
-    if (language := interface_language(manifest)) != "English":
+    if (language := wording.interface_language(manifest)) != "English":
         items.append(f"The annotation interface is in {language}.")
     items += [planned for option, (planned, _done) in OPTIONS.items() if manifest[option]]
     by_character = [
@@ -274,7 +259,7 @@ def _procedure(manifest: Manifest) -> list:
 
 
 def _rules(manifest: Manifest) -> list:
-    items = [rule_text(manifest)]
+    items = [wording.rule_text(manifest)]
     questions = screening.parse(manifest["comprehension_questions"])
     if questions:
         items.append(
@@ -306,10 +291,10 @@ def _rules(manifest: Manifest) -> list:
         "A sensitivity analysis shows the results under other inclusion criteria:"
         f" {_sensitivity(manifest)}.",
     ]
-    if is_paid(manifest):
+    if wording.is_paid(manifest):
         items.append("Payment and inclusion in the analysis are decided independently.")
-    items += filter(None, [stopping(manifest)])
-    blocks: list = [Bullets(items[:1] + pausing(manifest) + items[1:])]
+    items += filter(None, [wording.stopping(manifest)])
+    blocks: list = [Bullets(items[:1] + wording.pausing(manifest) + items[1:])]
     if questions:
         title = "Comprehension questions (* marks the correct option)"
         blocks.append(Quote(title, _questions(questions)))
@@ -321,7 +306,11 @@ def _sensitivity(manifest: Manifest) -> str:
     told = "answers to the exit questionnaire" if manifest["exit_questionnaire"] else ""
     checks = "attention checks" if manifest["attention_checks"] else ""
     training, seconds = (", ".join(map(str, least)) for least in (TRAINING, SECONDS))
-    trained = f"mean training S1 (x 100) of at least {training}" if any(shots_of(manifest)) else ""
+    trained = (
+        f"mean training S1 (x 100) of at least {training}"
+        if any(wording.shots_of(manifest))
+        else ""
+    )
     slow = f"median active time per example of at least {seconds} s"
     rules = ["with excluded annotators", trained, slow, checks, told]
     return "; ".join(filter(None, [*rules, "quality flags"]))
