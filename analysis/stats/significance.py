@@ -73,16 +73,12 @@ def holm(values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def sign_flip(differences: Sequence[float], seed: int = 0) -> float:
-    """Return the two-sided p of a mean difference between pairs, by flipping signs.
-
-    Implemented here because scipy's `permutation_test` doubles the smaller tail.
-    """
-    return sign_flips([differences], seed)[0]
-
-
 def sign_flips(several: Sequence[Sequence[float]], seed: int = 0) -> list[float]:
-    """Apply `sign_flip` to several lists, which share one draw of signs per number of pairs."""
+    """Return the two-sided p of each list's mean difference between pairs, by flipping signs.
+
+    The lists share one draw of signs per number of pairs. Implemented here because scipy's
+    `permutation_test` doubles the smaller tail.
+    """
     gaps = [np.asarray(differences, dtype=float) for differences in several]
     gaps = [own[np.abs(own) > ROUNDING] for own in gaps]
     reached = [0] * len(gaps)
@@ -124,7 +120,7 @@ def _flips(length: int, bits: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def smallest_sign_flip_p(differences: Sequence[float]) -> float:
-    """Return the smallest two-sided p of `sign_flip`: all pairs differ in the same direction."""
+    """Return the smallest two-sided p of `sign_flips`: all pairs differ in the same direction."""
     flipped = sum(abs(gap) > ROUNDING for gap in differences)
     if flipped > EXACT_FLIPS:
         return 1 / (SAMPLED_FLIPS + 1)

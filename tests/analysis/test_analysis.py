@@ -305,14 +305,14 @@ def test_holm():
 
 
 def test_sign_flips():
-    p = significance.sign_flip([0.33, 0, -1, 0.67, 0.33, 1, 0, 0.33])
+    p = significance.sign_flips([[0.33, 0, -1, 0.67, 0.33, 1, 0, 0.33]])[0]
     assert p == pytest.approx(0.4375)
 
 
 @pytest.mark.parametrize(("pairs", "smallest"), [(0, 1), (1, 1), (3, 0.25), (16, 2**-15)])
 def test_the_smallest_sign_flip_p_is_reached_if_all_signs_agree(pairs, smallest):
     assert significance.smallest_sign_flip_p([0.5] * pairs + [0.0]) == smallest
-    assert significance.sign_flip([0.5] * pairs + [0.0]) == smallest
+    assert significance.sign_flips([[0.5] * pairs + [0.0]]) == [smallest]
     assert significance.smallest_sign_flip_p([0.5] * 17) == 1 / 10_001
 
 
@@ -322,12 +322,12 @@ def test_sign_flips_in_chunks_equal_one_draw(n):
     differences = differences[differences != 0]
     signs = np.random.default_rng(5).choice((-1, 1), (10_000, len(differences)))
     reached = int((np.abs(signs @ differences) >= abs(differences.sum()) - 1e-12).sum())
-    assert significance.sign_flip(differences, 5) == (reached + 1) / 10_001
+    assert significance.sign_flips([differences], 5) == [(reached + 1) / 10_001]
 
 
 def test_sign_flips_of_several_samples_equal_those_of_each():
     draw = np.random.default_rng(11)
     several = [draw.normal(0.05, 0.4, n).tolist() for n in (3, 16, 17, 50, 17, 61, 200)]
-    alone = [significance.sign_flip(differences, 7) for differences in several]
+    alone = [significance.sign_flips([differences], 7)[0] for differences in several]
     assert significance.sign_flips(several, 7) == alone
     assert len(set(alone)) == len(alone)
