@@ -194,13 +194,13 @@ def _published(task: Task, sizes: Sequence[int]) -> Iterator[Entry]:
     name = name_of(task) if task.card.metric == S1 else ""
     people = [human_table4().get((name, size)) for size in sizes]
     if all(people):
-        scores = tuple(Score(q.mean, printed=q.spread, n=3, of=3) for q in people if q)
+        scores = tuple(figure.score(3) for figure in people if figure)
         yield Entry(PEOPLE, WHO[Kind.PERSON], "published", "annotators", scores)
     figures = machine_tables5_6()
     for model, method in dict.fromkeys((model, method) for model, method, *_place in figures):
         quoted = [figures.get((model, method, name, str(size))) for size in sizes]
         if all(quoted):
-            scores = tuple(Score(q.mean, printed=q.spread, n=5, of=5) for q in quoted if q)
+            scores = tuple(figure.score(5) for figure in quoted if figure)
             group = next(
                 (group for suffix, group in SUFFIXES.items() if model.endswith(suffix)),
                 SizeClass.NOT_STATED,

@@ -305,11 +305,7 @@ def _equally_trained(
 
 
 def _people_at(shots: int | str) -> dict[str, Score]:
-    return {
-        task: Score(quoted.mean, printed=quoted.spread, n=3, of=3)
-        for (task, k), quoted in human_table4().items()
-        if k == shots
-    }
+    return {task: own.score(3) for (task, k), own in human_table4().items() if k == shots}
 
 
 def _models_at(shots: str) -> dict[str, dict[str, Score]]:
@@ -317,9 +313,7 @@ def _models_at(shots: str) -> dict[str, dict[str, Score]]:
     by_model: dict[str, dict[str, Score]] = defaultdict(dict)
     for (model, method, task, k), quoted in machine_tables5_6().items():
         if k == shots:
-            by_model[f"{model} {method}"][task] = Score(
-                quoted.mean, printed=quoted.spread, n=5, of=5
-            )
+            by_model[f"{model} {method}"][task] = quoted.score(5)
     return by_model
 
 

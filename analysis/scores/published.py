@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from analysis.scores import test_sets
 from analysis.scores.columns import mean_and_sd
+from analysis.scores.scores import Score
 from tasks import frozen
 from tasks.columns import NOTHING, points
 from tasks.data_report import NO_BASELINE
@@ -34,6 +35,10 @@ class Published(NamedTuple):
     @property
     def text(self) -> str:
         return mean_and_sd(self.mean, self.spread)
+
+    def score(self, n: int) -> Score:
+        """Return it as the score of `n` annotators or splits."""
+        return Score(self.mean, printed=self.spread, n=n, of=n)
 
 
 @cache
