@@ -294,6 +294,13 @@ def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
     if programs:
         caption += f" {programs}"
     shown = "" if why_not else caption
+    shots = sorted(study.shots)
+    chart_of: dict[str, Callable[[pd.DataFrame], alt.FacetChart]] = {
+        "shots": charts.shot_curve,
+        "models": charts.humans_and_models,
+        "learning": partial(charts.learning_curve, shots=shots),
+        "drift": partial(charts.drift_curve, shots=shots),
+    }
     who = "people" if kind == Kind.PERSON else f"{kind} annotators (not people)"
     return Figure(
         name=name,
@@ -302,7 +309,7 @@ def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
         description=f"{title} ({who}). {shown}",
         why_not=why_not,
         load=partial(data, study, kind, name),
-        make=partial(_chart, name, sorted(study.shots)),
+        make=chart_of[name],
         all_columns=COLUMNS[name],
         mark=programs,
     )
@@ -333,14 +340,3 @@ def _why_not(study: Study, name: str, begun: set[Step]) -> str:
             " shuffled annotation order."
         )
     return "" if STEPS[name] in begun else "No annotator has completed the study yet."
-
-
-def _chart(name: str, shots: Sequence[int], frame: pd.DataFrame) -> alt.FacetChart:
-    match name:
-        case "models":
-            return charts.humans_and_models(frame)
-        case "shots":
-            return charts.shot_curve(frame)
-        case "learning":
-            return charts.learning_curve(frame, shots)
-    return charts.drift_curve(frame, shots)

@@ -43,21 +43,25 @@ def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpR
     """
     kind, chosen = _figure(request, name, figure)
     filename = f"{name}-{figure}.{ext}"
-    if ext == "json":
-        return HttpResponse(chosen.json, content_type="application/json")
     if ext == "csv":
-        text = figure_data.frame_csv(kind, chosen.frame)
-        return download(text, filename)
-    if ext not in figure_data.PICTURES:
+        return download(figure_data.frame_csv(kind, chosen.frame), filename)
+    if width := request.GET.get("width"):
+        filename = f"{name}-{figure}-{width}.{ext}"
+    return _drawn(request, chosen, ext, filename)
+
+
+def _drawn(
+    request: HttpRequest, figure: figure_data.Figure, ext: str, filename: str
+) -> HttpResponse:
+    """The specification of a figure, or a picture of the requested width."""
+    width = request.GET.get("width", "")
+    if ext == "json":
+        return HttpResponse(figure.json, content_type="application/json")
+    if ext not in figure_data.PICTURES or width not in ("", *paper_widths.INCHES):
         raise Http404
     if not figure_data.can_draw():
         return HttpResponse(figure_data.NEEDS_VL_CONVERT, status=501, content_type="text/plain")
-    width = request.GET.get("width", "")
-    if width not in ("", *paper_widths.INCHES):
-        raise Http404
-    if width:
-        filename = f"{name}-{figure}-{width}.{ext}"
-    picture = figure_data.picture(chosen, ext, width)
+    picture = figure_data.picture(figure, ext, width)
     return download(picture, filename, figure_data.PICTURES[ext])
 
 
@@ -163,17 +167,9 @@ def compare_file(request: HttpRequest, ext: str) -> HttpResponse:
         return download(text, filename)
     if ext == "tex":
         return download(compare_latex(comparison), filename, TEX)
-    if figure.why_not or ext not in ("json", *figure_data.PICTURES):
+    if figure.why_not:
         raise Http404
-    if ext == "json":
-        return HttpResponse(figure.json, content_type="application/json")
-    width = request.GET.get("width", "")
-    if width not in ("", *paper_widths.INCHES):
-        raise Http404
-    if not figure_data.can_draw():
-        return HttpResponse(figure_data.NEEDS_VL_CONVERT, status=501, content_type="text/plain")
-    picture = figure_data.picture(figure, ext, width)
-    return download(picture, filename, figure_data.PICTURES[ext])
+    return _drawn(request, figure, ext, filename)
 
 
 @reading
