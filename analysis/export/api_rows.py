@@ -13,7 +13,7 @@ from rest_framework.request import Request
 
 from analysis.export.columns import ANSWERS
 from analysis.scores.columns import type_of
-from annotation.models import JUDGED_STEPS, REVEALED, AnswerSpan, Kind, Scenario, Step, Turn
+from annotation.models import JUDGED_STEPS, REVEALED, AnswerSpan, Kind, Step, Turn
 from annotation.protocol import blinding
 from annotation.web.access import study_of
 from annotation.web.form_bodies import Texts
@@ -44,11 +44,6 @@ def _reached(turn: Turn, lookup: str) -> Any:
     for name in lookup.split("__"):
         value = getattr(value, name, None)
     return value
-
-
-def _task(turn: Turn) -> Any:
-    """Return the example's task, which in the upstream step is not the scenario's."""
-    return turn.example.split.task
 
 
 class Answers(RowsView):
@@ -89,15 +84,17 @@ class Answers(RowsView):
         return turn.given is not None and spares and turn.step in (*JUDGED_STEPS, *REVEALED)
 
 
+# The task is the example's, which in the upstream step is not the scenario's.
+_EXAMPLE, _PARTICIPATION = "answer.turn.example", "answer.turn.participation"
 SPANS = [
-    Column("task", meaning="name of the task", get=lambda s: _task(s.answer.turn).name),
-    Column("task_version", meaning="its version", get=lambda s: _task(s.answer.turn).version),
-    Column("shots", meaning="number of shots", get=lambda s: _scenario(s).shots),
-    Column("split", meaning="split number", get=lambda s: _scenario(s).split_number),
+    Column("task", meaning="name of the task", get=f"{_EXAMPLE}.split.task.name"),
+    Column("task_version", meaning="its version", get=f"{_EXAMPLE}.split.task.version"),
+    Column("shots", meaning="number of shots", get=f"{_PARTICIPATION}.scenario.shots"),
+    Column("split", meaning="split number", get=f"{_PARTICIPATION}.scenario.split_number"),
     Column("step", meaning="of the protocol", get="answer.turn.step"),
-    Column("annotator", meaning="pseudonym", get="answer.turn.participation.pseudonym"),
-    Column("example", meaning="id in its file", get="answer.turn.example.source_id"),
-    Column("hash", meaning="of the example", get="answer.turn.example.content_hash"),
+    Column("annotator", meaning="pseudonym", get=f"{_PARTICIPATION}.pseudonym"),
+    Column("example", meaning="id in its file", get=f"{_EXAMPLE}.source_id"),
+    Column("hash", meaning="of the example", get=f"{_EXAMPLE}.content_hash"),
     Column(
         "segment",
         meaning="number of the text, or question",
@@ -107,10 +104,6 @@ SPANS = [
     Column("end", meaning="in Unicode code points, exclusive"),
     Column("text", meaning="the highlighted text"),
 ]
-
-
-def _scenario(span: AnswerSpan) -> Scenario:
-    return span.answer.turn.participation.scenario
 
 
 class Spans(RowsView):
