@@ -36,7 +36,7 @@ from analysis.documents.study_record import Amount, StudyRecord
 from analysis.documents.wording import moment, recomputed, same_recipe
 from analysis.scores import columns, marks, rendering
 from analysis.scores.attrition import SAMPLE
-from analysis.scores.performance import PerformanceTable, kinds_of, versions
+from analysis.scores.performance import kinds_of, versions
 from annotation.models import Kind, Qualification, Reason, Status, Study
 from annotation.monitoring.sample import about_export
 from annotation.pay.ledger import in_currency
@@ -67,12 +67,12 @@ def document(record: Record, answers: Mapping[str, str]) -> Document:
     """The report from these numbers and answers (by short-form field)."""
     marked = [Paragraph(mark) for mark in marks.sentences(record.study)]
     parts = results.parts(record)
-    arms = _of_arms(record)
+    arms = planned_analysis.results(record.study) if record.study.is_cross_task else []
     tables = _sizes([*chain.from_iterable(parts.values()), *arms])
     sections = [
         *_hypotheses(record),
         Section("Methods", methods.paragraphs(record, tables)),
-        Section("Human performance", _performance(record, [Kind.PERSON])),
+        Section("Human performance", _performance(record, Kind.PERSON)),
         Section(
             "Uncertainty and differences",
             [
@@ -93,8 +93,7 @@ def document(record: Record, answers: Mapping[str, str]) -> Document:
         *_section("Models on the same examples", parts["models"], marked),
     ]
     if Kind.SIMULATED in kinds_of(record.frame):
-        simulated = _performance(record, [Kind.SIMULATED])
-        sections.append(Section("Simulated annotators", simulated))
+        sections.append(Section("Simulated annotators", _performance(record, Kind.SIMULATED)))
     sections += [
         Section("Participant flow", _funnel(record)),
         *_sample(record),
@@ -120,11 +119,6 @@ def _hypotheses(record: StudyRecord) -> list[Section]:
     return [Section("Hypotheses", [Quote(frozen, text)])] if text else []
 
 
-def _of_arms(record: StudyRecord) -> list[Block]:
-    """Return the results of a cross-task study, or [] for other studies."""
-    return planned_analysis.results(record.study) if record.study.is_cross_task else []
-
-
 def _sizes(blocks: Iterable[Block]) -> dict[str, int]:
     """Map table captions to the number of rows; for differences, of rows with a p value."""
     sizes = {}
@@ -137,14 +131,17 @@ def _sizes(blocks: Iterable[Block]) -> dict[str, int]:
 # Results ------------------------------------------------------------------------------------------
 
 
-def _performance(record: StudyRecord, kinds: Sequence[str]) -> list[Block]:
-    """Return the tables for these kinds, each also with excluded annotators, if any."""
-    return [_table(table) for kind in kinds for table in versions(record.study, kind, record.frame)]
-
-
-def _table(table: PerformanceTable) -> Grid:
-    columns = ["Shots", *(task.name for task in table.tasks)]
-    return Grid(table.heading, columns, rendering.lines(table), rendering.notes(table))
+def _performance(record: StudyRecord, kind: str) -> list[Block]:
+    """Return the table for this kind, then the one with excluded annotators, if any."""
+    return [
+        Grid(
+            table.heading,
+            ["Shots", *(task.name for task in table.tasks)],
+            rendering.lines(table),
+            rendering.notes(table),
+        )
+        for table in versions(record.study, kind, record.frame)
+    ]
 
 
 # Conduct ------------------------------------------------------------------------------------------
@@ -360,7 +357,7 @@ def _provenance(record: StudyRecord) -> list[Block]:
                 Fact("SHA-256 of the frozen design", record.study.manifest_hash, is_code=True),
                 Fact("Seed of all random choices", str(record.manifest["seed"])),
                 *same_recipe(record.manifest),
-                *_anchor(record),
+                *([Fact("SHA-256 of SHA256SUMS", record.sums, True)] if record.sums else []),
             ]
         ),
         Paragraph(
@@ -372,8 +369,3 @@ def _provenance(record: StudyRecord) -> list[Block]:
             " checksums were changed together (verify.py --sums)."
         ),
     ]
-
-
-def _anchor(record: StudyRecord) -> list[Fact]:
-    """Return what links the bundle with this report to its data."""
-    return [Fact("SHA-256 of SHA256SUMS", record.sums, is_code=True)] if record.sums else []

@@ -15,13 +15,17 @@ SOURCE = (
     "Items follow part D of the ACL Rolling Review Responsible NLP checklist, in our own words."
     " Answers are Yes, No or N/A; No can also mean that the study does not state it."
 )
+INSTRUCTIONS = (
+    "The release bundle contains the instructions and the consent text verbatim (materials/), and"
+    " the consent and instruction pages with a question and a reveal (seen/)."
+)
 
 
 def form(facts: Facts, answers: Answers) -> Form:
     """Return the completed form."""
     people = facts.whole.arrived > 0
     own = [
-        _item("D1", "Instructions given to annotators", Status.YES, instructions(facts)),
+        _item("D1", "Instructions given to annotators", Status.YES, INSTRUCTIONS),
         _item("D2", "Recruitment and pay", Status.YES, *recruitment(facts)),
         _item("D3", "Consent to the use of data", *_consent(facts)),
         _item(
@@ -52,14 +56,6 @@ def _item(number: str, title: str, answer: Status, *evidence: str, field: str = 
 def plain(answer: Status) -> Status:
     """Return the answer for forms that only have Yes, No and N/A."""
     return {Status.PARTIAL: Status.YES, Status.UNKNOWN: Status.NO}.get(answer, answer)
-
-
-def instructions(facts: Facts) -> str:
-    """Return a sentence on where to find the instructions."""
-    return (
-        "The release bundle contains the instructions and the consent text verbatim (materials/),"
-        " and the consent and instruction pages with a question and a reveal (seen/)."
-    )
 
 
 def recruitment(facts: Facts) -> list[str]:
@@ -106,7 +102,7 @@ def neurips_form(facts: Facts, answers: Answers) -> Form:
         status(
             "14", "Participant instructions, screenshots and pay",
             Status.YES if people else Status.NOT_APPLICABLE,
-            *([instructions(facts), *recruitment(facts)] if people else [none]),
+            *([INSTRUCTIONS, *recruitment(facts)] if people else [none]),
             marks.programs_mark(facts.study),
         ),
         status(

@@ -137,6 +137,7 @@ def _admission(facts: Facts) -> list[Entry]:
         "declined": whole.declined, "returned the seat": whole.returned,
         "exceeded the idle limit": whole.expired, "withdrew": facts.withdrawn,
     }  # fmt: skip
+    refused = {str(Reason(why).label): n for why, n in facts.refused_arrivals.items()}
     out = whole.screened_out + whole.refused
     return [
         status(
@@ -152,15 +153,9 @@ def _admission(facts: Facts) -> list[Entry]:
             + f"; had done the task before: {whole.refused}.",
             f"Left for other reasons: {_named(left)}.",
             "Refused on the landing page, before taking a seat (refusals, not participants):"
-            f" {_named(_refused(facts))}.",
+            f" {_named(refused)}.",
         ),
     ]  # fmt: skip
-
-
-def _refused(facts: Facts) -> dict[str, int]:
-    """Map reasons, as text, to refusals on the landing page."""
-    refused = facts.refused_arrivals.items()
-    return {str(Reason(why).label): number for why, number in refused}
 
 
 def _named(numbers: dict[str, int]) -> str:
