@@ -24,7 +24,6 @@ ASKED = {
 
 
 def front(record: StudyRecord, answers: Mapping[str, str]) -> Front:
-    """Return the head of this study's report."""
     study, board = record.study, record.manifest["ethics_contact"]
     facts = [
         Fact("Ethics approval", answers.get(ETHICS) or board or "not stated"),
@@ -98,7 +97,6 @@ OF_TASKS = (
 
 
 def licence_title(answers: Mapping[str, str]) -> str:
-    """Return the chosen licence's title."""
     chosen = answers.get("licence", "")
     return LICENCES[chosen][0] if chosen in LICENCES else NOT_STATED
 

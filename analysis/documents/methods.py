@@ -81,7 +81,6 @@ def _assignment(record: StudyRecord) -> list[str]:
 
 
 def _recruitment(record: StudyRecord) -> str:
-    """Return how participants were recruited for a scenario, and who was eligible."""
     manifest = record.manifest
     sentences = [
         *_assignment(record),
@@ -93,7 +92,6 @@ def _recruitment(record: StudyRecord) -> str:
 
 
 def _answers(manifest: dict[str, Any]) -> str:
-    """Return the answer types in these tasks."""
     named: dict[str, list[str]] = {verb: [] for _noun, verb in wording.WAYS.values()}
     for task in manifest["tasks"]:
         _noun, verb = wording.WAYS[wording.way(task["card"])]
@@ -106,7 +104,6 @@ def _answers(manifest: dict[str, Any]) -> str:
 
 
 def _named(manifest: dict[str, Any], wanted: Callable[[dict[str, Any]], Any]) -> list[str]:
-    """Return the names of the tasks whose cards satisfy `wanted`."""
     return [task["name"] for task in manifest["tasks"] if wanted(task["card"])]
 
 
@@ -261,7 +258,6 @@ def _score(record: StudyRecord) -> str:
 
 
 def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
-    """Return how the intervals and tests in the report were computed."""
     sentences = []
     if tables.get(results.OF_MEANS):
         sentences.append(

@@ -91,7 +91,6 @@ class AnswersForm(forms.Form):
         return cleaned
 
     def problems(self) -> dict[str, str]:
-        """Return the errors by item."""
         return {
             name.removeprefix("item-"): " ".join(map(str, problems))
             for name, problems in self.errors.items()
@@ -142,7 +141,6 @@ def preregistration_page(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def preregistration_file(request: ResearcherRequest, name: str) -> HttpResponse:
-    """The preregistration as Markdown."""
     document = preregistration.for_study(study_of(request, name, "read"))
     if document is None:
         raise Http404
@@ -262,7 +260,6 @@ def sample_upload(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def sample_file(request: ResearcherRequest, name: str, ext: str) -> HttpResponse:
-    """The sample table as CSV or JSON."""
     study = scores_of(request, name)
     if study.is_draft or ext not in ("csv", "json"):
         raise Http404
@@ -271,7 +268,6 @@ def sample_file(request: ResearcherRequest, name: str, ext: str) -> HttpResponse
 
 @reading
 def checklist_file(request: ResearcherRequest, name: str, form: str, ext: str) -> HttpResponse:
-    """A filled-in checklist as LaTeX or JSON."""
     study = scores_of(request, name)
     filled = None if study.is_draft else checklists.form_of(study, form)
     if filled is None or ext not in ("tex", "json"):
@@ -301,7 +297,6 @@ def report_style(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def report_file(request: ResearcherRequest, name: str) -> HttpResponse:
-    """The report as Markdown."""
     document = report.for_study(scores_of(request, name))
     if document is None:
         raise Http404
@@ -351,7 +346,6 @@ def latex_page(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def table_latex(request: HttpRequest, name: str, table: str) -> HttpResponse:
-    """One of these tables as LaTeX."""
     study = scores_of(request, name)
     if table not in paper_tables.titles(study):
         raise Http404

@@ -88,7 +88,6 @@ def _votes(manifest: Manifest) -> str:
 
 
 def _models(manifest: Manifest) -> str:
-    """Return how models, if there are any, are scored and compared with humans."""
     is_s1 = {task["card"].get("metric", "S1") == "S1" for task in manifest["tasks"]}
     parts = {
         True: "each annotator's S1 minus the model's S1 on each example",
@@ -108,7 +107,6 @@ def _models(manifest: Manifest) -> str:
 
 
 def _equivalence(manifest: Manifest) -> list[str]:
-    """Return the design's equivalence margin, or that it has none, in sentences."""
     margin = manifest["equivalence_margin"]
     if margin is None:
         return ["The design has no equivalence margin: no claim of equivalence is planned."]

@@ -56,7 +56,6 @@ def for_study(study: Study) -> Document | None:
 
 
 def document(manifest: Manifest, opening: Opening) -> Document:
-    """Return the frozen design as a document."""
     return Document(
         f"Preregistration: {manifest['title']}",
         [
@@ -346,6 +345,5 @@ def _consent(manifest: Manifest, opening: Opening) -> list:
 
 
 def _quoted(manifest: Manifest, key: str, title: str) -> list[Quote]:
-    """Return the design's text for that key as a quotation."""
     text = manifest[key]
     return [Quote(title, text)] if text else []

@@ -17,7 +17,6 @@ ELSEWHERE = "Participants from elsewhere"
 
 
 def assignment(verbs: Verbs = PLANNED, of: str = "Participants") -> str:
-    """Return a sentence on how arrivals are assigned to a scenario."""
     return (
         f"{of} {verbs.are} assigned on arrival to the least filled scenario for which they"
         f" {verbs.are} eligible, with ties broken by a seeded random draw."
@@ -25,7 +24,6 @@ def assignment(verbs: Verbs = PLANNED, of: str = "Participants") -> str:
 
 
 def choice(verbs: Verbs = PLANNED) -> str:
-    """Return a sentence saying that participants choose their scenario."""
     return (
         f"Participants {verbs.choose} their scenario on Prolific, where each scenario {verbs.is_} a"
         " separate study; contrasts between scenarios therefore compare self-selected groups."

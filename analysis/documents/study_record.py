@@ -85,7 +85,6 @@ class Exclusion:
 
     @property
     def made(self) -> str:
-        """Who made the decision, as text."""
         if self.by_design:
             return "by the design"
         return "by a researcher" if self.by_hand else "automatically"
@@ -126,7 +125,6 @@ class StudyRecord:
 
     @cached_property
     def test_sizes(self) -> dict[str, int]:
-        """The number of test examples by task."""
         examples = Example.objects.filter(split__task__in=self.tasks, split__kind=Split.Kind.TEST)
         named = examples.order_by().values_list("split__task__name")
         return dict(named.annotate(size=Count("pk")))
@@ -281,7 +279,6 @@ class StudyRecord:
 
     @cached_property
     def amounts(self) -> list[Amount]:
-        """Earnings by kind of entry."""
         labels = dict(LedgerEntry.Kind.choices)
         entries = LedgerEntry.objects.filter(
             participation__study=self.study, participation__is_paid=True
@@ -342,7 +339,6 @@ class StudyRecord:
 
     @cached_property
     def sample(self) -> list[Row]:
-        """The sample table."""
         return sample(self.study, Kind.PERSON)
 
     @cached_property
@@ -388,7 +384,6 @@ class StudyRecord:
 
     @cached_property
     def has_seated_models(self) -> bool:
-        """Has a model taken an annotator's seat?"""
         return Kind.MODEL in set(self.frame["kind"])
 
     @cached_property

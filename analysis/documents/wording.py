@@ -81,7 +81,6 @@ def way(card: dict[str, Any]) -> str:
 
 
 def order(name: str) -> str:
-    """Return an order of examples, as text."""
     return ORDERS.get(name, name)
 
 
@@ -128,7 +127,6 @@ def training_splits(manifest: Manifest) -> str:
 
 
 def scenario_is(manifest: Manifest) -> str:
-    """Return the definition of a scenario, as text."""
     splits = {scenario["split"] for scenario in manifest["scenarios"]} - {None}
     parts = ["unseen task", "arm"] if manifest["cross_task"] else ["task"]
     parts += ["number of shots", "training split"][: 1 + (len(splits) > 1)]
@@ -136,7 +134,6 @@ def scenario_is(manifest: Manifest) -> str:
 
 
 def minutes_of(manifest: Manifest) -> list[int]:
-    """Return each scenario's announced minutes."""
     return [scenario["minutes"] for scenario in manifest["scenarios"]]
 
 
@@ -236,7 +233,6 @@ def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 
 def pay_sentences(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
-    """Return the promised pay, in sentences."""
     return [*rate(manifest, verbs), *least_and_most(manifest, verbs)]
 
 
@@ -319,7 +315,6 @@ def reward_on_prolific(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
 
 
 def can_screen_out(manifest: Manifest) -> bool:
-    """Does the design screen annotators out?"""
     rule = manifest["qualification"]
     judges = any(shots_of(manifest)) or rule["screening_examples"]
     by_rule = rule["rule"] != Qualification.NONE and judges

@@ -68,7 +68,6 @@ FIELDS: dict[str, serializers.Field] = {
 
 
 def as_record(comment: ExampleComment) -> dict[str, Any]:
-    """Return one comment as JSON."""
     return {
         "text": comment.text,
         "gold": comment.gold,

@@ -93,7 +93,6 @@ def _texts(task: Task) -> dict[int, str]:
 
 @reading
 def examples_file(request: HttpRequest, name: str) -> HttpResponse:
-    """All of these rows as CSV."""
     study = scores_of(request, name)
     task = _task(request, list(study.tasks.order_by("name")))
     kind = chosen_kind(request, performance.kinds(study))
@@ -136,7 +135,6 @@ def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def comment(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Store a team member's comment on the example."""
     study = scores_of(request, name, right_to("example_comment"))
     shown = example_of(study, pk)
     form = CommentForm(request.POST)

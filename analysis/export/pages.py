@@ -41,7 +41,6 @@ def export_zip(request: HttpRequest, name: str) -> StreamingHttpResponse:
 
 
 def zip_of(study: Study) -> StreamingHttpResponse:
-    """The export of a study as NAME.zip."""
     return StreamingHttpResponse(
         files.stream_export(study),
         content_type="application/zip",

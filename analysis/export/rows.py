@@ -234,7 +234,6 @@ def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[s
 
 
 def _agreement(frame: Any) -> list[dict[str, Any]]:
-    """Return agreement and the majority answer in each cell."""
     pairs = zip(findings.agreements(frame), findings.aggregates(frame), strict=True)
     return [
         in_file(TABLES["agreement"], own) | in_file(TABLES["aggregates"], group)

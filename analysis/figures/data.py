@@ -87,12 +87,10 @@ class Figure:
 
     @property
     def columns(self) -> list[Column]:
-        """The page's columns."""
         return table_columns.on_page(self.all_columns)
 
     @property
     def cells(self) -> list[list[str]]:
-        """The numbers as text, row by row."""
         return table_columns.cells(self.all_columns, self.numbers)
 
 
@@ -221,7 +219,6 @@ def _cell(value: Any) -> Any:
 
 
 def page_figures(study: Study, kind: str) -> list[Figure]:
-    """Return the figures in page order."""
     begun = answered(study, kind)
     prefetch_related_objects([study], "tasks")  # read by several captions
     return [_figure(study, kind, name, begun) for name in COLUMNS]
@@ -277,7 +274,6 @@ IN_RANDOM_ORDER = " The order was randomised for each annotator."
 
 
 def figure(study: Study, kind: str, name: str) -> Figure:
-    """Return the figure with that name, one of NAMES."""
     return _figure(study, kind, name, answered(study, kind))
 
 

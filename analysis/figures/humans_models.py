@@ -164,7 +164,6 @@ def ranked(every: Sequence[SeriesRow]) -> list[str]:
 
 
 def frame(drawn: Sequence[SeriesRow]) -> pd.DataFrame:
-    """Return the rows behind the figure."""
     columns = list(SeriesRow.__dataclass_fields__)
     return pd.DataFrame([asdict(row) for row in drawn], columns=columns)
 

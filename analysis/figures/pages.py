@@ -174,7 +174,6 @@ def compare_file(request: HttpRequest, ext: str) -> HttpResponse:
 
 @reading
 def compare_design(request: HttpRequest) -> HttpResponse:
-    """The differences between the designs, as CSV."""
     comparison = _asked(request)
     text = columns.as_csv(comparison.design_columns, comparison.differing)
     return download(text, "several-studies-design.csv")

@@ -60,7 +60,6 @@ class ModelShape(serializers.Serializer):
 
 
 def as_record(model: LanguageModel) -> dict[str, Any]:
-    """Return one model as JSON."""
     files = model.files.with_scores().select_related("task")
     return {
         "name": model.name,

@@ -278,7 +278,6 @@ def cells(shown: Sequence[Board]) -> list[Cell]:
 
 
 def rows(study: Study, kind: str) -> list[Cell]:
-    """Return the cells of all boards of the study."""
     return cells(boards(study, kind))
 
 

@@ -123,7 +123,6 @@ def model_upload(request: ResearcherRequest, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def model_upload_run(request: ResearcherRequest, pk: int) -> HttpResponse:
-    """Run a chunk of that job."""
     return poll(request, predictions_job_of(request, pk), reverse("model_upload", args=[pk]))
 
 
@@ -135,7 +134,6 @@ def models_file(request: ResearcherRequest) -> HttpResponse:
 
 @reading
 def model(request: ResearcherRequest, name: str) -> HttpResponse:
-    """One model: its properties, scores and files."""
     language_model = get_object_or_404(
         LanguageModel.objects.select_related("uploaded_by"), name=name
     )

@@ -53,7 +53,6 @@ class KindOfTable(ApiView):
     def rows(
         self, request: Request, study: Study, columns: Sequence[Column], rows: TableRows
     ) -> list[dict[str, Any]]:
-        """Return the rows of each requested kind."""
         kinds = self.kinds(request, study)
         return [row for kind in kinds for row in self.told(kind, columns, rows(study, kind))]
 
@@ -77,7 +76,6 @@ class Sensitivity(KindOfTable):
 
 
 def rows_schema(name: str, columns: Sequence[Column]) -> serializers.Serializer:
-    """Return the schema for a list of rows, from their columns."""
     return inline_serializer(name, {c.name: field_of(c) for c in in_files(columns)}, many=True)
 
 

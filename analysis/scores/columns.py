@@ -161,7 +161,6 @@ def share(part: int, whole: int) -> str:
 
 
 def percent(ratio: float) -> str:
-    """Return a ratio from 0 to 1 in percent."""
     return NOTHING if math.isnan(ratio) else f"{ratio:.0%}"
 
 

@@ -307,7 +307,6 @@ def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
 
 
 def stored(job: Job) -> dict[str, Sequence[Finding]]:
-    """Return the tables of a finished job."""
     rows: dict[str, Any] = {
         name: sorted(
             (_read(name, row) for part in job.result for row in part.get(name, [])),
@@ -354,7 +353,6 @@ def _computed(
 
 
 def _stored(row: Any) -> dict[str, Any]:
-    """The row as JSON has it."""
     return {name: plain(value) for name, value in asdict(row).items()}
 
 

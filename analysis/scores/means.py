@@ -96,7 +96,6 @@ def keyed_matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any], np.ndarr
 
 
 def lowest_of(part: pd.DataFrame) -> float:
-    """Return the lowest possible value of the cell's metric."""
     return float(part["lowest"].iloc[0])
 
 

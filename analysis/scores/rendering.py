@@ -271,5 +271,4 @@ def paper_table(table: PerformanceTable) -> PaperTable:
 
 
 def as_latex(table: PerformanceTable) -> str:
-    """Return the same in LaTeX."""
     return markup.as_latex(paper_table(table))

@@ -71,7 +71,6 @@ def blocks(sizes: Sequence[int]) -> list[Block]:
 
 
 def _contents(study: Study) -> Contents:
-    """Return the content hashes of this study's training files."""
     examples = Example.objects.filter(
         split__task__in=study.tasks.all(),
         split__kind=Split.Kind.TRAIN,

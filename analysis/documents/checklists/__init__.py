@@ -106,7 +106,6 @@ IN_RECORD = ("number", "title", "reply", "answer", "evidence")
 
 
 def as_json(form: Form) -> str:
-    """Return the form as JSON."""
     return json.dumps(as_record(form), ensure_ascii=False, indent=1) + "\n"
 
 
@@ -121,13 +120,11 @@ def as_record(form: Form) -> dict[str, object]:
 
 
 def sample_record(study: Study) -> dict[str, object]:
-    """Return the sample table as a dict."""
     rows = as_records(SAMPLE.columns, SAMPLE.rows(study, Kind.PERSON))
     return {"rows": rows, "export": about_export(study), "note": SAMPLE.intro}
 
 
 def sample_file(study: Study, ext: str) -> str:
-    """Return the sample table as CSV or JSON."""
     if ext == "csv":
         return as_csv(SAMPLE.columns, SAMPLE.rows(study, Kind.PERSON))
     return json.dumps(sample_record(study), ensure_ascii=False, indent=1) + "\n"

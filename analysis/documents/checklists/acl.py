@@ -22,7 +22,6 @@ INSTRUCTIONS = (
 
 
 def form(facts: Facts, answers: Answers) -> Form:
-    """Return the completed form."""
     people = facts.whole.arrived > 0
     own = [
         _item("D1", "Instructions given to annotators", Status.YES, INSTRUCTIONS),
@@ -59,7 +58,6 @@ def plain(answer: Status) -> Status:
 
 
 def recruitment(facts: Facts) -> list[str]:
-    """Return how participants were recruited and paid."""
     paid = wording.is_paid(facts.manifest)
     pay = amount(facts) if paid else unpaid(facts)
     return [f"Seats taken: {facts.sources or 'none yet'}.", *reached(facts), pay]
@@ -95,7 +93,6 @@ NEURIPS_SOURCE = (
 
 
 def neurips_form(facts: Facts, answers: Answers) -> Form:
-    """Return the completed form."""
     people = facts.whole.arrived > 0
     none = "No participant has taken a seat yet."
     entries = [

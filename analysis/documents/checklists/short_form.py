@@ -26,12 +26,10 @@ NOT_STATED = "not stated"
 
 
 def status(number: str, title: str, answer: Status, *evidence: str, field: str = "") -> Entry:
-    """Return an item that is answered by one of Status."""
     return Entry(number, title, Reply.STATUS, str(answer), joined(evidence), field)
 
 
 def text(number: str, title: str, answer: str, *evidence: str, field: str = "") -> Entry:
-    """Return an item that is answered by a number or a text."""
     return Entry(number, title, Reply.TEXT, answer or NOT_STATED, joined(evidence), field)
 
 

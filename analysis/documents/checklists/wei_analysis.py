@@ -21,7 +21,6 @@ NO_MODEL = "No model was run, so there was no comparison."
 
 
 def entries(facts: Facts, answers: Answers) -> list[Entry]:
-    """Return the items in form order."""
     return [
         *_tests(facts),
         *_uncertainty(facts),

@@ -31,7 +31,6 @@ NO_MODELS = "The study includes no models."
 
 
 def entries(facts: Facts, answers: Answers) -> list[Entry]:
-    """Return the items in form order."""
     return [
         *_paper(facts, answers),
         *_data(facts),

@@ -21,7 +21,6 @@ NA = Status.NOT_APPLICABLE
 
 
 def entries(facts: Facts, answers: Answers) -> list[Entry]:
-    """Return the items in form order."""
     return [
         *_sitting(facts),
         *_quality(facts),
@@ -178,7 +177,6 @@ def _interface(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _adjustment(facts: Facts, answers: Answers) -> tuple[Status, list[str]]:
-    """Return whether and how the difference was adjusted for."""
     if not facts.model_cells:
         return NA, []
     how = []
@@ -222,7 +220,6 @@ def _instructions(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _of_seats(facts: Facts) -> list[str]:
-    """Return the input to models in annotators' seats."""
     if not facts.seated:
         return []
     told = [

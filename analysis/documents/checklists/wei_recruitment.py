@@ -22,7 +22,6 @@ NA = str(Status.NOT_APPLICABLE)
 
 
 def entries(facts: Facts, answers: Answers) -> list[Entry]:
-    """Return the items in form order."""
     return [
         *_population(facts, answers),
         _sampling(facts, answers),
@@ -233,7 +232,6 @@ def _kinds_of_training(facts: Facts) -> list[str]:
 
 
 def _training_pay(facts: Facts, is_trained: bool) -> tuple[Status, str]:
-    """Return whether the training was paid, and how much."""
     if not is_trained:
         return Status.NOT_APPLICABLE, NA
     if float(facts.manifest["hourly_rate"]):
