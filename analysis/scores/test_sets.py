@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 
 from django.db.models import QuerySet
 
@@ -189,16 +190,9 @@ def texts_of(label: str, spans: Iterable[str], values: Sequence[str] | None) -> 
 
 def texts_by_turn(spans: QuerySet[AnswerSpan]) -> Iterator[tuple[int, list[str]]]:
     """Yield (turn, distinct texts in order) for these spans, which must be IN_ORDER."""
-    current: int | None = None
-    texts: dict[str, None] = {}
-    for turn, text in spans.values_list("answer_id", "text").iterator(chunk_size=2000):
-        if turn != current:
-            if current is not None:
-                yield current, list(texts)
-            current, texts = turn, {}
-        texts[text] = None
-    if current is not None:
-        yield current, list(texts)
+    rows = spans.values_list("answer_id", "text").iterator(chunk_size=2000)
+    for turn, own in itertools.groupby(rows, key=itemgetter(0)):
+        yield turn, list(dict.fromkeys(text for _turn, text in own))
 
 
 def given_texts(answers: QuerySet[Answer]) -> Iterator[tuple[int, int, str, list[str], float]]:
