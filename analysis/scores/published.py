@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from analysis.scores import test_sets
 from analysis.scores.columns import mean_and_sd
@@ -132,17 +132,24 @@ class Bounds:
 def bounds(task: Task) -> Bounds:
     """Return the trivial baseline (always empty, or the majority label) and the reachable ceiling.
 
-    Both are over the test examples under the task's metric: for S1 from its data report.
+    Both are over the test examples under the task's metric: for S1 from its data report, under
+    another metric of a constant answer. The ceiling of highlighting and the floors of listed
+    candidates are known for S1 only.
     """
-    report, is_highlighted = task.report, task.card.is_highlighted
-    if task.card.metric != test_sets.S1:
-        return _bounds_under(task, report)
-    as_set = 100 * frozen.set_ceiling(task)
+    report, card = task.report, task.card
+    name, baseline, ceiling = (report[key] for key in ("baseline_name", "baseline", "ceiling"))
     floors = _chance(task)
-    if not floors:
-        floors = tuple((floor["name"], floor["s1"]) for floor in report["floors"])
-    known = math.nan if report["baseline"] is None else report["baseline"]
-    return Bounds(report["baseline_name"], known, report["ceiling"], as_set, floors, is_highlighted)
+    if card.metric == test_sets.S1:
+        floors = floors or tuple((floor["name"], floor["s1"]) for floor in report["floors"])
+    elif card.labels or card.no_answer:
+        file = test_sets.TestFile(task)
+        answer = [file.commonest] if card.labels else []
+        baseline = 100 * file.constant(answer, card.metric).value
+        ceiling = ceiling if card.labels else math.nan
+    else:
+        name, baseline, ceiling = NO_BASELINE, math.nan, math.nan
+    baseline, as_set = math.nan if baseline is None else baseline, 100 * frozen.set_ceiling(task)
+    return Bounds(name, baseline, ceiling, as_set, floors, card.is_highlighted)
 
 
 def _chance(task: Task) -> tuple[tuple[str, float], ...]:
@@ -151,22 +158,6 @@ def _chance(task: Task) -> tuple[tuple[str, float], ...]:
         return ()
     name = "a random label" if task.card.labels else "a random option"
     return ((name, 100 * frozen.chance(task)),)
-
-
-def _bounds_under(task: Task, report: dict[str, Any]) -> Bounds:
-    """The same under another metric: a constant answer, and the ceiling where labels are chosen.
-
-    The ceiling of highlighting and the floors of listed candidates are known for S1 only.
-    """
-    floors, is_highlighted = _chance(task), task.card.is_highlighted
-    as_set = 100 * frozen.set_ceiling(task)
-    if not task.card.labels and not task.card.no_answer:
-        return Bounds(NO_BASELINE, math.nan, math.nan, as_set, floors, is_highlighted)
-    file = test_sets.TestFile(task)
-    answer = [file.commonest] if task.card.labels else []
-    baseline = 100 * file.constant(answer, task.card.metric).value
-    ceiling = report["ceiling"] if task.card.labels else math.nan
-    return Bounds(report["baseline_name"], baseline, ceiling, as_set, floors, is_highlighted)
 
 
 def set_note(task: Task, ceiling: float) -> str:
