@@ -69,24 +69,13 @@ def _lines(text: str) -> list[str]:
 # A bundle's licence: the researcher's choice, by SPDX name.
 
 OWN_TERMS = "own"
+_CC = "https://creativecommons.org/"
 # SPDX name to the title and the URL of its text.
 LICENCES = {
-    "CC-BY-4.0": (
-        "Creative Commons Attribution 4.0",
-        "https://creativecommons.org/licenses/by/4.0/",
-    ),
-    "CC0-1.0": (
-        "CC0 1.0, no rights reserved",
-        "https://creativecommons.org/publicdomain/zero/1.0/",
-    ),
-    "CC-BY-SA-4.0": (
-        "Creative Commons Attribution-ShareAlike 4.0",
-        "https://creativecommons.org/licenses/by-sa/4.0/",
-    ),
-    "CC-BY-NC-4.0": (
-        "Creative Commons Attribution-NonCommercial 4.0",
-        "https://creativecommons.org/licenses/by-nc/4.0/",
-    ),
+    "CC-BY-4.0": ("Creative Commons Attribution 4.0", f"{_CC}licenses/by/4.0/"),
+    "CC0-1.0": ("CC0 1.0, no rights reserved", f"{_CC}publicdomain/zero/1.0/"),
+    "CC-BY-SA-4.0": ("Creative Commons Attribution-ShareAlike 4.0", f"{_CC}licenses/by-sa/4.0/"),
+    "CC-BY-NC-4.0": ("Creative Commons Attribution-NonCommercial 4.0", f"{_CC}licenses/by-nc/4.0/"),
     OWN_TERMS: ("custom terms, as stated in LICENSE", ""),
 }
 NOT_STATED = "not stated"
