@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from analysis.heavy import pd
 from analysis.models import model_runs
 from analysis.models.model_runs import (
     FileScore,
@@ -180,7 +179,9 @@ def tables(study: Study, kind: str) -> list[Table]:
             # Averaging several models into one cell would describe no model.
             if kind != Kind.MODEL:
                 rows += _own(people, int(k), shared.get(int(k), 0.0))
-            rows += _seated(study, tasks, int(k), frame)
+            # The models that took part as annotators.
+            seated = model_runs.seated_scores(study, tasks, int(k), frame)
+            rows += [Row("study", name, unit, scores, tasks) for name, unit, scores in seated]
         rows += _published(WHO[Kind.PERSON], "annotators", tasks, _people_at(k))
         rows += _uploaded(tasks, k, uploaded, of, stated)
         rows += _equally_trained(study, tasks, k, uploaded, equal, stated)
@@ -205,12 +206,6 @@ def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Ro
             for c in cells
         ]
         yield Row("study", f"{who}, over training splits", "splits", apart, people.tasks)
-
-
-def _seated(study: Study, tasks: list[Task], shots: int, frame: pd.DataFrame) -> Iterator[Row]:
-    """Yield the models that took part in the study as annotators, one row each."""
-    for name, unit, scores in model_runs.seated_scores(study, tasks, shots, frame):
-        yield Row("study", name, unit, scores, tasks)
 
 
 @dataclass(frozen=True)
