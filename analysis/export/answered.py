@@ -7,16 +7,13 @@ checks.
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
 from annotation.models import ANALYSED, Answer, Participation, Status, Step, Study
 from tasks.cards import Card
-from tasks.models import Example
-from tasks.spans import QUESTION, GivenAnswer
+from tasks.spans import QUESTION
 
 STEPS = (Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
 ANY_ANSWER = "answer"  # the name of a span if the card has no question types
@@ -25,21 +22,6 @@ BETWEEN = "\n\n"  # separates an example's texts in tools that show them as one
 
 class NothingAnswered(Exception):
     """The study has nothing to export yet; the message is shown to users."""
-
-
-@dataclass(frozen=True)
-class Answered:
-    """One answer: its example, the given answer, its S1 and times."""
-
-    step: str
-    position: int
-    example: Example
-    given: GivenAnswer
-    s1: float
-    shown_at: datetime
-    submitted_at: datetime
-    active_seconds: float
-    channel: str
 
 
 class Place(NamedTuple):
@@ -62,14 +44,14 @@ def participations(study: Study) -> QuerySet[Participation]:
     )  # fmt: skip
 
 
-def tested(study: Study) -> Iterator[tuple[Participation, list[Answered]]]:
+def tested(study: Study) -> Iterator[tuple[Participation, list[Answer]]]:
     """Each participation with its answers to the test examples, if there are any.
 
     Raises NothingAnswered if no test example was answered.
     """
     is_empty = True
     for participation in participations(study).iterator(chunk_size=500):
-        rows = [row for row in answers(participation) if row.step == Step.ANNOTATION]
+        rows = [row for row in answers(participation) if row.turn.step == Step.ANNOTATION]
         if rows:
             is_empty = False
             yield participation, rows
@@ -77,24 +59,16 @@ def tested(study: Study) -> Iterator[tuple[Participation, list[Answered]]]:
         raise NothingAnswered("There are no answers to test examples yet.")
 
 
-def by_task(
-    study: Study,
-) -> Iterator[tuple[Card, Iterator[tuple[Participation, list[Answered]]]]]:
+def by_task(study: Study) -> Iterator[tuple[Card, Iterator[tuple[Participation, list[Answer]]]]]:
     """`tested`, grouped by task. Raises NothingAnswered."""
     groups = itertools.groupby(tested(study), key=lambda row: row[0].scenario.task)
     return ((task.card, people) for task, people in groups)
 
 
-def answers(participation: Participation) -> Iterator[Answered]:
+def answers(participation: Participation) -> QuerySet[Answer]:
     """The answers of the participation, in the order in which they were submitted."""
     stored = Answer.objects.filter(turn__participation=participation, turn__step__in=STEPS)
-    stored = stored.select_related("turn__example").prefetch_related("spans").order_by("turn")
-    for answer in stored:
-        turn = answer.turn
-        yield Answered(
-            turn.step, turn.position, turn.example, answer.as_given(), answer.s1, turn.shown_at,
-            answer.submitted_at, answer.active_seconds, answer.channel,
-        )  # fmt: skip
+    return stored.select_related("turn__example").prefetch_related("spans").order_by("turn")
 
 
 def about(participation: Participation) -> dict[str, Any]:
@@ -122,12 +96,12 @@ def place_name(participation: Participation) -> str:
     return f"{scenario.task.name}@{scenario.task.version}_{scenario.shots}{number}"
 
 
-def joined(card: Card, answered: Answered) -> tuple[str, list[Place]]:
+def joined(card: Card, answer: Answer) -> tuple[str, list[Place]]:
     """The example's texts joined, with the question first if it can be highlighted, and the spans.
 
     Does not raise: spans are stored with valid offsets, which are only shifted here.
     """
-    example = answered.example
+    example = answer.turn.example
     question = card.selectable_question(example.question)
     texts = {} if question is None else {QUESTION: question}
     texts |= dict(enumerate(example.context))
@@ -138,11 +112,12 @@ def joined(card: Card, answered: Answered) -> tuple[str, list[Place]]:
     name = card.question_type(example.question) or ANY_ANSWER
     places = [
         Place(starts[span.segment] + span.start, starts[span.segment] + span.end, name, span.text)
-        for span in answered.given.spans
+        for span in answer.as_given().spans
     ]
     return BETWEEN.join(texts.values()), places
 
 
-def beside(answered: Answered) -> list[str]:
+def beside(answer: Answer) -> list[str]:
     """Return the answer as text if it has no spans: a label, options, a number or typed text."""
-    return [answered.given.label] if answered.given.label else list(answered.given.values)
+    given = answer.as_given()
+    return [given.label] if given.label else list(given.values)

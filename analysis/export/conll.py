@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from analysis.export import answered
-from analysis.export.answered import Answered, NothingAnswered, Place
-from annotation.models import Study
+from analysis.export.answered import NothingAnswered, Place
+from annotation.models import Answer, Study
 from tasks.cards import Card
 from tasks.tokens import tokens
 
@@ -50,12 +50,12 @@ def write(study: Study, folder: Path) -> dict[str, int]:
     return counts
 
 
-def blocks(card: Card, rows: list[Answered]) -> list[Block]:
+def blocks(card: Card, rows: list[Answer]) -> list[Block]:
     """The texts in the order of the test file, each with the spans of all questions about it."""
     found: dict[tuple[int, str], list[Place]] = {}
-    for row in sorted(rows, key=lambda row: row.example.position):
+    for row in sorted(rows, key=lambda row: row.turn.example.position):
         text, places = answered.joined(card, row)
-        own = 0 if card.question_types else row.example.pk
+        own = 0 if card.question_types else row.turn.example.pk
         found.setdefault((own, text), []).extend(places)
     return [_block(text, places) for (_own, text), places in found.items()]
 

@@ -15,8 +15,7 @@ from typing import Any
 from django.conf import settings
 
 from analysis.export import answered
-from analysis.export.answered import Answered
-from annotation.models import Participation, Study
+from annotation.models import Answer, Participation, Study
 from tasks.cards import Card
 from tasks.datasets import making
 from tasks.exporting import record_of
@@ -41,7 +40,7 @@ def write(study: Study, folder: Path) -> dict[str, int]:
     return counts
 
 
-def _results(participation: Participation, task: str, rows: list[Answered]) -> dict[str, Any]:
+def _results(participation: Participation, task: str, rows: list[Answer]) -> dict[str, Any]:
     about = answered.about(participation)
     version = participation.scenario.task.version
     mean = math.fsum(row.s1 for row in rows) / len(rows)
@@ -59,12 +58,12 @@ def _results(participation: Participation, task: str, rows: list[Answered]) -> d
     }
 
 
-def _sample(card: Card, row: Answered) -> dict[str, Any]:
+def _sample(card: Card, row: Answer) -> dict[str, Any]:
     """A sample; `doc_id` is the example's position in the test file, `doc` its line there."""
-    example = row.example
+    example = row.turn.example
     doc = making.line(record_of(example))
     prompt = "\n\n".join([*example.context, card.wording(example.question)])
-    target, said = as_completion(example.gold), as_completion(row.given.texts)
+    target, said = as_completion(example.gold), as_completion(row.as_given().texts)
     return {
         "doc_id": example.position,
         "doc": doc,

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from analysis.export import answered
-from analysis.export.answered import Answered, NothingAnswered
+from analysis.export.answered import NothingAnswered
 from analysis.export.columns import ARM, COLUMNS
-from annotation.models import Channel, Kind, Participation, Study
+from annotation.models import Answer, Channel, Kind, Participation, Study
 from tasks.cards import Card
 
 DATA = "data-00000-of-00001.arrow"
@@ -120,15 +120,15 @@ def _rows(participation: Participation) -> dict[str, list[dict[str, Any]]]:
     about, card = answered.about(participation), participation.scenario.task.card
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in answered.answers(participation):
-        rows.setdefault(row.step, []).append({**about, **_row(card, row)})
+        rows.setdefault(row.turn.step, []).append({**about, **_row(card, row)})
     return rows
 
 
-def _row(card: Card, row: Answered) -> dict[str, Any]:
-    example = row.example
+def _row(card: Card, row: Answer) -> dict[str, Any]:
+    example = row.turn.example
     return {
-        "step": row.step,
-        "position": row.position,
+        "step": row.turn.step,
+        "position": row.turn.position,
         "example": example.source_id,
         "hash": example.content_hash,
         "segments": example.context,
@@ -136,10 +136,10 @@ def _row(card: Card, row: Answered) -> dict[str, Any]:
         "options": [label.name for label in card.labels] or example.options,
         "gold": example.gold,
         "gold_rule": card.gold_rule,
-        "answer": row.given.texts,
-        "spans": [span._asdict() for span in row.given.spans],
+        "answer": row.as_given().texts,
+        "spans": [span._asdict() for span in row.as_given().spans],
         "s1": row.s1,
-        "shown_at": row.shown_at,
+        "shown_at": row.turn.shown_at,
         "submitted_at": row.submitted_at,
         "active_seconds": row.active_seconds,
         "channel": row.channel,

@@ -12,8 +12,7 @@ from typing import Any
 from django.conf import settings
 
 from analysis.export import answered
-from analysis.export.answered import Answered
-from annotation.models import Participation, Status, Study
+from annotation.models import Answer, Participation, Status, Study
 from tasks.cards import Card
 from tasks.predictions.completions import as_completion
 
@@ -37,7 +36,7 @@ def write(study: Study, folder: Path) -> dict[str, int]:
     return counts
 
 
-def _log(participation: Participation, rows: list[Answered]) -> Any:
+def _log(participation: Participation, rows: list[Answer]) -> Any:
     """Return an EvalLog; its status is "success" if the whole test was answered."""
     from inspect_ai import log
 
@@ -47,7 +46,7 @@ def _log(participation: Participation, rows: list[Answered]) -> Any:
     mean = math.fsum(row.s1 for row in rows) / len(rows)
     metrics = {"mean": log.EvalMetric(name="mean", value=mean)}
     times = {
-        "started_at": rows[0].shown_at.isoformat(),
+        "started_at": rows[0].turn.shown_at.isoformat(),
         "completed_at": rows[-1].submitted_at.isoformat(),
     }
     done = participation.status == Status.COMPLETED
@@ -67,7 +66,7 @@ def _log(participation: Participation, rows: list[Answered]) -> Any:
             dataset=log.EvalDataset(
                 name=card.name,
                 samples=len(rows),
-                sample_ids=[row.example.source_id for row in rows],
+                sample_ids=[row.turn.example.source_id for row in rows],
                 shuffled=True,
             ),
             model=model,
@@ -85,13 +84,13 @@ def _log(participation: Participation, rows: list[Answered]) -> Any:
     )
 
 
-def _sample(card: Card, model: str, row: Answered) -> Any:
+def _sample(card: Card, model: str, row: Answer) -> Any:
     """Return an EvalSample: the texts and the question as shown, and the answer."""
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
     from inspect_ai.scorer import Score
 
-    example, texts = row.example, row.given.texts
+    example, texts = row.turn.example, row.as_given().texts
     asked = "\n\n".join([*example.context, card.wording(example.question)])
     said = as_completion(texts)
     choices = [label.name for label in card.labels] or list(example.options)
@@ -106,14 +105,14 @@ def _sample(card: Card, model: str, row: Answered) -> Any:
         scores={"s1": Score(value=row.s1, answer=said)},
         metadata={
             "predicted": texts,
-            "spans": [span._asdict() for span in row.given.spans],
+            "spans": [span._asdict() for span in row.as_given().spans],
             "gold_rule": card.gold_rule,
             "hash": example.content_hash,
-            "position": row.position,
+            "position": row.turn.position,
             "channel": row.channel,
         },
-        started_at=row.shown_at.isoformat(),
+        started_at=row.turn.shown_at.isoformat(),
         completed_at=row.submitted_at.isoformat(),
-        total_time=(row.submitted_at - row.shown_at).total_seconds(),
+        total_time=(row.submitted_at - row.turn.shown_at).total_seconds(),
         working_time=row.active_seconds,
     )

@@ -11,8 +11,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from analysis.export import answered
-from analysis.export.answered import Answered
-from annotation.models import Kind, Participation, Study
+from annotation.models import Answer, Kind, Participation, Study
 from tasks.cards import Card
 
 TEXT, SPANS, ANSWER = "text", "spans", "answer"
@@ -26,7 +25,7 @@ def write(study: Study, folder: Path) -> dict[str, int]:
         for participation, rows in people:
             for row in rows:
                 key, annotation = _annotation(card, participation, row)
-                task = tasks.setdefault(row.example.pk, _task(card, row, len(tasks) + 1))
+                task = tasks.setdefault(row.turn.example.pk, _task(card, row, len(tasks) + 1))
                 task[key].append({"id": next(numbers), **annotation})
         text = json.dumps(list(tasks.values()), ensure_ascii=False, indent=1)
         (folder / f"{card.name}.json").write_text(text + "\n", encoding="utf-8")
@@ -55,8 +54,8 @@ def interface(card: Card) -> str:
     return "\n".join([*parts, "</View>", ""])
 
 
-def _task(card: Card, row: Answered, number: int) -> dict[str, Any]:
-    example = row.example
+def _task(card: Card, row: Answer, number: int) -> dict[str, Any]:
+    example = row.turn.example
     text, _places = answered.joined(card, row)
     data: dict[str, Any] = {
         "id": example.source_id,
@@ -70,7 +69,7 @@ def _task(card: Card, row: Answered, number: int) -> dict[str, Any]:
 
 
 def _annotation(
-    card: Card, participation: Participation, row: Answered
+    card: Card, participation: Participation, row: Answer
 ) -> tuple[str, dict[str, Any]]:
     """Return its key in the task, and the annotation or prediction."""
     about = answered.about(participation)
@@ -90,7 +89,7 @@ def _annotation(
     }
 
 
-def _regions(card: Card, row: Answered) -> list[dict[str, Any]]:
+def _regions(card: Card, row: Answer) -> list[dict[str, Any]]:
     _text, places = answered.joined(card, row)
     spans = [
         {
