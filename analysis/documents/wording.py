@@ -293,24 +293,23 @@ def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
 # The design's choice to the time that Prolific's reward covers, and any further pay.
 REWARDS = {
     ProlificReward.SHORTEST: "the announced time of the shortest scenario, or Prolific's minimum"
-    " reward if that is higher{least}; longer work {is_} topped up with a bonus",
+    " reward if that is higher{least}; longer work is topped up with a bonus",
     ProlificReward.LONGEST: "the announced time of the longest scenario{least}",
 }
 
 
-def reward_on_prolific(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
+def reward_on_prolific(manifest: Manifest) -> list[str]:
     """Return sentences on how the Prolific reward is set, or [] without an hourly rate."""
-    chosen, v = manifest["prolific_reward"], verbs
     if not float(manifest["hourly_rate"]):
         return []
     same = "fixed in advance and the same in all scenarios"
     least = ", at least the base reward" if float(manifest["pay"]["base_reward"]) else ""
-    time = REWARDS[ProlificReward(chosen)].format(is_=v.is_, least=least)
+    time = REWARDS[ProlificReward(manifest["prolific_reward"])].format(least=least)
     if manifest["participants_choose_scenario"]:
         same, time = "fixed in advance for each scenario", f"its announced time{least}"
     return [
-        f"For participants from Prolific, the reward {v.is_} {same}: the hourly rate for {time}."
-        f" This reward {v.is_} the minimum pay for a completed submission."
+        f"For participants from Prolific, the reward is {same}: the hourly rate for {time}."
+        " This reward is the minimum pay for a completed submission."
     ]
 
 

@@ -37,13 +37,13 @@ def examples_rows(study: Study) -> Iterator[list[Any]]:
         for split in splits.order_by("kind", "shots", "number"):
             of_file = [split.filename, split.kind, split.shots, split.number]
             for example in split.examples.order_by("position").iterator(chunk_size=2000):
-                yield _example_row(study, task, [*of_file, example.position], example)
+                yield _example_row(task, [*of_file, example.position], example)
         for position, example in enumerate(screening.examples(study, task)):
             of_set = [example.split.filename, Step.SCREENING.value, "", "", position]
-            yield _example_row(study, task, of_set, example)
+            yield _example_row(task, of_set, example)
 
 
-def _example_row(study: Study, task: Task, place: list[Any], example: Example) -> list[Any]:
+def _example_row(task: Task, place: list[Any], example: Example) -> list[Any]:
     """`place` is its file, file kind, shots, split and position."""
     card = task.card
     question = card.selectable_question(example.question)

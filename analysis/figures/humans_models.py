@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from operator import attrgetter
 
@@ -141,14 +141,12 @@ def _over_splits(score: Score) -> tuple[float, float]:
     return score.mean - reach, min(100.0, score.mean + reach)
 
 
-def shown(points_of: Iterable[SeriesRow], wanted: Sequence[str] = ()) -> list[SeriesRow]:
-    """Return the rows of the series that are drawn: those `wanted`, or the first MAX_SERIES.
+def shown(every: Sequence[SeriesRow]) -> list[SeriesRow]:
+    """Return the rows of the series that are drawn, the first MAX_SERIES.
 
     Annotators come first, then uploaded models, the paper's humans, and its models, best first.
     """
-    every = list(points_of)
-    chosen = [who for who in ranked(every) if who in wanted] if wanted else ranked(every)
-    kept = chosen[:MAX_SERIES]
+    kept = ranked(every)[:MAX_SERIES]
     return sorted((row for row in every if row.who in kept), key=lambda row: kept.index(row.who))
 
 

@@ -151,6 +151,7 @@ def item_rest(scores: np.ndarray) -> list[float]:
 # differ and never share a table.
 
 AnyAnswer = TypeVar("AnyAnswer", bound=Hashable)
+ROUNDS = 1000  # of expectation and maximisation, at most
 PRIOR = 2.0  # pseudo-counts of each kind of answer in Dawid and Skene
 
 
@@ -191,7 +192,6 @@ def majorities_of_others(
 
 def dawid_skene(
     votes: Sequence[Mapping[str, Sequence[str]]],
-    rounds: int = 1000,
     tolerance: float = 1e-8,
     prior: float = PRIOR,
 ) -> tuple[list[dict[str, float]], dict[str, float]]:
@@ -217,7 +217,7 @@ def dawid_skene(
     totals = counts.sum(1)
     given = totals.sum(1, keepdims=True)
     posterior = np.where(given > 0, totals / np.maximum(given, 1), 1 / len(labels))
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         following = _updated(posterior, counts, prior)
         moved = np.abs(following - posterior).max()
         posterior = following

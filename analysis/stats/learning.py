@@ -99,31 +99,26 @@ def by_cell(frame: pd.DataFrame) -> Iterator[tuple[str, int, pd.DataFrame]]:
         yield task, int(shots), part
 
 
-def _places(values: Iterable[tuple[str, int, str]]) -> list[tuple[str, int]]:
-    """Task and shots of each cell of `in_order`, tasks in the paper's order."""
-    return sorted({key[:2] for key in values}, key=lambda cell: (place(cell[0]), cell[1]))
-
-
-def by_block(training: pd.DataFrame, size: int = BLOCK) -> pd.DataFrame:
+def by_block(training: pd.DataFrame) -> pd.DataFrame:
     """Return each annotator's mean S1 x 100 by block of the training step.
 
     Columns: task, shots, annotator, block (from 0), first and last (numbers of its examples, from
     1), s1, n (examples).
     """
-    keyed = training.assign(block=training["position"] // size)
+    keyed = training.assign(block=training["position"] // BLOCK)
     blocks = _means(keyed, "block")
-    blocks["first"] = blocks["block"] * size + 1
+    blocks["first"] = blocks["block"] * BLOCK + 1
     blocks["last"] = blocks["first"] + blocks["n"] - 1
     return blocks[[*GROUP, "annotator", "block", "first", "last", "s1", "n"]]
 
 
-def by_part(annotation: pd.DataFrame, number: int = TENTHS) -> pd.DataFrame:
+def by_part(annotation: pd.DataFrame) -> pd.DataFrame:
     """Return each annotator's mean S1 x 100 by equal part of the annotation step.
 
     Columns: task, shots, annotator, part (from 1), s1, n (examples). A step with fewer examples
     than parts has one part per example.
     """
-    parts = _means(annotation.assign(part=_parts(annotation, number)), "part")
+    parts = _means(annotation.assign(part=_parts(annotation)), "part")
     return parts[[*GROUP, "annotator", "part", "s1", "n"]]
 
 
@@ -132,10 +127,10 @@ def _means(keyed: pd.DataFrame, key: str) -> pd.DataFrame:
     return (grouped.mean() * 100).to_frame().assign(n=grouped.size()).reset_index()
 
 
-def _parts(frame: pd.DataFrame, number: int) -> pd.Series:
+def _parts(frame: pd.DataFrame) -> pd.Series:
     """Return the part of the step that contains each answer, counted from 1."""
     length = frame.groupby([*GROUP, "annotator"])["position"].transform("count")
-    parts = length.clip(upper=number)
+    parts = length.clip(upper=TENTHS)
     return (frame["position"] * parts // length.clip(lower=1) + 1).astype(int)
 
 
@@ -212,7 +207,7 @@ def drift_rows(annotation: pd.DataFrame) -> list[DriftRow]:
     """Return how S1 changes over the annotation step, by task and shots."""
     values = in_order(annotation, "s1")
     rows = []
-    for task, shots in _places(values):
+    for task, shots in sorted({key[:2] for key in values}, key=lambda it: (place(it[0]), it[1])):
         people = [own for key, own in values.items() if key[:2] == (task, shots)]
         halves = [100 * half_difference(own) for own in people]
         slopes = [100 * per_hundred(own) for own in people]

@@ -17,6 +17,7 @@ import math
 from analysis.heavy import np, optimize, special
 
 SHARES, SUMS, SDS = 12, 200, 60  # nodes of the integrals
+TAIL = 0.975  # of a 95 % interval
 
 
 def power(
@@ -80,14 +81,14 @@ def _chi2_quantile(shares: np.ndarray, freedom: int) -> np.ndarray:
     return 2 * special.gammaincinv(freedom / 2, shares)
 
 
-def sd_range(sd: float, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The lowest and highest true SD compatible with this SD of n values; NaN for fewer than two.
+def sd_range(sd: float, n: int) -> tuple[float, float]:
+    """The ends of the 95 % interval of the true SD of n values; NaN for fewer than two.
 
     Three values leave the SD uncertain by a factor of 0.52 to 6.28.
     """
     if n < 2:
         return math.nan, math.nan
-    tails = _chi2_quantile(np.array([(1 + level) / 2, (1 - level) / 2]), n - 1)
+    tails = _chi2_quantile(np.array([TAIL, 1 - TAIL]), n - 1)
     low, high = sd * np.sqrt((n - 1) / tails)
     return float(low), float(high)
 
@@ -108,16 +109,14 @@ def averaged_power(
     return float(_power(difference / factors, n, level, rests, contexts, ratio).mean())
 
 
-def detectable(
-    n: int, level: float = 0.05, wanted: float = 0.8, rest: float = 0.0, contexts: int = 200
-) -> float:
+def detectable(n: int, level: float = 0.05, wanted: float = 0.8, rest: float = 0.0) -> float:
     """Return the smallest difference, in SDs between annotators, detectable with that power.
 
     It is infinite if not even 50 SDs are detectable, or for fewer than two annotators.
     """
-    if n < 2 or power(50, n, level, rest, contexts) < wanted:
+    if n < 2 or power(50, n, level, rest) < wanted:
         return math.inf
-    return float(optimize.brentq(lambda d: power(d, n, level, rest, contexts) - wanted, 1e-6, 50))
+    return float(optimize.brentq(lambda d: power(d, n, level, rest) - wanted, 1e-6, 50))
 
 
 def detectable_at_first_step(
@@ -153,8 +152,8 @@ def group_needed(
     )
 
 
-def annotators_needed(half_width: float, sd: float, level: float = 0.95) -> int:
-    """The fewest annotators whose t interval of the mean is about +- `half_width` or less.
+def annotators_needed(half_width: float, sd: float) -> int:
+    """The fewest annotators whose 95 % t interval of the mean is about +- `half_width` or less.
 
     `sd` is the true SD between annotators, in the same unit. A study's SD is as often above as
     below it, so about half of such studies reach the width. Raises ValueError for a width of 0 or
@@ -163,18 +162,18 @@ def annotators_needed(half_width: float, sd: float, level: float = 0.95) -> int:
     if half_width <= 0 or sd < 0:
         raise ValueError("the half width must be above 0, and the SD not below")
     # No t interval is narrower than the normal one, so the search starts at its n.
-    n = max(2, math.ceil((special.ndtri((1 + level) / 2) * sd / half_width) ** 2))
-    while special.stdtrit(n - 1, (1 + level) / 2) * sd / math.sqrt(n) > half_width:
+    n = max(2, math.ceil((special.ndtri(TAIL) * sd / half_width) ** 2))
+    while special.stdtrit(n - 1, TAIL) * sd / math.sqrt(n) > half_width:
         n += 1
     return n
 
 
-def examples_needed(half_width: float, mean: float, level: float = 0.95) -> int:
+def examples_needed(half_width: float, mean: float) -> int:
     """Return the fewest examples for which one annotator's mean has an interval of +- `half_width`.
 
     This assumes scores of 0 or 1 with that mean, and examples drawn independently.
     """
     if half_width <= 0 or not 0 <= mean <= 1:
         raise ValueError("the half width must be above 0, and the mean in [0, 1]")
-    z = special.ndtri((1 + level) / 2)
+    z = special.ndtri(TAIL)
     return max(1, math.ceil(z * z * mean * (1 - mean) / half_width**2))

@@ -83,7 +83,6 @@ def test_published_figures_are_marked_and_have_no_interval():
     drawn = humans_models.shown([quoted, *models, own])
     # People first, then the best models, as many as can be distinguished.
     assert [each.who for each in drawn] == ["People", "m8", "m7", "m6", "m5", "m4"]
-    assert [r.who for r in humans_models.shown([quoted, own], ["People (CLUES)"])] == [quoted.who]
     spec = figure_data.charts.humans_and_models(humans_models.frame([own, quoted])).to_dict()
     text = str(spec)
     assert "datum.source === 'published'" in text

@@ -32,7 +32,7 @@ NO_MODELS = "The study includes no models."
 
 def entries(facts: Facts, answers: Answers) -> list[Entry]:
     return [
-        *_paper(facts, answers),
+        *_paper(answers),
         *_data(facts),
         *_sizes(facts),
         answers.entry("1.5", "Fairness to humans and models"),
@@ -48,7 +48,7 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
     ]  # fmt: skip
 
 
-def _paper(facts: Facts, answers: Answers) -> list[Entry]:
+def _paper(answers: Answers) -> list[Entry]:
     kinds = ", ".join(answers.evaluation)
     return [
         text("0.1", "Title of the paper", answers.title),
