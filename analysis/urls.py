@@ -11,7 +11,7 @@ from analysis.documents import api as documents_api
 from analysis.documents import pages as report
 from analysis.examples import api as examples_api
 from analysis.examples import pages as examples
-from analysis.export import api, api_rows
+from analysis.export import api
 from analysis.export import pages as export_pages
 from analysis.figures import api as figures_api
 from analysis.figures import pages as figures
@@ -84,8 +84,8 @@ API_OF_STUDY = [
     path("figures/<str:figure>/", figures_api.FigureData.as_view(), name="api_figure"),
     path("models/", api_models.HumansAndModels.as_view(), name="api_study_models"),
     path("leaderboard/", api_models.Leaderboard.as_view(), name="api_leaderboard"),
-    path("answers/", api_rows.Answers.as_view(), name="api_answers"),
-    path("spans/", api_rows.Spans.as_view(), name="api_spans"),
+    path("answers/", api.Answers.as_view(), name="api_answers"),
+    path("spans/", api.Spans.as_view(), name="api_spans"),
     path("cross-task/<str:table>/", cross_task_pages.CrossTask.as_view(), name="api_cross_task"),
     path("sensitivity/", api_results.Sensitivity.as_view(), name="api_sensitivity"),
     path("latex/<str:table>.tex", documents_api.TableLatex.as_view(), name="api_table_latex"),
