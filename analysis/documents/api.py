@@ -9,11 +9,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from analysis.documents import blocks, checklists, paper_tables, preregistration, report
+from analysis.documents import checklists, paper_tables, preregistration, report
 from analysis.documents import pages as documents_pages
 from analysis.documents.blocks import Form, Reply
 from analysis.documents.checklists import FORMS
-from analysis.documents.pages import MARKDOWN
 from analysis.scores.api import KIND, OBJECT, KindOfTable
 from annotation.models import Study
 from annotation.monitoring import report_answers
@@ -47,19 +46,15 @@ class TableLatex(KindOfTable):
 class Preregistration(ApiView):
     @extend_schema(responses={(200, "text/markdown"): str}, summary="The preregistration")
     def get(self, request: Request, name: str) -> HttpResponse:
-        return _markdown(preregistration.for_study(study_of(request, name, "read")), name, "prereg")
+        document = preregistration.for_study(study_of(request, name, "read"))
+        return documents_pages.markdown_file(document, f"{name}-prereg.md")
 
 
 class ReportText(ApiView):
     @extend_schema(responses={(200, "text/markdown"): str}, summary="The report")
     def get(self, request: Request, name: str) -> HttpResponse:
-        return _markdown(report.for_study(scores_of(request, name)), name, "report")
-
-
-def _markdown(document: Any, name: str, what: str) -> HttpResponse:
-    if document is None:
-        raise Http404("A draft has none. It is created when you open the study.")
-    return download(blocks.as_markdown(document), f"{name}-{what}.md", MARKDOWN)
+        document = report.for_study(scores_of(request, name))
+        return documents_pages.markdown_file(document, f"{name}-report.md")
 
 
 class Report(StudyTwin):
@@ -95,8 +90,6 @@ class Report(StudyTwin):
 
 
 FORM = OpenApiParameter("form", str, "path", enum=list(FORMS))
-
-
 DRAFT = "The study is a draft: its checklists are made when it is open."
 
 

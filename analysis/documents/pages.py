@@ -131,6 +131,21 @@ class SampleForm(PageForm):
         return text
 
 
+def opened_study(request: ResearcherRequest, name: str, right: str = "") -> Study:
+    """Return the study, by default to release it; Http404 for a draft."""
+    study = scores_of(request, name, right or right_to("release_prepare"))
+    if study.is_draft:
+        raise Http404
+    return study
+
+
+def markdown_file(document: blocks.Document | None, filename: str) -> HttpResponse:
+    """Return a document as Markdown; Http404 without one."""
+    if document is None:
+        raise Http404("A draft has none. It is created when you open the study.")
+    return download(blocks.as_markdown(document), filename, MARKDOWN)
+
+
 @reading
 def preregistration_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """The frozen design as text; a draft's page says that opening generates it."""
@@ -142,10 +157,7 @@ def preregistration_page(request: ResearcherRequest, name: str) -> HttpResponse:
 @reading
 def preregistration_file(request: ResearcherRequest, name: str) -> HttpResponse:
     document = preregistration.for_study(study_of(request, name, "read"))
-    if document is None:
-        raise Http404
-    text = blocks.as_markdown(document)
-    return download(text, f"{name}-preregistration.md", MARKDOWN)
+    return markdown_file(document, f"{name}-preregistration.md")
 
 
 @login_required
@@ -158,9 +170,7 @@ def report_page(request: ResearcherRequest, name: str) -> HttpResponse:
         if job is not None and not job.is_done:
             return render(request, "documents/report.html", {"study": study, "job": job})
         return _report(request, study)
-    study = scores_of(request, name, right_to("report"))
-    if study.is_draft:
-        raise Http404
+    study = opened_study(request, name, right_to("report"))
     form, made_from = AnswersForm(request.POST), request.POST.get("versions", "")
     answers = report_answers.touched(form.typed(), made_from)
     if is_shown_again(request):
@@ -238,9 +248,7 @@ def _asked(
 @require_POST
 def sample_upload(request: ResearcherRequest, name: str) -> HttpResponse:
     """Make the sample table from a demographic export, or delete it (owners only)."""
-    study = scores_of(request, name, right_to("sample_upload"))
-    if study.is_draft:
-        raise Http404
+    study = opened_study(request, name, right_to("sample_upload"))
     if request.POST.get("action") == "remove":
         drop_export(study, request.user)
         messages.success(request, "The table of the demographic export was deleted.")
@@ -260,16 +268,15 @@ def sample_upload(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def sample_file(request: ResearcherRequest, name: str, ext: str) -> HttpResponse:
-    study = scores_of(request, name)
-    if study.is_draft or ext not in ("csv", "json"):
+    study = opened_study(request, name, "read")
+    if ext not in ("csv", "json"):
         raise Http404
     return download(checklists.sample_file(study, ext), f"{name}-sample.{ext}", TYPES[ext])
 
 
 @reading
 def checklist_file(request: ResearcherRequest, name: str, form: str, ext: str) -> HttpResponse:
-    study = scores_of(request, name)
-    filled = None if study.is_draft else checklists.form_of(study, form)
+    filled = checklists.form_of(opened_study(request, name, "read"), form)
     if filled is None or ext not in ("tex", "json"):
         raise Http404
     make = checklists.as_latex if ext == "tex" else checklists.as_json
@@ -280,9 +287,7 @@ def checklist_file(request: ResearcherRequest, name: str, form: str, ext: str) -
 @require_POST
 def report_run(request: ResearcherRequest, name: str) -> HttpResponse:
     """Run part of the job behind the report; the first request starts the job."""
-    study = scores_of(request, name, right_to("report_run"))
-    if study.is_draft:
-        raise Http404
+    study = opened_study(request, name, right_to("report_run"))
     address = reverse("report", args=[study.name])
     job = results.job_of(study, owner=request.user)
     return redirect(address) if job is None else poll(request, job, address)
@@ -297,18 +302,7 @@ def report_style(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def report_file(request: ResearcherRequest, name: str) -> HttpResponse:
-    document = report.for_study(scores_of(request, name))
-    if document is None:
-        raise Http404
-    return download(blocks.as_markdown(document), f"{name}-report.md", MARKDOWN)
-
-
-def opened_study(request: ResearcherRequest, name: str) -> Study:
-    """The study to release; a draft cannot be released."""
-    study = scores_of(request, name, right_to("release_prepare"))
-    if study.is_draft:
-        raise Http404
-    return study
+    return markdown_file(report.for_study(scores_of(request, name)), f"{name}-report.md")
 
 
 def _finding(name: str, study: Study, kind: str) -> Sequence[findings.Finding]:
