@@ -197,50 +197,29 @@ def _score_axis(field: str = "s1:Q", title: str = "S1 x 100 of single answers") 
 def _lines(
     frame: pd.DataFrame, x: alt.X, y: alt.Y, shots: Sequence[int], names: Mapping[str, str]
 ) -> alt.LayerChart:
-    """Annotators as thin lines, and the mean of each group over them."""
+    """Annotators as thin lines; over them, means as a dashed line with points for each group."""
     base = alt.Chart(frame)
+    legend = alt.Legend(title="Shots", values=_shots(frame))
+    colour = alt.Color("shots:N", scale=alt.Scale(domain=list(shots)), legend=legend)
     # An annotator with one point has no visible line, but the mean has a mark.
     annotators = (
         base.transform_filter(alt.datum.what == "annotator")
         .mark_line(strokeWidth=1, opacity=0.4)
-        .encode(x=x, y=y, detail="annotator:N", color=_colour(frame, shots))
+        .encode(x=x, y=y, detail="annotator:N", color=colour)
     )
-    of_group = {"shots:N": "Shots", **names, "s1:Q": "Mean S1 x 100", "n:Q": "Annotators"}
     means = base.transform_filter(alt.datum.what == "mean")
-    return _layered(annotators, *_group_marks(means, frame, x, y, shots, of_group), data=frame)
-
-
-def _group_marks(
-    base: alt.Chart,
-    frame: pd.DataFrame,
-    x: alt.X,
-    y: alt.Y,
-    shots: Sequence[int],
-    titles: Mapping[str, str],
-) -> list[alt.Chart]:
-    """Return a dashed line and shaped points for each number of shots."""
-    colour = _colour(frame, shots)
-    dash = alt.StrokeDash("shots:N", scale=_scale(shots, DASHES), legend=_legend(frame))
-    shape = alt.Shape("shots:N", scale=_scale(shots, SHAPES), legend=_legend(frame))
-    return [
-        base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash),
-        base.mark_point(filled=True, size=45, opacity=1).encode(
-            x=x, y=y, color=colour, shape=shape, tooltip=_tips(titles)
-        ),
-    ]
-
-
-def _colour(frame: pd.DataFrame, shots: Sequence[int]) -> alt.Color:
-    return alt.Color("shots:N", scale=alt.Scale(domain=list(shots)), legend=_legend(frame))
+    dash = alt.StrokeDash("shots:N", scale=_scale(shots, DASHES), legend=legend)
+    shape = alt.Shape("shots:N", scale=_scale(shots, SHAPES), legend=legend)
+    titles = {"shots:N": "Shots", **names, "s1:Q": "Mean S1 x 100", "n:Q": "Annotators"}
+    lines = means.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
+    points = means.mark_point(filled=True, size=45, opacity=1)
+    points = points.encode(x=x, y=y, color=colour, shape=shape, tooltip=_tips(titles))
+    return _layered(annotators, lines, points, data=frame)
 
 
 def _scale(shots: Sequence[Any], values: list[Any]) -> alt.Scale:
     looks = [values[index % len(values)] for index in range(len(shots))]
     return alt.Scale(domain=list(shots), range=looks)
-
-
-def _legend(frame: pd.DataFrame) -> alt.Legend:
-    return alt.Legend(title="Shots", values=_shots(frame))
 
 
 def _layered(*layers: alt.Chart, data: pd.DataFrame) -> alt.LayerChart:
