@@ -122,7 +122,9 @@ def _sensitivity(study: Study, kind: str) -> Iterator[PaperTable]:
         shown = [
             Column("", "Criterion", get=itemgetter(0)),
             *(
-                Column("", f"{shots} shots", get=partial(_cell_at, place))
+                Column(
+                    "", f"{shots} shots", get=partial(lambda place, line: line[1][place][0], place)
+                )
                 for place, shots in enumerate(table.shots)
             ),
         ]
@@ -131,16 +133,14 @@ def _sensitivity(study: Study, kind: str) -> Iterator[PaperTable]:
         yield _table(study, kind, name, title, shown, table.lines, SENSITIVITY_NOTE)
 
 
-def _cell_at(place: int, line: tuple[str, list[tuple[str, bool]]]) -> str:
-    """Return the cell in that column for a line of sensitivity.TaskTable."""
-    return line[1][place][0]
-
-
 def _models(study: Study, kind: str) -> Iterator[PaperTable]:
     for table in model_tables.tables(study, kind):
         shown = [
             Column("", "Who", get=str),
-            *(_scores_of(place, task.name) for place, task in enumerate(table.tasks)),
+            *(
+                Column("", task.name, get=partial(lambda place, row: row.scores[place].text, place))
+                for place, task in enumerate(table.tasks)
+            ),
             Column(
                 "",
                 "Average",
@@ -156,10 +156,6 @@ def _models(study: Study, kind: str) -> Iterator[PaperTable]:
             study, kind, f"models-{table.shots}", f"Humans and models, {table.heading.lower()}",
             shown, table.rows, about, [*table.families, ("All tasks", 2)],
         )  # fmt: skip
-
-
-def _scores_of(place: int, task: str) -> Column:
-    return Column("", task, get=lambda row: row.scores[place].text)
 
 
 def _simple(table: Table) -> tuple[str, Maker]:

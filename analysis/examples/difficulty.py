@@ -65,7 +65,16 @@ def columns(shots: Sequence[int]) -> list[Column]:
             "Annotators of this kind who answered the example, completed, and are in the analysis.",
             "annotators",
         ),
-        *(_of_shots(place, number) for place, number in enumerate(shots)),
+        *(
+            Column(
+                "",
+                f"{number} shots",
+                "Mean S1 x 100 on this example over the annotators with this number of shots.",
+                "S1 x 100",
+                get=partial(lambda place, row: row.by_shots[place], place),
+            )
+            for place, number in enumerate(shots)
+        ),
         Column(
             "pairwise_s1",
             "Pairwise S1",
@@ -113,25 +122,11 @@ def file_columns(shots: Sequence[int]) -> list[Column]:
                 f"mean_{number}_shots",
                 meaning=f"mean S1 x 100 over the annotators with {number} shots",
                 unit="S1 x 100",
-                get=partial(_at, place),
+                get=partial(lambda place, row: row.by_shots[place], place),
             )
             for place, number in enumerate(shots)
         ),
     ]
-
-
-def _at(place: int, row: Difficulty) -> float | None:
-    return row.by_shots[place]
-
-
-def _of_shots(place: int, shots: int) -> Column:
-    return Column(
-        "",
-        f"{shots} shots",
-        "Mean S1 x 100 on this example over the annotators with this number of shots.",
-        "S1 x 100",
-        get=partial(_at, place),
-    )
 
 
 def hardest(study: Study, task: Task, kind: str) -> list[Difficulty]:

@@ -298,7 +298,7 @@ def of_board(board: Board) -> list[Column]:
             " annotators), ddof 1; for published rows, as printed; over all tasks, the SD of the"
             " average" + ("; determines rank and order" if place == last else ""),
             SCORE,
-            get=partial(_text_at, place),
+            get=partial(lambda place, entry: entry.scores[place].text, place),
         )
         for place, size in enumerate(board.sizes)
     ]
@@ -325,10 +325,6 @@ def of_board(board: Board) -> list[Column]:
             get=lambda entry: external_text(entry, entry.external_unlabelled),
         ),
     ]
-
-
-def _text_at(place: int, entry: Entry) -> str:
-    return entry.scores[place].text
 
 
 def _n(entry: Entry) -> str:

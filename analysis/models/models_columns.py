@@ -1,9 +1,8 @@
 """The columns of humans and models: scores, averages over tasks, paired differences."""
 
 import math
-from collections.abc import Callable
+from functools import partial
 from operator import attrgetter
-from typing import Any
 
 from analysis.models.differences import Difference
 from analysis.scores.columns import RECIPE, SCORE, SD0, SD1, signed_points
@@ -254,15 +253,15 @@ DIFFERENCES = [
 ]
 
 
-def _of_pairing(column: Column, pairing: Difference) -> Callable[[Any], Any]:
-    return lambda _row: column.value(pairing)
-
-
 def pair_columns(pairing: Difference) -> list[Column]:
     """Return the columns for Pair: one example in that pairing."""
     return [
         *(
-            Column(column.name, meaning=column.heading, get=_of_pairing(column, pairing))
+            Column(
+                column.name,
+                meaning=column.heading,
+                get=partial(lambda c, _row: c.value(pairing), column),
+            )
             for column in DIFFERENCES[:3]
         ),
         Column("example", meaning="id in its file", get="example.source_id"),

@@ -48,7 +48,11 @@ def models(request: ResearcherRequest) -> HttpResponse:
         stored.annotate(file_count=Count("files"), task_count=Count("files__task", distinct=True))
     )
     shown = listing.listing(
-        request.GET, rows, LISTED, _searched, is_archived=lambda row: bool(row.archived_at)
+        request.GET,
+        rows,
+        LISTED,
+        lambda row: f"{row.name} {row.title} {row.uploaded_by.get_username()}",
+        is_archived=lambda row: bool(row.archived_at),
     )
     if listing.wants_csv(request.GET):
         return shown.as_csv("models-list.csv")
@@ -84,11 +88,6 @@ LISTED = [
     Column("uploaded_by", "Uploaded by", get=lambda model: model.uploaded_by.get_username()),
     Column("uploaded_at", "Uploaded (UTC)", "first file", show=lambda at: f"{at:%Y-%m-%d}"),
 ]
-
-
-def _searched(model: LanguageModel) -> str:
-    """Return the text that a search of the list matches."""
-    return f"{model.name} {model.title} {model.uploaded_by.get_username()}"
 
 
 def _taken(form: UploadForm, request: ResearcherRequest) -> str:

@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from django.db.models import Count
@@ -133,6 +134,12 @@ class TrainingRow:
         return [score.text for score in self.scores]
 
 
+_OF_BLOCK = (
+    "Mean ± SD (ddof 1) over the n annotators in the group of their mean S1 x 100 on these training"
+    " examples; the CSV has both ddof. A dash means that the group did not see them."
+)
+
+
 def columns(rows: list[TrainingRow]) -> list[Column]:
     """Return the page's columns: groups by blocks."""
     names = [score.block.name for score in rows[0].scores] if rows else []
@@ -141,19 +148,17 @@ def columns(rows: list[TrainingRow]) -> list[Column]:
         Column("shots", "Group", show=lambda shots: f"{shots} shots"),
         *([Column("split", "Split")] if len({row.split for row in rows}) > 1 else []),
         Column("n", "n", "Annotators in the group who completed and are in the analysis."),
-        *(_of_block(place, name) for place, name in enumerate(names)),
+        *(
+            Column(
+                "",
+                name,
+                _OF_BLOCK,
+                "S1 x 100",
+                get=partial(lambda place, row: row.texts[place], place),
+            )
+            for place, name in enumerate(names)
+        ),
     ]
-
-
-def _of_block(place: int, name: str) -> Column:
-    return Column(
-        "",
-        name,
-        "Mean ± SD (ddof 1) over the n annotators in the group of their mean S1 x 100 on these"
-        " training examples; the CSV has both ddof. A dash means that the group did not see them.",
-        "S1 x 100",
-        get=lambda row: row.texts[place],
-    )
 
 
 # Columns for BlockScore.
