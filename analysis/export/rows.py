@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from analysis.examples import difficulty, gold_audit
 from analysis.export.columns import ALLOCATED, ANSWERS, COLUMNS
@@ -55,12 +55,6 @@ def _example_row(task: Task, place: list[Any], example: Example) -> list[Any]:
     ]  # fmt: skip
 
 
-def _turns(study: Study) -> QuerySet[Turn]:
-    """A study's turns in the order of answers.csv."""
-    turns = Turn.objects.filter(participation__study=study).order_by("pk")
-    return turns.exclude(step=Step.UPSTREAM)  # of other tasks: upstream.csv
-
-
 def answers_rows(study: Study) -> Iterator[list[Any]]:
     """Yield one row per turn, in display order."""
     rules = {task.pk: task.card.gold_rule for task in study.tasks.all()}
@@ -70,8 +64,11 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
     analysed = Q(participation__in=study.participations.analysed())
     columns = [column for column in ANSWERS if column.meaning]
     more = ("pk", "example__split__task", "answer__label", "answer__values")
-    turns = _turns(study).annotate(analysed=analysed)
-    turns = turns.values(*more, *filter(None, (column.lookup for column in columns)))
+    turns = Turn.objects.filter(participation__study=study).order_by("pk")
+    turns = turns.exclude(step=Step.UPSTREAM)  # of other tasks: upstream.csv
+    turns = turns.annotate(analysed=analysed).values(
+        *more, *filter(None, (column.lookup for column in columns))
+    )
     for turn in turns.iterator(chunk_size=2000):
         is_next, submitted_at = turn_of_spans == turn["pk"], turn["answer__submitted_at"]
         given = texts_of(turn["answer__label"], texts if is_next else (), turn["answer__values"])

@@ -121,7 +121,9 @@ def as_latex(table: PaperTable) -> str:
     """
     lines = list(_lines(table))
     width = max(len(cells) for cells in lines if isinstance(cells, list))
-    body = "\n".join(line if isinstance(line, str) else _line(line) for line in lines)
+    body = "\n".join(
+        line if isinstance(line, str) else rf"{' & '.join(map(latex, line))} \\" for line in lines
+    )
     notes = "\n".join(rf"\item {latex(note)}" for note in [*table.notes, *table.meanings])
     below = f"\\begin{{tablenotes}}\\footnotesize\n{notes}\n\\end{{tablenotes}}\n" if notes else ""
     place = "table*" if _characters(lines) > ONE_COLUMN else "table"
@@ -142,10 +144,6 @@ def _lines(table: PaperTable) -> Iterator[list[str] | str]:
     yield ["" if table.groups else table.headings[0], *table.headings[1:]]
     yield r"\midrule"
     yield from table.cells
-
-
-def _line(cells: Sequence[str]) -> str:
-    return rf"{' & '.join(map(latex, cells))} \\"
 
 
 def _characters(lines: Sequence[list[str] | str]) -> int:

@@ -124,7 +124,9 @@ def average_relative_gain(
         raise ValueError("no unseen task")
     gains = tuple(task_gain(*task) for task in tasks)
     refused = [gain for gain in gains if gain.refused]
-    why = _why_refused(gains, refused)
+    why = REFUSED if refused else ""
+    if len(refused) == len(gains):
+        why = "no task has a base to divide by"
     why = why or _why_no_interval(gains, [part for gain in gains for part in gain.parts()])
     differences = [gain.difference for gain in gains]
     difference = float(np.mean(differences))
@@ -139,12 +141,6 @@ def average_relative_gain(
         if min(min(len(base), len(new)) for _task, base, new in tasks) >= FEWEST_FOR_BOOTSTRAP:
             resampled = bootstrap(tasks, level, seed, resamples)
     return Arg(gains, value, interval, method, why, resampled, difference, around)
-
-
-def _why_refused(gains: Sequence[TaskGain], refused: Sequence[TaskGain]) -> str:
-    if not refused:
-        return ""
-    return "no task has a base to divide by" if len(refused) == len(gains) else REFUSED
 
 
 def _why_no_interval(gains: Sequence[TaskGain], parts: Sequence[tuple[float, int]]) -> str:

@@ -7,7 +7,7 @@ reads its frozen design and its rows, and assumes nothing about typical studies.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import groupby
 
 from analysis.documents.blocks import Entry, Form
@@ -90,16 +90,10 @@ def as_latex(form: Form) -> str:
 
 
 def _item(entry: Entry) -> str:
-    said = " ".join(_said(entry))
-    return f"\\item[{latex(entry.number)}] {said}"
-
-
-def _said(entry: Entry) -> Iterator[str]:
-    yield f"\\emph{{{latex(entry.title)}.}}"
     answer = latex(prose(entry.answer))
-    yield f"\\textbf{{{answer}}}" if entry.is_short else answer
-    if entry.evidence:
-        yield latex(entry.evidence)
+    answer = f"\\textbf{{{answer}}}" if entry.is_short else answer
+    evidence = f" {latex(entry.evidence)}" if entry.evidence else ""
+    return f"\\item[{latex(entry.number)}] \\emph{{{latex(entry.title)}.}} {answer}{evidence}"
 
 
 IN_RECORD = ("number", "title", "reply", "answer", "evidence")
