@@ -128,9 +128,6 @@ def _sizes(blocks: Iterable[Block]) -> dict[str, int]:
     return sizes
 
 
-# Results ------------------------------------------------------------------------------------------
-
-
 def _performance(record: StudyRecord, kind: str) -> list[Block]:
     """Return the table for this kind, then the one with excluded annotators, if any."""
     return [
@@ -142,9 +139,6 @@ def _performance(record: StudyRecord, kind: str) -> list[Block]:
         )
         for table in versions(record.study, kind, record.frame)
     ]
-
-
-# Conduct ------------------------------------------------------------------------------------------
 
 
 def _stage(name: str, meaning: str) -> Column:

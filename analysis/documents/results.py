@@ -240,8 +240,6 @@ def _seated(record: StudyRecord) -> Iterator[Scored]:
                     yield Scored(model, task, shots, score)
 
 
-# The job ------------------------------------------------------------------------------------------
-
 KIND = "report"
 VERSION = 5  # of the parts: increase it when one of them changes
 

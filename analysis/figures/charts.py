@@ -173,9 +173,6 @@ def drift_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
     return _panels(_lines(frame, x, _score_axis(), shots, {"part:Q": "Tenth"}))
 
 
-# Shared parts -------------------------------------------------------------------------------------
-
-
 def _shots(frame: pd.DataFrame) -> list[int]:
     return sorted(int(number) for number in frame["shots"].unique())
 

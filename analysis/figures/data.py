@@ -117,9 +117,6 @@ def picture(figure: Figure, ext: str, width: str = "") -> bytes:
     return vl_convert.vegalite_to_svg(figure.json, **offline).encode()
 
 
-# Data of the figures ------------------------------------------------------------------------------
-
-
 def data(study: Study, kind: str, name: str) -> Data:
     """Return the data of one figure, cached until the participations in the analysis change.
 
@@ -213,9 +210,6 @@ def _cell(value: Any) -> Any:
         # Counts are floats if some rows have none.
         return str(int(value)) if value.is_integer() else number(value)
     return "" if pd.isna(value) else value
-
-
-# Captions -----------------------------------------------------------------------------------------
 
 
 def page_figures(study: Study, kind: str) -> list[Figure]:

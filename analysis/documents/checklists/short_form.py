@@ -43,8 +43,6 @@ def prose(words: str) -> str:
     return words if not words or words.endswith((".", "!", "?")) else f"{words}."
 
 
-# The short form -----------------------------------------------------------------------------------
-
 BEGINNINGS = {
     "yes": Status.YES,
     "partial": Status.PARTIAL,

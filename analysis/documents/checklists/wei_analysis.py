@@ -31,9 +31,6 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
     ]
 
 
-# Tests --------------------------------------------------------------------------------------------
-
-
 def _tests(facts: Facts) -> list[Entry]:
     """Return the tests of humans against models, as the form asks, then the other tests."""
     found = tests(facts)
@@ -88,9 +85,6 @@ def _holm(number: int) -> str:
     return ", Holm-adjusted over all of these differences" if number > 1 else ""
 
 
-# Uncertainty --------------------------------------------------------------------------------------
-
-
 def _uncertainty(facts: Facts) -> list[Entry]:
     if not facts.has_variance:
         return [
@@ -128,9 +122,6 @@ def _uncertainty(facts: Facts) -> list[Entry]:
     ]
 
 
-# Scoring ------------------------------------------------------------------------------------------
-
-
 def _scoring(facts: Facts) -> list[Entry]:
     answer = Status.YES if facts.model_cells else NA
     recipes = "; ".join(sorted({task["recipe"] for task in facts.manifest["tasks"]}))
@@ -164,9 +155,6 @@ def _robustness(facts: Facts) -> Entry:
     if not facts.by_arm:
         return status("4.6", "Robustness to exclusions", NA, "No results yet.")
     return status("4.6", "Robustness to exclusions", Status.PARTIAL, *told)
-
-
-# Reporting ----------------------------------------------------------------------------------------
 
 
 def _reported(facts: Facts) -> list[Entry]:
@@ -236,8 +224,6 @@ def _ai(facts: Facts) -> Entry:
         " versions, are in questionnaire.csv.",
     )  # fmt: skip
 
-
-# Public data --------------------------------------------------------------------------------------
 
 BUNDLE = (
     "The release bundle contains each stored answer with its times under a pseudonym (answers of"

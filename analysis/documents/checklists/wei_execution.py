@@ -31,9 +31,6 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
     ]
 
 
-# Sessions -----------------------------------------------------------------------------------------
-
-
 def _sitting(facts: Facts) -> list[Entry]:
     manifest = facts.manifest
     parts = ["test examples"]
@@ -77,9 +74,6 @@ def _order(facts: Facts) -> Entry:
         answer = Status.NO if orders == {Study.Order.FILE_ORDER} else Status.PARTIAL
     seed = "" if answer == Status.NO else f"Seed {manifest['seed']}."
     return text("3.1.1", "Random order of items", str(answer), *steps, seed)
-
-
-# Quality control ----------------------------------------------------------------------------------
 
 
 def _quality(facts: Facts) -> list[Entry]:
@@ -138,8 +132,6 @@ def _refuses_pastes(facts: Facts) -> bool:
     ways = (wording.way(task["card"]) for task in facts.manifest["tasks"])
     return bool(facts.manifest["refuse_pastes"]) and any(way in typed for way in ways)
 
-
-# People and models --------------------------------------------------------------------------------
 
 SEATED = (
     "Models in the annotator's seat took part through the API, with the same texts, steps and"

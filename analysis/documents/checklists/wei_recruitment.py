@@ -33,9 +33,6 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
     ]  # fmt: skip
 
 
-# Population and sampling --------------------------------------------------------------------------
-
-
 def _population(facts: Facts, answers: Answers) -> list[Entry]:
     said, reached = answers["2.1"], recruitment.reached(facts)
     named = Status.PARTIAL if reached and not said else answers.status("2.1")
@@ -94,9 +91,6 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
         ),
         "2.2",
     )  # fmt: skip
-
-
-# Admission ----------------------------------------------------------------------------------------
 
 
 def _rules(facts: Facts) -> list[str]:
@@ -187,9 +181,6 @@ def _exposure(facts: Facts) -> Entry:
     )  # fmt: skip
 
 
-# Training -----------------------------------------------------------------------------------------
-
-
 def _training(facts: Facts) -> list[Entry]:
     scenarios = facts.manifest["scenarios"]
     trained = [bool(s["shots"]) or s.get("arm", "") in facts.upstream for s in scenarios]
@@ -243,9 +234,6 @@ def _training_pay(facts: Facts, is_trained: bool) -> tuple[Status, str]:
         whole = " ".join(wording.least_and_most(facts.manifest, REPORTED))
         return Status.PARTIAL, f"No separate amount: the pay includes the training. {whole}"
     return Status.NO, NA
-
-
-# Pay ----------------------------------------------------------------------------------------------
 
 
 def _pay(facts: Facts) -> list[Entry]:
