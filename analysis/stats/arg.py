@@ -22,6 +22,9 @@ LOWEST_BASE = 0.01  # of a metric whose best is 1
 REFUSED = "a task has no relative gain"  # in which case ARG is undefined
 MIN_BASE_IN_SE = 4.0  # a base closer to zero, in its standard errors, is not used as a divisor
 NONE = (math.nan, math.nan)
+TAIL = 0.975  # of a 95 % interval
+# An unseen task, and the annotators' scores in the base arm and in the new arm.
+Scores = tuple[str, Sequence[float], Sequence[float]]
 
 
 @dataclass(frozen=True)
@@ -111,12 +114,9 @@ def why_no_divisor(base: float, base_sd: float = 0.0, people: int = 1) -> str:
 
 
 def average_relative_gain(
-    tasks: Sequence[tuple[str, Sequence[float], Sequence[float]]],
-    level: float = 0.95,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
+    tasks: Sequence[Scores], seed: int = 0, resamples: int = RESAMPLES
 ) -> Arg:
-    """Return the ARG from (task, scores in the base arm, scores in the new arm) per unseen task.
+    """Return the ARG over the unseen tasks, with 95 % intervals.
 
     Raises ValueError without tasks, or if an arm is empty.
     """
@@ -133,13 +133,13 @@ def average_relative_gain(
     around: tuple[float, float] = NONE
     parts = [part for gain in gains for part in gain.parts_of_difference()]
     if not _why_no_interval(gains, parts):
-        around = _t_interval(difference, parts, level)
+        around = _t_interval(difference, parts)
     value = math.nan if refused else float(np.mean([gain.relative for gain in gains]))
     method, interval, resampled = "", NONE, NONE
     if not why:
-        method, interval, why = _interval(value, gains, level)
+        method, interval, why = _interval(value, gains)
         if min(min(len(base), len(new)) for _task, base, new in tasks) >= FEWEST_FOR_BOOTSTRAP:
-            resampled = bootstrap(tasks, level, seed, resamples)
+            resampled = bootstrap(tasks, seed, resamples)
     return Arg(gains, value, interval, method, why, resampled, difference, around)
 
 
@@ -154,27 +154,23 @@ def _why_no_interval(gains: Sequence[TaskGain], parts: Sequence[tuple[float, int
     return ""
 
 
-def _interval(
-    value: float, gains: Sequence[TaskGain], level: float
-) -> tuple[str, tuple[float, float], str]:
+def _interval(value: float, gains: Sequence[TaskGain]) -> tuple[str, tuple[float, float], str]:
     """Return (method, interval, why none): Fieller's for one task, the delta method for several."""
     if len(gains) > 1:
         parts = [part for gain in gains for part in gain.parts()]
-        return "delta method", _t_interval(value, parts, level, len(gains)), ""
-    interval = fieller(gains[0], level)
+        return "delta method", _t_interval(value, parts), ""
+    interval = fieller(gains[0])
     why = "the base is not distinct from zero" if math.isnan(interval[0]) else ""
     return "Fieller", interval, why
 
 
-def _t_interval(
-    value: float, parts: Sequence[tuple[float, int]], level: float, tasks: int = 0
-) -> tuple[float, float]:
+def _t_interval(value: float, parts: Sequence[tuple[float, int]]) -> tuple[float, float]:
     """value ± t · √Σ variances / tasks, with Satterthwaite's degrees of freedom.
 
     `parts` are (variance, degrees of freedom) for both arms of each task.
     """
-    error = math.sqrt(sum(v for v, _df in parts)) / (tasks or len(parts) / 2)
-    reach = float(special.stdtrit(satterthwaite(parts), (1 + level) / 2)) * error
+    error = math.sqrt(sum(v for v, _df in parts)) / (len(parts) / 2)
+    reach = float(special.stdtrit(satterthwaite(parts), TAIL)) * error
     return value - reach, value + reach
 
 
@@ -183,13 +179,13 @@ def satterthwaite(parts: Sequence[tuple[float, int]]) -> float:
     return sum(v for v, _df in parts) ** 2 / sum(v * v / df for v, df in parts if v)
 
 
-def fieller(gain: TaskGain, level: float = 0.95) -> tuple[float, float]:
-    """Fieller's interval for one task's relative gain; NaN if it is unbounded.
+def fieller(gain: TaskGain) -> tuple[float, float]:
+    """Fieller's 95 % interval for one task's relative gain; NaN if it is unbounded.
 
     The ratios r of the two means for which (new - r · base)² <= t² (var new + r² var base), minus
     1; t with Satterthwaite's degrees of freedom at the estimate (Fieller 1954).
     """
-    t = float(special.stdtrit(satterthwaite(gain.parts()), (1 + level) / 2))
+    t = float(special.stdtrit(satterthwaite(gain.parts()), TAIL))
     (new_var, _), (base_var, _) = gain.parts_of_difference()
     leading = gain.base**2 - t * t * base_var
     if leading <= 0:
@@ -199,18 +195,13 @@ def fieller(gain: TaskGain, level: float = 0.95) -> tuple[float, float]:
     return (middle - root) / leading - 1, (middle + root) / leading - 1
 
 
-def bootstrap(
-    tasks: Sequence[tuple[str, Sequence[float], Sequence[float]]],
-    level: float = 0.95,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-) -> tuple[float, float]:
+def bootstrap(tasks: Sequence[Scores], seed: int, resamples: int) -> tuple[float, float]:
     """Return the ARG's percentile interval, resampling the annotators in each arm of each task."""
     draw = np.random.default_rng(seed)
     totals = np.zeros(resamples)
     for _task, base, new in tasks:
         totals += _resampled(draw, new, resamples) / _resampled(draw, base, resamples) - 1
-    low, high = np.quantile(totals / len(tasks), [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(totals / len(tasks), [1 - TAIL, TAIL])
     return float(low), float(high)
 
 
@@ -225,15 +216,14 @@ def _resampled(draw: np.random.Generator, values: Sequence[float], resamples: in
 # Plans --------------------------------------------------------------------------------------------
 
 
-def half_width(plans: Sequence[TaskGain], people: int, level: float = 0.95, *, t: bool) -> float:
-    """Half an ARG's interval over these tasks with that many annotators in each arm of each.
+def half_width(plans: Sequence[TaskGain], people: int, *, t: bool) -> float:
+    """Half an ARG's 95 % interval over these tasks with that many annotators in each arm of each.
 
     `plans` are the expected means with the SDs between annotators; their own numbers of annotators
     are ignored. `t` uses the t quantile, as the interval does; otherwise the normal quantile.
     """
     parts = _planned_parts(plans, people)
-    tail = (1 + level) / 2
-    quantile = special.stdtrit(satterthwaite(parts), tail) if t else special.ndtri(tail)
+    quantile = special.stdtrit(satterthwaite(parts), TAIL) if t else special.ndtri(TAIL)
     return float(quantile) * math.sqrt(sum(v for v, _df in parts)) / len(plans)
 
 
@@ -247,9 +237,7 @@ def _planned_parts(plans: Sequence[TaskGain], people: int) -> list[tuple[float, 
     ]
 
 
-def people_needed(
-    width: float, plans: Sequence[TaskGain], level: float = 0.95, *, t: bool = True
-) -> int:
+def people_needed(width: float, plans: Sequence[TaskGain], *, t: bool = True) -> int:
     """The fewest annotators in each arm of each task for an ARG known to ± `width` (0.05: ± 5 %).
 
     Raises ValueError for a width of 0 or less, without tasks, for a base that cannot be a divisor,
@@ -260,9 +248,9 @@ def people_needed(
     if not any(plan.base_sd > 0 or plan.new_sd > 0 for plan in plans):
         raise ValueError("planning requires an SD between participants")
     unit = math.sqrt(sum(v for v, _df in _planned_parts(plans, 1))) / len(plans)
-    normal = float(special.ndtri((1 + level) / 2)) * unit
+    normal = float(special.ndtri(TAIL)) * unit
     people = max(2, math.ceil((normal / width) ** 2 - 1e-9))
     # No t interval is narrower than the normal one, so the search starts from its number.
-    while t and half_width(plans, people, level, t=True) > width:
+    while t and half_width(plans, people, t=True) > width:
         people += 1
     return people
