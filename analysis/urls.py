@@ -9,11 +9,9 @@ from drf_spectacular.views import SpectacularAPIView
 from analysis.cross_task import pages as cross_task_pages
 from analysis.documents import api as documents_api
 from analysis.documents import pages as report
-from analysis.examples import api as examples_api
 from analysis.examples import pages as examples
 from analysis.export import api
 from analysis.export import pages as export_pages
-from analysis.figures import api as figures_api
 from analysis.figures import pages as figures
 from analysis.models import api as api_models
 from analysis.models import pages as models
@@ -81,7 +79,7 @@ API_OF_STUDY = [
     ),
     path("analysis/", api_results.Findings.as_view(), name="api_analysis"),
     path("training/", api_results.TrainingTable.as_view(), name="api_training"),
-    path("figures/<str:figure>/", figures_api.FigureData.as_view(), name="api_figure"),
+    path("figures/<str:figure>/", figures.FigureData.as_view(), name="api_figure"),
     path("models/", api_models.HumansAndModels.as_view(), name="api_study_models"),
     path("leaderboard/", api_models.Leaderboard.as_view(), name="api_leaderboard"),
     path("answers/", api.Answers.as_view(), name="api_answers"),
@@ -89,9 +87,9 @@ API_OF_STUDY = [
     path("cross-task/<str:table>/", cross_task_pages.CrossTask.as_view(), name="api_cross_task"),
     path("sensitivity/", api_results.Sensitivity.as_view(), name="api_sensitivity"),
     path("latex/<str:table>.tex", documents_api.TableLatex.as_view(), name="api_table_latex"),
-    path("examples/", examples_api.Examples.as_view(), name="api_examples"),
-    path("examples/<int:pk>/comments/", examples_api.Comments.as_view(), name="api_comments"),
-    path("gold-audit/", examples_api.GoldAudit.as_view(), name="api_gold_audit"),
+    path("examples/", examples.Examples.as_view(), name="api_examples"),
+    path("examples/<int:pk>/comments/", examples.Comments.as_view(), name="api_comments"),
+    path("gold-audit/", examples.GoldAudit.as_view(), name="api_gold_audit"),
     path("preregistration.md", documents_api.Preregistration.as_view(), name="api_preregistration"),
     path("report.md", documents_api.ReportText.as_view(), name="api_report_text"),
     path("report/", documents_api.Report.as_view(), name="api_report"),
@@ -131,7 +129,7 @@ API_OF_MODEL = [
 API = [
     path("studies/<str:name>/", include(API_OF_STUDY)),
     path("", api.Index.as_view(), name="api_index"),
-    path("compare/", figures_api.SeveralStudies.as_view(), name="api_compare"),
+    path("compare/", figures.SeveralStudies.as_view(), name="api_compare"),
     path("planner/", planning_pages.Planner.as_view(), name="api_planner"),
     path(
         "models/",
