@@ -2,11 +2,11 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from tasks.answer_keys import LABEL
 from tasks.answers.kind import Asked, GoldError, Kind, Known, MadeUp, Rule, another
-from tasks.sentences import Sentence, sentence
+from tasks.sentences import sentence
 from tasks.spans import AnswerError, GivenAnswer, cut, refuse_broken
 
 if TYPE_CHECKING:
@@ -26,24 +26,24 @@ NO_EXAMPLE = "No example is given."
 class Label(Kind):
     """Field `label`: the name of the label."""
 
-    name: ClassVar[str] = LABEL
-    argument: ClassVar[str] = "choice"
-    title: ClassVar[str] = "One label"
-    is_chosen: ClassVar[bool] = True
-    is_one_choice: ClassVar[bool] = True
-    noun: ClassVar[str] = "a label"
-    action: ClassVar[str] = "choosing a label"
-    brief: ClassVar[Sentence] = sentence("You choose one of %(labels)s labels.")
-    sent: ClassVar[tuple[str, type, str | None]] = ("label", str, "the name of a label")
-    element: ClassVar[str] = "choice-answer"
-    template: ClassVar[str] = "participation/_label_question.html"
-    words: ClassVar[Mapping[str, str]] = {
+    name = LABEL
+    argument = "choice"
+    title = "One label"
+    is_chosen = True
+    is_one_choice = True
+    noun = "a label"
+    action = "choosing a label"
+    brief = sentence("You choose one of %(labels)s labels.")
+    sent = ("label", str, "the name of a label")
+    element = "choice-answer"
+    template = "participation/_label_question.html"
+    words = {
         "description": "Read a text and choose the label that fits it.",
         "instructions": "Read the text. Then choose the label that fits it best.",
         "submit_hint": "Choose one, then submit.",
         "question": "Which label fits the text?",
     }
-    made_up: ClassVar[tuple[MadeUp, ...]] = (
+    made_up = (
         MadeUp(
             sentence("The cat slept on the sofa."),
             sentence("What is the sentence about? Choose “%(label)s”.", label=ANIMAL),

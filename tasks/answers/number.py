@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from tasks.answer_keys import NUMBER
 from tasks.answers.kind import (
@@ -36,28 +36,24 @@ PLAIN = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 class Number(Kind):
     """Field `number`: the number as typed."""
 
-    name: ClassVar[str] = NUMBER
-    argument: ClassVar[str] = "number"
-    title: ClassVar[str] = "A number"
-    noun: ClassVar[str] = "a number"
-    action: ClassVar[str] = "entering a number"
-    right_noun: ClassVar[str] = "a number equal to the gold number"
-    brief: ClassVar[Sentence] = sentence("You enter a number.")
-    sent: ClassVar[tuple[str, type, str | None]] = (
-        "number",
-        str,
-        "a plain decimal number, such as 3.5",
-    )
-    element: ClassVar[str] = "number-answer"
-    modules: ClassVar[tuple[str, ...]] = ("answer", "pasting", "numbers")
-    typing: ClassVar[str] = "digits"
-    words: ClassVar[Mapping[str, str]] = {
+    name = NUMBER
+    argument = "number"
+    title = "A number"
+    noun = "a number"
+    action = "entering a number"
+    right_noun = "a number equal to the gold number"
+    brief = sentence("You enter a number.")
+    sent = ("number", str, "a plain decimal number, such as 3.5")
+    element = "number-answer"
+    modules = ("answer", "pasting", "numbers")
+    typing = "digits"
+    words = {
         "description": "Read a text and answer with a number.",
         "instructions": "Read the text. Then enter the number that fits it, in plain digits.",
         "submit_hint": "Enter a number, then submit.",
         "question": "Which number fits?",
     }
-    made_up: ClassVar[tuple[MadeUp, ...]] = (
+    made_up = (
         MadeUp(
             sentence("There are 3 cups on the table."),
             sentence("How many cups are there? Enter “3”."),

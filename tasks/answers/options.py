@@ -3,7 +3,7 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from tasks.answer_keys import OPTION, OPTIONS
 from tasks.answers.kind import (
@@ -21,7 +21,7 @@ from tasks.answers.kind import (
     says_no_answer,
 )
 from tasks.answers.label import ANIMAL, VEHICLE, Label
-from tasks.sentences import Sentence, sentence
+from tasks.sentences import sentence
 from tasks.spans import AnswerError, GivenAnswer
 
 if TYPE_CHECKING:
@@ -39,27 +39,25 @@ LISTED: Rule = (lambda p, known: set(p) - known, "are not options of their examp
 class Option(Kind):
     """Field `option`: the option's index in the example's list."""
 
-    name: ClassVar[str] = OPTION
-    argument: ClassVar[str] = "option"
-    title: ClassVar[str] = "One of the row's options"
-    is_chosen: ClassVar[bool] = True
-    is_one_choice: ClassVar[bool] = True
-    has_options: ClassVar[bool] = True
-    noun: ClassVar[str] = "an option of the example"
-    action: ClassVar[str] = "choosing one of the example's options"
-    right_noun: ClassVar[str] = "the gold option"
-    brief: ClassVar[Sentence] = sentence("You choose one of several options.")
-    sent: ClassVar[tuple[str, type, str | None]] = ("option", int, "its index in the list, from 0")
-    element: ClassVar[str] = "choice-answer"
-    words: ClassVar[Mapping[str, str]] = {
+    name = OPTION
+    argument = "option"
+    title = "One of the row's options"
+    is_chosen = True
+    is_one_choice = True
+    has_options = True
+    noun = "an option of the example"
+    action = "choosing one of the example's options"
+    right_noun = "the gold option"
+    brief = sentence("You choose one of several options.")
+    sent = ("option", int, "its index in the list, from 0")
+    element = "choice-answer"
+    words = {
         "description": "Read a text and choose the one option that fits it.",
         "instructions": "Read the text and all options. Then choose the one that fits best.",
         "submit_hint": "Choose one, then submit.",
         "question": "Which option fits best?",
     }
-    made_up: ClassVar[tuple[MadeUp, ...]] = tuple(
-        replace(each, options=(ANIMAL, VEHICLE)) for each in Label.made_up
-    )
+    made_up = tuple(replace(each, options=(ANIMAL, VEHICLE)) for each in Label.made_up)
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError: nothing_chosen, unknown_option, both, no_answer_impossible."""
@@ -101,25 +99,25 @@ class Options(Kind):
     An answer is a set, stored in the order of the example.
     """
 
-    name: ClassVar[str] = OPTIONS
-    argument: ClassVar[str] = "options"
-    title: ClassVar[str] = "Several options or labels"
-    is_one_text: ClassVar[bool] = False
-    is_chosen: ClassVar[bool] = True
-    has_options: ClassVar[bool] = True
-    noun: ClassVar[str] = "options of the example"
-    action: ClassVar[str] = "choosing any of the example's options"
-    brief: ClassVar[Sentence] = sentence("You choose all the options that are right.")
-    sent: ClassVar[tuple[str, type, str | None]] = ("options", list, None)
-    element: ClassVar[str] = "choice-answer"
-    words: ClassVar[Mapping[str, str]] = {
+    name = OPTIONS
+    argument = "options"
+    title = "Several options or labels"
+    is_one_text = False
+    is_chosen = True
+    has_options = True
+    noun = "options of the example"
+    action = "choosing any of the example's options"
+    brief = sentence("You choose all the options that are right.")
+    sent = ("options", list, None)
+    element = "choice-answer"
+    words = {
         "description": "Read a text and choose every option that is right.",
         "instructions": "Read the text and all options. Then choose every option that is right."
         " One or several can be right.",
         "submit_hint": "Choose all that are right, then submit.",
         "question": "Which options are right?",
     }
-    made_up: ClassVar[tuple[MadeUp, ...]] = (
+    made_up = (
         MadeUp(
             sentence("The cat slept under the table."),
             sentence(

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from tasks.answer_keys import LONG_TEXT, LONGEST_TEXTS, SHORT_TEXT
 from tasks.answers.kind import (
@@ -18,7 +18,7 @@ from tasks.answers.kind import (
     nothing,
     says_no_answer,
 )
-from tasks.sentences import Sentence, counted, sentence
+from tasks.sentences import counted, sentence
 from tasks.spans import AnswerError, GivenAnswer, refuse_broken, trimmed
 
 if TYPE_CHECKING:
@@ -30,25 +30,25 @@ KETTLE, GATE, RIVER = sentence("kettle"), sentence("gate"), sentence("river")
 class LongText(Kind):
     """Field `text`. The card's word count is only a guide."""
 
-    name: ClassVar[str] = LONG_TEXT
-    argument: ClassVar[str] = "long-text"
-    title: ClassVar[str] = "Long text"
-    is_judged: ClassVar[bool] = False
-    noun: ClassVar[str] = "a long text"
-    action: ClassVar[str] = "typing a long text"
-    right_noun: ClassVar[str] = "exactly the gold text"
-    brief: ClassVar[Sentence] = sentence("You write an answer in your own words.")
-    sent: ClassVar[tuple[str, type, str | None]] = ("text", str, "a short or long text")
-    element: ClassVar[str] = "text-answer"
-    modules: ClassVar[tuple[str, ...]] = ("answer", "pasting", "texts")
-    typing: ClassVar[str] = "both"
-    words: ClassVar[Mapping[str, str]] = {
+    name = LONG_TEXT
+    argument = "long-text"
+    title = "Long text"
+    is_judged = False
+    noun = "a long text"
+    action = "typing a long text"
+    right_noun = "exactly the gold text"
+    brief = sentence("You write an answer in your own words.")
+    sent = ("text", str, "a short or long text")
+    element = "text-answer"
+    modules = ("answer", "pasting", "texts")
+    typing = "both"
+    words = {
         "description": "Read a text and write an answer to it.",
         "instructions": "Read the text. Then write your answer in your own words.",
         "submit_hint": "Write your answer, then submit.",
         "question": "What is your answer?",
     }
-    made_up: ClassVar[tuple[MadeUp, ...]] = (
+    made_up = (
         MadeUp(
             sentence("The %(words)s was on all evening.", words=KETTLE),
             sentence("What was on? Type “%(words)s”.", words=KETTLE),
@@ -98,14 +98,14 @@ class LongText(Kind):
 class ShortText(LongText):
     """Field `text`: one line."""
 
-    name: ClassVar[str] = SHORT_TEXT
-    argument: ClassVar[str] = "short-text"
-    title: ClassVar[str] = "Short text"
-    is_judged: ClassVar[bool] = True
-    noun: ClassVar[str] = "a short text"
-    action: ClassVar[str] = "typing a short text"
-    brief: ClassVar[Sentence] = sentence("You type a few words.")
-    words: ClassVar[Mapping[str, str]] = {
+    name = SHORT_TEXT
+    argument = "short-text"
+    title = "Short text"
+    is_judged = True
+    noun = "a short text"
+    action = "typing a short text"
+    brief = sentence("You type a few words.")
+    words = {
         "description": "Read a text and type a short answer.",
         "instructions": "Read the text. Then type the answer in a few words.",
         "submit_hint": "Type the answer, then submit.",
