@@ -13,11 +13,10 @@ from django.urls import get_resolver  # noqa: E402
 
 from annotation import guards, key_check  # noqa: E402
 from config import users  # noqa: E402
-from tasks import installation, retired  # noqa: E402
+from tasks import installation  # noqa: E402
 
-# Refuse pre-release tables before anything reads them.
-retired.require()
-# Refuse the folder of another database before any of its files can be deleted.
+# Refuse pre-release tables before anything reads them, and the folder of another database before
+# any of its files can be deleted.
 installation.require()
 # Keys that do not match the data would do damage silently.
 key_check.require()

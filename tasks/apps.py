@@ -11,8 +11,8 @@ class TasksConfig(AppConfig):
     name = "tasks"
 
     def ready(self) -> None:
-        from tasks import gym_uploads, installation, retired, upload_jobs  # noqa: F401 (registers kinds of jobs)
+        from tasks import gym_uploads, installation, upload_jobs  # noqa: F401 (registers kinds of jobs)
         from tasks.predictions import upload_job  # noqa: F401 (the same)
 
-        pre_migrate.connect(retired.refuse_migration, sender=self)
+        pre_migrate.connect(installation.refuse_old, sender=self)
         post_migrate.connect(installation.bind_after_migrate, sender=self)

@@ -1,7 +1,11 @@
-"""Bind a var/ folder to one database by a shared ID; servers refuse a folder of another.
+"""Refuse a database or a var/ folder that does not belong to this installation.
 
 Files of uploads, jobs and bundles are stored in var/ under the keys of their rows. Another database
-with the same folder (a rehearsal, a staging server) would treat them as orphans and delete them.
+with the same folder (a rehearsal, a staging server) would treat them as orphans and delete them, so
+the folder and its database share an ID.
+
+Databases from before release 0.2.0 are refused too: since then each app has had one migration, with
+its former first one's name, and their tables differ.
 """
 
 import logging
@@ -14,12 +18,21 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import CommandError
 from django.db import DatabaseError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 
 from tasks.models import Installation
 
 FILE = "installation.txt"
+# Signs of old databases: a table renamed later, or either branch's second migration.
+OLD_TABLE = "annotation_studyevent"
+OLD_SECOND = ["0002_find_the_latest_turn", "0002_reading_time_of_reveals"]
+OLD = (
+    "This database was created before 0.2.0. Nothing was changed. Export its studies with the"
+    " version that created it, then start with an empty database (docs/operating.md)."
+)
 logger = logging.getLogger(__name__)
 
 
@@ -55,12 +68,14 @@ def conflict() -> str:
 
 
 def require() -> None:
-    """Refuse another database's folder at startup. Raises ImproperlyConfigured.
+    """Refuse an old database, or another's folder, at startup. Raises ImproperlyConfigured.
 
     An unreachable or unmigrated database is accepted: no page works without it, so nothing can be
     deleted.
     """
     try:
+        if is_old(connections["default"]):
+            raise ImproperlyConfigured(OLD)
         sentence = conflict()
         if not sentence and Installation.objects.exists():
             if not _file().exists():
@@ -74,6 +89,22 @@ def require() -> None:
         return
     if sentence:
         raise ImproperlyConfigured(sentence)
+
+
+def is_old(connection: BaseDatabaseWrapper) -> bool:
+    """Was this database made by migrations from before 0.2.0?"""
+    tables = connection.introspection.table_names()
+    if OLD_TABLE in tables or "django_migrations" not in tables:
+        return OLD_TABLE in tables
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM django_migrations WHERE name IN (%s, %s)", OLD_SECOND)
+        return cursor.fetchone() is not None
+
+
+def refuse_old(using: str, **_kwargs: Any) -> None:
+    """Receiver of pre_migrate. Raises CommandError before any change."""
+    if is_old(connections[using]):
+        raise CommandError(OLD)
 
 
 def bind_after_migrate(using: str, **_kwargs: Any) -> None:

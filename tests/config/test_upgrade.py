@@ -19,7 +19,7 @@ import pytest
 from django.db import connection
 
 from annotation import guards_in_migrations
-from tasks import retired
+from tasks import installation
 
 pytestmark = pytest.mark.long
 
@@ -172,15 +172,18 @@ except ImproperlyConfigured as error:
 APPLIED = (
     "INSERT INTO django_migrations (app, name, applied) VALUES ('annotation', '{}', '2025-01-01')"
 )
-OLD = [f"CREATE TABLE {retired.TABLE} (id integer)", *map(APPLIED.format, retired.SECOND)]
+OLD = [
+    f"CREATE TABLE {installation.OLD_TABLE} (id integer)",
+    *map(APPLIED.format, installation.OLD_SECOND),
+]
 
 
 @pytest.mark.parametrize("statement", OLD, ids=["0.1.0", "before it", "after it"])
 def test_a_database_before_0_2_0_is_refused_by_migrate_and_start(answered, statement):
     told = asked(answered | NEXT_RELEASE, RETIRE.format(statement=statement))
-    assert told.splitlines() == [retired.SENTENCE, "0 False True 4"]
+    assert told.splitlines() == [installation.OLD, "0 False True 4"]
     start = subprocess.run(
         [sys.executable, "-c", START],
         cwd=ROOT, env=answered, capture_output=True, text=True, timeout=100,
     )  # fmt: skip
-    assert start.stdout.splitlines() == [retired.SENTENCE]
+    assert start.stdout.splitlines() == [installation.OLD]
