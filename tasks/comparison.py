@@ -8,7 +8,7 @@ the others are also accepted. A gold text that cannot be highlighted is unreacha
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -111,15 +111,8 @@ class Comparison:
         return cut
 
 
-def compare(
-    answer: GivenAnswer,
-    gold: Sequence[str],
-    gold_rule: str,
-    segments: Sequence[str],
-    question: str | None = None,
-    granularity: str = WORD,
-    *,
-    in_text: bool = True,
+def compare_answer(
+    card: Card, asked: Asked, answer: GivenAnswer, gold: Sequence[str]
 ) -> Comparison:
     """Compare an answer with the gold.
 
@@ -127,47 +120,32 @@ def compare(
     spans, else at its first occurrence. With `any_of` and nothing right, the answer is compared
     with the alternative that a span overlaps, else the first that can be highlighted, else the
     first. An occurrence inside a word counts only for texts that never occur as whole words.
-    `question` is the question if it can be highlighted, else None. Without `in_text`, answers are
-    chosen or typed: they have no place in the text, even if it contains them.
+    Answers that are chosen or typed have no place in the text, even if it contains them.
     """
-    s1, alternative = score(answer.texts, gold, gold_rule)
+    s1, alternative = score(answer.texts, gold, card.gold_rule)
     accepted = wanted = list(dict.fromkeys(gold))
-    chosen, where = answer.texts, (segments, question, granularity)
+    where = (asked.context, card.selectable_question(asked.question), card.granularity)
+    in_text = card.is_highlighted
     places = {text: places_of(text, *where) if in_text else [] for text in accepted}
     if alternative is not None:
         wanted = [gold[alternative] if s1 else _nearest(places, answer.spans)]
     marks = [_mark(span, wanted, places) for span in answer.spans]
     partial = list(dict.fromkeys(mark.text for mark in marks if mark.verdict == "partial"))
     overlooked = {text: _missed(places[text], answer.spans) for text in wanted}
-    missed = _in_order({text: overlooked[text] for text in wanted if text not in chosen})
+    missed = _in_order({text: overlooked[text] for text in wanted if text not in answer.texts})
     marks += itertools.chain.from_iterable(overlooked[text] for text in missed)
+    unreachable = [text for text in wanted if in_text and not is_reachable(text, *where)]
     return Comparison(
         s1=s1,
         marks=tuple(sorted(marks, key=lambda mark: (mark.segment, mark.start, mark.end))),
-        right=[text for text in chosen if text in wanted],
+        right=[text for text in answer.texts if text in wanted],
         missed=missed,
-        extra=[text for text in chosen if text not in wanted and text not in partial],
+        extra=[text for text in answer.texts if text not in wanted and text not in partial],
         partial=partial,
         also_accepted=[text for text in accepted if text not in wanted],
-        unreachable=[text for text in wanted if in_text and not is_reachable(text, *where)],
+        # Typed answers can match any gold.
+        unreachable=[] if card.typed else unreachable,
     )
-
-
-def compare_answer(
-    card: Card, asked: Asked, answer: GivenAnswer, gold: Sequence[str]
-) -> Comparison:
-    """Compare as `compare`, with the options of the card."""
-    comparison = compare(
-        answer,
-        gold,
-        card.gold_rule,
-        asked.context,
-        card.selectable_question(asked.question),
-        card.granularity,
-        in_text=card.is_highlighted,
-    )
-    # Typed answers can match any gold.
-    return replace(comparison, unreachable=[]) if card.typed else comparison
 
 
 def _in_order(places: dict[str, list[Mark]]) -> list[str]:

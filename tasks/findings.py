@@ -70,7 +70,6 @@ class Finding:
 def findings(
     answer: GivenAnswer,
     comparison: Comparison,
-    gold: Sequence[str],
     segments: Sequence[str],
     question: str | None = None,
     other_kinds: Mapping[str, str] | None = None,
@@ -109,7 +108,7 @@ def findings_on(
     """Return the findings on an answer, for the card's answer kind."""
     if card.is_highlighted:
         question = card.selectable_question(asked.question)
-        said = findings(answer, comparison, gold, asked.context, question, other_kinds)
+        said = findings(answer, comparison, asked.context, question, other_kinds)
         return _one_for_the_other(said) if card.max_spans == 1 else said
     if card.answered_by == LABEL:
         return (_label(answer.label, gold),)

@@ -119,28 +119,15 @@ def ceiling(
 # --- Payload of the highlighter ----------------------------------------------------------------
 
 
-def read_spans(
-    payload: str,
-    segments: Sequence[str],
-    question: str | None = None,
-    *,
-    max_spans: int | None = None,
-    no_answer_possible: bool = True,
-    granularity: str = WORD,
-) -> GivenAnswer:
-    """Read the payload of the highlighter: `{"v", "no_answer", "spans": [{"field", ...}]}`.
-
-    `question` is the question's text if it can be highlighted in the task, or else None. Only
-    offsets are read; texts are sliced from `segments`. Raises AnswerError.
-    """
-    spans, no_answer = read_payload(payload, segments, question, granularity)
-    return checked(spans, no_answer, max_spans, no_answer_possible)
-
-
 def read_payload(
     payload: str, segments: Sequence[str], question: str | None, granularity: str
 ) -> tuple[list[Span], bool]:
-    """Return a payload's spans in order, and its "no answer". Raises AnswerError."""
+    """Return a payload's spans in order, and its "no answer". Raises AnswerError.
+
+    The payload is `{"v", "no_answer", "spans": [{"field", ...}]}`. `question` is the question's
+    text if it can be highlighted in the task, or else None. Only offsets are read; texts are sliced
+    from `segments`.
+    """
     if len(payload) > LONGEST_PAYLOAD:
         raise AnswerError("too_long", sentence("The answer is too long."))
     try:
@@ -213,10 +200,11 @@ def checked(
     no_answer_possible: bool,
     values: Sequence[str] = (),
 ) -> GivenAnswer:
-    """Check the rules for any answer of spans (in order). Raises AnswerError.
+    """Check the rules for any answer of spans. Raises AnswerError.
 
     `values` are typed answers that do not occur in the text, if the card allows them.
     """
+    spans = sorted(spans)
     number = len(spans) + len(values)
     if no_answer and number:
         raise AnswerError("both", sentence("Highlight words or choose “No answer”, not both."))
@@ -251,15 +239,8 @@ def checked(
 
 
 def read_typed(
-    typed: str,
-    segments: Sequence[str],
-    question: str | None = None,
-    *,
-    no_answer: bool = False,
-    max_spans: int | None = None,
-    no_answer_possible: bool = True,
-    granularity: str = WORD,
-) -> GivenAnswer:
+    typed: str, no_answer: bool, segments: Sequence[str], question: str | None, granularity: str
+) -> list[Span]:
     """Read typed answers, one per line, which must occur exactly in the text.
 
     Only outer blanks and invisible characters of a line are dropped; no token starts or ends with
@@ -275,7 +256,7 @@ def read_typed(
         if not places[line]:
             texts = [*segments, *([] if question is None else [question])]
             raise _not_found(line, texts, granularity)
-    return checked(sorted(_placed(lines, places)), no_answer, max_spans, no_answer_possible)
+    return _placed(lines, places)
 
 
 def typed_lines(typed: str) -> list[str]:

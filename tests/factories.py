@@ -16,11 +16,13 @@ from annotation.prolific import studies
 from annotation.protocol import answering, training_step
 from annotation.recruitment import consent, identities, seats
 from annotation.study import consequences, design, lifecycle
-from tasks.cards import parse_card
+from tasks.cards import Card, parse_card
+from tasks.comparison import Comparison, compare_answer
 from tasks.formats import Record, SplitFile
 from tasks.importing import import_task
 from tasks.models import Example, PredictionFile, Task
 from tasks.predictions.store import PredictionUpload, add
+from tasks.spans import GivenAnswer
 
 LABELS = [
     {"name": "positive", "definition": "The writer likes it.", "example": "I loved the soup."},
@@ -393,3 +395,35 @@ def bearer(owner, *scopes: str, study=None, days: float = 1) -> dict[str, str]:
     row.expires_at = timezone.now() + timedelta(days=days)
     row.save()
     return {"Authorization": f"Bearer {token}"}
+
+
+def span_card(question: str = "", **changes: Any) -> Card:
+    """Return a card of spans; a question can be highlighted too."""
+    return parse_card(card_data(question_selectable=bool(question), **changes), "card")
+
+
+def read_spans(payload: str, segments: Sequence[str], question: str = "", **card: Any):
+    """Read a highlighter's payload as the form does."""
+    asked = Record("1", tuple(segments), question, ())
+    given = span_card(question, **card)
+    return given.kind.read(given, asked, {"answer": payload})
+
+
+def read_typed(typed: str, segments: Sequence[str], is_none: bool = False, **card: Any):
+    """Read typed lines as the form does."""
+    asked = Record("1", tuple(segments), "", ())
+    given = span_card(**card)
+    return given.kind.read(given, asked, {"typed": typed, "no_answer": "1" if is_none else ""})
+
+
+def compare(
+    answer: GivenAnswer,
+    gold: Sequence[str],
+    rule: str,
+    segments: Sequence[str],
+    question: str = "",
+    **card: Any,
+) -> Comparison:
+    """Compare an answer to one example with its gold."""
+    asked = Record("1", tuple(segments), question, tuple(gold))
+    return compare_answer(span_card(question, gold_rule=rule, **card), asked, answer, gold)

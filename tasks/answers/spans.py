@@ -1,11 +1,11 @@
 """Spans of the text and, if the card allows it, typed answers that do not occur in it."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from tasks.answer_keys import SPANS
 from tasks.answers.kind import Asked, GoldError, Kind, MadeUp, Rule
-from tasks.sentences import Sentence, sentence
+from tasks.sentences import sentence
 from tasks.spans import (
     AnswerError,
     GivenAnswer,
@@ -14,7 +14,6 @@ from tasks.spans import (
     checked,
     occurrences,
     read_payload,
-    read_spans,
     read_typed,
     typed_lines,
 )
@@ -38,18 +37,18 @@ class Spans(Kind):
     annotation/simulation/simulated_annotators.py simulates it.
     """
 
-    name: ClassVar[str] = SPANS
-    argument: ClassVar[str] = "spans"
-    title: ClassVar[str] = "Text spans"
-    is_one_text: ClassVar[bool] = False
-    noun: ClassVar[str] = "highlighted spans"
-    action: ClassVar[str] = "highlighting spans of the text"
-    brief: ClassVar[Sentence] = sentence("You highlight words in the text.")
-    element: ClassVar[str] = "span-answer"
-    modules: ClassVar[tuple[str, ...]] = ("spans", "span-page", "span-pointer", "span-keyboard")
-    template: ClassVar[str] = "participation/_span_question.html"
-    typing: ClassVar[str] = "letters"
-    made_up: ClassVar[tuple[MadeUp, ...]] = (
+    name = SPANS
+    argument = "spans"
+    title = "Text spans"
+    is_one_text = False
+    noun = "highlighted spans"
+    action = "highlighting spans of the text"
+    brief = sentence("You highlight words in the text.")
+    element = "span-answer"
+    modules = ("spans", "span-page", "span-pointer", "span-keyboard")
+    template = "participation/_span_question.html"
+    typing = "letters"
+    made_up = (
         MadeUp(
             # Translators: of the made-up sentences with %(words)s, translate those words as they
             # stand in the sentence.
@@ -71,23 +70,18 @@ class Spans(Kind):
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError, see tasks/spans.py."""
-        question = card.selectable_question(asked.question)
-        if card.typed:
-            return _with_typed(card, asked, question, fields)
-        rules: dict[str, Any] = {
-            "max_spans": card.max_spans,
-            "no_answer_possible": card.no_answer,
-            "granularity": card.granularity,
-        }
+        no_answer, typed = fields.get("no_answer") == "1", fields.get("typed", "")
+        where = (asked.context, card.selectable_question(asked.question), card.granularity)
+        spans: list[Span] = []
+        values: list[str] = []
         if fields.get("answer"):
-            return read_spans(fields["answer"], asked.context, question, **rules)
-        return read_typed(
-            fields.get("typed", ""),
-            asked.context,
-            question,
-            no_answer=fields.get("no_answer") == "1",
-            **rules,
-        )
+            spans, marked_none = read_payload(fields["answer"], *where)
+            no_answer = marked_none or (no_answer and card.typed)
+        elif not card.typed:
+            spans = read_typed(typed, no_answer, *where)
+        if card.typed:
+            values = _typed_too(typed, spans, *where)
+        return checked(spans, no_answer, card.max_spans, card.no_answer, values)
 
     def check_gold(
         self, card: "Card", options: Sequence[str], gold: Sequence[str]
@@ -115,25 +109,18 @@ class Spans(Kind):
         return [*rules, (lambda p, _options: len(set(p)) > most, several)]
 
 
-def _with_typed(
-    card: "Card", asked: Asked, question: str | None, fields: Mapping[str, str]
-) -> GivenAnswer:
-    """Combine highlights and typed lines: a line that occurs in the text becomes a span.
+def _typed_too(
+    typed: str, spans: list[Span], segments: Sequence[str], question: str | None, granularity: str
+) -> list[str]:
+    """Add the lines that occur in the text to the spans, and return the others.
 
-    A line that does not occur, or occurs only within highlights, is stored as typed.
+    A line that occurs only within highlights is also returned.
     """
-    spans: list[Span] = []
-    no_answer = fields.get("no_answer") == "1"
-    if fields.get("answer"):
-        spans, marked_none = read_payload(
-            fields["answer"], asked.context, question, card.granularity
-        )
-        no_answer = no_answer or marked_none
     values = []
-    for line in typed_lines(fields.get("typed", "")):
+    for line in typed_lines(typed):
         if line in {span.text for span in spans}:
             continue
-        places = occurrences(line, asked.context, question, card.granularity)
+        places = occurrences(line, segments, question, granularity)
         free = [place for place in places if not any(map(place.overlaps, spans))]
         if free:
             spans.append(free[0])
@@ -141,4 +128,4 @@ def _with_typed(
         if len(line) > LONGEST_TYPED:
             raise AnswerError("too_long", sentence("The answer is too long."))
         values.append(line)
-    return checked(sorted(spans), no_answer, card.max_spans, card.no_answer, values)
+    return values

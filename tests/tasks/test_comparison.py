@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.comparison import compare
-from tasks.spans import GivenAnswer, occurrences, read_typed
+from tasks.spans import GivenAnswer, occurrences
 from tasks.tokens import tokens
+from tests.factories import LABELS, compare, read_typed
 
 TEXT = "Ann Lee met Bo in Rio, and Bo left Rio for New York."
 NOTHING = GivenAnswer((), "", True)
@@ -80,7 +80,9 @@ def test_a_highlight_is_extra_if_the_answer_is_empty():
 
 
 def test_labels_have_no_marks_in_the_text():
-    result = compare(GivenAnswer((), "no", False), ["yes"], "set", [TEXT], in_text=False)
+    result = compare(
+        GivenAnswer((), "no", False), ["yes"], "set", [TEXT], labels=LABELS, no_answer=False
+    )
     assert (result.marks, result.extra, result.missed, result.unreachable) == (
         (), ["no"], ["yes"], [],
     )  # fmt: skip

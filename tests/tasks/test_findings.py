@@ -5,13 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.cards import parse_card
-from tasks.comparison import compare, compare_answer
+from tasks.comparison import compare_answer
 from tasks.findings import Finding, findings, findings_on
 from tasks.formats import Record, read_records
 from tasks.importing import read_clues
-from tasks.spans import GivenAnswer, occurrences, read_typed
+from tasks.spans import GivenAnswer, occurrences
 from tasks.tokens import tokens
 from tests import factories
+from tests.factories import compare, read_typed
 
 TEXT = "Ann Lee met Bo in Rio, and Bo left Rio for New York."
 NOTHING = GivenAnswer((), "", True)
@@ -20,7 +21,7 @@ NOTHING = GivenAnswer((), "", True)
 def said(typed: str, gold: list[str], rule: str = "set", text: str = TEXT, **more):
     answer = read_typed(typed, [text]) if typed else NOTHING
     comparison = compare(answer, gold, rule, [text])
-    return findings(answer, comparison, gold, [text], **more)
+    return findings(answer, comparison, [text], **more)
 
 
 def kinds(found: tuple[Finding, ...]) -> list[tuple[str, str, str]]:
@@ -38,7 +39,7 @@ def conll(clues, identity: str):
 def of_row(record, typed: str):
     answer = read_typed(typed, record.context) if typed else NOTHING
     comparison = compare(answer, record.gold, "set", record.context)
-    return findings(answer, comparison, record.gold, record.context)
+    return findings(answer, comparison, record.context)
 
 
 @pytest.mark.real_data
@@ -85,7 +86,7 @@ def test_no_answer_misses_every_gold_of_the_published_rows(clues):
         card, files = read_clues(clues, name)
         for record in (record for file in files for record in file.records):
             comparison = compare(NOTHING, record.gold, card.gold_rule, record.context)
-            found = findings(NOTHING, comparison, record.gold, record.context)
+            found = findings(NOTHING, comparison, record.context)
             assert {finding.gold[0] for finding in found} == set(comparison.missed), record.id
             assert {finding.kind for finding in found} <= {"missed", "unreachable"}
             places = [(one.segment, one.start) for one in found if one.start is not None]
@@ -100,7 +101,7 @@ def test_an_answer_across_the_end_of_the_gold_is_shifted():
 
 def test_a_text_highlighted_twice_is_one_finding():
     both = GivenAnswer(tuple(occurrences("Bo", [TEXT])), "", False)
-    found = findings(both, compare(both, ["Bo"], "set", [TEXT]), ["Bo"], [TEXT])
+    found = findings(both, compare(both, ["Bo"], "set", [TEXT]), [TEXT])
     assert kinds(found) == [("right", "Bo", "Bo")]
 
 
@@ -148,5 +149,5 @@ def test_a_mistake_is_found_exactly_if_the_score_is_below_1(text, data):
     )
     answer = GivenAnswer(tuple(occurrences(chosen, [text])[:1]), "", False)
     comparison = compare(answer, [right], "set", [text])
-    found = findings(answer, comparison, [right], [text])
+    found = findings(answer, comparison, [text])
     assert any(finding.is_mistake for finding in found) == (comparison.s1 < 1)

@@ -7,16 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.importing import read_clues
-from tasks.spans import (
-    AnswerError,
-    GivenAnswer,
-    Span,
-    ceiling,
-    is_reachable,
-    read_spans,
-    read_typed,
-)
+from tasks.spans import AnswerError, GivenAnswer, Span, ceiling, is_reachable
 from tasks.tokens import tokens
+from tests.factories import read_spans, read_typed
 
 # Emoji, a decomposed accent, a double blank, CRLF, markup, right to left.
 ODD = "😀 Lago  e\u0301\r\n(x_1) <b>&amp; שלום"
@@ -113,15 +106,15 @@ def test_limits_of_the_card_apply_to_highlights_and_typing():
     with pytest.raises(AnswerError, match="only one highlight"):
         read_typed("Lago\nx_1", [ODD], max_spans=1)
     with pytest.raises(AnswerError, match="Every example in this task has an answer"):
-        read_spans(payload(no_answer=True), [ODD], no_answer_possible=False)
+        read_spans(payload(no_answer=True), [ODD], no_answer=False)
     with pytest.raises(AnswerError, match="Every example in this task has an answer"):
-        read_typed("", [ODD], no_answer=True, no_answer_possible=False)
+        read_typed("", [ODD], is_none=True, no_answer=False)
 
 
 def test_typed_lines_are_found_in_the_text():
     answer = read_typed("  Lago \r\n\r\nx_1\nLago", [ODD])
     assert answer.texts == ["Lago", "x_1"]
-    assert read_typed("", [ODD], no_answer=True) == GivenAnswer((), "", True)
+    assert read_typed("", [ODD], is_none=True) == GivenAnswer((), "", True)
 
 
 @pytest.mark.parametrize(
