@@ -6,10 +6,11 @@ All nodes that share a database report the same values. If it is down, the count
 import logging
 import shutil
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, connection
-from django.db.models import Case, Count, F, Q, Sum, Value, When
+from django.db.models import Case, Count, F, Q, QuerySet, Sum, Value, When
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -42,7 +43,7 @@ class Stored(Collector):
         free = shutil.disk_usage(settings.VAR_DIR).free
         yield _gauge("handful_folder_free_bytes", "Free space for files in var/", [], [(free,)])
         try:
-            families = [make() for make in FAMILIES]
+            families = list(_stored())
         except DatabaseError as error:
             log.error("No gauges from the database: %s", str(error).strip())
             families = []
@@ -61,15 +62,23 @@ def _gauge(
     return family
 
 
-def _studies() -> GaugeMetricFamily:
-    rows = Study.objects.order_by().values_list("status").annotate(Count("pk"))
-    return _gauge("handful_studies", "Studies by status", ["status"], rows)
-
-
-def _participations() -> GaugeMetricFamily:
-    rows = Participation.objects.order_by().values_list("kind", "status").annotate(Count("pk"))
-    help_text = "Participations by kind and status"
-    return _gauge("handful_participations", help_text, ["kind", "status"], rows)
+def _counts() -> Iterator[GaugeMetricFamily]:
+    """Count rows by the values of some columns."""
+    # `retrying`: has failed at least once and will be tried again.
+    retried = Q(mail=Notice.MailState.WAITING, attempts__gt=0)
+    mail_state = Case(When(retried, then=Value("retrying")), default=F("mail"))
+    mails = Notice.objects.exclude(mail=Notice.MailState.NONE).annotate(state=mail_state)
+    counted: tuple[tuple[str, str, QuerySet[Any], list[str]], ...] = (
+        ("handful_studies", "Studies by status", Study.objects.all(), ["status"]),
+        ("handful_participations", "Participations by kind and status",
+         Participation.objects.all(), ["kind", "status"]),
+        ("handful_jobs", "Jobs by kind and state", Job.objects.all(), ["kind", "state"]),
+        ("handful_mails", "Notice emails by state", mails, ["state"]),
+        ("handful_webhook_deliveries", "Deliveries by state", Delivery.objects.all(), ["state"]),
+    )  # fmt: skip
+    for name, help_text, rows, labels in counted:
+        counts = rows.order_by().values_list(*labels).annotate(Count("pk"))
+        yield _gauge(name, help_text, labels, counts)
 
 
 def _seats() -> GaugeMetricFamily:
@@ -85,41 +94,14 @@ def _seats() -> GaugeMetricFamily:
     return _gauge("handful_seats", "Seats for human annotators in running studies", ["state"], rows)
 
 
-def _jobs() -> GaugeMetricFamily:
-    rows = Job.objects.order_by().values_list("kind", "state").annotate(Count("pk"))
-    return _gauge("handful_jobs", "Jobs by kind and state", ["kind", "state"], rows)
-
-
-def _succeeded() -> GaugeMetricFamily:
-    parts = PeriodicPart.objects.all()
+def _tick() -> Iterator[GaugeMetricFamily]:
+    parts = list(PeriodicPart.objects.all())
     rows = [(part.name, part.succeeded_at.timestamp()) for part in parts if part.succeeded_at]
     help_text = "Last success of a part of tick, in seconds since 1970"
-    return _gauge("handful_tick_success_timestamp_seconds", help_text, ["part"], rows)
-
-
-def _failing() -> GaugeMetricFamily:
-    rows = [(part.name, int(bool(part.error))) for part in PeriodicPart.objects.all()]
+    yield _gauge("handful_tick_success_timestamp_seconds", help_text, ["part"], rows)
+    rows = [(part.name, int(bool(part.error))) for part in parts]
     help_text = "1: the last run of this part of tick failed; of `platforms`: Prolific"
-    return _gauge("handful_tick_failing", help_text, ["part"], rows)
-
-
-def _platform_events() -> GaugeMetricFamily:
-    waiting = WebhookEvent.objects.filter(handled_at=None).count()
-    return _gauge("handful_platform_events_waiting", "Not processed yet", [], [(waiting,)])
-
-
-def _mails() -> GaugeMetricFamily:
-    """`retrying`: has failed at least once and will be tried again."""
-    retried = Q(mail=Notice.MailState.WAITING, attempts__gt=0)
-    state = Case(When(retried, then=Value("retrying")), default=F("mail"))
-    mails = Notice.objects.exclude(mail=Notice.MailState.NONE).order_by()
-    rows = mails.values_list(state).annotate(Count("pk"))
-    return _gauge("handful_mails", "Notice emails by state", ["state"], rows)
-
-
-def _webhooks() -> GaugeMetricFamily:
-    rows = Delivery.objects.order_by().values_list("state").annotate(Count("pk"))
-    return _gauge("handful_webhook_deliveries", "Deliveries by state", ["state"], rows)
+    yield _gauge("handful_tick_failing", help_text, ["part"], rows)
 
 
 def _money() -> GaugeMetricFamily:
@@ -143,12 +125,12 @@ def _money() -> GaugeMetricFamily:
     return _gauge("handful_money_cents", help_text, ["state", "currency"], rows)
 
 
-def _guards() -> GaugeMetricFamily:
+def _stored() -> Iterator[GaugeMetricFamily]:
+    yield from _counts()
+    yield _seats()
+    yield from _tick()
+    waiting = WebhookEvent.objects.filter(handled_at=None).count()
+    yield _gauge("handful_platform_events_waiting", "Not processed yet", [], [(waiting,)])
+    yield _money()
     missing = len(guards.missing(connection))
-    return _gauge("handful_guards_missing", "Triggers that protect answers", [], [(missing,)])
-
-
-FAMILIES = (
-    _studies, _participations, _seats, _jobs, _succeeded, _failing, _platform_events, _mails,
-    _webhooks, _money, _guards,
-)  # fmt: skip
+    yield _gauge("handful_guards_missing", "Triggers that protect answers", [], [(missing,)])
