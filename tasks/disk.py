@@ -1,12 +1,15 @@
-"""A full disk, handled as an expected error with advice."""
+"""Files on the disk: a full disk is an expected error with advice; orphaned folders go."""
 
 import contextlib
 import errno
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 
 class DiskFull(Exception):
@@ -34,3 +37,17 @@ def sentence() -> str:
     folder = Path(settings.VAR_DIR)
     free = shutil.disk_usage(folder).free // 1_000_000 if folder.exists() else 0
     return f"The disk of var/ is full ({free} MB free). Free some space, then try again."
+
+
+def sweep(root: Path, rows: QuerySet[Any]) -> None:
+    """Delete the folders of deleted rows, which have the rows' keys as their names.
+
+    Folders from the last hour are left, as their rows may not be committed yet.
+    """
+    # List folders before rows: a folder created later belongs to a row.
+    folders = list(root.iterdir()) if root.is_dir() else []
+    known = {str(pk) for pk in rows.values_list("pk", flat=True)}
+    for folder in folders:
+        with contextlib.suppress(FileNotFoundError):  # another sweep has deleted it
+            if folder.name not in known and folder.stat().st_mtime < time.time() - 3600:
+                shutil.rmtree(folder, ignore_errors=True)

@@ -155,15 +155,8 @@ def drop(dropped: QuerySet[Job]) -> None:
 
 
 def sweep() -> None:
-    """Delete deleted jobs' files.
-
-    Files from the last hour are left, as a new job's row may not be committed yet.
-    """
-    known = {str(pk) for pk in Job.objects.values_list("pk", flat=True)}
-    for folder in _root().iterdir() if _root().is_dir() else ():
-        with contextlib.suppress(FileNotFoundError):  # another sweep has deleted it
-            if folder.name not in known and folder.stat().st_mtime < time.time() - 3600:
-                shutil.rmtree(folder, ignore_errors=True)
+    """Delete deleted jobs' files."""
+    disk.sweep(_root(), Job.objects.all())
 
 
 def retry(job: Job) -> None:

@@ -9,7 +9,6 @@ import lzma
 import shutil
 import stat
 import struct
-import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -301,15 +300,7 @@ def drop_old() -> None:
     for upload in TaskUpload.objects.filter(created_at__lt=timezone.now() - KEPT):
         drop(upload)
     drop_unfinished(timezone.now() - KEPT)
-    root = Path(settings.VAR_DIR) / "uploads"
-    # List folders before rows: a folder created later belongs to a row.
-    folders = list(root.iterdir()) if root.is_dir() else []
-    known = {str(pk) for pk in TaskUpload.objects.values_list("pk", flat=True)}
-    for folder in folders:
-        with contextlib.suppress(FileNotFoundError):  # another sweep has deleted it
-            # Folders from the last hour are left, as their rows may not be committed yet.
-            if folder.name not in known and folder.stat().st_mtime < time.time() - 3600:
-                shutil.rmtree(folder, ignore_errors=True)
+    disk.sweep(Path(settings.VAR_DIR) / "uploads", TaskUpload.objects.all())
 
 
 def jobs_of(upload: TaskUpload) -> QuerySet[Job]:
