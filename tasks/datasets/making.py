@@ -225,30 +225,35 @@ def _checked(
 ) -> list[SplitFile]:
     """Return the files as an import reads them. Raises FormatError."""
     numbers = {record.id: item.number for item in items for record in item.records}
+    try:
+        return as_imported(card, files)
+    except FormatError as error:
+        by_name = {file.filename: file for file in files}
+        if error.line is None or error.file not in by_name:
+            raise
+        record = by_name[error.file].records[error.line - 1]
+        fields = {"answer": columns.gold, "options": columns.options, "context": columns.text}
+        (column, *_more) = fields.get(error.field or "", ()) or (error.field or "",)
+        raise DatasetError(f"{unit} {numbers[record.id]}", "", column, error.expected) from None
+
+
+def as_imported(card: Card, files: list[SplitFile]) -> list[SplitFile]:
+    """Write the files and read them again. Raises FormatError."""
     with tempfile.TemporaryDirectory(prefix="handful-") as folder:
         write_folder(Path(folder), card, files)
-        try:
-            return read_folder(Path(folder), card)
-        except FormatError as error:
-            by_name = {file.filename: file for file in files}
-            if error.line is None or error.file not in by_name:
-                raise
-            record = by_name[error.file].records[error.line - 1]
-            fields = {"answer": columns.gold, "options": columns.options, "context": columns.text}
-            (column, *_more) = fields.get(error.field or "", ()) or (error.field or "",)
-            raise DatasetError(f"{unit} {numbers[record.id]}", "", column, error.expected) from None
+        return read_folder(Path(folder), card)
 
 
 def _source(path: Path, plan: Plan) -> str:
     return f"{path.name} (SHA-256 {digest(path)[:16]}…), drawn with seed {plan.seed}"
 
 
-def digest(path: Path) -> str:
-    """Return the SHA-256 of a file, or of all file names and contents in a folder."""
+def digest(path: Path, pattern: str = "*") -> str:
+    """Return the SHA-256 of a file, or of the names and contents of a folder's files."""
     total = hashlib.sha256()
     if path.is_file():
         return hashlib.sha256(path.read_bytes()).hexdigest()
-    for file in sorted(file for file in path.rglob("*") if file.is_file()):
+    for file in sorted(file for file in path.rglob(pattern) if file.is_file()):
         total.update(f"{file.relative_to(path).as_posix()}\0{digest(file)}\n".encode())
     return total.hexdigest()
 

@@ -5,7 +5,6 @@ humans have no hyper-parameters. Lines that lost their input or output are omitt
 """
 
 import hashlib
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 from tasks.cards import Card
 from tasks.datasets import making
-from tasks.formats import FormatError, Record, SplitFile, read_folder
+from tasks.formats import FormatError, Record, SplitFile
 from tasks.gym import catalogue, kinds, reader
 from tasks.gym.catalogue import Published
 from tasks.gym.findings import findings
@@ -76,7 +75,9 @@ def see(folder: Path) -> Seen:
         raise FormatError(folder.name, None, None, "is not one of the Gym's 160 tasks")
     task = read_task(folder)
     shape = reader.shape_of([line.input for line in task.all_lines() if not line.is_lost])
-    return Seen(task, published, shape, kinds.infer(task, shape, published), _digest(folder))
+    return Seen(
+        task, published, shape, kinds.infer(task, shape, published), making.digest(folder, "*.tsv")
+    )
 
 
 def _wanted(task: GymTask) -> list[Line]:
@@ -144,15 +145,13 @@ def _records(seen: Seen, lines: Iterable[Line]) -> list[Record]:
 
 def _checked(card: Card, files: list[SplitFile], places: dict[str, list[Line]]) -> list[SplitFile]:
     """Return the files as an import reads them. Raises FormatError."""
-    with tempfile.TemporaryDirectory(prefix="handful-") as folder:
-        making.write_folder(Path(folder), card, files)
-        try:
-            return read_folder(Path(folder), card)
-        except FormatError as error:
-            if error.line is None or error.file not in places:
-                raise
-            line = places[error.file][error.line - 1]
-            raise FormatError(line.file, line.number, error.field, error.expected) from None
+    try:
+        return making.as_imported(card, files)
+    except FormatError as error:
+        if error.line is None or error.file not in places:
+            raise
+        line = places[error.file][error.line - 1]
+        raise FormatError(line.file, line.number, error.field, error.expected) from None
 
 
 def _made_from(seen: Seen, kept: int, tests: int, card: Card) -> dict[str, Any]:
@@ -176,11 +175,3 @@ def _made_from(seen: Seen, kept: int, tests: int, card: Card) -> dict[str, Any]:
             "Development files are not imported, because annotators do not need them",
         ],
     }
-
-
-def _digest(folder: Path) -> str:
-    """Return the SHA-256 of the names and contents of its files."""
-    total = hashlib.sha256()
-    for path in sorted(folder.glob("*.tsv")):
-        total.update(f"{path.name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
-    return total.hexdigest()
