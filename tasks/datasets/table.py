@@ -25,7 +25,6 @@ class DatasetError(FormatError):
     def __init__(self, file: str, place: str, column: str, problem: str):
         where = ", ".join(part for part in (file, place, column and f"column {column}") if part)
         ValueError.__init__(self, f"{where}: {problem}" if where else problem)
-        self.file, self.place, self.column, self.problem = file, place, column, problem
 
 
 class Unlabelled(DatasetError):

@@ -83,7 +83,7 @@ def read_delimited(
     if first is None:
         raise DatasetError(name, "", "", "the file is empty")
     number, names = first
-    _check_delimiter(name, names, dialect)
+    _check_delimiter(name, names)
     if no_header:
         names, lines = [str(place + 1) for place in range(len(names))], _lines(text, dialect, name)
     columns = header(name, names, f"line {number}")
@@ -132,7 +132,7 @@ def _rows(
         yield number, dict(zip(columns, fields, strict=True))
 
 
-def _check_delimiter(name: str, fields: list[str], dialect: Dialect) -> None:
+def _check_delimiter(name: str, fields: list[str]) -> None:
     if len(fields) == 1:
         for other, called in NAMES.items():
             if other in fields[0]:

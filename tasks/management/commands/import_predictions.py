@@ -17,6 +17,8 @@ from tasks.predictions.completions import read_predictions
 from tasks.predictions.format import NAMED
 from tasks.predictions.store import DETAILS, RUN, PredictionsError, PredictionUpload, add
 
+TRAINED = "was it trained on {} data in addition to the training split?"
+
 
 class Command(BaseCommand):
     help = f"Import MODEL's predictions from the files in DIR, named {NAMED}. All or none"
@@ -29,24 +31,15 @@ class Command(BaseCommand):
         parser.add_argument("--title", default="", help="description")
         parser.add_argument("--link", default="", help="URL of its paper or code")
         parser.add_argument("--parameters", type=int, help="number of parameters")
-        parser.add_argument(
-            "--size-class", choices=[value for value in SizeClass.values if value], default="",
-            help="leaderboards rank base and large models separately",
-        )  # fmt: skip
-        for kind in ("labelled", "unlabelled"):
-            parser.add_argument(
-                f"--external-{kind}", default="",
-                choices=[value for value in ExternalData.values if value],
-                help=f"was it trained on {kind} data in addition to the training split?",
-            )  # fmt: skip
-        parser.add_argument(
-            "--numbering", choices=[value for value in Numbering.values if value], default="",
-            help="what its training split numbers mean",
-        )  # fmt: skip
-        parser.add_argument(
-            "--seen-test", choices=[value for value in Seen.values if value], default="",
-            help="could it have seen the test examples?",
-        )  # fmt: skip
+        for option, choices, help_text in (
+            ("size-class", SizeClass, "leaderboards rank base and large models separately"),
+            ("external-labelled", ExternalData, TRAINED.format("labelled")),
+            ("external-unlabelled", ExternalData, TRAINED.format("unlabelled")),
+            ("numbering", Numbering, "what its training split numbers mean"),
+            ("seen-test", Seen, "could it have seen the test examples?"),
+        ):
+            values = [value for value in choices.values if value]
+            parser.add_argument(f"--{option}", choices=values, default="", help=help_text)
         parser.add_argument("--predicted-on", type=date.fromisoformat, help="YYYY-MM-DD")
         parser.add_argument("--revision", default="", help="model revision, such as a commit")
         parser.add_argument("--by", help="user name of the researcher (default: the only one)")
