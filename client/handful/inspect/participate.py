@@ -43,24 +43,6 @@ class Seat:
         self.connection.close()
 
 
-async def take(
-    researcher: Seat,
-    code: str,
-    model: Mapping[str, str],
-    scenario: Mapping[str, Any],
-    replicate: int,
-) -> Record:
-    """Join as a model; return its participation's token, pseudonym and state.
-
-    The same model and replicate get the same participation again, so a run can be resumed. Raises
-    ApiError, with code "done" or "full" if all seats are taken.
-    """
-    return await researcher.post(
-        f"join/{code}/",
-        {"kind": "model", "model": model, "scenario": scenario, "replicate": replicate},
-    )
-
-
 WAIT = 5.0  # seconds between two requests for a decision
 ENDS = ("finished", "gone", "between", "declined")
 

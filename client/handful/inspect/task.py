@@ -30,7 +30,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from handful.client import Client, known
 from handful.inspect.conversation import Message
-from handful.inspect.participate import Reply, Run, Seat, take
+from handful.inspect.participate import Reply, Run, Seat
 from handful.inspect.templates import Declared
 
 ATTEMPTS = 5  # if a provider's reply is invalid JSON, which Inspect does not retry
@@ -124,8 +124,10 @@ def take_part(server: str | None, declared: Declared, revision: str, notes: str)
             "name": str(model), "revision": revision, "prompt_hash": declared.hash,
         }  # fmt: skip
         researcher = Seat(*known(server, None))
-        place, code = state.metadata["scenario"], state.metadata["code"]
-        joined = await take(researcher, code, about, place, state.metadata["replicate"])
+        # The same model and replicate get the same participation again, so a run can be resumed.
+        seat = {name: state.metadata[name] for name in ("scenario", "replicate")}
+        body = {"kind": "model", "model": about, **seat}
+        joined = await researcher.post(f"join/{state.metadata['code']}/", body)
         researcher.close()
         own = Seat(researcher.connection.server, joined["token"])
         folder = Path(notes or ".handful")
