@@ -36,8 +36,6 @@ log = logging.getLogger("handful.metrics")
 
 
 class Stored(Collector):
-    """Collects the gauges at each scrape."""
-
     def collect(self) -> Iterator[GaugeMetricFamily]:
         yield _gauge("handful_info", "The release", ["version"], [(settings.VERSION, 1)])
         free = shutil.disk_usage(settings.VAR_DIR).free

@@ -51,7 +51,6 @@ def documents() -> dict[str, str]:
 
 
 def pages() -> list[str]:
-    """Return the URLs of all documents, relative to /help/."""
     return list(documents())
 
 

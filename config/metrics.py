@@ -33,8 +33,6 @@ FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library reads it at import
 
 
 class Instruments:
-    """This process's metrics."""
-
     def __init__(self) -> None:
         os.environ.setdefault(FOLDER, str(folder_of_server()))
         from prometheus_client import Counter, Histogram

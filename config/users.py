@@ -122,7 +122,6 @@ def _change(request: ResearcherRequest) -> HttpResponse:
 
 
 def _tell(user: User, sentence: str) -> None:
-    """Notify the user by email."""
     if settings.EMAIL_HOST and user.email:
         text = (
             f"{sentence} Its name is {user}. If you did not expect this, ask the administrator.\n"

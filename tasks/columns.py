@@ -77,7 +77,6 @@ class Column:
     get: Callable[[Any], Any] | str = ""
 
     def value(self, row: Any) -> Any:
-        """Return the row's value in this column."""
         read = self.get if callable(self.get) else attrgetter(self.get or self.name)
         return read(row)
 
@@ -102,7 +101,6 @@ class Column:
         return f"{words}; scale 0 to 1"
 
     def text(self, row: Any) -> str:
-        """Return the cell's text on a page."""
         value = self.value(row)
         form = self.show or FORMS.get(self.unit, str)
         return value if isinstance(value, str) and self.show is None else form(value)

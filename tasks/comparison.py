@@ -20,8 +20,6 @@ from tasks.tokens import WORD
 
 
 class Mark(NamedTuple):
-    """The verdict on one span of a segment."""
-
     verdict: str
     segment: int
     start: int
@@ -80,7 +78,6 @@ class Comparison:
 
     @cached_property
     def summary(self) -> dict[str, int]:
-        """Return the number of texts for each verdict."""
         return {name: len(getattr(self, name)) for name in ("right", "missed", "extra", "partial")}
 
     def pieces(self, segment: int, text: str) -> list[Piece]:

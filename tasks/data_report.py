@@ -70,7 +70,6 @@ def _ids(files: list[SplitFile], is_odd: Any) -> list[dict[str, Any]]:
 
 
 def _is_unreachable(card: Card, record: Record) -> bool:
-    """Does the record have a gold text that cannot be highlighted?"""
     question = card.selectable_question(record.question)
     return card.is_highlighted and not all(
         is_reachable(text, record.context, question, card.granularity) for text in record.gold

@@ -28,7 +28,6 @@ def named() -> Iterator[None]:
 
 
 def is_full(error: BaseException) -> bool:
-    """Was this error caused by a full disk?"""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 

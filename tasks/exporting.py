@@ -35,7 +35,6 @@ def files_of(task: Task) -> list[SplitFile]:
 
 
 def record_of(example: Example) -> Record:
-    """Return the record from which an example was imported."""
     starts = example.gold_starts
     return Record(
         example.source_id,

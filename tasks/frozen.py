@@ -26,7 +26,6 @@ WORDS_OF = 500  # examples: enough for a median
 
 
 def card(task: "Task") -> Card:
-    """Return that task's parsed card."""
     if task.content_hash not in _cards:
         _cards[task.content_hash] = parse_card(task.card_data, f"card of {task}")
     return _cards[task.content_hash]

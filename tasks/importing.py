@@ -35,8 +35,6 @@ CLUES = {
 
 @dataclass(frozen=True)
 class ImportResult:
-    """The stored task, whether it is new, and its data report."""
-
     task: Task
     created: bool
     report: dict[str, Any]
@@ -165,7 +163,6 @@ def drop_unfinished(before: datetime) -> None:
 
 
 def examples_of(split: Split, records: list[Record]) -> list[Example]:
-    """Return the records as unsaved rows of that split, in order."""
     return [
         Example(
             split=split,

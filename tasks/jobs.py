@@ -74,7 +74,6 @@ MODULES: dict[str, str] = {}
 
 
 def known() -> set[str]:
-    """Return the names of all job kinds."""
     return KINDS.keys() | MODULES.keys()
 
 

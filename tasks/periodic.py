@@ -110,7 +110,6 @@ def tick(names: set[str] | None = None) -> Iterator[Outcome]:
 
 
 def all_parts() -> dict[str, Part]:
-    """Return the parts by name, in execution order."""
     return PARTS | LAST
 
 

@@ -310,7 +310,6 @@ def refuse_broken(text: str) -> None:
 
 
 def cut(text: str) -> str:
-    """Shorten text for a message."""
     return text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 1] + "…"
 
 

@@ -27,7 +27,6 @@ class TeamError(ValueError):
 
 
 def owner(name: str) -> User | None:
-    """Return who imported the task's first version, if known."""
     first = (
         Task.with_unfinished.filter(name=name)
         .select_related("imported_by")

@@ -197,7 +197,6 @@ def checked(upload: TaskUpload) -> dict[str, Any]:
 
 
 def card_of(upload: TaskUpload) -> Card:
-    """Return the card of a valid upload."""
     return parse_card(parts(upload)[0]["card"], "task.toml")
 
 

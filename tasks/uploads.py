@@ -104,14 +104,12 @@ def folder_of(upload: TaskUpload) -> Path:
 
 
 def names(upload: TaskUpload) -> list[str]:
-    """Return the stored files' names in order."""
     folder = folder_of(upload)
     paths = folder.iterdir() if folder.is_dir() else ()
     return sorted(path.name for path in paths if not path.name.startswith("."))
 
 
 def size(upload: TaskUpload) -> int:
-    """Return the total size of its files in bytes."""
     return sum(_sizes(upload).values())
 
 

@@ -173,7 +173,6 @@ def _watch(args: argparse.Namespace) -> None:
 
 
 def seen(name: str, report: Record) -> str:
-    """Format a study's progress as text."""
     head = f"{name}: {report['status']}, {report['completed']} of {report['seats']} seats completed"
     left = f"; {report['time_left']} of work left" if report["time_left"] else ""
     return f"{head}{left}\n{Rows(lambda: report['scenarios']).as_text(*SEATS)}"

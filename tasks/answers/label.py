@@ -69,7 +69,6 @@ class Label(Kind):
     def check_gold(
         self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
-        """Exactly one of the labels."""
         names = [label.name for label in card.labels]
         if len(gold) != 1 or gold[0] not in names:
             raise GoldError(f"expected exactly one of the labels {', '.join(names)}")

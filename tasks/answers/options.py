@@ -185,7 +185,6 @@ class Options(Kind):
         return {f"{FIELD}{place}": "1" for place in value}
 
     def right(self, gold: Sequence[str]) -> list[str]:
-        """Return all of the gold."""
         return list(dict.fromkeys(gold))
 
     def at_random(self, known: Known, rng: random.Random) -> list[str]:

@@ -73,7 +73,6 @@ class LongText(Kind):
     def check_gold(
         self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
-        """Texts that could be typed."""
         return _check_texts(card, gold)
 
     def spelled(self, text: str) -> str:
@@ -87,7 +86,6 @@ class LongText(Kind):
         return {"text": texts[0]}
 
     def at_random(self, known: Known, rng: random.Random) -> list[str]:
-        """Return some words from a segment."""
         words = rng.choice(known.segments).split()
         first = rng.randrange(len(words))
         fewest = known.card.words[0] if known.card.words else 1
@@ -122,7 +120,6 @@ class ShortText(LongText):
     def check_gold(
         self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
-        """Lines that could be typed."""
         texts = _check_texts(card, gold)
         if any("\n" in text for text in texts):
             raise GoldError('expected one line; answer = "long text" in the card takes several')

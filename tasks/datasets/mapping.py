@@ -122,7 +122,6 @@ def _check_options(table: Table, columns: Columns) -> None:
 
 
 def _values(table: Table, columns: Columns, is_labelled: bool) -> set[str]:
-    """Return all labels in all rows."""
     values: set[str] = set()
     plain = replace(columns, labels=(), names={})
     for row in table.rows:

@@ -85,7 +85,6 @@ def _sheet(book: Any, name: str, wanted: str) -> str:
 
 
 def _cells(book: Any, sheet: str, name: str) -> Iterator[tuple[int, list[Any]]]:
-    """Yield the number and values of each non-empty row."""
     # Ignore the declared size of the sheet: openpyxl would pad every row to that width.
     book[sheet].reset_dimensions()
     for number, row in enumerate(book[sheet].iter_rows(), 1):

@@ -23,8 +23,6 @@ LABELS = ("label", "labels", "entity", "type")
 
 
 class Labelled(NamedTuple):
-    """A labelled part of a text."""
-
     start: int
     end: int
     label: str

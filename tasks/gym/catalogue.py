@@ -43,7 +43,6 @@ class Partition:
 
 @functools.cache
 def tasks() -> dict[str, Published]:
-    """Return the 160 tasks by name."""
     with (HERE / "tasks.csv").open(newline="") as file:
         return {
             row["task"]: Published(row["task"], row["ontology"], row["metric"])
@@ -53,7 +52,6 @@ def tasks() -> dict[str, Published]:
 
 @functools.cache
 def partitions() -> dict[str, Partition]:
-    """Return the 8 partitions by name."""
     published = json.loads((HERE / "partitions.json").read_text())
     found = {}
     for name, lists in published.items():

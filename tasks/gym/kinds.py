@@ -46,7 +46,6 @@ class Kind:
 
 
 def infer(task: GymTask, shape: Shape, published: Published) -> Kind:
-    """Infer a task's answer kind from all of its lines."""
     category = published.ontology
     if category.startswith("cls/") or category in ("qa/binary", "other/linguistic phenomenon"):
         labels = {gold for line in task.all_lines("train") for gold in line.golds}

@@ -53,8 +53,6 @@ class Seen:
 
 @dataclass(frozen=True)
 class Sample:
-    """A random sample of the test: size and seed."""
-
     size: int
     seed: int
 
@@ -86,7 +84,6 @@ def _wanted(task: GymTask) -> list[Line]:
 
 
 def kept_lines(task: GymTask) -> list[Line]:
-    """Return the lines that become examples."""
     return [line for line in _wanted(task) if not line.is_lost]
 
 

@@ -152,7 +152,6 @@ class Shape:
     has_options: bool = False
 
     def texts(self, line: str) -> tuple[str, ...]:
-        """Return the texts of that input, without names and options."""
         line, _options = self._without_options(line)
         parts = self._parts(line)
         return tuple(
@@ -209,7 +208,6 @@ def _run(marks: list[re.Match[str]]) -> list[re.Match[str]]:
 
 
 def shape_of(inputs: Sequence[str]) -> Shape:
-    """Return the shape that these inputs share."""
     has_context = all(line.startswith("question: ") and CONTEXT in line for line in inputs)
     heads = [line[: line.rfind(CONTEXT)] if has_context else line for line in inputs]
     has_options = all(split_options(head)[1] for head in heads)

@@ -48,7 +48,6 @@ class Metric:
 
     @property
     def is_mean(self) -> bool:
-        """Is the score of a test set the mean of its examples' scores?"""
         return self.by_example is not None
 
     def example(self, prediction: Any, golds: Sequence[str]) -> float:

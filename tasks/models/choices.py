@@ -20,7 +20,6 @@ def one_of(
 
 
 def languages() -> list[tuple[str, str]]:
-    """Return the codes and native names of the interface languages."""
     return settings.LANGUAGES
 
 

@@ -145,12 +145,10 @@ class PredictionFile(models.Model):
 
     @property
     def place(self) -> str:
-        """Shots and split as text."""
         return f"{self.shots} shots" + (f", split {self.split_number}" if self.shots else "")
 
     @property
     def run_text(self) -> str:
-        """The uploader's description of the run as text."""
         stated = [
             f"numbering {Numbering(self.numbering).label}" if self.shots else "",
             f"may have seen the test set: {Seen(self.seen_test).label}",

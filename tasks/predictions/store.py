@@ -34,8 +34,6 @@ class PredictionsError(ValueError):
 
 @dataclass(frozen=True)
 class PredictionUpload:
-    """An uploaded prediction file and its place."""
-
     filename: str
     data: bytes
     task: Task

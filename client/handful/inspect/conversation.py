@@ -74,7 +74,6 @@ def _range(asked: Mapping[str, Any]) -> str:
 
 
 def question(asked: Mapping[str, Any]) -> str:
-    """Format one example."""
     segments = [f"{segment['name']}: {segment['text']}" for segment in asked["segments"]]
     options = "".join(
         Template(templates.OPTION).substitute(number=number, text=text)
@@ -103,7 +102,6 @@ def answer_line(kind: str, asked: Mapping[str, Any], texts: Sequence[str]) -> st
 
 
 def reveal(revealed: Mapping[str, Any]) -> str:
-    """Format the reveal after an answer in the training step."""
     gold = revealed["gold"]
     also, rule = revealed["also_accepted"], revealed["rule"]
     return templates.REVEAL.substitute(
@@ -149,7 +147,6 @@ def messages(
 
 
 def comprehension(questions: Sequence[Mapping[str, Any]]) -> str:
-    """Format the questions about the instructions."""
     lines = []
     for number, one in enumerate(questions, start=1):
         lines.append(f"{number}. {one['text']}")

@@ -182,7 +182,6 @@ class Asked:
         )
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings of the model calls for the run's record."""
         config = active_generate_config()
         return {
             "temperature": config.temperature,

@@ -14,7 +14,6 @@ from tasks.importing import CLUES, ImportResult, import_task, read_clues
 
 
 def tell(command: BaseCommand, result: ImportResult) -> None:
-    """Print the result of an import, and the data report."""
     if not result.created:
         command.stdout.write(f"{result.task}: unchanged")
         return

@@ -110,7 +110,6 @@ class Command(BaseCommand):
         return making.see(folder / name)
 
     def _describe(self, seen: Seen) -> None:
-        """Print a task in a few lines."""
         task, published, kind = seen.task, seen.published, seen.kind
         sizes = " / ".join(str(len(task.lines[task.seeds[0], part])) for part in reader.PARTS)
         self.stdout.write(
