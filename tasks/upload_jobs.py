@@ -4,6 +4,7 @@ Files are imported only if all are valid and, except for programs, the user has 
 imported files are exactly those that were checked.
 """
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -110,26 +111,23 @@ def import_whole(upload: TaskUpload, owner: Any, rechain: bool) -> None:
 
 def record_check(upload: TaskUpload, result: list[dict[str, Any]], owner: Any) -> None:
     """Store the check of generated files, with results like `_check`'s."""
-    parameters = {"upload": str(upload.pk), "revision": upload.revision}
-    with transaction.atomic():
-        job = jobs.record(CHECK, parameters, result=result, owner=owner)
-        current = TaskUpload.objects.filter(pk=upload.pk, revision=upload.revision)
-        if not current.update(job=job):  # another tab has changed the files
-            job.delete()
-    upload.refresh_from_db()
+    _attach(upload, lambda files: jobs.record(CHECK, files, result=result, owner=owner))
 
 
 def _begin(upload: TaskUpload, kind: str, more: dict[str, Any], total: int, owner: Any) -> None:
-    parameters = {"upload": str(upload.pk), "revision": upload.revision, **more}
+    _attach(upload, lambda files: jobs.start(kind, files | more, total=total, owner=owner))
+    if upload.job and size(upload) <= SMALL:
+        jobs.advance(upload.job)
+
+
+def _attach(upload: TaskUpload, make: Callable[[dict[str, Any]], Job]) -> None:
+    """Make a job for the current files; it is obsolete if another tab has changed them."""
     with transaction.atomic():
-        job = jobs.start(kind, parameters, total=total, owner=owner)
-        # If another tab has changed the files, the job is obsolete.
+        job = make({"upload": str(upload.pk), "revision": upload.revision})
         current = TaskUpload.objects.filter(pk=upload.pk, revision=upload.revision)
         if not current.update(job=job):
             job.delete()
     upload.refresh_from_db()
-    if upload.job and size(upload) <= SMALL:
-        jobs.advance(upload.job)
 
 
 def _upload_of(job: Job) -> TaskUpload:
