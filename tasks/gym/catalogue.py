@@ -66,22 +66,16 @@ def partitions() -> dict[str, Partition]:
 CHOICES = (
     "cls/", "qa/binary", "qa/multiple-choice qa", "other/linguistic phenomenon", "other/regression",
 )  # fmt: skip
-MAX_WORDS = 150  # of the median example of an imported task
 SHOWN = 3  # names listed in a sentence
 
 
-def why_not(name: str, words: int | None = None) -> str:
-    """Return why this task is unsuitable for humans, or "" if it is suitable.
-
-    `words` is its median example length, or None before it is imported.
-    """
+def why_not(name: str) -> str:
+    """Return why this task is unsuitable for humans, or "" if it is suitable."""
     published = tasks().get(name)
     if published is None:
         return "it is not one of the 160 tasks"
     if not published.ontology.startswith(CHOICES):
         return f"{published.ontology}: its answers are not chosen among options"
-    if words is not None and words > MAX_WORDS:
-        return f"its median text has {words} words, more than {MAX_WORDS}"
     return ""
 
 

@@ -174,7 +174,7 @@ METRICS = {
 }  # fmt: skip
 
 
-def recipe(gold_rule: str, ddof: int = 1, over: str = "annotators", metric: str = "S1") -> str:
+def recipe(gold_rule: str, over: str = "annotators", metric: str = "S1") -> str:
     """Return every choice that affects the score, as a string to print with it.
 
     match: how texts are compared; empty: S1 of two empty sets; gold: the task's gold rule; mean:
@@ -183,7 +183,7 @@ def recipe(gold_rule: str, ddof: int = 1, over: str = "annotators", metric: str 
     joined into one.
     """
     check_rule(gold_rule)
-    spread = f"sd:{over}|ddof:{ddof}"
+    spread = f"sd:{over}|ddof:1"
     if metric == "S1":
         return f"s1|match:exact|empty:1|gold:{gold_rule}|mean:examples|{spread}|v:1"
     how, _bar, version = METRICS[metric].recipe.rpartition("|v:")
