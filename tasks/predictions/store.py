@@ -77,13 +77,10 @@ class PredictionUpload:
 
 @dataclass(frozen=True)
 class Scored:
-    """A file's predictions with S1 and remarks, not yet stored.
-
-    `remarks` is None if the file was not compared with the card.
-    """
+    """A file's predictions with S1 and remarks, not yet stored."""
 
     rows: list[Prediction]
-    remarks: list[str] | None
+    remarks: list[str]
 
 
 def add(

@@ -75,7 +75,7 @@ def outcome(job: Job) -> dict[str, Any]:
 def chunk(job: Job, number: int) -> dict[str, Any]:
     """Score a part's files: {problems, remarks}; the last chunk stores all, see `outcome`.
 
-    Remarks are lists of sentences by file number, as text.
+    Remarks are a list of sentences for each file.
     """
     if number < job.total - 1:
         return _score(job, job.parameters["parts"][number])
@@ -113,17 +113,12 @@ def _score(job: Job, numbers: Sequence[int]) -> dict[str, Any]:
     for number, result in zip(numbers, results, strict=True):
         text = json.dumps([[row.example_id, row.predicted, row.s1] for row in result.rows])
         (jobs.folder_of(job) / f"{number}.scored").write_text(text, encoding="utf-8")
-    remarks = {str(number): result.remarks for number, result in zip(numbers, results, strict=True)}
-    return {"problems": [], "remarks": remarks}
+    return {"problems": [], "remarks": [result.remarks for result in results]}
 
 
 def _store(job: Job) -> dict[str, Any]:
     name, files = job.parameters["model"], job.parameters["files"]
-    by_number = {
-        number: notes for part in job.result for number, notes in part.get("remarks", {}).items()
-    }
-    # None for files whose part was scored before remarks existed.
-    remarks = [by_number.get(str(number)) for number in range(len(files))]
+    remarks = [sentences for part in job.result for sentences in part["remarks"]]
     if not _is_stored(job):
         if job.owner is None:
             raise jobs.JobError("The account that uploaded this no longer exists.")
@@ -134,7 +129,7 @@ def _store(job: Job) -> dict[str, Any]:
     lines = [
         f"{file['filename']}: {sentence}"
         for file, sentences in zip(files, remarks, strict=True)
-        for sentence in sentences or ()
+        for sentence in sentences
     ]
     return {"stored": len(files), "remarks": lines}
 
