@@ -43,27 +43,30 @@ def _once(task: GymTask) -> list[Line]:
     return [*task.all_lines("train", "dev"), *(tests[0] if same else task.all_lines("test"))]
 
 
+def _said(lines: list[Line], one: str, many: str, what: str) -> Iterator[str]:
+    """Yield a sentence on these lines, if there are any."""
+    if lines:
+        yield f"{_counted(len(lines), one, many)} {what}: {_places(lines)}"
+
+
 def _lost(task: GymTask) -> Iterator[str]:
     by_problem = defaultdict(list)
     for line in _once(task):
         if line.problem:
             by_problem[line.problem].append(line)
     for problem, lines in by_problem.items():
-        which = _counted(len(lines), "line, which", "lines, each of which")
-        yield f"{which} {problem}: {_places(lines)}"
+        yield from _said(lines, "line, which", "lines, each of which", problem)
 
 
 def _golds(task: GymTask) -> Iterator[str]:
-    lines = _once(task)
-    several = [line for line in lines if len(line.golds) > 1]
-    if several:
-        most = max(len(line.golds) for line in several)
-        lines_with = _counted(len(several), "line with", "lines with")
-        yield f"{lines_with} several golds (at most {most}): {_places(several)}"
-    edged = [line for line in lines if any(gold != gold.strip() for gold in line.golds)]
-    if edged:
-        lines_with = _counted(len(edged), "line with", "lines with")
-        yield f"{lines_with} a space at the edge of a gold: {_places(edged)}"
+    several = [line for line in _once(task) if len(line.golds) > 1]
+    most = max((len(line.golds) for line in several), default=0)
+    yield from _said(several, "line with", "lines with", f"several golds (at most {most})")
+    yield from _said(_edged(task), "line with", "lines with", "a space at the edge of a gold")
+
+
+def _edged(task: GymTask) -> list[Line]:
+    return [line for line in _once(task) if any(gold != gold.strip() for gold in line.golds)]
 
 
 def _labels(task: GymTask, kind: Kind) -> Iterator[str]:
@@ -107,18 +110,11 @@ def _options(task: GymTask, shape: Shape, kind: Kind) -> Iterator[str]:
         for text in gold.split(SEPARATOR)
         if text.strip() not in shape.options(line.input)
     ]
-    if edged := [line for line in lines if any(gold != gold.strip() for gold in line.golds)]:
-        golds = _counted(len(edged), "gold is", "golds are")
-        yield f"{golds} matched to the option without spaces at the edges: {_places(edged)}"
-    if twice:
-        lines_whose = _counted(len(twice), "line whose", "lines whose")
-        yield f"{lines_whose} options contain a text twice: {_places(twice)}"
-    if ambiguous:
-        lines_whose = _counted(len(ambiguous), "line whose", "lines whose")
-        yield f"{lines_whose} gold is such a text: {_places(ambiguous)}"
-    if none:
-        golds = _counted(len(none), "gold that is", "golds that are")
-        yield f"{golds} none of the options: {_places(none)}"
+    matched = "matched to the option without spaces at the edges"
+    yield from _said(_edged(task), "gold is", "golds are", matched)
+    yield from _said(twice, "line whose", "lines whose", "options contain a text twice")
+    yield from _said(ambiguous, "line whose", "lines whose", "gold is such a text")
+    yield from _said(none, "gold that is", "golds that are", "none of the options")
 
 
 def _outside(task: GymTask, kind: Kind) -> Iterator[str]:
@@ -131,9 +127,7 @@ def _outside(task: GymTask, kind: Kind) -> Iterator[str]:
         for text in gold.split(SEPARATOR)
         if text not in line.input
     ]
-    if lines:
-        golds = _counted(len(lines), "gold that does", "golds that do")
-        yield f"{golds} not occur in the text: {_places(lines)}"
+    yield from _said(lines, "gold that does", "golds that do", "not occur in the text")
 
 
 def _repeated(task: GymTask) -> Iterator[str]:
@@ -141,10 +135,10 @@ def _repeated(task: GymTask) -> Iterator[str]:
         for first, other in (("train", "dev"), ("train", "test"), ("dev", "test")):
             known = {line.input for line in task.lines[seed, first]}
             lines = [line for line in task.lines[seed, other] if line.input in known]
-            if lines:
-                inputs = _counted(len(lines), f"input of {first} is", f"inputs of {first} are")
-                where = f"{inputs} also in {other}"
-                yield f"seed {seed}: {where}: {_places(lines)}"
+            inputs = (f"input of {first} is", f"inputs of {first} are")
+            yield from (
+                f"seed {seed}: {said}" for said in _said(lines, *inputs, f"also in {other}")
+            )
     seen: dict[tuple[str, str], Line] = {}
     again, contradicting = [], []
     for line in _once(task):
@@ -153,11 +147,8 @@ def _repeated(task: GymTask) -> Iterator[str]:
             again.append(line)
             if before.golds != line.golds:
                 contradicting.append(line)
-    if again:
-        inputs = _counted(len(again), "input appears", "inputs appear")
-        yield f"{inputs} again in the same file: {_places(again)}"
-    if contradicting:
-        yield f"{len(contradicting)} of them with another gold: {_places(contradicting)}"
+    yield from _said(again, "input appears", "inputs appear", "again in the same file")
+    yield from _said(contradicting, "of them", "of them", "with another gold")
 
 
 def _tests(task: GymTask) -> Iterator[str]:
