@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from tasks.answers import KINDS, GoldError
-from tasks.answers.options import LONGEST_OPTION, MAX_OPTIONS
+from tasks.answers.choices import LONGEST_OPTION, MAX_OPTIONS
 from tasks.cards import Card
 from tasks.tokens import WORD, has_no_spaces
 

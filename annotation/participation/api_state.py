@@ -31,7 +31,7 @@ from annotation.protocol.training_review import Mistake
 from annotation.recruitment import join_errors
 from annotation.recruitment.platform_adapters import Exit
 from annotation.study import screening
-from tasks.answers.number import written
+from tasks.answers.typed import written
 from tasks.cards import Card, Help
 from tasks.spans import GivenAnswer
 

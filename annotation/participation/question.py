@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from annotation.participation.reveal import MAX_DIGITS
 from annotation.web.wording import translated
-from tasks.answers.number import written
+from tasks.answers.typed import written
 from tasks.cards import Card, Help, QuestionType
 from tasks.models import Example
 from tasks.spans import AnswerError

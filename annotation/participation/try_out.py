@@ -13,7 +13,7 @@ from annotation.models import Participation, Status, Step
 from annotation.participation.progress import Place, Progress
 from annotation.participation.turn import TurnPage
 from annotation.web.wording import translated
-from tasks.answers.label import MADE_UP_LABELS
+from tasks.answers.choices import MADE_UP_LABELS
 from tasks.cards import Card, Label
 from tasks.clock import database_now
 from tasks.models import Example

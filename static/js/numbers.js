@@ -1,6 +1,6 @@
 /**
  * Exact numbers in plain digits. Pure: no DOM. The rules are those of the server
- * (tasks/answers/number.py), so this page refuses no number that the server would accept.
+ * (tasks/answers/typed.py), so this page refuses no number that the server would accept.
  */
 
 import { gettext } from "./sentences.js";

@@ -4,12 +4,10 @@
 the order in which pages list them; `Card.kind` returns it. tasks/spans.py handles spans.
 """
 
+from tasks.answers.choices import Label, Option, Options
 from tasks.answers.kind import Asked, GoldError, Kind
-from tasks.answers.label import Label
-from tasks.answers.number import Number
-from tasks.answers.options import Option, Options
 from tasks.answers.spans import Spans
-from tasks.answers.texts import LongText, ShortText
+from tasks.answers.typed import LongText, Number, ShortText
 
 __all__ = ["KINDS", "Asked", "GoldError", "Kind"]
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from tasks.answer_keys import LABEL, LONG_TEXT, LONGEST_TEXTS, OPTIONS, SPANS
 from tasks.answers import Kind
-from tasks.answers.label import LISTED, NO_EXAMPLE, alternatives, defined, words_of
-from tasks.answers.texts import guide, longest
+from tasks.answers.choices import LISTED, NO_EXAMPLE, alternatives, defined, words_of
+from tasks.answers.typed import guide, longest
 from tasks.cards import Card, CardError, parse_card
 from tasks.datasets.mapping import Item, Mapped, question_of
 from tasks.formats import Record

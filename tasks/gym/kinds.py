@@ -19,9 +19,8 @@ from tasks.answer_keys import (
     SPANS,
 )
 from tasks.answers import KINDS
-from tasks.answers.label import defined, words_of
-from tasks.answers.number import canonical
-from tasks.answers.texts import guide, longest
+from tasks.answers.choices import defined, words_of
+from tasks.answers.typed import canonical, guide, longest
 from tasks.cards import LONGEST_LABEL, Card, parse_card
 from tasks.formats import Record
 from tasks.gym.catalogue import Published
