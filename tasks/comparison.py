@@ -129,7 +129,11 @@ def compare_answer(
     marks = [_mark(span, wanted, places) for span in answer.spans]
     partial = list(dict.fromkeys(mark.text for mark in marks if mark.verdict == "partial"))
     overlooked = {text: _missed(places[text], answer.spans) for text in wanted}
-    missed = _in_order({text: overlooked[text] for text in wanted if text not in answer.texts})
+    # By their first occurrence; texts without one come last.
+    missed = sorted(
+        (text for text in wanted if text not in answer.texts),
+        key=lambda text: [not overlooked[text], overlooked[text]],
+    )
     marks += itertools.chain.from_iterable(overlooked[text] for text in missed)
     unreachable = [text for text in wanted if in_text and not is_reachable(text, *where)]
     return Comparison(
@@ -143,11 +147,6 @@ def compare_answer(
         # Typed answers can match any gold.
         unreachable=[] if card.typed else unreachable,
     )
-
-
-def _in_order(places: dict[str, list[Mark]]) -> list[str]:
-    """Sort texts by their first occurrence; those without one come last."""
-    return sorted(places, key=lambda text: [not places[text], places[text][:1]])
 
 
 def places_of(

@@ -83,8 +83,9 @@ def import_task(
     task = _begin(card, digest, built, rechain, by, owner)
     try:
         for number, piece in enumerate(_pieces(task, files)):
-            if number:
-                _let_others_write()
+            # SQLite has one writer, and a waiting writer retries every 0.1 s: let others write.
+            if number and connection.vendor == "sqlite":
+                time.sleep(0.11)
             with transaction.atomic():
                 Example.objects.bulk_create(piece, ignore_conflicts=True)
         with transaction.atomic():
@@ -149,12 +150,6 @@ def _pieces(task: Task, files: list[SplitFile]) -> Iterator[list[Example]]:
                 piece, size = [], 0
     if piece:
         yield piece
-
-
-def _let_others_write() -> None:
-    """SQLite has one writer; a waiting writer retries every 0.1 s."""
-    if connection.vendor == "sqlite":
-        time.sleep(0.11)
 
 
 def drop_unfinished(before: datetime) -> None:

@@ -91,18 +91,15 @@ def _usual(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]:
             f" answer it, and nothing else.{empty}",
             "submit_hint": f"Highlight the answer.{empty} Then submit.",
         }
+    are_several = any(len(record.gold) > 1 for item in mapped.items for record in item.records)
     return data | {
         "segments": [_segment(column) for column in columns.text],
         "no_answer": answer.name != LABEL and (columns.no_answer or bool(mapped.question_types)),
-        "gold_rule": "any_of" if answer.is_one_text and _has_alternatives(mapped) else "set",
+        "gold_rule": "any_of" if answer.is_one_text and are_several else "set",
         "language": "en",
         "source": "not stated",
         "licence": "not stated",
     }
-
-
-def _has_alternatives(mapped: Mapped) -> bool:
-    return any(len(record.gold) > 1 for item in mapped.items for record in item.records)
 
 
 def _beside_the_text(mapped: Mapped, answer: Kind) -> dict[str, Any]:

@@ -179,10 +179,9 @@ def make(path: Path, wanted: Wanted) -> Made:
     if card is None:
         places = {place for chosen in drawn.trains.values() for place in chosen}
         trained, rest = ([items[p] for p in sorted(chosen)] for chosen in (places, drawn.rest))
-        source = {"source": _source(path, wanted.plan)} | dict(wanted.said)
-        card, defaults = draft.card_of(
-            wanted.name, mapped, trained, rest, source, wanted.definitions
-        )
+        source = f"{path.name} (SHA-256 {digest(path)[:16]}…), drawn with seed {wanted.plan.seed}"
+        said = {"source": source} | dict(wanted.said)
+        card, defaults = draft.card_of(wanted.name, mapped, trained, rest, said, wanted.definitions)
     files = _files(wanted.name, items, drawn)
     is_logged = form == "lm-eval"
     return Made(
@@ -242,10 +241,6 @@ def as_imported(card: Card, files: list[SplitFile]) -> list[SplitFile]:
     with tempfile.TemporaryDirectory(prefix="handful-") as folder:
         write_folder(Path(folder), card, files)
         return read_folder(Path(folder), card)
-
-
-def _source(path: Path, plan: Plan) -> str:
-    return f"{path.name} (SHA-256 {digest(path)[:16]}…), drawn with seed {plan.seed}"
 
 
 def digest(path: Path, pattern: str = "*") -> str:

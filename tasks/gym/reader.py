@@ -183,7 +183,8 @@ def split_options(text: str) -> tuple[str, tuple[str, ...]]:
     >>> split_options("Where? (A) at home (B) abroad")
     ('Where?', ('at home', 'abroad'))
     """
-    runs = [_run(marks) for marks in _from_each_a(list(MARKER.finditer(text)))]
+    marks = list(MARKER.finditer(text))
+    runs = [_run(marks[place:]) for place, mark in enumerate(marks) if mark[1] == "A"]
     longest = max(map(len, runs), default=0)
     if longest < 2:
         return text, ()
@@ -192,10 +193,6 @@ def split_options(text: str) -> tuple[str, tuple[str, ...]]:
     ends = [*(mark.start() for mark in run[1:]), len(text)]
     options = [text[mark.end() : end].strip() for mark, end in zip(run, ends, strict=True)]
     return text[: run[0].start()].rstrip(), tuple(options)
-
-
-def _from_each_a(marks: list[re.Match[str]]) -> list[list[re.Match[str]]]:
-    return [marks[place:] for place, mark in enumerate(marks) if mark[1] == "A"]
 
 
 def _run(marks: list[re.Match[str]]) -> list[re.Match[str]]:
