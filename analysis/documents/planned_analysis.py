@@ -211,8 +211,8 @@ def arms(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
         f" {', '.join(names['sham'])} with feedback; the direct arm {v.completes} none. The"
         f" examples {v.are} drawn with the study's seed from frozen pools that share no text (by"
         f" hash) with an unseen task or with each other. Participants who {v.have} met an upstream"
-        f" or sham task before {v.are} not eligible for any arm, and no participant {v.is_} in two"
-        " arms."
+        f" or sham task before {v.are} not eligible for any arm, and participants {v.may} join only"
+        " one arm."
     )
 
 
@@ -275,17 +275,19 @@ def results(study: Study) -> list[Block]:
     if not rows:
         return [Paragraph("No unseen task has been completed by participants in two arms yet.")]
     published = [row for row in cross_task.published() if row.partition == study.partition]
+    left = upstream.OF_ARMS["completions"]
     tables: list[tuple[str, Sequence[Column], Sequence[Any]]] = [
         (OF_ARMS, cross_task.GAINS, cross_task.joint(study, Kind.PERSON)),
-        ("Attrition by arm", cross_task.ATTRITION, cross_task.attritions(study, Kind.PERSON)),
+        (left.title, left.columns, left.rows(study, Kind.PERSON)),
         ("ARG of models, as published (Ye et al., 2021)", cross_task.PUBLISHED, published),
         ("Manipulation check", upstream.MANIPULATION, upstream.manipulation(study, Kind.PERSON)),
         (OF_CURVE, upstream.CURVE, upstream.curve(study, Kind.PERSON)),
     ]
+    intros = {left.title: [left.intro]}
     return [
         Bullets(list(cross_task.sentences(study, Kind.PERSON))),
         *(
-            Grid.of(caption, columns, found, [meanings(on_page(columns))])
+            Grid.of(caption, columns, found, [*intros.get(caption, []), meanings(on_page(columns))])
             for caption, columns, found in tables
             if found
         ),

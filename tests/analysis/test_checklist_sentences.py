@@ -85,7 +85,7 @@ SAYS = [
     ("2.2", "least filled", set(FIVE)),
     ("2.3", "Yes", {"cross-task", "multiple choice", "prolific"}),
     ("2.3", "Partial", {"clues", "seated models"}),
-    ("2.3.1", "no participant was in two arms", {"cross-task"}),
+    ("2.3.1", "participants could join only one arm", {"cross-task"}),
     ("2.3.1", "mean training S1", {"multiple choice"}),
     ("2.3.1", "1 question about the instructions", {"multiple choice"}),
     ("2.3.1", "desktop or laptop", {"prolific"}),

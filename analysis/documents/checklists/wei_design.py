@@ -185,7 +185,7 @@ def _per_item(facts: Facts) -> str:
         f"{task}, {shots} shots{f', {arm} arm' if arm else ''}: {n}"
         for (task, shots, arm), n in facts.by_arm.items()
     ]
-    alone = f"No participant is in two groups of a task.{methods.per_browser(facts)} "
+    alone = f"Participants could be in only one group of a task.{methods.per_browser(facts)} "
     apart = alone if _has_groups(facts) else ""
     return f"{apart}In the analysis: {'; '.join(named)}."
 

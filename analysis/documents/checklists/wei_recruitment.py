@@ -111,7 +111,7 @@ def _rules(facts: Facts) -> list[str]:
     if facts.upstream:
         found.append(
             "Participants who had met an upstream or sham task before were not eligible for any"
-            " arm, and no participant was in two arms."
+            " arm, and participants could join only one arm."
         )
     if manifest["computer_only"]:
         found.append("A desktop or laptop computer was required.")
@@ -137,7 +137,9 @@ def _admission(facts: Facts) -> list[Entry]:
             "2.3", "Annotator admission", Status.YES if rules else Status.PARTIAL,
             "" if rules else "The only criterion:", ONCE,
         ),
-        text("2.3.1", "Admission criteria", " ".join([*rules, ONCE])),
+        text(
+            "2.3.1", "Admission criteria", f"{' '.join([*rules, ONCE])}{methods.per_browser(facts)}"
+        ),
         text(
             "2.3.2", "Excluded by these criteria",
             f"{out} of {whole.arrived} participations{_share(out, whole.arrived)}",
