@@ -43,7 +43,7 @@ def measured() -> dict[str, int]:
         "middlewares": len(re.findall(r'"(?:config|annotation)\.', middleware[1])),
         "study_fields": fields_of_study(),
         "long_docs_lines": sum(
-            len(line) > 200
+            len(line) > 160
             for path in [*docs, ROOT / "README.md"]
             for line in path.read_text(encoding="utf-8").splitlines()
         ),

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 import django
@@ -32,10 +33,17 @@ was opened and closed (`opened_at`, `closed_at`; null if it was not).
 
 
 def page() -> str:
-    """The whole page, from the current columns."""
+    """The whole page, from the current columns: one item of a list per column."""
     from analysis.export.dictionary import columns_markdown
 
-    return HEAD + re.sub(r"^\*\*(.+)\*\*$", r"## \1", columns_markdown().strip(), flags=re.M) + "\n"
+    lines = []
+    for line in columns_markdown().strip().splitlines():
+        if row := re.fullmatch(r"\| (`\w+`) \| (\w+) \| (.*) \|", line):
+            item = f"- {row[1]} ({row[2]}): {row[3]}"
+            lines += textwrap.wrap(item, 110, subsequent_indent="  ", break_long_words=False)
+        elif not line.startswith("|"):
+            lines.append(re.sub(r"^\*\*(.+)\*\*$", r"## \1", line))
+    return HEAD + "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
