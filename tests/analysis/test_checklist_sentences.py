@@ -11,7 +11,6 @@ from analysis.cross_task import cross_task
 from analysis.documents import checklists
 from analysis.documents.checklists import for_study
 from analysis.documents.checklists.facts import Facts
-from analysis.documents.study_record import StudyRecord
 from analysis.models import differences
 from analysis.scores import findings, means
 from analysis.scores.tested import contrasts
@@ -35,7 +34,7 @@ def studies(db, five) -> dict[str, Study]:
 
 def wei(study, form="wei-2025", answers=NO_STUDY, **manifest) -> dict:
     """Number -> item; `manifest` has keys of designs that are frozen later than these."""
-    record = StudyRecord(study)
+    record = Facts(study)
     record.manifest |= manifest
     return {entry.number: entry for entry in for_study(record, answers)[form].entries}
 

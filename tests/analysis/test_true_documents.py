@@ -701,7 +701,7 @@ def of_checklist(documents, name: str, number: str) -> str:
         for section in documents[REPORT, name].sections
         for block in section.blocks
         if block.kind == "checklist"
-        for item in block.items
+        for item in block.entries
         if item.number == number
     ]
     return f"{entry.answer} | {entry.evidence}"
