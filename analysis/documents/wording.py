@@ -38,27 +38,24 @@ ORDERS = dict(Study.Order.choices)
 class Verbs(NamedTuple):
     """The verbs in shared sentences: a plan uses the present tense, a report the past."""
 
-    is_: str
-    are: str
-    have: str
-    need: str
-    wait: str
-    decides: str
-    proceed: str
-    complete: str
-    completes: str
-    leave: str
-    earn: str
-    choose: str
-    may: str
-    paid: str
-    paid_for: str
+    is_: str = "is"
+    are: str = "are"
+    have: str = "have"
+    need: str = "need"
+    wait: str = "wait"
+    decides: str = "decides"
+    proceed: str = "proceed"
+    complete: str = "complete"
+    completes: str = "completes"
+    leave: str = "leave"
+    earn: str = "earn"
+    choose: str = "choose"
+    may: str = "may"
+    paid: str = "are paid"
+    paid_for: str = "are paid for"
 
 
-PLANNED = Verbs(
-    "is", "are", "have", "need", "wait", "decides", "proceed", "complete", "completes", "leave",
-    "earn", "choose", "may", "are paid", "are paid for",
-)  # fmt: skip
+PLANNED = Verbs()
 REPORTED = Verbs(
     "was", "were", "had", "needed", "waited", "decided", "proceeded", "completed", "completed",
     "left", "were promised", "chose", "could", "were promised",

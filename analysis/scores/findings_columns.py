@@ -25,45 +25,19 @@ OVER_PEOPLE = ("Bootstrap, annotators", "Bootstrap, both")
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the page with its rows."""
+    """A table of the page with its rows; `intro` is `about` and the reason for omitted columns."""
 
     name: str
     title: str
     about: str
-    all_columns: Sequence[Column]
+    intro: str
+    columns: list[Column]
     rows: Sequence[Finding]
     is_waiting: bool = False
 
     @property
-    def columns(self) -> list[Column]:
-        """The page's columns, without those that need more annotators."""
-        return [
-            column
-            for column in columns.on_page(self.all_columns)
-            if column.heading not in self._empty
-        ]
-
-    @property
     def cells(self) -> list[list[str]]:
         return columns.cells(self.columns, self.rows)
-
-    @property
-    def intro(self) -> str:
-        """What the table shows; the reason for an omitted column is given once, not per cell."""
-        if not self._empty:
-            return self.about
-        reasons = " or ".join(sorted({row.no_bootstrap for row in self._intervals}))
-        return f"{self.about} No bootstrap over annotators is shown: {reasons}."
-
-    @property
-    def _empty(self) -> tuple[str, ...]:
-        """Headings of the bootstraps over annotators, if no row has them."""
-        rows = self._intervals
-        return OVER_PEOPLE if rows and all(row.no_bootstrap for row in rows) else ()
-
-    @property
-    def _intervals(self) -> list[Intervals]:
-        return [row for row in self.rows if isinstance(row, Intervals)]
 
 
 def _interval(
@@ -293,5 +267,11 @@ def page_tables(findings: Mapping[str, Sequence[Finding]], is_waiting: bool = Fa
 
 
 def table(name: str, rows: Sequence[Finding], is_waiting: bool = False) -> Table:
-    """Return one of TABLES with its texts."""
-    return Table(name, *_TEXTS[name], COLUMNS[name], rows, is_waiting)
+    """Return one of TABLES with its texts, without bootstraps over annotators that no row has."""
+    title, about = _TEXTS[name]
+    shown, intro = columns.on_page(COLUMNS[name]), about
+    reasons = {row.no_bootstrap for row in rows if isinstance(row, Intervals)}
+    if reasons and all(reasons):
+        shown = [column for column in shown if column.heading not in OVER_PEOPLE]
+        intro += f" No bootstrap over annotators is shown: {' or '.join(sorted(reasons))}."
+    return Table(name, title, about, intro, shown, rows, is_waiting)
