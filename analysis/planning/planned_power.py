@@ -101,7 +101,7 @@ def _contrast(study: Study, task: Task, shots: list[int], n: int, family: int) -
 
 @cache
 def _detectable(n: int, family: int) -> float:
-    return power.detectable_at_first_step(n, family, LEVEL, POWER)
+    return power.detectable(n, LEVEL / family, POWER)
 
 
 def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float, str]:

@@ -253,7 +253,7 @@ def sentences(wanted: dict[str, Any]) -> list[str]:
     floor = significance.smallest_p(n, n)
     level = LEVEL / comparisons
     enough = next(k for k in range(2, 100) if significance.smallest_p(k, k) < level)
-    sds = power.detectable_at_first_step(n, comparisons, LEVEL, POWER)
+    sds = power.detectable(n, level, POWER)
     among = f" among {comparisons} comparisons" if comparisons > 1 else ""
     shown = (
         f"must differ by {sds:.2f} SDs between annotators"

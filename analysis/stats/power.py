@@ -13,6 +13,7 @@ from __future__ import annotations
 import bisect
 import functools
 import math
+from typing import Any
 
 from analysis.heavy import np, optimize, special
 
@@ -112,21 +113,13 @@ def averaged_power(
 def detectable(n: int, level: float = 0.05, wanted: float = 0.8, rest: float = 0.0) -> float:
     """Return the smallest difference, in SDs between annotators, detectable with that power.
 
-    It is infinite if not even 50 SDs are detectable, or for fewer than two annotators.
+    At the first step of Holm's correction, which a study's only true contrast must pass, `level` is
+    divided by the number of comparisons. It is infinite if not even 50 SDs are detectable, or for
+    fewer than two annotators.
     """
     if n < 2 or power(50, n, level, rest) < wanted:
         return math.inf
     return float(optimize.brentq(lambda d: power(d, n, level, rest) - wanted, 1e-6, 50))
-
-
-def detectable_at_first_step(
-    n: int, comparisons: int, level: float = 0.05, wanted: float = 0.8
-) -> float:
-    """Return the smallest detectable difference at the first step of Holm's correction.
-
-    This is for the given number of `comparisons`; a study's only true contrast must pass it.
-    """
-    return detectable(n, level / comparisons, wanted)
 
 
 def group_needed(
@@ -134,21 +127,20 @@ def group_needed(
     level: float = 0.05,
     wanted: float = 0.8,
     most: int = 100_000,
-    rest: float = 0.0,
-    contexts: int = 200,
-    ratio: float = 1.0,
+    **arms: Any,
 ) -> int | None:
     """The fewest annotators in each of two groups that detect `difference` SDs with that power.
 
-    Returns None if even `most` are too few. Raises ValueError for a difference of 0 or less.
+    `arms` are the last parameters of `power`. Returns None if even `most` are too few. Raises
+    ValueError for a difference of 0 or less.
     """
     if difference <= 0:
         raise ValueError("the difference must be above 0")
-    if power(difference, most, level, rest, contexts, ratio) < wanted:
+    if power(difference, most, level, **arms) < wanted:
         return None
     # Power grows with n.
     return 2 + bisect.bisect_left(
-        range(2, most + 1), wanted, key=lambda n: power(difference, n, level, rest, contexts, ratio)
+        range(2, most + 1), wanted, key=lambda n: power(difference, n, level, **arms)
     )
 
 

@@ -66,7 +66,7 @@ def test_the_smallest_difference_that_a_design_can_show(n, sds):
 )
 def test_the_smallest_difference_that_passes_holms_first_step(n, comparisons, sds):
     """CLUES has 36 contrasts: uncorrected it promised 3.51 SDs with three annotators."""
-    found = power.detectable_at_first_step(n, comparisons)
+    found = power.detectable(n, 0.05 / comparisons)
     assert found == pytest.approx(sds, abs=0.05)
     assert power.power(found, n, 0.05 / comparisons) == pytest.approx(0.8)
 
