@@ -199,16 +199,12 @@ def _instructions(facts: Facts, answers: Answers) -> list[Entry]:
         stated = prose(answers["3.4"] or NOT_STATED)
         evidence.append(f"Instructions given to models with uploaded predictions: {stated}")
     evidence.append("The annotators' instructions are in the release bundle.")
-    differs = answer not in (Status.YES, Status.UNKNOWN)
+    how = answers["3.4"] if answer not in (Status.YES, Status.UNKNOWN) else ""
+    done = NA if answer == Status.YES else Status.PARTIAL if how else Status.UNKNOWN
     return [
         status("3.4", title, answer, *evidence, field="3.4"),
-        status(
-            "3.4.1", adjusted,
-            (Status.PARTIAL if differs and answers["3.4"] else Status.UNKNOWN if differs else NA)
-            if answer != Status.UNKNOWN else Status.UNKNOWN,
-            answers["3.4"] if differs else "", field="3.4",
-        ),
-    ]  # fmt: skip
+        status("3.4.1", adjusted, done, how, field="3.4"),
+    ]
 
 
 def _of_seats(facts: Facts) -> list[str]:
