@@ -50,36 +50,31 @@ def plan(request: HttpRequest) -> HttpResponse:
     return render(request, "planning/planner.html", context)
 
 
+def _number(label: str, initial: float, least: Any, most: Any, help_text: str = "") -> forms.Field:
+    """Return a field for a number, which is a whole one if `initial` is."""
+    field = WholeNumberField if isinstance(initial, int) else forms.FloatField
+    return field(label=label, initial=initial, min_value=least, max_value=most, help_text=help_text)
+
+
 class PlannerForm(forms.Form):
     """The wanted numbers; missing ones have initial values, so that the page starts with a plan."""
 
     source = forms.ChoiceField(label="Numbers from")
-    half_width = forms.FloatField(
-        label="Target interval: ± points",
-        initial=3.0,
-        min_value=0.5,
-        max_value=50,
-        help_text="Half-width of the 95 % confidence interval, in points of S1 x 100.",
-    )
-    annotators = WholeNumberField(
-        label="Annotators per scenario", initial=3, min_value=2, max_value=1000
-    )
-    examples = WholeNumberField(label="Test examples", initial=200, min_value=2, max_value=100_000)
-    difference = forms.FloatField(
-        label="Difference to detect: points",
-        initial=5.0,
-        min_value=0.1,
-        max_value=100,
-        help_text="Between two numbers of shots, in points of S1 x 100.",
-    )
-    comparisons = WholeNumberField(
-        label="Comparisons",
-        initial=1,
-        min_value=1,
-        max_value=1000,
-        help_text="Number of comparisons tested together. Each is tested at .05 divided by this"
-        " number (first step of Holm's correction).",
-    )
+    half_width = _number(
+        "Target interval: ± points", 3.0, 0.5, 50,
+        "Half-width of the 95 % confidence interval, in points of S1 x 100.",
+    )  # fmt: skip
+    annotators = _number("Annotators per scenario", 3, 2, 1000)
+    examples = _number("Test examples", 200, 2, 100_000)
+    difference = _number(
+        "Difference to detect: points", 5.0, 0.1, 100,
+        "Between two numbers of shots, in points of S1 x 100.",
+    )  # fmt: skip
+    comparisons = _number(
+        "Comparisons", 1, 1, 1000,
+        "Number of comparisons tested together. Each is tested at .05 divided by this number (first"
+        " step of Holm's correction).",
+    )  # fmt: skip
 
     def __init__(self, asked: QueryDict, *, sources: Sequence[tuple[str, str]]):
         first = {name: field.initial for name, field in self.base_fields.items()}
@@ -92,47 +87,24 @@ class PlannerForm(forms.Form):
 class StatedGainForm(forms.Form):
     """Expectations for a cross-task study; the prefix separates its fields from PlannerForm's."""
 
-    base = forms.FloatField(
-        label="Mean of the base arm",
-        initial=70.0,
-        min_value=0,
-        max_value=100,
-        help_text="Mean score x 100 of participants without the upstream tasks.",
-    )
-    sd = forms.FloatField(
-        label="SD between participants: points",
-        initial=6.0,
-        min_value=0.1,
-        max_value=50,
-        help_text="SD of participants' mean scores, in either arm.",
-    )
-    targets = WholeNumberField(
-        label="Unseen tasks",
-        initial=1,
-        min_value=1,
-        max_value=160,
-        help_text="Each task has different participants.",
-    )
-    gain = forms.FloatField(
-        label="Expected gain: %",
-        initial=0.0,
-        min_value=-100,
-        help_text="(new - base) / base, in percent.",
-    )
-    width = forms.FloatField(
-        label="Target interval of the ARG: ± %",
-        initial=5.0,
-        min_value=0.1,
-        max_value=100,
-        help_text="Half-width of its 95 % interval, in percent of the base.",
-    )
-    people = WholeNumberField(
-        label="Available participants per arm",
-        initial=10,
-        min_value=2,
-        max_value=100_000,
-        help_text="In each arm of each task. The table shows the resulting interval.",
-    )
+    base = _number(
+        "Mean of the base arm", 70.0, 0, 100,
+        "Mean score x 100 of participants without the upstream tasks.",
+    )  # fmt: skip
+    sd = _number(
+        "SD between participants: points", 6.0, 0.1, 50,
+        "SD of participants' mean scores, in either arm.",
+    )  # fmt: skip
+    targets = _number("Unseen tasks", 1, 1, 160, "Each task has different participants.")
+    gain = _number("Expected gain: %", 0.0, -100, None, "(new - base) / base, in percent.")
+    width = _number(
+        "Target interval of the ARG: ± %", 5.0, 0.1, 100,
+        "Half-width of its 95 % interval, in percent of the base.",
+    )  # fmt: skip
+    people = _number(
+        "Available participants per arm", 10, 2, 100_000,
+        "In each arm of each task. The table shows the resulting interval.",
+    )  # fmt: skip
 
     def __init__(self, asked: QueryDict):
         first = {f"arg-{name}": field.initial for name, field in self.base_fields.items()}
