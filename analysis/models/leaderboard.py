@@ -261,10 +261,6 @@ class Cell:
     shots: int
     score: Score
 
-    @property
-    def is_largest(self) -> bool:
-        return self.shots == self.board.sizes[-1]
-
 
 def cells(shown: Sequence[Board]) -> list[Cell]:
     """Return one row per board, entry and size."""
@@ -335,7 +331,7 @@ def _n(entry: Entry) -> str:
 
 def _if_largest(name: str, missing: Any) -> Callable[[Cell], Any]:
     """Return an attribute of the entry that applies to its score at the largest size only."""
-    return lambda cell: getattr(cell.entry, name) if cell.is_largest else missing
+    return lambda cell: getattr(cell.entry, name) if cell.shots == cell.board.sizes[-1] else missing
 
 
 # Columns for Cell.

@@ -240,18 +240,6 @@ class Effort:
     invalid: int | None = None
     refusals: int | None = None
 
-    @property
-    def minutes_per_answer(self) -> float:
-        return self.minutes / self.answers
-
-    @property
-    def cost_per_answer(self) -> float:
-        return self.cost / self.answers
-
-    @property
-    def invalid_share(self) -> float:
-        return math.nan if self.invalid is None else self.invalid / self.answers
-
 
 EFFORT = [
     Column("name", "Who", "human annotators, or a model in the annotator's seat", get="who"),
@@ -267,13 +255,15 @@ EFFORT = [
         "Minutes per answer",
         "for humans, active time; for models, time until the reply",
         "minutes",
-        show=two_digits,
+        two_digits,
+        lambda row: row.minutes / row.answers,
     ),
     Column(
         "cost_per_answer",
         "Cost per answer",
         "for humans, pay; for models, the provider's charge, if stated",
         show=lambda value: f"{value:.4f}" if math.isfinite(value) else NOTHING,
+        get=lambda row: row.cost / row.answers,
     ),
     Column("currency", "Currency", "of the cost"),
     Column(
@@ -282,6 +272,7 @@ EFFORT = [
         "share of a model's answers that remained invalid after all retries and were stored as"
         " empty",
         show=lambda value: f"{100 * value:.1f} %" if math.isfinite(value) else NOTHING,
+        get=lambda row: math.nan if row.invalid is None else row.invalid / row.answers,
     ),
     Column(
         "refusals",

@@ -42,14 +42,6 @@ class Own:
     metric: str
     score: SetScore
 
-    @property
-    def value(self) -> float:
-        return self.score.value
-
-    @property
-    def remark(self) -> str:
-        return self.score.remark
-
 
 @dataclass(frozen=True)
 class MetricRow:
@@ -147,7 +139,7 @@ def _rows(study: Study, scores: list[Own]) -> Iterator[MetricRow]:
     for (who, name, task, shots, metric), group in groups.items():
         of_people = study.annotators * (len(study.splits) if shots else 1)
         size = of[task, shots] if who == MODEL else of_people
-        score = over([own.value for own in group], size, [own.remark for own in group])
+        score = over([own.score.value for own in group], size, [own.score.remark for own in group])
         row = MetricRow(
             who, name, group[0].task, shots, metric,
             CARD if metric == group[0].task.card.metric else FURTHER,
@@ -256,11 +248,15 @@ OWN_COLUMNS = [
     Column("shots", meaning="number of examples in the training step or training split"),
     Column("split", meaning="number of the training split; empty at zero shots"),
     Column("metric", meaning="as named in the NLP Few-shot Gym"),
-    Column("value", meaning="score of the test set, at most 1; empty where undefined"),
+    Column(
+        "value",
+        meaning="score of the test set, at most 1; empty where undefined",
+        get="score.value",
+    ),
     Column(
         "remark",
         meaning="remark on the score, or the reason why it is undefined",
-        get=lambda own: own.remark or None,
+        get=lambda own: own.score.remark or None,
     ),
 ]
 NOTE = (
