@@ -90,11 +90,6 @@ def licence_title(answers: Mapping[str, str]) -> str:
     return LICENCES[chosen][0] if chosen in LICENCES else NOT_STATED
 
 
-def licence_address(answers: Mapping[str, str]) -> str:
-    """Return the URL of its text, or "" for custom terms or without a choice."""
-    return LICENCES.get(answers.get("licence", ""), ("", ""))[1]
-
-
 def licence_problem(answers: Mapping[str, str]) -> dict[str, str]:
     """Return the error in the choice, by answer name."""
     chosen = answers.get("licence", "")

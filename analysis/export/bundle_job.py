@@ -9,7 +9,7 @@ a stopped process's files are not used.
 import hashlib
 import secrets
 import shutil
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -95,11 +95,6 @@ def archive_of(job: Job | None) -> Path | None:
         return None
     path = _archive(job)
     return path if path.exists() else None
-
-
-def created_at(job: Job) -> datetime:
-    """Return the snapshot time of the bundle."""
-    return datetime.fromisoformat(job.result[0]["at"])
 
 
 def is_current(study: Study, job: Job) -> bool:

@@ -1,5 +1,7 @@
 """A study's files: the export and the release bundle."""
 
+from datetime import datetime
+
 from django import forms
 from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
@@ -69,7 +71,7 @@ def _release(
     if job is not None and archive is not None:
         context |= {
             "size": archive.stat().st_size,
-            "created_at": bundle_job.created_at(job),
+            "created_at": datetime.fromisoformat(job.result[0]["at"]),  # of the snapshot
             "is_current": bundle_job.is_current(study, job),
             "times": publishing.UNITS[rounding] if rounding else "",
         }

@@ -127,7 +127,8 @@ def croissant(study: Study, answers: Mapping[str, str], folder: Path, on: date) 
         "distribution": [_file(folder, name) for name in COLUMNS],
         "recordSet": [_record_set(name) for name in COLUMNS],
     }
-    if at := front.licence_address(answers):
+    _title, at = front.LICENCES.get(answers.get("licence", ""), ("", ""))
+    if at:  # no custom terms
         about["license"] = at
     return about
 

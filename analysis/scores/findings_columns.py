@@ -1,12 +1,12 @@
 """Each findings table's columns with their meanings, and each table's introduction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
 from analysis.scores import ceilings
 from analysis.scores.columns import ASSUMES, SCORE, assuming, between
-from analysis.scores.findings import TABLES, Finding
+from analysis.scores.findings import Finding
 from analysis.scores.means import Intervals
 from analysis.scores.tested import (
     DIFFERENCE,
@@ -257,13 +257,6 @@ _TEXTS = {
         f" annotators who answered the same examples; intervals and p values generalise to {BOTH}.",
     ),
 }
-
-
-def page_tables(findings: Mapping[str, Sequence[Finding]], is_waiting: bool = False) -> list[Table]:
-    """Return the tables in the order of the page; missing ones are empty, or being computed."""
-    return [
-        table(name, findings.get(name, []), is_waiting and name not in findings) for name in TABLES
-    ]
 
 
 def table(name: str, rows: Sequence[Finding], is_waiting: bool = False) -> Table:

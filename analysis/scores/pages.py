@@ -134,7 +134,12 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
     rows, job = findings.at_hand(study, kind)
     context |= {
         "job": job,
-        "tables": findings_columns.page_tables(rows, job is not None),
+        "tables": [
+            findings_columns.table(
+                name, rows.get(name, []), is_waiting=bool(job) and name not in rows
+            )
+            for name in findings.TABLES
+        ],
         "attrition": ATTRITION.page(study, kind),
         "admission": ADMISSION.page(study, kind),
         "told": attrition.told(study),

@@ -73,15 +73,11 @@ def form_of(study: Study, name: str) -> Form | None:
     return forms_of(study)[name] if name in FORMS else None
 
 
-def part_of(form: Form, entry: Entry) -> str:
-    """Return the heading above an item, or "" for a form without parts."""
-    return PARTS.get(entry.number[0], "") if form.name == "wei-2025" else ""
-
-
 def as_latex(form: Form) -> str:
     """Return the items with their numbers as lists under one heading; this requires no package."""
     lines = [f"\\section*{{{latex(form.title)}}}", latex(form.source)]
-    for part, entries in groupby(form.entries, key=lambda entry: part_of(form, entry)):
+    parts = PARTS if form.name == "wei-2025" else {}  # other forms have no headings
+    for part, entries in groupby(form.entries, key=lambda entry: parts.get(entry.number[0])):
         if part:
             lines.append(f"\\subsection*{{{latex(part)}}}")
         lines += ["\\begin{enumerate}", *(_item(entry) for entry in entries), "\\end{enumerate}"]
