@@ -148,12 +148,7 @@ def learning_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
     examples). Points of S1 x 100. `shots` are all of the study's, so that a group looks the same in
     every figure. Source: CLUES (2021), appendix A.3, which has the means over whole sets only.
     """
-    x = alt.X(
-        "middle:Q",
-        title="Training example (mean of each block)",
-        axis=alt.Axis(format="d", tickMinStep=1, grid=False),
-        scale=alt.Scale(zero=False, padding=10),
-    )
+    x = _of_steps("middle:Q", "Training example (mean of each block)")
     names = {"first:Q": "Examples from", "last:Q": "to"}
     return _panels(_lines(frame, x, _score_axis(), shots, names), own_x=True)
 
@@ -164,17 +159,18 @@ def drift_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
     Data: task, shots, what (mean or annotator), annotator, part (from 1), s1, n (annotators in a
     mean, or an annotator's examples). Points of S1 x 100.
     """
-    x = alt.X(
-        "part:Q",
-        title="Tenth of the annotation step",
-        axis=alt.Axis(format="d", tickMinStep=1, grid=False),
-        scale=alt.Scale(zero=False, padding=10, nice=False),
-    )
+    x = _of_steps("part:Q", "Tenth of the annotation step", nice=False)
     return _panels(_lines(frame, x, _score_axis(), shots, {"part:Q": "Tenth"}))
 
 
 def _shots(frame: pd.DataFrame) -> list[int]:
     return sorted(int(number) for number in frame["shots"].unique())
+
+
+def _of_steps(field: str, title: str, **scale: Any) -> alt.X:
+    """Return the axis of an annotator's examples, in their order."""
+    axis = alt.Axis(format="d", tickMinStep=1, grid=False)
+    return alt.X(field, title=title, axis=axis, scale=alt.Scale(zero=False, padding=10, **scale))
 
 
 def _of_shots(frame: pd.DataFrame, padding: int) -> tuple[alt.X, alt.Y, bool]:
