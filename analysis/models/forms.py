@@ -21,6 +21,10 @@ def _stated(label: str, choices: Any, help_text: str) -> forms.ChoiceField:
     return forms.ChoiceField(label=label, choices=choices, required=False, help_text=help_text)
 
 
+def _text(label: str, longest: int, help_text: str) -> forms.CharField:
+    return forms.CharField(label=label, max_length=longest, required=False, help_text=help_text)
+
+
 class UploadForm(forms.Form):
     """A model and its files: placed by the fields (one file), or by the files' names."""
 
@@ -29,15 +33,8 @@ class UploadForm(forms.Form):
         max_length=60,
         help_text="A new model or one of yours: letters, digits, dots, hyphens, underscores.",
     )
-    title = forms.CharField(
-        label="Description", max_length=200, required=False, help_text="Optional: one line of text."
-    )
-    link = forms.CharField(
-        label="Link",
-        max_length=500,
-        required=False,
-        help_text="Optional: URL of its paper or code.",
-    )
+    title = _text("Description", 200, "Optional: one line of text.")
+    link = _text("Link", 500, "Optional: URL of its paper or code.")
     parameters = WholeNumberField(
         label="Number of parameters",
         min_value=1,
@@ -67,11 +64,10 @@ class UploadForm(forms.Form):
     predicted_on = forms.DateField(
         label="Date of the run", required=False, help_text="Such as 2026-05-31."
     )
-    revision = forms.CharField(
-        label="Revision",
-        max_length=100,
-        required=False,
-        help_text="Revision of the model or its weights: a version, a commit or a service date.",
+    revision = _text(
+        "Revision",
+        100,
+        "Revision of the model or its weights: a version, a commit or a service date.",
     )
     files = FilesField(  # type: ignore[assignment]  # forms remove their fields
         label="Prediction files", help_text=f"Select several files if they are named {NAMED}."
