@@ -66,7 +66,8 @@ class Column:
     `name` is its name in CSV and JSON ("" if only the page has it), `heading` its title on the page
     ("" if only files have it), `unit` the unit of its numbers on the page. `show` formats a value,
     else its unit does (FORMS); `get` reads the value from a row or names its attribute
-    ("score.mean"), which defaults to `name`. CSV and JSON contain `stored`.
+    ("score.mean"), which defaults to `name`. CSV and JSON contain `stored`. `kind` is the type of
+    the values in the API.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Column:
     unit: str = ""
     show: Callable[[Any], str] | None = None
     get: Callable[[Any], Any] | str = ""
+    kind: Any = str
 
     def value(self, row: Any) -> Any:
         read = self.get if callable(self.get) else attrgetter(self.get or self.name)

@@ -6,6 +6,7 @@ not resample: results that wait for the analysis page's job are null, and `pendi
 progress; POST analysis/ starts it.
 """
 
+from datetime import datetime
 from typing import Any, ClassVar
 
 from csp.decorators import csp_update
@@ -30,7 +31,6 @@ from annotation.protocol import blinding
 from annotation.protocol.blinding import scores_of
 from annotation.web import jobs
 from annotation.web.access import study_of
-from annotation.web.form_bodies import Texts
 from annotation.web.paging import RowsView
 from annotation.web.problems import Conflict
 from annotation.web.rights import right_to
@@ -137,10 +137,9 @@ OF_TURN = {
 
 SHARED = [column for column in ANSWERS if column.brief is not None]
 JOINED = {column.lookup.rpartition("__")[0] for column in SHARED} - {""}
-OF_TYPE: dict[str, type[serializers.Field]] = {
-    "integer": serializers.IntegerField, "number": serializers.FloatField,
-    "datetime": serializers.DateTimeField, "string": serializers.CharField,
-}  # fmt: skip
+OF_TYPE = {"integer": int, "number": float, "datetime": datetime, "string": str}
+KINDS: dict[str, Any] = {each.name: OF_TYPE[type_of(each.name)] for each in SHARED}
+KINDS |= {"answer": list[str], "gold": list[str], "hidden": bool}
 
 
 def _reached(turn: Turn, lookup: str) -> Any:
@@ -154,10 +153,10 @@ def _reached(turn: Turn, lookup: str) -> Any:
 class Answers(RowsView):
     """One row per example shown, in display order."""
 
-    columns = [Column(each.name, meaning=each.brief or each.meaning) for each in SHARED]
-    kinds: ClassVar = {each.name: OF_TYPE[type_of(each.name)] for each in SHARED} | {
-        "answer": Texts, "gold": Texts, "hidden": serializers.BooleanField,
-    }  # fmt: skip
+    columns = [
+        Column(each.name, meaning=each.brief or each.meaning, kind=KINDS[each.name])
+        for each in SHARED
+    ]
     summary = "Answers"
     description = (
         "Gold and S1 of human annotators are null until a decision on their inclusion in the"
@@ -193,9 +192,11 @@ class Answers(RowsView):
 _EXAMPLE, _PARTICIPATION = "answer.turn.example", "answer.turn.participation"
 SPANS = [
     Column("task", meaning="name of the task", get=f"{_EXAMPLE}.split.task.name"),
-    Column("task_version", meaning="its version", get=f"{_EXAMPLE}.split.task.version"),
-    Column("shots", meaning="number of shots", get=f"{_PARTICIPATION}.scenario.shots"),
-    Column("split", meaning="split number", get=f"{_PARTICIPATION}.scenario.split_number"),
+    Column("task_version", meaning="its version", get=f"{_EXAMPLE}.split.task.version", kind=int),
+    Column("shots", meaning="number of shots", get=f"{_PARTICIPATION}.scenario.shots", kind=int),
+    Column(
+        "split", meaning="split number", get=f"{_PARTICIPATION}.scenario.split_number", kind=int
+    ),
     Column("step", meaning="of the protocol", get="answer.turn.step"),
     Column("annotator", meaning="pseudonym", get=f"{_PARTICIPATION}.pseudonym"),
     Column("example", meaning="id in its file", get=f"{_EXAMPLE}.source_id"),
@@ -205,8 +206,8 @@ SPANS = [
         meaning="number of the text, or question",
         get=lambda s: "question" if s.segment == QUESTION else str(s.segment),
     ),
-    Column("start", meaning="in Unicode code points"),
-    Column("end", meaning="in Unicode code points, exclusive"),
+    Column("start", meaning="in Unicode code points", kind=int),
+    Column("end", meaning="in Unicode code points, exclusive", kind=int),
     Column("text", meaning="the highlighted text"),
 ]
 
@@ -215,9 +216,6 @@ class Spans(RowsView):
     """One row per highlighted span."""
 
     columns = SPANS
-    kinds: ClassVar = dict.fromkeys(
-        ("task_version", "shots", "split", "start", "end"), serializers.IntegerField
-    )
     summary = "Highlighted spans"
     streams = True
     filters: ClassVar = {

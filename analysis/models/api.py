@@ -163,25 +163,18 @@ class OnePredictionFile(ApiView):
 PREDICTIONS = [
     Column("model", meaning="name", get="file.model.name"),
     Column("task", meaning="name of the task", get="file.task.name"),
-    Column("task_version", meaning="its version", get="file.task.version"),
-    Column("shots", meaning="number of shots", get="file.shots"),
-    Column("split", meaning="training split", get="file.split_number"),
+    Column("task_version", meaning="its version", get="file.task.version", kind=int),
+    Column("shots", meaning="number of shots", get="file.shots", kind=int),
+    Column("split", meaning="training split", get="file.split_number", kind=int),
     Column("example", meaning="id in the test file", get="example.source_id"),
     Column("hash", meaning="of the example", get="example.content_hash"),
-    Column("predicted", meaning="texts; [] means no answer"),
-    Column("s1", meaning="0 to 1"),
+    Column("predicted", meaning="texts; [] means no answer", kind=list),
+    Column("s1", meaning="0 to 1", kind=float),
 ]
 
 
 class Predictions(RowsView):
     columns = PREDICTIONS
-    kinds: ClassVar = {
-        "task_version": serializers.IntegerField,
-        "shots": serializers.IntegerField,
-        "split": serializers.IntegerField,
-        "predicted": serializers.ListField,
-        "s1": serializers.FloatField,
-    }
     summary = "What a model predicted"
     streams = True
     filters: ClassVar = {"task": ("file__task__name", None)}

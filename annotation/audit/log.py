@@ -4,7 +4,7 @@ Readers see their study's log, and superusers the server's. Only payers see pay.
 """
 
 import json
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 from django.db.models import Q
@@ -33,14 +33,14 @@ def _name(entry: AuditEntry) -> str:
 
 # Columns in the page's CSV and the API.
 COLUMNS = [
-    Column("at", meaning="UTC"),
+    Column("at", meaning="UTC", kind=datetime),
     Column("by", meaning="user name; empty if the server or a command acted", get=_name),
     Column("token", meaning="name of the API token; empty for actions on a page"),
     Column("topic", meaning="kind of action"),
     Column("what", meaning="what happened"),
     Column("about", meaning="object of the action: annotator, task, account, file"),
-    Column("before", meaning="values before the change; null if nothing changed"),
-    Column("after", meaning="values after the change; null if nothing changed"),
+    Column("before", meaning="values before the change; null if nothing changed", kind=dict),
+    Column("after", meaning="values after the change; null if nothing changed", kind=dict),
 ]
 
 

@@ -8,7 +8,6 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
-from rest_framework import serializers
 from rest_framework.request import Request
 
 from annotation.audit import log as audit_log
@@ -87,10 +86,6 @@ def _shown(request: ResearcherRequest, entries: AuditQuerySet, study: Study | No
 
 class Events(RowsView):
     columns = audit_log.COLUMNS
-    kinds: ClassVar = {
-        "at": serializers.DateTimeField,
-        **dict.fromkeys(("before", "after"), serializers.JSONField),
-    }
     summary = "A study's audit log, oldest entries first"
     filters: ClassVar = {"topic": ("topic", Topic.values), "by": ("by__username", None)}
     streams = True

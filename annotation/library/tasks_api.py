@@ -1,6 +1,7 @@
 """Tasks in the API: listing, viewing, and importing from files, a dataset or the Few-shot Gym."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied
@@ -19,8 +20,8 @@ from annotation.protocol import attention_checks
 from annotation.study import team
 from annotation.study.team_pages import TaskMemberForm
 from annotation.web import form_bodies, jobs
-from annotation.web.form_bodies import Numbers, check_known
-from annotation.web.paging import RowsView
+from annotation.web.form_bodies import check_known
+from annotation.web.paging import RowsView, field_of
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.views import ApiView, Twin, may_run, tagged
 from tasks import checking, data_report, teams, upload_jobs, uploads
@@ -31,21 +32,14 @@ from tasks.models import Split, Task, TaskUpload
 
 COLUMNS = [
     Column("name", meaning="task name"),
-    Column("version", meaning="task version; changed content creates a new one"),
-    Column("title", meaning="title shown to annotators", get=lambda task: task.card.title),
-    Column("answer", meaning="kind of answer", get=lambda task: task.card.answered_by),
-    Column("metric", meaning="metric of the card", get=lambda task: task.card.metric),
-    Column("training_sizes", meaning="numbers of shots with training files"),
+    Column("version", meaning="task version; changed content creates a new one", kind=int),
+    Column("title", meaning="title shown to annotators", get="card.title"),
+    Column("answer", meaning="kind of answer", get="card.answered_by"),
+    Column("metric", meaning="metric of the card", get="card.metric"),
+    Column("training_sizes", meaning="numbers of shots with training files", kind=list[int]),
     Column("content_hash", meaning="SHA-256 of the card and the examples"),
-    Column("imported_at", meaning="UTC"),
+    Column("imported_at", meaning="UTC", kind=datetime),
 ]
-
-
-KINDS: dict[str, type[serializers.Field]] = {
-    "version": serializers.IntegerField,
-    "training_sizes": Numbers,
-    "imported_at": serializers.DateTimeField,
-}
 
 
 class ImportedShape(serializers.Serializer):
@@ -93,14 +87,14 @@ class TaskShape(serializers.Serializer):
     """A row of the list, with the task's files."""
 
     def get_fields(self) -> dict[str, Any]:
-        made = {c.name: KINDS.get(c.name, serializers.CharField)() for c in COLUMNS}
-        return made | {"splits": SplitShape(many=True)}
+        fields = {column.name: field_of(column) for column in COLUMNS}
+        return fields | {"splits": SplitShape(many=True)}
 
 
 class Tasks(RowsView):
     """List all task versions, or import a new one."""
 
-    columns, kinds = COLUMNS, KINDS
+    columns = COLUMNS
     summary = "All versions of all tasks"
     filters: ClassVar = {"name": ("name", None)}
 

@@ -1,5 +1,6 @@
 """Participations in the API: lists and decisions; scores stay hidden as on the pages."""
 
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied
@@ -13,70 +14,59 @@ from annotation.models import ORDERS, Decision, Kind, Participation, Status, Ste
 from annotation.monitoring import decisions, flags, progress
 from annotation.protocol import blinding
 from annotation.web.access import annotator_of, study_of
-from annotation.web.paging import RowsView, documented, page_of, small_list
+from annotation.web.paging import RowsView, documented, field_of, page_of, small_list
 from annotation.web.problems import Unprocessable
 from annotation.web.views import ApiView, PostTwin, tagged
 from tasks.columns import Column
 
 SCENARIOS = [
-    Column("id", meaning="scenario number", get=lambda row: row.scenario.pk),
-    Column("task", meaning="task name", get=lambda row: row.scenario.task.name),
-    Column("task_version", meaning="task version", get=lambda row: row.scenario.task.version),
-    Column("shots", meaning="number of shots", get=lambda row: row.scenario.shots),
+    Column("id", meaning="scenario number", get="scenario.pk", kind=int),
+    Column("task", meaning="task name", get="scenario.task.name"),
+    Column("task_version", meaning="task version", get="scenario.task.version", kind=int),
+    Column("shots", meaning="number of shots", get="scenario.shots", kind=int),
     Column(
         "split",
         meaning="training split; null at zero shots",
-        get=lambda row: row.scenario.split_number,
+        get="scenario.split_number",
+        kind=int,
     ),
-    Column("arm", meaning="arm of a cross-task study", get=lambda row: row.scenario.arm),
-    Column("seats", meaning="seats for human annotators"),
-    Column("completed", meaning="human annotators who completed and are in the analysis"),
-    Column("working", meaning="human annotators who have started but not finished"),
-    Column("free", meaning="free seats for human annotators"),
-    Column("simulated", meaning="seats taken by simulated annotators"),
+    Column("arm", meaning="arm of a cross-task study", get="scenario.arm"),
+    Column("seats", meaning="seats for human annotators", kind=int),
+    Column("completed", meaning="human annotators who completed and are in the analysis", kind=int),
+    Column("working", meaning="human annotators who have started but not finished", kind=int),
+    Column("free", meaning="free seats for human annotators", kind=int),
+    Column("simulated", meaning="seats taken by simulated annotators", kind=int),
 ]
 
 COLUMNS = [
     Column("pseudonym", meaning="annotator's pseudonym in this study"),
     Column("kind", meaning="person, simulated or model"),
     Column("status", meaning="progress"),
-    Column("task", meaning="task name", get=lambda p: p.scenario.task.name),
-    Column("shots", meaning="number of shots", get=lambda p: p.scenario.shots),
-    Column("split", meaning="training split", get=lambda p: p.scenario.split_number),
-    Column("scenario", meaning="scenario number", get=lambda p: p.scenario_id),
-    Column("in_analysis", meaning="false if it was excluded"),
-    Column("is_paid", meaning="false if pay was refused"),
-    Column("qualified", meaning="the screening rule's decision; null if not judged"),
-    Column("arrived_at", meaning="UTC"),
-    Column("consented_at", meaning="UTC"),
-    Column("finished_at", meaning="UTC"),
-    Column("worked_seconds", meaning="active time, once the participation has ended"),
+    Column("task", meaning="task name", get="scenario.task.name"),
+    Column("shots", meaning="number of shots", get="scenario.shots", kind=int),
+    Column("split", meaning="training split", get="scenario.split_number", kind=int),
+    Column("scenario", meaning="scenario number", get="scenario_id", kind=int),
+    Column("in_analysis", meaning="false if it was excluded", kind=bool),
+    Column("is_paid", meaning="false if pay was refused", kind=bool),
+    Column("qualified", meaning="the screening rule's decision; null if not judged", kind=bool),
+    Column("arrived_at", meaning="UTC", kind=datetime),
+    Column("consented_at", meaning="UTC", kind=datetime),
+    Column("finished_at", meaning="UTC", kind=datetime),
+    Column("worked_seconds", meaning="active time, once the participation has ended", kind=float),
 ]
-KINDS: dict[str, type[serializers.Field]] = {
-    "shots": serializers.IntegerField,
-    "split": serializers.IntegerField,
-    "scenario": serializers.IntegerField,
-    "in_analysis": serializers.BooleanField,
-    "is_paid": serializers.BooleanField,
-    "qualified": serializers.BooleanField,
-    "arrived_at": serializers.DateTimeField,
-    "consented_at": serializers.DateTimeField,
-    "finished_at": serializers.DateTimeField,
-    "worked_seconds": serializers.FloatField,
-}
 DECISIONS = [
-    Column("annotator", meaning="pseudonym", get=lambda row: row.participation.pseudonym),
+    Column("annotator", meaning="pseudonym", get="participation.pseudonym"),
     Column("about", meaning="analysis, pay, qualification or release"),
-    Column("outcome", meaning="yes or no"),
+    Column("outcome", meaning="yes or no", kind=bool),
     Column("reason", meaning="as entered"),
     Column("by", meaning="user name; null for rules", get=lambda r: r.by and r.by.get_username()),
-    Column("score_seen", meaning="true if the score was visible before the decision"),
-    Column("at", meaning="UTC"),
+    Column("score_seen", meaning="true if the score was visible before the decision", kind=bool),
+    Column("at", meaning="UTC", kind=datetime),
 ]
 
 
 class Participations(RowsView):
-    columns, kinds = COLUMNS, KINDS
+    columns = COLUMNS
     summary = "A study's participations"
     filters: ClassVar = {
         "status": ("status", Status.values),
@@ -93,11 +83,6 @@ class Decisions(RowsView):
     """Payers see pay decisions; readers of results see the others, which reveal scores."""
 
     columns = DECISIONS
-    kinds: ClassVar = {
-        "outcome": serializers.BooleanField,
-        "score_seen": serializers.BooleanField,
-        "at": serializers.DateTimeField,
-    }
     summary = "Decisions about annotators, with their reasons"
     filters: ClassVar = {"about": ("about", Decision.About.values)}
 
@@ -127,8 +112,7 @@ class AnnotatorShape(serializers.Serializer):
     """A row of the list, with the annotator's page content."""
 
     def get_fields(self) -> dict[str, Any]:
-        made = {c.name: KINDS.get(c.name, serializers.CharField)(allow_null=True) for c in COLUMNS}
-        return made | {
+        return {column.name: field_of(column, allow_null=True) for column in COLUMNS} | {
             "score_hidden": serializers.BooleanField(
                 help_text="true until a decision on the analysis; POST show-score reveals the score"
             ),
@@ -202,18 +186,8 @@ class Scenarios(ApiView):
     @extend_schema(
         summary="A study's scenarios and their seats",
         operation_id="scenarios_list",
-        responses=page_of(
-            "Scenarios",
-            documented(
-                SCENARIOS,
-                dict.fromkeys(
-                    ("id", "task_version", "shots", "split", "seats", "completed", "working",
-                     "free", "simulated"),
-                    serializers.IntegerField,
-                ),
-            ),
-        ),
-    )  # fmt: skip
+        responses=page_of("Scenarios", documented(SCENARIOS)),
+    )
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "see")
         rows = progress.for_study(study).seats

@@ -1,5 +1,6 @@
 """Webhooks in the API."""
 
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
@@ -23,12 +24,14 @@ DELIVERIES = [
     Column("event", meaning="what happened"),
     Column("subject", meaning="object of the event"),
     Column("state", meaning="waiting, delivered or failed"),
-    Column("attempts", meaning="number of attempts"),
-    Column("last_status", meaning="HTTP status of the last response; null if there was none"),
+    Column("attempts", meaning="number of attempts", kind=int),
+    Column(
+        "last_status", meaning="HTTP status of the last response; null if there was none", kind=int
+    ),
     Column("last_error", meaning="reason for the failure"),
-    Column("created_at", meaning="UTC"),
-    Column("next_at", meaning="time of the next attempt, UTC"),
-    Column("delivered_at", meaning="UTC"),
+    Column("created_at", meaning="UTC", kind=datetime),
+    Column("next_at", meaning="time of the next attempt, UTC", kind=datetime),
+    Column("delivered_at", meaning="UTC", kind=datetime),
 ]
 
 
@@ -101,13 +104,6 @@ class OneWebhook(ApiView):
 
 class Deliveries(RowsView):
     columns = DELIVERIES
-    kinds: ClassVar = {
-        "attempts": serializers.IntegerField,
-        "last_status": serializers.IntegerField,
-        "created_at": serializers.DateTimeField,
-        "next_at": serializers.DateTimeField,
-        "delivered_at": serializers.DateTimeField,
-    }
     summary = "A webhook's deliveries and their results"
     filters: ClassVar = {"state": ("state", Delivery.State.values)}
 

@@ -1,5 +1,6 @@
 """Access lists and personal links in the API."""
 
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.urls import reverse
@@ -20,7 +21,7 @@ from annotation.web.views import PostTwin
 from tasks.columns import Column
 
 RULES = [
-    Column("id", meaning="id of the entry", get=lambda rule: rule.pk),
+    Column("id", meaning="id of the entry", get="pk", kind=int),
     Column("effect", meaning="allow or deny"),
     Column("criterion", meaning="task, study or people"),
     Column("value", meaning="name of the task, study or platform"),
@@ -29,7 +30,7 @@ RULES = [
         meaning="user name of the creator",
         get=lambda rule: rule.made_by and rule.made_by.get_username(),
     ),
-    Column("ended_at", meaning="UTC; null while it is in force"),
+    Column("ended_at", meaning="UTC; null while it is in force", kind=datetime),
 ]
 
 
@@ -44,12 +45,7 @@ class Lists(PostTwin):
     @extend_schema(
         summary="Allow and deny lists",
         operation_id="lists_list",
-        responses=page_of(
-            "Lists",
-            documented(
-                RULES, {"id": serializers.IntegerField, "ended_at": serializers.DateTimeField}
-            ),
-        ),
+        responses=page_of("Lists", documented(RULES)),
     )
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "read")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
@@ -23,7 +24,7 @@ from annotation.web import form_bodies
 from annotation.web.access import studies_of, study_of
 from annotation.web.fields import PageForm
 from annotation.web.form_bodies import Numbers, StrictJSONParser, Texts, as_object, check_known
-from annotation.web.paging import RowsView, page_of, small_list
+from annotation.web.paging import RowsView, field_of, page_of, small_list
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.rights import right_to
 from annotation.web.views import ApiView, StudyTwin, etag, may_run, tagged
@@ -34,32 +35,21 @@ COLUMNS = [
     Column("title", meaning="shown to annotators"),
     Column("status", meaning="draft, open, paused or closed"),
     Column("role", meaning="your role: owner, analyst or payer"),
-    Column("rehearsal", meaning="true if simulated annotators are allowed"),
-    Column("tasks", meaning="names of its tasks", get=lambda study: _tasks(study)),
-    Column("shots", meaning="numbers of shots"),
-    Column("splits", meaning="training splits"),
-    Column("annotators", meaning="seats of each scenario in the design"),
+    Column("rehearsal", meaning="true if simulated annotators are allowed", kind=bool),
+    Column(
+        "tasks",
+        meaning="names of its tasks",
+        get=lambda study: sorted(task.name for task in study.tasks.all()),
+        kind=list[str],
+    ),
+    Column("shots", meaning="numbers of shots", kind=list[int]),
+    Column("splits", meaning="training splits", kind=list[int]),
+    Column("annotators", meaning="seats of each scenario in the design", kind=int),
     Column("manifest_hash", meaning="SHA-256 of the frozen design; empty for drafts"),
-    Column("created_at", meaning="UTC"),
-    Column("opened_at", meaning="UTC"),
-    Column("archived_at", meaning="UTC; null: not archived"),
+    Column("created_at", meaning="UTC", kind=datetime),
+    Column("opened_at", meaning="UTC", kind=datetime),
+    Column("archived_at", meaning="UTC; null: not archived", kind=datetime),
 ]
-
-
-def _tasks(study: Study) -> list[str]:
-    return sorted(task.name for task in study.tasks.all())
-
-
-KINDS: dict[str, type[serializers.Field]] = {
-    "rehearsal": serializers.BooleanField,
-    "tasks": Texts,
-    "shots": Numbers,
-    "splits": Numbers,
-    "annotators": serializers.IntegerField,
-    "created_at": serializers.DateTimeField,
-    "opened_at": serializers.DateTimeField,
-    "archived_at": serializers.DateTimeField,
-}
 
 
 class TomlParser(BaseParser):
@@ -115,10 +105,8 @@ class StudyShape(serializers.Serializer):
     """A row of the list, with further fields."""
 
     def get_fields(self) -> dict[str, Any]:
-        made = {c.name: KINDS.get(c.name, serializers.CharField)(allow_null=True) for c in COLUMNS}
-        design_of = DesignShape(required=False, help_text="for members who may read designs")
-        return made | {
-            "design": design_of,
+        return {column.name: field_of(column, allow_null=True) for column in COLUMNS} | {
+            "design": DesignShape(required=False, help_text="for members who may read designs"),
             "link": serializers.CharField(help_text="URL for annotators"),
             "actions": Texts(help_text="status changes that are possible now"),
             "missing": Texts(help_text="missing settings of a draft"),
@@ -128,7 +116,7 @@ class StudyShape(serializers.Serializer):
 class Studies(RowsView):
     """List the researcher's studies, or create one."""
 
-    columns, kinds = COLUMNS, KINDS
+    columns = COLUMNS
     summary = "Your studies"
     filters: ClassVar = {"status": ("status", StudyStatus.values)}
     parser_classes: ClassVar = [StrictJSONParser, TomlParser]

@@ -7,6 +7,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
@@ -68,7 +69,6 @@ class RowsView(ApiView):
     # `queryset` returns the filtered rows, `row` converts one to JSON. `filters`: parameter ->
     # (lookup, choices); None as choices accepts any text.
     columns: ClassVar[Sequence[Column]]
-    kinds: ClassVar[Mapping[str, type[serializers.Field]]] = {}  # of columns that are not text
     summary: ClassVar[str] = ""
     description: ClassVar[str] = ""
     ordering: ClassVar[str] = "pk"
@@ -94,9 +94,7 @@ class RowsView(ApiView):
             description=cls.description,
             operation_id=f"{cls.__name__.lower()}_list",
             parameters=cls._documented(),
-            responses={
-                (200, "application/json"): page_of(cls.__name__, documented(cls.columns, cls.kinds))
-            }
+            responses={(200, "application/json"): page_of(cls.__name__, documented(cls.columns))}
             | (
                 {(200, kind): str for kind in ("text/csv", "application/jsonl")}
                 if cls.streams
@@ -180,16 +178,22 @@ def _check_page_size(request: Request) -> None:
         raise ValidationError({"page_size": ["Expected a whole number from 1 to 1000."]})
 
 
-def documented(
-    columns: Sequence[Column], kinds: Mapping[str, type[serializers.Field]]
-) -> dict[str, serializers.Field]:
-    """Return serializer fields for these columns; columns without a kind are text."""
-    return {
-        column.name: kinds.get(column.name, serializers.CharField)(
-            help_text=column.meaning, allow_null=True
-        )
-        for column in columns
-    }
+# Kind of a column's values -> the serializer field that documents them.
+KINDS: dict[Any, type[serializers.Field]] = {
+    str: serializers.CharField, int: serializers.IntegerField, float: serializers.FloatField,
+    bool: serializers.BooleanField, datetime: serializers.DateTimeField,
+    dict: serializers.JSONField, list: serializers.ListField,
+    list[int]: form_bodies.Numbers, list[str]: form_bodies.Texts,
+}  # fmt: skip
+
+
+def field_of(column: Column, **options: Any) -> serializers.Field:
+    return KINDS[column.kind](**options)
+
+
+def documented(columns: Sequence[Column]) -> dict[str, serializers.Field]:
+    """Return serializer fields for these columns, with their meanings."""
+    return {c.name: field_of(c, help_text=c.meaning, allow_null=True) for c in columns}
 
 
 def page_of(name: str, fields: dict[str, Any]) -> serializers.Serializer:
