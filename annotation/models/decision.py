@@ -1,5 +1,9 @@
 """Decisions about a participation, and its worker's answers at the end."""
 
+from collections.abc import Collection
+from functools import reduce
+from operator import or_
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -15,6 +19,14 @@ class About(models.TextChoices):
     PAY = "pay", "paid"
     QUALIFICATION = "qualification", "qualified"
     RELEASE = "release", "released for payment"
+
+
+class DecisionQuerySet(models.QuerySet["Decision"]):
+    def readable_by(self, rights: Collection[str]) -> "DecisionQuerySet":
+        """Return decisions on pay for payers, and the others, which reveal scores, for readers."""
+        on_pay = Q(about__in=[About.PAY, About.RELEASE])
+        seen = (which for right, which in (("pay", on_pay), ("read", ~on_pay)) if right in rights)
+        return self.filter(reduce(or_, seen, Q(pk=None)))
 
 
 class Decision(models.Model):
@@ -38,6 +50,8 @@ class Decision(models.Model):
     at = models.DateTimeField(default=timezone.now)
     # For a researcher's decision on the analysis: could the test score be seen before? Else null.
     score_seen = models.BooleanField(null=True)
+
+    objects = DecisionQuerySet.as_manager()
 
     class Meta:
         ordering = ["at", "pk"]

@@ -3,19 +3,11 @@
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from annotation.models import (
-    JUDGED_STEPS,
-    REVEALED,
-    Decision,
-    Participation,
-    Step,
-    Turn,
-)
+from annotation.models import JUDGED_STEPS, REVEALED, Participation, Step, Turn
 from annotation.monitoring import decisions, flags, participants
 from annotation.monitoring.pages import people_page
 from annotation.participation.reveal import reveal_page
@@ -56,12 +48,6 @@ def behaviour_page(request: ResearcherRequest, name: str) -> HttpResponse:
     return redirect(reverse("people", args=[study.name], query={"show": participants.FLAGGED}))
 
 
-def _code(annotator: Participation) -> str:
-    """Return the completion code on the annotator's last page, or "" before the end."""
-    way_out = current_exit(annotator)
-    return way_out.code if way_out else ""
-
-
 def _page(
     request: ResearcherRequest, annotator: Participation, sent: PageForm | None = None
 ) -> HttpResponse:
@@ -78,6 +64,8 @@ def _page(
         # Omitting only the correct answers would reveal hidden scores.
         turns = turns.filter(answer__s1__lt=1)
         turns = turns.filter(step__in=told_steps) if is_hidden else turns
+    untold = [step for step in Step if step not in told_steps] if is_hidden else []
+    way_out = current_exit(annotator) if may_pay else None
     part = Paginator(turns.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
 
     def hides(turn: Turn) -> bool:
@@ -91,12 +79,12 @@ def _page(
         "is_hidden": is_hidden,
         "until_closed": blinding.UNTIL_CLOSED if study.covers_test_scores else "",
         "wrong_only": wrong_only,
-        "beside": _peer_comparison(annotator, is_hidden, told_steps) if may_read else [],
+        "beside": participants.beside(annotator, untold) if may_read else [],
         "neighbours": participants.neighbours(annotator),
         "rows": [_row(annotator, turn, hides(turn)) for turn in part],
-        "decisions": _decisions(annotator, may_read, may_pay),
-        "flags": _flags(annotator) if may_read else [],
-        "completion_code": _code(annotator) if may_pay else "",
+        "decisions": annotator.decisions.select_related("by").readable_by(study.rights),
+        "flags": flags.of_one(annotator) if may_read else [],
+        "completion_code": way_out.code if way_out else "",
         "worked": in_words(ledger.active_time(annotator)),
         "entries": annotator.ledger.all() if may_pay else [],
         "checks": attention_checks.results(annotator) if may_read else (0, 0),
@@ -110,25 +98,6 @@ def _page(
     )  # fmt: skip
     context |= by_key(*blank, sent=sent)
     return render(request, "monitoring/participation.html", context, status=422 if sent else 200)
-
-
-def _decisions(annotator: Participation, may_read: bool, may_pay: bool) -> QuerySet[Decision]:
-    """Return pay decisions for payers, and the others, which reveal scores, for readers."""
-    on_pay = Q(about__in=[Decision.About.PAY, Decision.About.RELEASE])
-    seen = (on_pay if may_pay else Q(pk=None)) | (~on_pay if may_read else Q(pk=None))
-    return annotator.decisions.select_related("by").filter(seen)
-
-
-def _peer_comparison(
-    annotator: Participation, is_hidden: bool, told_steps: tuple[Step, ...]
-) -> list[participants.Beside]:
-    """Return comparisons with other annotators, where scores are visible."""
-    untold = [step for step in Step if step not in told_steps] if is_hidden else []
-    return participants.beside(annotator, untold)
-
-
-def _flags(annotator: Participation) -> list[str]:
-    return flags.sentences(annotator.study, [annotator.scenario_id]).get(annotator.pk, [])
 
 
 def _row(annotator: Participation, turn: Turn, is_hidden: bool) -> dict:

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied
-from django.db.models import Avg, Q, QuerySet
+from django.db.models import Avg, QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -88,14 +88,10 @@ class Decisions(RowsView):
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Decision]:
         study = study_of(request, names["name"], "see")
-        on_pay = Q(about__in=[Decision.About.PAY, Decision.About.RELEASE])
-        seen = Q(pk=None)
-        for right, which in (("pay", on_pay), ("read", ~on_pay)):
-            if _has(request, study, right):
-                seen |= which
-        if seen == Q(pk=None):
+        rights = [right for right in ("pay", "read") if _has(request, study, right)]
+        if not rights:
             raise PermissionDenied("You need access to results or pay to see decisions.")
-        decided = Decision.objects.filter(seen, participation__study=study)
+        decided = Decision.objects.readable_by(rights).filter(participation__study=study)
         return decided.select_related("participation", "by")
 
 
@@ -127,10 +123,8 @@ def as_record(participation: Participation, may_read: bool) -> dict[str, Any]:
     """Return one participation; flags and scores only if `may_read`."""
     record = {column.name: column.value(participation) for column in COLUMNS}
     is_hidden = blinding.is_hidden(participation)
-    mean, raised = None, []
-    if may_read:
-        seen = flags.sentences(participation.study, [participation.scenario_id])
-        raised = seen.get(participation.pk, [])
+    mean = None
+    raised = flags.of_one(participation) if may_read else []
     if may_read and not is_hidden:
         answered = participation.turns.filter(step=Step.ANNOTATION)
         mean = answered.aggregate(mean=Avg("answer__s1"))["mean"]
@@ -199,18 +193,13 @@ class Progress(ApiView):
         """What a polling client needs; with its ETag, the response is 304 while nothing changes."""
 
         status = serializers.CharField()
-        seats = serializers.IntegerField(help_text="for human annotators, all scenarios")
+        seats = serializers.IntegerField(
+            source="all_seats", help_text="for human annotators, all scenarios"
+        )
         completed = serializers.IntegerField()
         time_left = serializers.CharField(help_text="remaining work, in words")
 
     @extend_schema(responses=ProgressShape, summary="Progress of a study")
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "see")
-        now = progress.for_study(study)
-        shown = {
-            "status": study.status,
-            "seats": now.all_seats,
-            "completed": now.completed,
-            "time_left": now.time_left,
-        }
-        return tagged(request, shown)
+        return tagged(request, self.ProgressShape(progress.for_study(study)).data)

@@ -69,18 +69,15 @@ class Money:
 
 def money(study: Study, open_seats: Iterable[tuple[int, int]]) -> Money:
     """Return the money; `open_seats` holds (number of seats, minutes for each)."""
+    least = ledger.cents(study.base_reward)
     promised = sum(
-        number * max(ledger.cents(study.base_reward), ledger.for_time(study, _time(minutes)))
+        number * max(least, ledger.for_time(study, timedelta(minutes=minutes)))
         for number, minutes in open_seats
     )
     sums = of_people(LedgerEntry.objects.filter(participation__study=study)).aggregate(
         **sums_by_status()
     )
     return Money(**sums, promised=promised, currency=study.currency)
-
-
-def _time(minutes: int) -> timedelta:
-    return timedelta(minutes=minutes)
 
 
 def of_people(entries: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:

@@ -141,6 +141,12 @@ def sentences(study: Study, scenarios: Collection[int] | None = None) -> dict[in
     }
 
 
+def of_one(participation: Participation) -> list[str]:
+    """Return the findings on that participation."""
+    seen = sentences(participation.study, [participation.scenario_id])
+    return seen.get(participation.pk, [])
+
+
 def ranked(study: Study, seen: dict[int, list[str]]) -> list[tuple[Participation, list[str]]]:
     """Return annotators with flags among `seen`, most flags first, then by scenario."""
     people = study.participations.select_related("scenario__task").order_by("scenario", "pk")
@@ -158,8 +164,13 @@ def _flagged(
     for pk, work in works.items():
         if work.median_seconds:
             medians[people[pk].scenario_id, people[pk].kind][pk] = work.median_seconds
+
+    def others(own: Participation) -> list[float]:
+        group = medians[own.scenario_id, own.kind]
+        return [median for pk, median in group.items() if pk != own.pk]
+
     return {
-        pk: (work, flags(work, _others(people[pk], medians), people[pk].browser in shared_browsers))
+        pk: (work, flags(work, others(people[pk]), people[pk].browser in shared_browsers))
         for pk, work in works.items()
     }
 
@@ -169,9 +180,3 @@ def _shared_browsers(study: Study) -> set[str]:
     told = study.participations.exclude(browser="").order_by().values("browser")
     counts = told.annotate(workers=Count("worker", distinct=True))
     return set(counts.filter(workers__gt=1).values_list("browser", flat=True))
-
-
-def _others(own: Participation, medians: dict[tuple[int, str], dict[int, float]]) -> list[float]:
-    """Return the medians of others of the same kind in the same scenario."""
-    group = medians[own.scenario_id, own.kind]
-    return [median for pk, median in group.items() if pk != own.pk]

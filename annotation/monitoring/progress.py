@@ -218,7 +218,7 @@ def for_study(study: Study) -> Progress:
     now = database_now()
     undecided = list(_undecided(study))
     active = study.participations.at_work(now).filter(kind=Kind.PERSON)
-    latest = latest_at_work(active)
+    latest = [_at_work(participation) for participation in _with_place(active)]
     return Progress(
         status=study.status,
         seats=rows,
@@ -249,13 +249,8 @@ def _undecided(study: Study) -> ParticipationQuerySet:
     )
 
 
-def latest_at_work(active: ParticipationQuerySet) -> list[AtWork]:
-    """Return the annotators at work with the latest signs of work, latest first."""
-    return [_at_work(participation) for participation in _with_place(active)]
-
-
 def _with_place(active: ParticipationQuerySet) -> Iterable[Any]:
-    """Return the latest of them, with the step and position of their latest turn."""
+    """Return the latest annotators at work, with the step and position of their latest turn."""
     latest = Turn.objects.filter(participation=OuterRef("pk")).order_by("-pk")
     rows: Iterable[Any] = (
         active.select_related("scenario__task")

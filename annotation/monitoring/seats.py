@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
-from annotation.models import Kind, Scenario, Status, Study, StudyStatus
+from annotation.models import Kind, Scenario, Status, Study
 from annotation.monitoring.funnel import ROBOTS, Funnel
 from annotation.web.wording import in_words
 from tasks.clock import database_now
@@ -152,57 +152,33 @@ def for_scenarios(
     courses: Iterable[Course],
 ) -> list[Seats]:
     """Return one row per scenario of the study, with the funnels by scenario and kind."""
-    times = _times_of_completed(courses)
-    left = _left(study)
-    return [
-        _seats(
-            study,
-            scenario,
-            times[scenario.pk],
-            funnels[scenario.pk, Kind.PERSON],
-            funnels[scenario.pk, ROBOTS],
-            left[scenario.pk],
-        )
-        for scenario in scenarios
-    ]
-
-
-def _times_of_completed(courses: Iterable[Course]) -> dict[int, list[float]]:
-    """Return scenario -> active seconds for each annotator who completed it."""
-    times: dict[int, list[float]] = defaultdict(list)
+    times_of: dict[int, list[float]] = defaultdict(list)
     for course in courses:
         if course.status == Status.COMPLETED and course.worked_seconds is not None:
-            times[course.scenario].append(course.worked_seconds)
-    return times
-
-
-def _left(study: Study) -> Counter[int]:
-    """Return scenario -> annotators idle beyond the limit, whose seats count as free."""
+            times_of[course.scenario].append(course.worked_seconds)
+    # The seats of annotators idle beyond the limit count as free.
     idle = study.participations.filter(kind=Kind.PERSON).idle(database_now(), study)
-    return Counter(idle.order_by().values_list("scenario", flat=True))
-
-
-def _seats(
-    study: Study,
-    scenario: Scenario,
-    times: list[float],
-    people: Funnel,
-    robots: Funnel,
-    left: int,
-) -> Seats:
-    # By constraint, exactly the live and analysed participations have a seat number.
-    completed, working = people.analysed, people.at_work - left
-    free = scenario.seats - completed - working
-    return Seats(
-        scenario=scenario,
-        seats=scenario.seats,
-        completed=completed,
-        working=working,
-        free=free,
-        simulated=robots.analysed + robots.at_work,
-        # A closed study assigns no seats, but annotators at work may finish.
-        open_seats=working + (0 if study.status == StudyStatus.CLOSED else free),
-        seconds_each=statistics.median(times) if times else 60 * scenario.estimated_minutes,
-        median_of=len(times),
-        funnel=people,
-    )
+    left = Counter(idle.order_by().values_list("scenario", flat=True))
+    rows = []
+    for scenario in scenarios:
+        people, robots = funnels[scenario.pk, Kind.PERSON], funnels[scenario.pk, ROBOTS]
+        # By constraint, exactly the live and analysed participations have a seat number.
+        completed, working = people.analysed, people.at_work - left[scenario.pk]
+        free = scenario.seats - completed - working
+        times = times_of[scenario.pk]
+        rows.append(
+            Seats(
+                scenario=scenario,
+                seats=scenario.seats,
+                completed=completed,
+                working=working,
+                free=free,
+                simulated=robots.analysed + robots.at_work,
+                # A closed study assigns no seats, but annotators at work may finish.
+                open_seats=working + (0 if study.is_closed else free),
+                seconds_each=statistics.median(times) if times else 60 * scenario.estimated_minutes,
+                median_of=len(times),
+                funnel=people,
+            )
+        )
+    return rows

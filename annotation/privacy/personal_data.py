@@ -8,10 +8,9 @@ at any time.
 from collections.abc import Collection
 from typing import Any
 
-from annotation.models import Decision, Participation, PaymentBatch, Step, Turn
+from annotation.models import Participation, PaymentBatch, Step, Turn
 
 WHOLE = frozenset({"read", "pay"})
-ABOUT_PAY = {Decision.About.PAY, Decision.About.RELEASE}
 
 LEFT_OUT = (
     "Right answers, scores and the reasons for decisions, because they could reveal right answers"
@@ -59,8 +58,7 @@ def personal_data(
     return told | {
         "decisions": [
             {"about": row.get_about_display(), "outcome": row.outcome, "at": row.at}
-            for row in participation.decisions.order_by("pk")
-            if ("pay" if row.about in ABOUT_PAY else "read") in rights
+            for row in participation.decisions.readable_by(rights).order_by("pk")
         ],
         "left_out": LEFT_OUT,
     }
