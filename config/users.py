@@ -38,15 +38,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from annotation.accounts import closing as accounts
-from annotation.accounts.pages import (
-    AddressForm,
-    FirstOwnerForm,
-    InvitationForm,
-    TimeZoneForm,
-    UserForm,
-)
+from annotation.accounts.pages import AddressForm, FirstOwnerForm, TimeZoneForm, UserForm
 from annotation.models import AuditEntry, Invitation, Preferences, Topic
 from annotation.study import team
+from annotation.study.team_pages import InvitationForm
 from annotation.web.access import ResearcherRequest
 from annotation.web.fields import is_shown_again
 from config.sessions import TIME_ZONE

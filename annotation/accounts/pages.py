@@ -109,17 +109,6 @@ class FirstOwnerForm(AccountForm):
         return typed
 
 
-class InvitationForm(PageForm):
-    """The person to invite to this server."""
-
-    key = "invitation"
-    email = forms.EmailField(
-        label="Email (optional)",
-        required=False,
-        help_text="Used to send the link. If this server does not send email, copy the link.",
-    )
-
-
 class UserForm(PageForm):
     """The account whose button was pressed, and the action."""
 

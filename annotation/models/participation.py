@@ -79,6 +79,12 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         """Return those included in the analysis: completed and not excluded."""
         return self.filter(ANALYSED)
 
+    def qualified_in(self, study_name: str) -> "ParticipationQuerySet":
+        """Return those that qualified in, or completed, the study with that name."""
+        theirs = self.filter(study__name=study_name)
+        completed = theirs.filter(status=Status.COMPLETED).exclude(qualified=False)
+        return theirs.filter(qualified=True) | completed
+
     def in_cells(self) -> "ParticipationQuerySet":
         """Return those whose cell is a task and a number of shots, without an upstream step.
 

@@ -10,16 +10,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from annotation.models import (
-    AccessRule,
-    Exposure,
-    ListedWorker,
-    Participation,
-    Status,
-    Study,
-    Worker,
-)
-from annotation.models.participation import ParticipationQuerySet
+from annotation.models import AccessRule, Exposure, ListedWorker, Participation, Study, Worker
 from annotation.recruitment.identities import worker_key
 from annotation.recruitment.platform_adapters import ADAPTERS, Source
 from annotation.study import consequences
@@ -47,16 +38,9 @@ def _meets(rule: AccessRule, key: str) -> bool:
     if rule.criterion == AccessRule.Criterion.TASK:
         return Exposure.objects.filter(worker_key=key, task_name=rule.value).exists()
     if rule.criterion == AccessRule.Criterion.STUDY:
-        return qualified_in(rule.value).filter(worker__key=key).exists()
+        qualified = Participation.objects.qualified_in(rule.value)
+        return qualified.filter(worker__key=key).exists()
     return rule.lists  # type: ignore[attr-defined]  # annotated
-
-
-def qualified_in(study_name: str) -> ParticipationQuerySet:
-    """Return participations that qualified in, or completed, the study with that name."""
-    theirs = Participation.objects.filter(study__name=study_name)
-    return theirs.filter(qualified=True) | theirs.filter(status=Status.COMPLETED).exclude(
-        qualified=False
-    )
 
 
 def sources(study: Study) -> dict[str, Source]:

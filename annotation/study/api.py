@@ -148,11 +148,7 @@ class Studies(RowsView):
         study, tasks, upstream = read(sent, Study(owner=request.user))
         design.suggest_limits(study, tasks)
         save(study, tasks, upstream)
-        return Response(as_record(_own(request, study.name), request), status=201)
-
-
-def _own(request: Request, name: str) -> Study:
-    return study_of(request, name, "see")
+        return Response(as_record(study_of(request, study.name, "see"), request), status=201)
 
 
 def read(sent: dict[str, Any], study: Study) -> tuple[Study, list[Any], list[Any]]:
@@ -200,7 +196,6 @@ def by_key(error: ValidationError) -> dict[str, list[str]]:
 def validated(sent: dict[str, Any], owner: Any) -> dict[str, Any]:
     """Return a design's errors without storing it."""
     problems: dict[str, list[str]] = {}
-    missing: list[str] = []
     doubts: list[str] = []
     try:
         study, tasks, upstream = read(sent, Study(owner=owner))
@@ -212,7 +207,7 @@ def validated(sent: dict[str, Any], owner: Any) -> dict[str, Any]:
         problems = by_key(error)
     else:
         doubts = [] if study.is_cross_task else minutes.doubts(study, tasks)
-    return {"valid": not problems, "problems": problems, "missing": missing, "doubts": doubts}
+    return {"valid": not problems, "problems": problems, "missing": [], "doubts": doubts}
 
 
 class OneStudy(ApiView):
@@ -220,7 +215,7 @@ class OneStudy(ApiView):
 
     @extend_schema(responses=StudyShape, summary="One study with its design")
     def get(self, request: Request, name: str) -> Response:
-        return tagged(request, as_record(_own(request, name), request))
+        return tagged(request, as_record(study_of(request, name, "see"), request))
 
     @extend_schema(
         request=DesignShape,
@@ -248,7 +243,7 @@ class OneStudy(ApiView):
             upstream if names_upstream else kept_upstream,
             version,
         )
-        return Response(as_record(_own(request, study.name), request))
+        return Response(as_record(study_of(request, study.name, "see"), request))
 
     @extend_schema(responses={204: None}, summary="Delete a draft without participants")
     def delete(self, request: Request, name: str) -> Response:
@@ -271,7 +266,7 @@ class Status(StudyTwin):
 
     def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
         lifecycle.change_status(about, self.action, request.user)
-        return as_record(_own(request, about.name), request)
+        return as_record(study_of(request, about.name, "see"), request)
 
 
 class Archive(StudyTwin):
@@ -284,7 +279,7 @@ class Archive(StudyTwin):
 
     def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
         lifecycle.set_archived(about, self.is_archived, request.user)
-        return as_record(_own(request, about.name), request)
+        return as_record(study_of(request, about.name, "see"), request)
 
 
 class Clone(ApiView):
@@ -313,7 +308,7 @@ class Clone(ApiView):
             raise Unprocessable({"name": ["Expected a string."]})
         with refusals():
             study = lifecycle.clone(source, request.user, dict(body.validated_data))
-        return Response(as_record(_own(request, study.name), request), status=201)
+        return Response(as_record(study_of(request, study.name, "see"), request), status=201)
 
 
 ACTIONS = {"add": MemberForm, "change": RoleForm, "remove": RemovalForm}

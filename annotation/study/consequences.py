@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
-from annotation.models import AccessRule, Participation, Qualification, Status, Study
+from annotation.models import AccessRule, Participation, Qualification, Study
 from annotation.pay import ledger
 from annotation.study import design, minutes
 from tasks.models import Split, Task
@@ -273,17 +273,10 @@ def _admits_nobody(study: Study, effect: str, criterion: str, value: str) -> str
         met = {value}
         who = f"annotators who have seen {value}"
     else:
-        qualified = Participation.objects.filter(study__name=value)
-        over = Study.objects.filter(name=value, status="closed").exists()
-        if (
-            over
-            and not (
-                qualified.filter(qualified=True)
-                | qualified.filter(status=Status.COMPLETED).exclude(qualified=False)
-            ).exists()
-        ):
+        source = Study.objects.get(name=value)
+        if source.is_closed and not Participation.objects.qualified_in(value).exists():
             return f"no annotator qualified in {value}, which is closed, so no one could take part."
-        met = _tasks(Study.objects.get(name=value))
+        met = _tasks(source)
         who = f"annotators who qualified in {value}"
         if len(met) > 1:  # they have seen one of them, but it is unknown which
             return ""

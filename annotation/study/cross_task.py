@@ -268,10 +268,7 @@ def length(study: Study, arm: str) -> int:
 
 def trained_first(study: Study) -> list[Task]:
     """Return the upstream tasks and the sham task, by name, or [] for an ordinary study."""
-    if not study.is_cross_task:
-        return []
-    sham = [study.sham_task] if study.sham_task else []
-    return sorted([*study.upstream_tasks.all(), *sham], key=lambda task: task.name)
+    return sorted(study.trained_tasks, key=lambda task: task.name) if study.is_cross_task else []
 
 
 def trained_on(scenario: Scenario) -> list[str]:

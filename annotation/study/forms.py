@@ -109,13 +109,12 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         super().__init__(*args, **kwargs)
         for name in ("tasks", "upstream_tasks", "sham_task"):
             row_field(self, name).queryset = self._selectable()
+            row_field(self, name).label_from_instance = self._task_label  # type: ignore[method-assign, assignment]  # as Django documents
         self.fields["task_minutes"].widget.attrs["rows"] = 2
         self.initial["shots"] = " ".join(map(str, self.instance.shots))
         self.initial["splits"] = " ".join(map(str, self.instance.splits))
         self.initial["version"] = design.version(self.instance)
         self.initial.update(audience.initial(self.instance.audience))
-        for name in ("tasks", "upstream_tasks", "sham_task"):
-            row_field(self, name).label_from_instance = self._task_label  # type: ignore[method-assign, assignment]  # as Django documents
         # The same tasks again: two fields with the same labels would be indistinguishable.
         row_field(self, "upstream_tasks").label_from_instance = self._upstream_label  # type: ignore[method-assign, assignment]  # as Django documents
         self._suggest()

@@ -55,15 +55,21 @@ class MemberForm(PageForm):
     role = _role()
 
 
-class InviteForm(PageForm):
-    """A person to invite to a study's team by a link."""
+class InvitationForm(PageForm):
+    """The person to invite to this server."""
 
-    key = "invite"
+    key = "invitation"
     email = forms.EmailField(
         label="Email (optional)",
         required=False,
         help_text="Used to send the link. If this server does not send email, copy the link.",
     )
+
+
+class InviteForm(InvitationForm):
+    """A person to invite to a study's team by a link."""
+
+    key = "invite"
     role = _role()
 
 
