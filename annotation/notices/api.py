@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.models import Delivery, Event, Webhook
+from annotation.models import Delivery, Event
 from annotation.notices import webhooks
 from annotation.web.access import study_of
 from annotation.web.form_bodies import as_object, check_known
@@ -53,16 +53,6 @@ class WebhookBody(serializers.Serializer):
     events = serializers.ListField(child=serializers.ChoiceField(Event.values))
 
 
-def as_record(webhook: Webhook) -> dict[str, Any]:
-    """Return one webhook without its secret."""
-    return {
-        "id": webhook.pk,
-        "url": webhook.url,
-        "events": webhook.events,
-        "created_at": webhook.created_at,
-    }
-
-
 class Webhooks(ApiView):
     """A study's webhooks, for its owners."""
 
@@ -73,7 +63,7 @@ class Webhooks(ApiView):
     )
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "own")
-        return small_list(map(as_record, study.webhooks.all()))
+        return small_list(WebhookShape(study.webhooks.all(), many=True).data)
 
     @extend_schema(
         summary="Create a webhook", request=WebhookBody, responses={201: NewWebhookShape}
@@ -90,7 +80,7 @@ class Webhooks(ApiView):
             webhook, secret = webhooks.make(study, data["url"], data["events"], request.user)
         except webhooks.WebhookError as error:
             raise Unprocessable({"url": [str(error)]}) from None
-        return Response(as_record(webhook) | {"secret": secret}, status=201)
+        return Response({**WebhookShape(webhook).data, "secret": secret}, status=201)
 
 
 class OneWebhook(ApiView):

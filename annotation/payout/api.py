@@ -11,10 +11,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.models import Study
-from annotation.pay import budget, holds, ledger
+from annotation.pay import budget, holds
 from annotation.payout import batches
 from annotation.payout import payments as payout
 from annotation.payout.pages import BatchForm, ReleaseForm
+from annotation.prolific.api import Amount
 from annotation.prolific.errors import ProlificError
 from annotation.prolific.sync import sync
 from annotation.web import form_bodies
@@ -38,7 +39,7 @@ class BatchShape(serializers.Serializer):
     id = serializers.IntegerField()
     method = serializers.CharField()
     state = serializers.CharField()
-    amount = serializers.CharField()
+    amount = Amount(source="cents")
 
 
 class PayShape(serializers.Serializer):
@@ -64,15 +65,7 @@ def as_record(study: Study, done: str = "") -> dict[str, Any]:
             }
             for entry in batches.unpaid(study)
         ],
-        "batches": [
-            {
-                "id": batch.pk,
-                "method": batch.method,
-                "state": batch.state,
-                "amount": ledger.in_currency(batch.cents),
-            }
-            for batch in made
-        ],
+        "batches": BatchShape(made, many=True).data,
     }
 
 

@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.models import Panel, ProlificStudy, Study
+from annotation.models import Panel, Study
 from annotation.pay import budget, ledger
 from annotation.prolific import drafts, studies
 from annotation.prolific import pages as platforms
@@ -29,6 +29,13 @@ from annotation.web.views import ApiView, PostTwin, StudyTwin
 class PanelShape(serializers.Serializer):
     name = serializers.CharField()
     link = serializers.CharField(help_text="URL for the panel")
+
+
+class Amount(serializers.CharField):
+    """An amount in currency, from cents."""
+
+    def to_representation(self, value: int) -> str:
+        return ledger.in_currency(value)
 
 
 class Panels(PostTwin):
@@ -59,9 +66,9 @@ class ThereShape(serializers.Serializer):
     name = serializers.CharField()
     status = serializers.CharField(allow_blank=True)
     external_id = serializers.CharField(allow_null=True)
-    reward = serializers.CharField()
+    reward = Amount(source="reward_cents")
     places = serializers.IntegerField()
-    scenarios = serializers.ListField(child=serializers.CharField())
+    scenarios = serializers.ListField(child=serializers.CharField(), source="scenarios.all")
     minutes = serializers.IntegerField()
     max_minutes = serializers.IntegerField()
 
@@ -115,18 +122,9 @@ class ProlificCosts(ApiView):
         return Response({"costs": costs, "asked": told})
 
 
-def _row(there: ProlificStudy) -> dict[str, Any]:
-    return {
-        "id": there.pk,
-        "name": there.name,
-        "status": there.status or "",
-        "external_id": there.external_id,
-        "reward": ledger.in_currency(there.reward_cents),
-        "places": there.places,
-        "scenarios": [str(scenario) for scenario in there.scenarios.select_related("task")],
-        "minutes": there.minutes,
-        "max_minutes": there.max_minutes,
-    }
+def _rows(study: Study) -> Any:
+    studies = study.prolific_studies.prefetch_related("scenarios__task")
+    return ThereShape(studies, many=True).data
 
 
 class Prolific(PostTwin):
@@ -142,10 +140,10 @@ class Prolific(PostTwin):
     )
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "own")
-        return small_list(map(_row, study.prolific_studies.all()))
+        return small_list(_rows(study))
 
-    def told(self, about: Study, done: None) -> list[dict[str, Any]]:
-        return [_row(there) for there in about.prolific_studies.all()]
+    def told(self, about: Study, done: None) -> Any:
+        return _rows(about)
 
 
 class OneProlificStudy(StudyTwin):
@@ -177,16 +175,14 @@ class OneProlificStudy(StudyTwin):
         form_bodies.check_known(fields, ())
         return None
 
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, Any]:
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
         try:
             if self.action == "change":
                 form = DraftForm(self.draft)
                 form.cleaned_data = sent
                 drafts.change(self.draft, form.values())
             elif self.action == "publish":
-                budget.check_may_spend(request.user)
-                budget.check_publication(about, studies.rewards(self.draft))
-                studies.create(self.draft, request.build_absolute_uri("/"))
+                studies.publish(self.draft, request.build_absolute_uri("/"), request.user)
             else:
                 start_by_hand(self.draft)
         except drafts.PlanError as error:
@@ -194,7 +190,7 @@ class OneProlificStudy(StudyTwin):
                 raise Conflict(str(error)) from None
             raise Unprocessable({error.field or "body": [str(error)]}) from None
         self.draft.refresh_from_db()
-        return _row(self.draft)
+        return ThereShape(self.draft).data
 
 
 class SyncProlific(StudyTwin):

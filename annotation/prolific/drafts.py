@@ -73,11 +73,6 @@ LONGEST_ESTIMATE = max(
 )
 
 
-def new_codes() -> dict[str, str]:
-    """Return an unguessable completion code for each outcome."""
-    return {outcome: new_code() for outcome in OUTCOMES}
-
-
 def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
     """Draft the studies: one for all scenarios or, if `annotation_parts` > 0, one per part.
 
@@ -199,7 +194,7 @@ def _drafts(
             reward_cents=cents_there,
             screen_out_cents=min(screen_out, cents_there - 1),
             places=sum(scenario.seats for scenario in scenarios),
-            codes=new_codes(),
+            codes={outcome: new_code() for outcome in OUTCOMES},
         )
 
 

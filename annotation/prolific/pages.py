@@ -283,10 +283,8 @@ def prolific_study(request: ResearcherRequest, name: str, pk: int) -> HttpRespon
         return _change(request, study, draft)
     try:
         if action == "publish":
-            budget.check_may_spend(request.user)
-            budget.check_publication(study, studies.rewards(draft))
-            studies.check_agreed(draft, request.POST.get("agreed", ""))
-            studies.create(draft, request.build_absolute_uri("/"))
+            agreed = request.POST.get("agreed", "")
+            studies.publish(draft, request.build_absolute_uri("/"), request.user, agreed)
             messages.success(request, f"{draft.name} was published on Prolific.")
         else:
             start_by_hand(draft)

@@ -12,7 +12,6 @@ from django.contrib.auth.models import User
 
 from annotation.models import Answer, Participation, Status, Submission, Topic
 from annotation.prolific.accounts import client_of
-from annotation.prolific.client import Client
 from annotation.prolific.submissions import sync_submission
 from annotation.protocol import attention_checks
 from annotation.recruitment import identities
@@ -44,7 +43,7 @@ def reviewable(participation: Participation) -> Submission | None:
     return latest if open_yet else None
 
 
-def ask_to_return(participation: Participation, reason: str, client: Client | None = None) -> None:
+def ask_to_return(participation: Participation, reason: str) -> None:
     """Ask a participant on Prolific to return the submission, which they may decline to do.
 
     Raises ReviewError or ProlificError.
@@ -52,7 +51,7 @@ def ask_to_return(participation: Participation, reason: str, client: Client | No
     submission = _one(participation)
     if not reason.strip():
         raise ReviewError("Enter a reason. Prolific shows it to the participant.")
-    client, reference = client or client_of(submission.prolific_study), _reference(submission)
+    client, reference = client_of(submission.prolific_study), _reference(submission)
     client.ask_to_return(reference, reason.strip())
     participation.study.events.record(
         "asked on Prolific to return the work", Topic.PEOPLE, study=participation.study,
@@ -61,13 +60,7 @@ def ask_to_return(participation: Participation, reason: str, client: Client | No
     sync_submission(reference, client)
 
 
-def reject(
-    participation: Participation,
-    message: str,
-    category: str,
-    by: User,
-    client: Client | None = None,
-) -> None:
+def reject(participation: Participation, message: str, category: str, by: User) -> None:
     """Reject a submission on Prolific, and apply the consequences here.
 
     Raises ProlificError, or ReviewError, including when Prolific's rules do not allow it.
@@ -89,7 +82,7 @@ def reject(
         )
     if participation.ledger.filter(payment__isnull=False).exists():
         raise ReviewError("This submission is being paid or has already been paid.")
-    client, reference = client or client_of(submission.prolific_study), _reference(submission)
+    client, reference = client_of(submission.prolific_study), _reference(submission)
     client.reject(reference, message, category)
     participation.study.events.create(
         what=f"rejected on Prolific ({CATEGORIES[category]}): {participation}",

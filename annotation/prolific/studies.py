@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
 from django.urls import reverse
@@ -23,7 +24,7 @@ from annotation.models import (
     Study,
     Topic,
 )
-from annotation.pay import ledger, promises
+from annotation.pay import budget, ledger, promises
 from annotation.prolific import audience
 from annotation.prolific.accounts import client_of
 from annotation.prolific.client import Client
@@ -37,6 +38,19 @@ from tasks.clock import database_now
 SLOTS_PER_PLACE = 10  # paid screen-outs, after which Prolific pauses a study
 PARAMETERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 LONGEST_CREATION = timedelta(minutes=2)
+
+
+def publish(draft: ProlificStudy, root: str, by: User, agreed: str | None = None) -> None:
+    """Create and publish the study for a user who may spend.
+
+    `agreed` is what a person agreed to (`sum_in_words`); None for a program. Raises
+    PermissionDenied, BudgetError, and as `create` does.
+    """
+    budget.check_may_spend(by)
+    budget.check_publication(draft.study, rewards(draft))
+    if agreed is not None:
+        check_agreed(draft, agreed)
+    create(draft, root)
 
 
 def create(draft: ProlificStudy, root: str, client: Client | None = None) -> None:

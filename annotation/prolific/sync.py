@@ -11,9 +11,9 @@ import hashlib
 import hmac
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotation.models import (
@@ -152,19 +152,12 @@ def handle_waiting_events() -> str:
     return _told([("events", handle_events)])
 
 
-def to_sync() -> QuerySet[Study]:
-    """Return the studies on Prolific, except those whose token was removed: their pages say so."""
-    there = ProlificStudy.objects.exclude(external_id=None).exclude(account__token="")
-    return Study.objects.filter(prolific_studies__in=there).distinct()
-
-
 def sync_all() -> str:
     """Sync all studies on Prolific, each separately. Raises NotSynced after the last."""
-
-    def work(study: Study) -> Callable[[], Synced]:
-        return lambda: sync(study, patient=True)
-
-    return _told([(study.name, work(study)) for study in to_sync()])
+    # Except studies whose token was removed: their pages say so.
+    there = ProlificStudy.objects.exclude(external_id=None).exclude(account__token="")
+    studies = Study.objects.filter(prolific_studies__in=there).distinct()
+    return _told([(study.name, partial(sync, study, patient=True)) for study in studies])
 
 
 def _told(works: list[tuple[str, Callable[[], Any]]]) -> str:
