@@ -216,7 +216,10 @@ def task_examples(request: ResearcherRequest, name: str, version: int) -> HttpRe
         .order_by("split__kind", "split__shots", "split__number", "position")
     )
     files = dict.fromkeys(row.split.filename for row in rows)
-    filters = {file: (file, partial(_is_in, file)) for file in files} if len(files) > 1 else {}
+    filters = {
+        file: (file, lambda row, file=file: row.split.filename == file)
+        for file in (files if len(files) > 1 else ())
+    }
     shown = listing.listing(request.GET, rows, EXAMPLES, _words, filters)
     if listing.wants_csv(request.GET):
         return shown.as_csv(f"{its.name}-v{its.version}-examples.csv")
@@ -225,10 +228,6 @@ def task_examples(request: ResearcherRequest, name: str, version: int) -> HttpRe
 
 def _words(example: Example) -> str:
     return " ".join([example.source_id, *example.context, example.question, *example.gold])
-
-
-def _is_in(file: str, example: Example) -> bool:
-    return example.split.filename == file
 
 
 @signed_in("GET")

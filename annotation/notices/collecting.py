@@ -124,22 +124,16 @@ def _not_synced(study: Study) -> Iterator[Happened]:
 
 def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
     """Yield events that notify owners before the day, and again if the day changes."""
-    day = study.identities_until
-    if day is not None and day <= now.date() + BEFORE_DELETION:
-        yield Happened(
-            NoticeAbout.RETENTION, f"identities after {day}",
-            f"Annotators' ids will be deleted after {day}",
-            "This happens once all annotators are paid. To keep the ids longer, change the date.",
-            "retention", "own",
-        )  # fmt: skip
-    day = study.answers_until
-    if day is not None and day <= now.date() + BEFORE_DELETION:
-        yield Happened(
-            NoticeAbout.RETENTION, f"study after {day}",
-            f"The study will be deleted after {day}, with all answers",
-            "This happens once it is closed and paid. Download the bundle, or change the date.",
-            "retention", "own",
-        )  # fmt: skip
+    ids, whole = study.identities_until, study.answers_until
+    for day, subject, what, detail in (
+        (ids, "identities", f"Annotators' ids will be deleted after {ids}",
+         "This happens once all annotators are paid. To keep the ids longer, change the date."),
+        (whole, "study", f"The study will be deleted after {whole}, with all answers",
+         "This happens once it is closed and paid. Download the bundle, or change the date."),
+    ):  # fmt: skip
+        if day is not None and day <= now.date() + BEFORE_DELETION:
+            about = NoticeAbout.RETENTION
+            yield Happened(about, f"{subject} after {day}", what, detail, "retention", "own")
 
 
 def _webhooks(study: Study, now: datetime) -> Iterator[Happened]:

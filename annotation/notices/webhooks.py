@@ -77,15 +77,10 @@ def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, 
 
 def collect_and_send() -> str:
     """Collect and send deliveries, for `manage.py tick`; return a sentence with the result."""
-    end_of_former_owners()
-    new = collect()
-    return f"{new} new, {sending.send_due()} arrived"
-
-
-def end_of_former_owners() -> None:
-    """End webhooks whose creator no longer owns the study or has a closed account."""
     for webhook in Webhook.objects.exclude(pk__in=Webhook.objects.of_owners().values("pk")):
         webhook.end(why=WITH_MAKER)
+    new = collect()
+    return f"{new} new, {sending.send_due()} arrived"
 
 
 def collect() -> int:

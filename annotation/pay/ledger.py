@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import ROUND_CEILING, Decimal
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -148,7 +149,7 @@ def settle(participation: Participation) -> list[LedgerEntry]:
 
     def enter(kind: str, amount: int, reason: str, submission: Submission | None = None) -> None:
         if amount > 0:
-            entries.append(_entry(participation, kind, amount, reason, submission))
+            entries.append(_entry(participation, kind, amount, reason, submission=submission))
 
     entered = dict(participation.ledger.order_by().values_list("kind").annotate(total=Sum("cents")))
     _enter_exits(participation, entered, enter)
@@ -169,17 +170,12 @@ def settle(participation: Participation) -> list[LedgerEntry]:
 
 
 def _entry(
-    participation: Participation, kind: str, amount: int, reason: str, submission: Submission | None
+    participation: Participation, kind: str, amount: int, reason: str, **more: Any
 ) -> LedgerEntry:
-    return LedgerEntry.objects.create(
-        participation=participation,
-        kind=kind,
-        cents=amount,
-        currency=participation.study.currency,
-        submission=submission,
-        reason=reason,
-        at=database_now(),
-    )
+    return participation.ledger.create(
+        kind=kind, cents=amount, currency=participation.study.currency, reason=reason,
+        at=database_now(), **more,
+    )  # fmt: skip
 
 
 def _enter_exits(
@@ -269,15 +265,7 @@ def add_bonus(participation: Participation, amount: int, reason: str, by: User) 
             raise ValueError(
                 "This bonus has just been entered. To pay it twice, enter a different reason."
             )
-        return LedgerEntry.objects.create(
-            participation=participation,
-            kind=Kind.BONUS,
-            cents=amount,
-            currency=participation.study.currency,
-            reason=reason,
-            by=by,
-            at=database_now(),
-        )
+        return _entry(participation, Kind.BONUS, amount, reason, by=by)
 
 
 @dataclass(frozen=True)

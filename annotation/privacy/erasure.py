@@ -112,12 +112,13 @@ def keep_until(study: Study, identities: date | None, answers: date | None, by: 
     """
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
-        if locked.identities_until != identities:
-            words = f"deleted after {identities}" if identities else "kept"
-            AuditEntry.objects.record(f"identities are {words}", study=locked, by=by)
-        if locked.answers_until != answers:
-            words = f"deleted after {answers}" if answers else "kept"
-            AuditEntry.objects.record(f"the study is {words}", study=locked, by=by)
+        for what, before, day in (
+            ("identities are", locked.identities_until, identities),
+            ("the study is", locked.answers_until, answers),
+        ):
+            if before != day:
+                words = f"deleted after {day}" if day else "kept"
+                AuditEntry.objects.record(f"{what} {words}", study=locked, by=by)
         locked.identities_until, locked.answers_until = identities, answers
         locked.save(update_fields=["identities_until", "answers_until"])
 

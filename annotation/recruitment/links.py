@@ -63,7 +63,8 @@ class OpenLink(PlatformAdapter):
         return Identity(known, verified=True) if known else None
 
     def refusal(self) -> str:
-        return "" if self.study.open_link_on else "link_off"
+        is_off = type(self) is OpenLink and not self.study.open_link_on
+        return "link_off" if is_off else ""
 
     def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
         return Exit(code=own_code) if outcome in ("completed", "not_qualified") else None
@@ -79,9 +80,6 @@ class SimulatedLink(OpenLink):
         # Simulated annotators exist only in rehearsals; other studies have no such link.
         study = Study.objects.filter(simulated_link_code=code, rehearsal=True).first()
         return cls(study) if study is not None else None
-
-    def refusal(self) -> str:
-        return ""
 
 
 class ModelAdapter(OpenLink):
@@ -102,9 +100,6 @@ class ModelAdapter(OpenLink):
 
     def scenarios(self) -> list[int] | None:
         return [self.scenario.pk]
-
-    def refusal(self) -> str:
-        return ""
 
 
 class PersonalLinkAdapter(OpenLink):
@@ -129,9 +124,6 @@ class PersonalLinkAdapter(OpenLink):
 
     def identity(self, request: HttpRequest) -> Identity | None:
         return Identity(self.link.code, verified=True)
-
-    def refusal(self) -> str:
-        return ""
 
 
 # Personal links ---------------------------------------------------------------------------------

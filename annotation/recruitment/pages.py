@@ -141,11 +141,7 @@ class SeatsForm(PageForm):
         if not lifecycle.has_results(study):
             del self.fields["confirmed"]
         row_field(self, "scenario").queryset = study.scenarios.select_related("task")
-        row_field(self, "scenario").label_from_instance = self._label  # type: ignore[method-assign, assignment]  # as Django documents
-
-    @staticmethod
-    def _label(scenario: Scenario) -> str:
-        return f"{scenario}: {scenario.seats} seats"
+        row_field(self, "scenario").label_from_instance = lambda row: f"{row}: {row.seats} seats"  # type: ignore[method-assign, assignment]  # as Django documents
 
 
 class Seats(StudyPost):

@@ -161,9 +161,7 @@ def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
     """Return the policy with that name for one annotator. Raises ValueError for unknown names."""
     if name == "gold":
         return gold
-    if name == "empty":
-        return lambda known, rng: empty(known, knowledge)
-    if name == "majority":
+    if name in ("empty", "majority"):
         return lambda known, rng: empty(known, knowledge)
     if name == "random":
         return at_random
