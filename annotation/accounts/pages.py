@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.accounts.closing import DELETED
 from annotation.models import Invitation, Preferences
-from annotation.models.preferences import time_zones
+from annotation.models.accounts import time_zones
 from annotation.study import team
 from annotation.web.fields import PageForm, PressedField, RowField, row_field
 

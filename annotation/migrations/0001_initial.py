@@ -1,4 +1,4 @@
-import annotation.models.preferences
+import annotation.models.accounts
 import datetime
 import django.core.serializers.json
 import django.core.validators
@@ -143,7 +143,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='preferences', serialize=False, to=settings.AUTH_USER_MODEL)),
                 ('skips_first_study', models.BooleanField(default=False)),
-                ('time_zone', models.CharField(default='UTC', max_length=64, validators=[annotation.models.preferences.check_time_zone])),
+                ('time_zone', models.CharField(default='UTC', max_length=64, validators=[annotation.models.accounts.check_time_zone])),
             ],
         ),
         migrations.CreateModel(

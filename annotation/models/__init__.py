@@ -3,6 +3,7 @@
 Where possible, the protocol's rules are database constraints here, with names that state them.
 """
 
+from annotation.models.accounts import ApiToken, Invitation, Preferences
 from annotation.models.answers import (
     LONGEST_COUNTED_GAP,
     Activity,
@@ -13,7 +14,6 @@ from annotation.models.answers import (
     Reading,
     Turn,
 )
-from annotation.models.api_token import ApiToken
 from annotation.models.arrivals import (
     AccessRule,
     Allocation,
@@ -24,7 +24,6 @@ from annotation.models.arrivals import (
 )
 from annotation.models.audit import AuditEntry, Topic, request_now
 from annotation.models.decision import Decision, ExitAnswers, OwnAnswer, ScoreShown
-from annotation.models.invitation import Invitation
 from annotation.models.model_annotator import ModelAnnotator, ModelRun
 from annotation.models.money import LedgerEntry, Payment, PaymentBatch
 from annotation.models.notice import About as NoticeAbout
@@ -40,7 +39,6 @@ from annotation.models.participation import (
     Status,
     Tombstone,
 )
-from annotation.models.preferences import Preferences
 from annotation.models.qualification import SCALES, Qualification
 from annotation.models.recruiting import (
     Panel,

@@ -15,7 +15,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 
-from annotation.models.api_token import ApiToken
+from annotation.models.accounts import ApiToken
 from annotation.models.study import Study
 from tasks.models.choices import one_of
 

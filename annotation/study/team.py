@@ -14,8 +14,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from annotation.models import AuditEntry, Invitation, Member, Role, Study, Topic
-from annotation.models.api_token import digest
-from annotation.models.invitation import LASTS
+from annotation.models.accounts import LASTS, digest
 from tasks import mail, teams
 from tasks.clock import database_now
 

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 from django_htmx.middleware import HtmxDetails
 
 from annotation.models import ApiToken, Participation, Study
-from annotation.models.api_token import SCOPE_OF_RIGHT
+from annotation.models.accounts import SCOPE_OF_RIGHT
 from annotation.models.study import StudyQuerySet
 from tasks.models import Job, LanguageModel, TaskUpload
 from tasks.predictions import upload_job

@@ -20,7 +20,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle, SimpleRateThrottle
 
 from annotation.models import ApiToken
-from annotation.models.api_token import digest
+from annotation.models.accounts import digest
 
 SCHEME = "Bearer"
 

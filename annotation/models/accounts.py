@@ -1,0 +1,205 @@
+"""Accounts: API tokens (docs/researchers/api.md), invitations, and preferences for own pages."""
+
+import hashlib
+import secrets
+import zoneinfo
+from datetime import datetime, timedelta
+from functools import cache
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Q
+
+from annotation.models.study import Role, Study, made_by_an_owner
+from tasks.clock import database_now
+from tasks.models.choices import one_of
+
+PREFIX = "handful_"  # lets secret scanners recognise a token
+NOTED_AT_MOST_EVERY = timedelta(hours=1)
+
+# A role's right (study.RIGHTS) -> the token scope that it requires; any scope includes "see".
+SCOPE_OF_RIGHT = {"read": "read", "own": "run", "pay": "pay"}
+
+
+def digest(token: str) -> str:
+    """Return the token's SHA-256; its 256 random bits need no slower hash."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
+    def valid(self) -> "ApiTokenQuerySet":
+        """Return the tokens of active accounts that are neither revoked nor expired."""
+        return self.filter(
+            revoked_at=None, expires_at__gt=database_now(), owner__is_active=True
+        ).select_related("owner")
+
+    def of(self, token: str) -> "ApiToken":
+        """Return that token's valid row, or raise ApiToken.DoesNotExist."""
+        return self.valid().get(digest=digest(token))
+
+
+class ApiToken(models.Model):
+    """A researcher's token: its scopes, its study (None: all) and its expiry.
+
+    It never allows more than its owner's role: each request passes the same access checks as pages
+    (annotation/web/access.py).
+    """
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens"
+    )
+    name = models.CharField(max_length=60)
+    study = models.ForeignKey(
+        Study, null=True, blank=True, on_delete=models.CASCADE, related_name="api_tokens"
+    )
+    may_read = models.BooleanField(default=True)
+    may_run = models.BooleanField(default=False)
+    may_pay = models.BooleanField(default=False)
+    digest = models.CharField(max_length=64, unique=True)
+    last_characters = models.CharField(max_length=4)  # identify tokens on the page
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+    last_used_at = models.DateTimeField(null=True)
+
+    objects = ApiTokenQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(may_read=True) | Q(may_run=True) | Q(may_pay=True),
+                name="a_token_has_a_scope",
+            ),
+            models.CheckConstraint(
+                condition=Q(expires_at__gt=models.F("created_at")),
+                name="a_token_expires_after_it_was_made",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} (…{self.last_characters})"
+
+    @classmethod
+    def draw(cls) -> tuple[str, "ApiToken"]:
+        """Return a new token, and an unsaved row with its hash; the token itself is not stored."""
+        token = PREFIX + secrets.token_urlsafe(32)
+        return token, cls(digest=digest(token), last_characters=token[-4:])
+
+    @property
+    def scopes(self) -> list[str]:
+        return [scope for scope in ("read", "run", "pay") if getattr(self, f"may_{scope}")]
+
+    def allows(self, right: str) -> bool:
+        """Does its scope cover that right (study.RIGHTS)?"""
+        return right not in SCOPE_OF_RIGHT or SCOPE_OF_RIGHT[right] in self.scopes
+
+    def is_over(self, now: datetime) -> bool:
+        return self.revoked_at is not None or self.expires_at <= now
+
+    def note_use(self) -> None:
+        """Store the time of use at most once an hour."""
+        now = database_now()
+        if self.last_used_at is None or now - self.last_used_at >= NOTED_AT_MOST_EVERY:
+            ApiToken.objects.filter(pk=self.pk).update(last_used_at=now)
+
+    def revoke(self) -> None:
+        """Revoke the token; the row stays as a record of its use."""
+        ApiToken.objects.filter(pk=self.pk, revoked_at=None).update(revoked_at=database_now())
+
+
+LASTS = timedelta(days=7)
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def unused(self) -> "InvitationQuerySet":
+        """Return those neither accepted nor revoked; no joins, which updates would not recheck."""
+        return self.filter(accepted_at=None, revoked_at=None)
+
+    def open(self) -> "InvitationQuerySet":
+        """Return those not accepted, revoked or expired, whose inviter may still invite.
+
+        The inviter must have an active account, as the study's owner or as an administrator.
+        """
+        administrator = Q(study=None, made_by__is_active=True, made_by__is_superuser=True)
+        still_open = self.unused().filter(expires_at__gt=database_now())
+        return still_open.filter(administrator | made_by_an_owner())
+
+    def of(self, token: str) -> "Invitation | None":
+        """Return that link's open invitation, or None."""
+        return self.open().select_related("study", "made_by").filter(digest=digest(token)).first()
+
+
+class Invitation(models.Model):
+    """A link that one person may use once; its secret is shown at creation and not stored."""
+
+    # None: an administrator's invitation to this server.
+    study = models.ForeignKey(
+        Study, null=True, on_delete=models.CASCADE, related_name="invitations"
+    )
+    role = models.CharField(max_length=7, choices=Role, null=True)
+    email = models.EmailField(blank=True)
+    digest = models.CharField(max_length=64, unique=True)
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+    accepted_at = models.DateTimeField(null=True)
+    accepted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+
+    objects = InvitationQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            one_of("role", Role, "an_invitation_has_a_known_role"),
+            models.CheckConstraint(
+                condition=Q(study=None, role=None) | Q(study__isnull=False, role__isnull=False),
+                name="an_invitation_to_a_study_has_a_role",
+            ),
+            models.CheckConstraint(
+                condition=Q(accepted_at=None) | Q(revoked_at=None),
+                name="an_invitation_is_accepted_or_revoked",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"invitation {self.pk} to {self.study or 'this server'}"
+
+
+UTC = "UTC"
+
+
+@cache
+def time_zones() -> tuple[str, ...]:
+    """Return the time-zone database's names, such as "Europe/Berlin", with UTC first."""
+    places = (name for name in zoneinfo.available_timezones() if "/" in name)
+    left_out = ("Etc/", "SystemV/", "US/", "posix/", "right/")
+    return (UTC, *sorted(name for name in places if not name.startswith(left_out)))
+
+
+def check_time_zone(name: str) -> None:
+    """Raise ValidationError if `name` is not a time zone."""
+    if name not in time_zones():
+        raise ValidationError("This is not a time zone. Choose one from the list.")
+
+
+class Preferences(models.Model):
+    """One account's preferences; without a row, all are defaults."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL,
+        primary_key=True,
+        on_delete=models.CASCADE,
+        related_name="preferences",
+    )
+    skips_first_study = models.BooleanField(default=False)  # the steps on the Studies page
+    time_zone = models.CharField(max_length=64, default=UTC, validators=[check_time_zone])
+
+    def __str__(self) -> str:
+        return f"preferences of {self.user}"
