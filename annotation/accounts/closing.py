@@ -22,7 +22,7 @@ from annotation.models import (
     Topic,
     Webhook,
 )
-from annotation.models.webhook import WITH_MAKER
+from annotation.models.notices import WITH_MAKER
 from tasks.clock import database_now
 from tasks.models import TaskMember
 

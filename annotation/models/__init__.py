@@ -18,16 +18,20 @@ from annotation.models.arrivals import (
     AccessRule,
     Allocation,
     DeclinedOffer,
+    Exposure,
+    KeyCheck,
     ListedWorker,
+    PersonalLink,
     Reason,
     RefusedArrival,
+    Worker,
 )
 from annotation.models.audit import AuditEntry, Topic, request_now
 from annotation.models.decision import Decision, ExitAnswers, OwnAnswer, ScoreShown
 from annotation.models.model_annotator import ModelAnnotator, ModelRun
 from annotation.models.money import LedgerEntry, Payment, PaymentBatch
-from annotation.models.notice import About as NoticeAbout
-from annotation.models.notice import Notice, NoticeSwitch
+from annotation.models.notices import About as NoticeAbout
+from annotation.models.notices import Delivery, Event, Notice, NoticeSwitch, Webhook
 from annotation.models.participation import (
     ANALYSED,
     AT_WORK_WITHIN,
@@ -72,5 +76,3 @@ from annotation.models.study_records import (
     StudyManifest,
     StudyTombstone,
 )
-from annotation.models.webhook import Delivery, Event, Webhook
-from annotation.models.worker import Exposure, KeyCheck, PersonalLink, Worker

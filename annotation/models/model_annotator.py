@@ -4,8 +4,8 @@ from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 
+from annotation.models.arrivals import Worker
 from annotation.models.participation import Participation
-from annotation.models.worker import Worker
 from tasks.clock import database_now
 from tasks.models.choices import one_of
 

@@ -10,9 +10,9 @@ from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
 from annotation.models.answers import LONGEST_COUNTED_GAP, Turn
+from annotation.models.arrivals import Worker
 from annotation.models.scenario import Scenario
 from annotation.models.study import Arm, Kind, Step, Study, new_token
-from annotation.models.worker import Worker
 from tasks import frozen
 from tasks.clock import database_now
 from tasks.models.choices import one_of

@@ -5,11 +5,11 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from annotation.models.arrivals import Worker
 from annotation.models.audit import AuditEntry, Topic
 from annotation.models.participation import Participation
 from annotation.models.scenario import Scenario
 from annotation.models.study import Study, new_code
-from annotation.models.worker import Worker
 
 
 class Panel(models.Model):

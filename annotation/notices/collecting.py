@@ -19,8 +19,8 @@ from django.db.models import F, Q
 from django.urls import reverse
 
 from annotation.models import AuditEntry, Notice, NoticeAbout, NoticeSwitch, Study, StudyStatus
+from annotation.models.notices import ENDED, WITH_MAKER
 from annotation.models.study import RIGHTS, Role
-from annotation.models.webhook import ENDED, WITH_MAKER
 from annotation.monitoring import progress, todo
 from annotation.notices import webhooks
 from annotation.pay import budget

@@ -24,7 +24,7 @@ from annotation.models import (
     Topic,
     Webhook,
 )
-from annotation.models.webhook import WITH_MAKER
+from annotation.models.notices import WITH_MAKER
 from annotation.notices import sending
 from annotation.pay.budget import PAUSED
 from annotation.recruitment import identities
