@@ -10,8 +10,7 @@ from django.db.models import IntegerField, Q, QuerySet
 
 from annotation.models import ProlificReward, Study
 from annotation.pay import promises
-from annotation.study import audience_form as audience
-from annotation.study import consequences, design, design_file, minutes, prolific_rewards
+from annotation.study import audience, consequences, design, design_file, minutes, prolific_rewards
 from annotation.study.consequences import Consequences
 from annotation.web.fields import AmountField, RowsField, WholeNumberField, row_field
 from tasks.gym import catalogue

@@ -12,8 +12,15 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from annotation.models import Study
-from annotation.study import audience_form as audience
-from annotation.study import consequences, cross_task, design, design_file, lifecycle, own_questions
+from annotation.study import (
+    audience,
+    consequences,
+    cross_task,
+    design,
+    design_file,
+    lifecycle,
+    own_questions,
+)
 from annotation.study.forms import StudyForm
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import PageForm, is_shown_again
