@@ -53,8 +53,6 @@ class AccountForm(UserCreationForm):
 
 
 class TimeZoneForm(forms.ModelForm):
-    """The time zone for times on the pages."""
-
     time_zone = forms.ChoiceField(
         label="Time zone", help_text="Used for times on pages. Files, exports and the API use UTC."
     )

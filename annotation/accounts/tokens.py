@@ -133,7 +133,6 @@ def _page(
 
 @signed_in("POST")
 def token_revoke(request: ResearcherRequest, pk: int) -> HttpResponse:
-    """Revoke one of the researcher's tokens."""
     token = get_object_or_404(ApiToken, pk=pk, owner=request.user)
     token.revoke()
     messages.success(request, f"The token “{token.name}” was revoked.")
@@ -180,7 +179,6 @@ def _prolific_page(
 
 @signed_in("POST")
 def prolific_token_remove(request: ResearcherRequest, pk: int) -> HttpResponse:
-    """Remove the token for one of the researcher's accounts on Prolific."""
     account = get_object_or_404(ProlificAccount, pk=pk, owner=request.user)
     account.remove_token()
     messages.success(request, f"The token ending in {account.last_characters} was removed.")

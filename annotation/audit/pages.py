@@ -39,7 +39,6 @@ class LogForm(PageForm):
         ]  # fmt: skip
 
     def reduced(self) -> AuditQuerySet:
-        """Return the entries that match the valid fields."""
         self.is_valid()
         return audit_log.reduced(self.entries, **self.cleaned_data)
 

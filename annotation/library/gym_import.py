@@ -78,13 +78,11 @@ class GymTasksForm(PageForm):
 
     @property
     def sample(self) -> Sample | None:
-        """Return the form's sample, if valid."""
         size = self.cleaned_data["test"]
         return Sample(size, self.cleaned_data["seed"]) if size else None
 
     @property
     def rows(self) -> list[tuple[dict[str, Any], forms.BoundField, forms.BoundField]]:
-        """Return each task with its two fields."""
         return [
             (task, self[f"take-{task['name']}"], self[f"kind-{task['name']}"])
             for task in self.tasks

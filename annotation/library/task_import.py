@@ -48,8 +48,6 @@ class CardForm(forms.Form):
 
 
 class RemoveForm(forms.Form):
-    """The uploaded file whose button was pressed."""
-
     remove = forms.CharField(strip=False)
 
 

@@ -41,8 +41,6 @@ MAX_NAME = 200  # bytes: file systems allow 255
 
 
 class ChecksForm(PageForm):
-    """An attention check file."""
-
     key = "checks"
     checks = forms.FileField(
         label="JSON Lines file",
@@ -97,7 +95,6 @@ class CardTextsForm(PageForm):
         return cleaned
 
     def card(self) -> Card:
-        """Return a valid form's edited card."""
         return self._made
 
     def _changed(self) -> dict[str, Any]:
@@ -165,7 +162,6 @@ def _is_of(family: str, task: Task) -> bool:
 
 @signed_in("GET")
 def task(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Show a task's card, splits and data report."""
     return _task_page(request, get_object_or_404(Task, name=name, version=version))
 
 
@@ -270,7 +266,6 @@ def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpRespon
 
 @signed_in("POST")
 def task_team(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Add a user to a task's team."""
     its = get_object_or_404(Task, name=name, version=version)
     form = TaskMemberForm(request.POST)
     if not form.is_valid():
@@ -289,7 +284,6 @@ def task_team(request: ResearcherRequest, name: str, version: int) -> HttpRespon
 def task_archive(
     request: ResearcherRequest, name: str, version: int, is_archived: bool
 ) -> HttpResponse:
-    """Archive or restore a version."""
     its = get_object_or_404(Task, name=name, version=version)
     try:
         teams.archive_task(its, is_archived, request.user)
@@ -301,7 +295,6 @@ def task_archive(
 @uploads.takes_files(10 * MAX_CHECKS)  # slightly too large files get a form error
 @signed_in("POST")
 def task_checks(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Attach an attention check file to a task."""
     its = get_object_or_404(Task, name=name, version=version)
     if not teams.may_change(name, request.user):
         return _task_page(request, its, problem=str(teams.NotInTeam(name)), status=403)

@@ -62,8 +62,6 @@ class DecisionForm(PageForm):
 
 
 class Decide(AnnotatorPost):
-    """Decide on the analysis, pay, or admission to the annotation step."""
-
     row = "participation_decide"
     form_class = DecisionForm
     summary = "Include or exclude, pay or refuse, admit or screen out"
@@ -181,8 +179,6 @@ class DecideTogether(ExcludeTogether):
 
 
 class ShowScore(AnnotatorPost):
-    """Show score and gold; later decisions record that they could be seen."""
-
     row = "participation_score"
     summary = "Show an annotator's score before a decision; later decisions are marked"
 
@@ -191,8 +187,6 @@ class ShowScore(AnnotatorPost):
 
 
 class BonusForm(PageForm):
-    """A bonus with its reason."""
-
     key = "bonus"
     amount = AmountField(
         min_value=0.01,
@@ -227,8 +221,6 @@ class Bonus(AnnotatorPost):
 
 
 class SeatForm(PageForm):
-    """The reason for freeing a seat manually."""
-
     key = "seat"
     reason = forms.CharField(
         max_length=150, error_messages={"required": "Enter a reason. It is stored in the log."}

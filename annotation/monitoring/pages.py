@@ -98,7 +98,6 @@ def _link(request: ResearcherRequest, study: Study) -> str:
 
 @signed_in("GET")
 def recruit(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show the recruitment link, free seats, and who may take them."""
     return _recruit(request, study_of(request, name, "see"))
 
 
@@ -123,7 +122,6 @@ POSTS: Views = {
 
 @signed_in("GET")
 def people(request: ResearcherRequest, name: str) -> HttpResponse:
-    """List participants, those waiting or at work, and their progress."""
     return people_page(request, study_of(request, name, "see"))
 
 
@@ -191,7 +189,6 @@ def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @signed_in("POST")
 def study_status(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Open, pause, reopen or close a study, or return it to draft."""
     study = study_of(request, name, right_to("study_status"))
     try:
         agreed = request.POST.get("agreed", "")

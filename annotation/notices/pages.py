@@ -96,7 +96,6 @@ class Switches(StudyPost):
 
 @signed_in("GET")
 def study_settings(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show a study's settings, as far as the reader may change them."""
     return show_settings(request, study_of(request, name, "see"))
 
 

@@ -24,8 +24,6 @@ from tasks.csv_files import download
 
 
 class ReleaseForm(PageForm):
-    """The reason for releasing an annotator's held pay."""
-
     key = "release"
     annotator = forms.CharField(widget=forms.HiddenInput)
     reason = forms.CharField(
@@ -33,15 +31,12 @@ class ReleaseForm(PageForm):
     )
 
     def in_row(self, pseudonym: str) -> "ReleaseForm":
-        """Return the form for that annotator's row."""
         self.auto_id, self.initial = f"release-{pseudonym}-%s", {"annotator": pseudonym}
         self.fields["reason"].widget.attrs["aria-label"] = f"Reason to release {pseudonym}"
         return self
 
 
 class BatchForm(PageForm):
-    """The batch whose button was pressed."""
-
     key = "batch"
     batch = RowField(PaymentBatch.objects.none(), widget=forms.HiddenInput)
 
@@ -100,7 +95,6 @@ def _batch(request: ResearcherRequest, study: Study, action: str) -> str:
 
 
 def _release(request: ResearcherRequest, study: Study) -> HttpResponse:
-    """Release an annotator's held pay."""
     form = ReleaseForm(request.POST)
     if not form.is_valid():
         return _page(request, study, form)
@@ -155,7 +149,6 @@ def _looked_up(study: Study, code: str) -> dict[str, Any]:
 
 
 def _wage_row(wage: ledger.Wage) -> dict:
-    """Return one annotator's time, earnings and payments."""
     return {
         "annotator": wage.participation,
         "worked": in_words(timedelta(seconds=wage.active_seconds)),

@@ -77,8 +77,6 @@ class Retention(StudyPost):
 
 
 class EraseForm(PageForm):
-    """The study's name, typed to confirm its deletion."""
-
     key = "erase"
     typed = forms.CharField(
         label="Study name",

@@ -79,8 +79,6 @@ class NameTaken(ValueError):
 
 
 class NewPanel(StudyPost):
-    """Add another platform, with its own URL."""
-
     row = "panel_new"
     form_class = PanelForm
     summary = "Add another platform"
@@ -119,8 +117,6 @@ class PlanForm(PageForm):
 
 
 class Plan(StudyPost):
-    """Draft the studies on Prolific from the design."""
-
     row = "prolific_plan"
     form_class = PlanForm
     summary = "Draft the Prolific studies from the design"
@@ -174,7 +170,6 @@ class DraftForm(PageForm):
 
 @signed_in("GET")
 def page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show the sources of participants."""
     return _page(request, study_of(request, name, "own"))
 
 

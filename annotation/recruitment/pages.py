@@ -75,8 +75,6 @@ class EndForm(PageForm):
 
 
 class Lists(StudyPost):
-    """Entries that allow or deny workers; `{"end": ID}` ends one."""
-
     row = "lists"
     form_class = RuleForm
     summary = "Add a list entry, or end one"
@@ -97,8 +95,6 @@ class Lists(StudyPost):
 
 
 class SwitchesForm(OnPage, forms.ModelForm):
-    """A running study's switches."""
-
     key = "switches"
 
     class Meta:
@@ -107,8 +103,6 @@ class SwitchesForm(OnPage, forms.ModelForm):
 
 
 class Switches(StudyPost):
-    """Set switches; omitted ones stay unchanged."""
-
     row = "switches"
     form_class = SwitchesForm
     summary = "Switch the open link and the limit of one person per browser on or off"
@@ -161,8 +155,6 @@ class Seats(StudyPost):
 
 
 class BudgetForm(PageForm):
-    """A larger budget."""
-
     key = "budget"
     amount = AmountField(
         max_digits=9, decimal_places=2, widget=forms.TextInput({"inputmode": "decimal"})
@@ -215,8 +207,6 @@ class LinksForm(PageForm):
 
 
 class Links(StudyPost):
-    """Create personal links, one per name."""
-
     row = "personal_links"
     form_class = LinksForm
     summary = "Create personal links"

@@ -51,7 +51,6 @@ class SimulationForm(PageForm):
 
 @signed_in("GET", "POST")
 def robots(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Start simulated annotators in a rehearsal, and show their progress."""
     study = study_of(request, name, right_to("robots"))
     sent_before = rehearsal_job.jobs_of(study)
     first = {"policy": sent_before[0].parameters["policy"]} if sent_before else {}
@@ -78,7 +77,6 @@ def robots(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @signed_in("POST")
 def simulation_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Run that job's next simulated annotator."""
     study = study_of(request, name, right_to("robots_run"))
     job = job_of(request, pk)
     if job.kind != rehearsal_job.KIND or job.parameters["study"] != study.pk:

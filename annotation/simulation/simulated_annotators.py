@@ -106,7 +106,6 @@ class Known:
     is_upstream: bool = False  # from an upstream task of a cross-task study
 
     def text_of(self, span: spans.Span) -> str:
-        """Return the text that contains the span."""
         return (
             (self.question or "") if span.segment == spans.QUESTION else self.segments[span.segment]
         )

@@ -222,5 +222,4 @@ def shown(held: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def initial(held: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields' initial values for an audience."""
     return {f"{PREFIX}{key}": as_text(key, value) for key, value in held.items()}

@@ -66,7 +66,6 @@ class Consequences:
 
     @property
     def hours(self) -> float:
-        """Return the total hours of all annotators."""
         return sum(cell.seats * cell.minutes for cell in self.cells) / 60
 
     @property

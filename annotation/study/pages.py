@@ -107,7 +107,6 @@ def _sources(request: ResearcherRequest) -> list[Study]:
 
 @signed_in("GET")
 def study_design(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show the design in words; a draft has a link to edit it."""
     study = study_of(request, name, "see")
     return render(request, "study/study_design.html", design_page(study))
 
@@ -179,7 +178,6 @@ def clone(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @signed_in("POST")
 def archive(request: ResearcherRequest, name: str, is_archived: bool) -> HttpResponse:
-    """Archive or restore a study."""
     page = "study_archive" if is_archived else "study_unarchive"
     study = study_of(request, name, right_to(page))
     lifecycle.set_archived(study, is_archived, request.user)

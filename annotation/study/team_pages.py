@@ -41,23 +41,17 @@ def _role() -> forms.ChoiceField:
 
 
 class TaskMemberForm(PageForm):
-    """A user to add to a task's team."""
-
     key = "team"
     username = _username()
 
 
 class MemberForm(PageForm):
-    """A user to add to a study's team."""
-
     key = "member"
     username = _username()
     role = _role()
 
 
 class InvitationForm(PageForm):
-    """The person to invite to this server."""
-
     key = "invitation"
     email = forms.EmailField(
         label="Email (optional)",
@@ -67,8 +61,6 @@ class InvitationForm(PageForm):
 
 
 class InviteForm(InvitationForm):
-    """A person to invite to a study's team by a link."""
-
     key = "invite"
     role = _role()
 
@@ -153,7 +145,6 @@ def team(request: ResearcherRequest, name: str, show: View) -> HttpResponse:
 
 
 def _invite(request: ResearcherRequest, study: Study, show: View) -> HttpResponse:
-    """Create an invitation link, and show it only once."""
     form = InviteForm(request.POST)
     if not form.is_valid():
         return show(request, study, form)
