@@ -4,10 +4,8 @@ Readers see their study's log, and superusers the server's. Only payers see pay.
 """
 
 import json
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
-
-from django.db.models import Q
 
 from annotation.models import AuditEntry, Study
 from annotation.models.audit import AuditQuerySet
@@ -47,33 +45,3 @@ COLUMNS = [
 def of_study(study: Study) -> AuditQuerySet:
     """Return a study's log as its reader (StudyQuerySet.visible_to) sees it, newest first."""
     return study.events.readable_by(study.rights).select_related("by").order_by("-at", "-pk")
-
-
-def everywhere() -> AuditQuerySet:
-    """Return the whole server's log, newest first."""
-    return AuditEntry.objects.select_related("by", "study").order_by("-at", "-pk")
-
-
-def reduced(
-    entries: AuditQuerySet,
-    *,
-    topic: str = "",
-    who: str = "",
-    since: date | None = None,
-    until: date | None = None,
-    words: str = "",
-) -> AuditQuerySet:
-    """Filter by all of these criteria; `until` is the last day (UTC) to include."""
-    if topic:
-        entries = entries.filter(topic=topic)
-    if who:
-        entries = entries.filter(by__username=who)
-    if since:
-        entries = entries.filter(at__date__gte=since)
-    if until:
-        entries = entries.filter(at__date__lte=until)
-    for word in words.split():
-        entries = entries.filter(
-            Q(what__icontains=word) | Q(about__icontains=word) | Q(token__icontains=word)
-        )
-    return entries

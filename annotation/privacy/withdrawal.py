@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotation.models import (
+    ORDERS,
     Answer,
     AnswerSpan,
     AuditEntry,
@@ -43,29 +44,20 @@ def withdraw(token: str) -> Participation:
         if participation.status == Status.WITHDRAWN:
             return participation
         # Earnings remain; without the answers they could not be computed.
-        participation.worked_seconds = ledger.active_time(participation).total_seconds()
+        worked = ledger.active_time(participation).total_seconds()
         now = database_now()
         _erase_answers(participation, now)
         _erase_reasons(participation)
-        participation.status = Status.WITHDRAWN
-        participation.seat_number = None
-        participation.in_analysis = False
-        participation.signs = None
-        participation.qualified = None
-        participation.comprehension_attempts_used = 0
-        # It links this participation to others from the same browser.
-        participation.browser = ""
-        participation.upstream_order = participation.training_order = []
-        participation.screening_order = []
-        participation.annotation_order = participation.checks = []
-        participation.finished_at = participation.finished_at or now
-        participation.save(
-            update_fields=[
-                "status", "seat_number", "in_analysis", "upstream_order", "training_order",
-                "screening_order", "annotation_order", "checks", "worked_seconds", "finished_at",
-                "signs", "qualified", "comprehension_attempts_used", "browser",
-            ]
-        )  # fmt: skip
+        left = {
+            "status": Status.WITHDRAWN, "seat_number": None, "in_analysis": False,
+            "worked_seconds": worked, "finished_at": participation.finished_at or now,
+            "signs": None, "qualified": None, "comprehension_attempts_used": 0,
+            "browser": "",  # it links this participation to others from the same browser
+            **{order: [] for order in ("upstream_order", *ORDERS)},
+        }  # fmt: skip
+        for name, value in left.items():
+            setattr(participation, name, value)
+        participation.save(update_fields=list(left))
         jobs.drop(Job.objects.filter(pk__in=_jobs_that_hold(participation)))
         seats.note_outcome(participation, "withdrawn")
         ledger.settle(participation)
