@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotation.models.participation import Participation
 from annotation.models.study import Study
-from tasks.models.choices import one_of
+from tasks.models.choices import Row, one_of
 
 
 class EntryKind(models.TextChoices):
@@ -78,7 +78,7 @@ class BatchState(models.TextChoices):
     CANCELLED = "cancelled"
 
 
-class PaymentBatch(models.Model):
+class PaymentBatch(Row):
     """Entries that are paid together, by one method. Its state only moves forward.
 
     prepared -> paying -> paid; a prepared batch may be cancelled, which releases its entries.

@@ -15,7 +15,7 @@ from annotation.models.scenario import Scenario
 from annotation.models.study import Arm, Kind, Step, Study, new_token
 from tasks import frozen
 from tasks.clock import database_now
-from tasks.models.choices import one_of
+from tasks.models.choices import Row, one_of
 
 if TYPE_CHECKING:
     from annotation.models.recruiting import Submission
@@ -143,7 +143,7 @@ def _latest(*of_turn: str) -> Greatest:
     return Greatest(last_done, came)
 
 
-class Participation(models.Model):
+class Participation(Row):
     """One worker in one scenario, from arrival to payment; holds a seat while live."""
 
     # Copied from the scenario for the one-live-participation-per-worker-and-study constraint.

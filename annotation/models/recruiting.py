@@ -10,6 +10,7 @@ from annotation.models.audit import AuditEntry, Topic
 from annotation.models.participation import Participation
 from annotation.models.scenario import Scenario
 from annotation.models.study import Study, new_code
+from tasks.models.choices import Row
 
 
 class Panel(models.Model):
@@ -88,7 +89,7 @@ class ProlificAccount(models.Model):
                 )  # fmt: skip
 
 
-class ProlificStudy(models.Model):
+class ProlificStudy(Row):
     """A study on Prolific, which leads to all scenarios or to one part of them.
 
     Where participants choose their scenario, each has a separate study there. `part` is 0 where one
@@ -157,7 +158,7 @@ class ProlificStudy(models.Model):
         return self.external_id
 
 
-class Submission(models.Model):
+class Submission(Row):
     """A platform's record of one person's work on one of its studies.
 
     `key` is a permanent keyed hash of platform and submission. `person` and `reference` are

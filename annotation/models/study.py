@@ -15,7 +15,7 @@ from django.db.models import Exists, F, OuterRef, Q
 
 from annotation.models.qualification import SCALES, Qualification
 from tasks.models import Task
-from tasks.models.choices import LanguageField, one_of
+from tasks.models.choices import LanguageField, Row, one_of
 
 DEFAULT_CONSENT = """\
 You are invited to take part in a study of how well people perform a language task after seeing a \
@@ -147,7 +147,7 @@ class ProlificReward(models.TextChoices):
     LONGEST = "longest", "based on the longest scenario, regardless of the assigned scenario"
 
 
-class Study(models.Model):
+class Study(Row):
     """A researcher's study: tasks x shots, annotators per scenario, orders, pay and consent.
 
     The design can change while it is a draft. Opening freezes it: `manifest` is then the canonical

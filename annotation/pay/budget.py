@@ -276,8 +276,7 @@ def pause_if_due(study_id: int) -> None:
         sums = is_reached(study)
         reason = BUDGET_REACHED if sums else _screened_out_in_a_row(study)
         if reason:
-            study.status = StudyStatus.PAUSED
-            study.save(update_fields=["status"])
+            study.store(status=StudyStatus.PAUSED)
             if sums:  # owners and payers see amounts; the whole team sees the pause
                 study.events.record(f"Budget reached: {sums}", Topic.PAY, study=study)
             study.events.create(what=PAUSED + reason, by=None)

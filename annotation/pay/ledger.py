@@ -141,8 +141,7 @@ def settle(participation: Participation) -> list[LedgerEntry]:
         return []
     worked = active_time(participation)
     if participation.worked_seconds is None:
-        participation.worked_seconds = worked.total_seconds()
-        participation.save(update_fields=["worked_seconds"])
+        participation.store(worked_seconds=worked.total_seconds())
     if participation.kind != WorkerKind.PERSON or not participation.is_paid:
         return []
     entries = []
@@ -229,8 +228,7 @@ def decide(participation: Participation, is_paid: bool, reason: str, by: User | 
         locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         if locked.is_paid == is_paid:
             return
-        locked.is_paid = is_paid
-        locked.save(update_fields=["is_paid"])
+        locked.store(is_paid=is_paid)
         locked.decisions.create(
             about=Decision.About.PAY,
             outcome=is_paid,

@@ -150,8 +150,7 @@ def cancel(batch: PaymentBatch) -> None:
         if batch.state != State.PREPARED:
             raise PaymentError(f"This batch is {batch.state} and cannot be cancelled.")
         batch.payments.all().delete()
-        batch.state = State.CANCELLED
-        batch.save(update_fields=["state"])
+        batch.store(state=State.CANCELLED)
         log(batch, "pay batch cancelled", State.PREPARED)
 
 

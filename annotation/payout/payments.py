@@ -90,8 +90,7 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
             continue
         del waiting[reference]
     if not batch.payments.exists():
-        batch.state = State.CANCELLED
-        batch.save(update_fields=["state"])
+        batch.store(state=State.CANCELLED)
     elif not waiting and not lost:
         _paid(batch)
     _tell(gone, list(waiting.values()), lost)
@@ -193,8 +192,8 @@ def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
         return _look_up(batch, client)
     if not batch.external_id:
         # Setting up bonuses pays nothing: if this is lost, they are set up again.
-        batch.external_id = client.prepare_bonuses(_study_there(batch), bonus_lines(batch))
-        batch.save(update_fields=["external_id"])
+        there = _study_there(batch)
+        batch.store(external_id=client.prepare_bonuses(there, bonus_lines(batch)))
     if not _claim(batch, State.PREPARED, State.PAYING):
         raise PaymentError(SOMEBODY_ELSE)
     # From here on, it may have been paid: look it up before another request.
@@ -274,9 +273,9 @@ def _has_arrived(
 
 
 def _paid(batch: PaymentBatch) -> PaymentBatch:
-    before, batch.state, batch.paid_at = batch.state, State.PAID, database_now()
+    before = batch.state
     with transaction.atomic():
-        batch.save(update_fields=["state", "paid_at"])
+        batch.store(state=State.PAID, paid_at=database_now())
         batches.log(batch, "pay batch paid", before)
     return batch
 

@@ -119,8 +119,7 @@ def keep_until(study: Study, identities: date | None, answers: date | None, by: 
             if before != day:
                 words = f"deleted after {day}" if day else "kept"
                 AuditEntry.objects.record(f"{what} {words}", study=locked, by=by)
-        locked.identities_until, locked.answers_until = identities, answers
-        locked.save(update_fields=["identities_until", "answers_until"])
+        locked.store(identities_until=identities, answers_until=answers)
 
 
 def delete_due(today: date | None = None) -> list[tuple[str, str]]:

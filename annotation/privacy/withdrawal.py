@@ -48,16 +48,13 @@ def withdraw(token: str) -> Participation:
         now = database_now()
         _erase_answers(participation, now)
         _erase_reasons(participation)
-        left = {
-            "status": Status.WITHDRAWN, "seat_number": None, "in_analysis": False,
-            "worked_seconds": worked, "finished_at": participation.finished_at or now,
-            "signs": None, "qualified": None, "comprehension_attempts_used": 0,
-            "browser": "",  # it links this participation to others from the same browser
+        participation.store(
+            status=Status.WITHDRAWN, seat_number=None, in_analysis=False, worked_seconds=worked,
+            finished_at=participation.finished_at or now,
+            signs=None, qualified=None, comprehension_attempts_used=0,
+            browser="",  # it links this participation to others from the same browser
             **{order: [] for order in ("upstream_order", *ORDERS)},
-        }  # fmt: skip
-        for name, value in left.items():
-            setattr(participation, name, value)
-        participation.save(update_fields=list(left))
+        )  # fmt: skip
         jobs.drop(Job.objects.filter(pk__in=_jobs_that_hold(participation)))
         seats.note_outcome(participation, "withdrawn")
         ledger.settle(participation)

@@ -1,7 +1,5 @@
 """Places on Prolific for the seats that are free here, and why a study is paused there."""
 
-from typing import Any
-
 from annotation.models import AuditEntry, ProlificStudy, Study, StudyStatus, Topic
 from annotation.pay import budget
 from annotation.prolific.accounts import client_of
@@ -59,10 +57,10 @@ def _fit(
         if more:
             client.set_places(prolific_study.id_there, prolific_study.places + more)
             done.places_added += more
-            _store(prolific_study, places=prolific_study.places + more)
+            prolific_study.store(places=prolific_study.places + more)
             # Adding a place also restarts a study that had ended.
             status = str(client.study(prolific_study.id_there)["status"])[:20]
-            _store(prolific_study, status=status)
+            prolific_study.store(status=status)
         elif state.open_places <= 0:
             reason = NO_ROOM
     status, has_open = status_of(prolific_study.status), state.open_places > 0
@@ -70,7 +68,7 @@ def _fit(
         _pause(prolific_study, client, reason)
         done.paused += 1
     elif status == "PAUSED" and reason:
-        _store(prolific_study, pause_reason=reason)
+        prolific_study.store(pause_reason=reason)
     elif status == "PAUSED" and has_open:
         start(prolific_study, client)
         done.started += 1
@@ -79,19 +77,13 @@ def _fit(
 def _pause(prolific_study: ProlificStudy, client: Client, reason: str) -> None:
     """Pause the study, since arrivals without a free seat would have to return it unpaid."""
     client.transition(prolific_study.id_there, "PAUSE")
-    _store(prolific_study, status="PAUSED", pause_reason=reason, paused_here=True)
+    prolific_study.store(status="PAUSED", pause_reason=reason, paused_here=True)
 
 
 def start(prolific_study: ProlificStudy, client: Client) -> None:
     """Restart a paused study. Raises ProlificError."""
     client.transition(prolific_study.id_there, "START")
-    _store(prolific_study, status="ACTIVE", pause_reason="", paused_here=False)
-
-
-def _store(prolific_study: ProlificStudy, **changes: Any) -> None:
-    for field, value in changes.items():
-        setattr(prolific_study, field, value)
-    prolific_study.save(update_fields=list(changes))
+    prolific_study.store(status="ACTIVE", pause_reason="", paused_here=False)
 
 
 def start_by_hand(prolific_study: ProlificStudy) -> None:
@@ -123,7 +115,7 @@ def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, ther
         reason, paused_here = "Prolific paused it: a place was freed", True
     else:
         reason = "It was paused on Prolific, not by Handful"
-    _store(prolific_study, pause_reason=reason, paused_here=paused_here)
+    prolific_study.store(pause_reason=reason, paused_here=paused_here)
 
 
 def _slots(there: dict) -> int | None:

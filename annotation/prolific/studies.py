@@ -79,9 +79,8 @@ def create(draft: ProlificStudy, root: str, client: Client | None = None) -> Non
             )
     if draft.status == "UNPUBLISHED":
         published = client.transition(draft.external_id, "PUBLISH")
-        draft.status = str(published.get("status") or "ACTIVE")[:20]
         with transaction.atomic():
-            draft.save(update_fields=["status"])
+            draft.store(status=str(published.get("status") or "ACTIVE")[:20])
             AuditEntry.objects.record(
                 "published on Prolific", Topic.PLATFORM, study=draft.study, about=draft.name,
                 before={"status": "UNPUBLISHED"}, after={"status": draft.status},
@@ -162,8 +161,7 @@ def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
         known = draft.study.prolific_studies.exclude(blocklist_id="").first()
         group = known.blocklist_id if known else ""
         group = group or client.create_group(f"{draft.study.name} barred", workspace)
-        draft.blocklist_id = group
-        draft.save(update_fields=["blocklist_id"])
+        draft.store(blocklist_id=group)
 
 
 @dataclass(frozen=True)

@@ -169,9 +169,8 @@ def take_over(row: Row, done: Synced) -> bool:
         submission = rows.filter(pk=submission.pk).first()
         if submission is None or not _is_news(submission, row):
             return submission is not None
-        before, submission.status = submission.status, row.status
-        submission.return_requested_at = row.return_requested_at
-        submission.save(update_fields=["status", "return_requested_at"])
+        before = submission.status
+        submission.store(status=row.status, return_requested_at=row.return_requested_at)
         if before == row.status:
             return True
         _follow(submission, before, participation, done)
@@ -207,11 +206,9 @@ def _was_rejected(submission: Submission, participation: Participation) -> None:
     An ended participation keeps its status, and a completed one stays in the analysis until a
     researcher excludes it (exclusion.rejected_elsewhere).
     """
-    submission.status_before_rejection = participation.status
-    submission.save(update_fields=["status_before_rejection"])
+    submission.store(status_before_rejection=participation.status)
     if participation.is_live or participation.status in MAY_RESUME:
-        participation.status, participation.seat_number = Status.REJECTED, None
-        participation.save(update_fields=["status", "seat_number"])
+        participation.store(status=Status.REJECTED, seat_number=None)
     participation.refresh_from_db()
     ledger.decide(participation, False, REJECTED, None)
 
@@ -222,9 +219,7 @@ def _rejection_taken_back(submission: Submission, participation: Participation) 
     if participation.status == Status.REJECTED:
         ended = submission.status_before_rejection
         # Their seat was freed; if another is free, their page offers to continue.
-        back = ended if ended in MAY_RESUME else Status.RETURNED
-        participation.status = back
-        participation.save(update_fields=["status"])
+        participation.store(status=ended if ended in MAY_RESUME else Status.RETURNED)
     participation.refresh_from_db()
     _pay_again(participation, reason)
 
@@ -264,8 +259,7 @@ def _settle(submission: Submission, is_confirmed: bool) -> None:
         participation = locked.filter(pk=submission.participation_id).first()  # type: ignore[misc]  # none: no row
         if submission.verified is False and _has_payers_word(participation):
             return
-        submission.verified = is_confirmed
-        submission.save(update_fields=["verified"])
+        submission.store(verified=is_confirmed)
         if participation is None:
             return
         if is_confirmed:

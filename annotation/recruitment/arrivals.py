@@ -55,8 +55,7 @@ def attach(submission: Submission) -> None:
         begun = theirs.live().first() or theirs.expired_at_work().first()
         if begun is None:
             return
-        submission.participation = begun
-        submission.save(update_fields=["participation"])
+        submission.store(participation=begun)
         if begun.is_live:
             assert submission.prolific_study is not None  # only Prolific confirms
             seats.enter_sitting(begun, submission.prolific_study.part)
@@ -95,5 +94,4 @@ def _note_submission(
     if stored.worker_id == worker.pk and not stored.outcome and (
         before is None or not (before.is_live or before.has_seen_an_example())
     ):  # fmt: skip
-        stored.participation = participation
-        stored.save(update_fields=["participation"])
+        stored.store(participation=participation)

@@ -69,9 +69,7 @@ def _decline(participation: Participation) -> None:
 def _end_before_consent(participation: Participation) -> None:
     """Keep earnings and decisions, since a bonus may be owed; delete the rest."""
     Tombstone.objects.create(participation=participation, turns_erased=0)
-    participation.status, participation.seat_number = Status.WITHDRAWN, None
-    participation.in_analysis, participation.browser = False, ""
-    participation.finished_at = database_now()
-    participation.save(
-        update_fields=["status", "seat_number", "in_analysis", "browser", "finished_at"]
-    )
+    participation.store(
+        status=Status.WITHDRAWN, seat_number=None, in_analysis=False, browser="",
+        finished_at=database_now(),
+    )  # fmt: skip

@@ -46,8 +46,7 @@ def release_seat(participation: Participation, status: str) -> bool:
         locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         if not locked.is_live:
             return False
-        locked.status, locked.seat_number = status, None
-        locked.save(update_fields=["status", "seat_number"])
+        locked.store(status=status, seat_number=None)
         return True
 
 

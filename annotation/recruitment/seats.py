@@ -193,11 +193,10 @@ def _reseat(participation: Participation) -> Participation:
         raise RecruitmentError("taken")
     if not budget.has_room(participation.study, participation.kind, returning=participation):
         raise RecruitmentError("budget")
-    participation.status = _state_to_go_on_in(participation)
-    participation.seat_number = seat
-    participation.returned_at = database_now()
-    participation.worked_seconds = None  # the work continues
-    participation.save(update_fields=["status", "seat_number", "returned_at", "worked_seconds"])
+    participation.store(
+        status=_state_to_go_on_in(participation), seat_number=seat, returned_at=database_now(),
+        worked_seconds=None,  # the work continues
+    )  # fmt: skip
     return participation
 
 
@@ -313,8 +312,7 @@ def enter_sitting(participation: Participation, part: int) -> Participation:
     if part <= participation.part:
         return participation
     locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
-    locked.part = part
-    locked.save(update_fields=["part"])
+    locked.store(part=part)
     if locked.status != Status.BETWEEN:
         return locked
     last = locked.latest_turn()
@@ -322,8 +320,7 @@ def enter_sitting(participation: Participation, part: int) -> Participation:
     locked.scenario = scenario_of(locked)
     position = 0 if last.step in BEFORE_ANNOTATION else last.position + 1
     if not ends_before(locked, position):
-        locked.status = Status.WORKING
-        locked.save(update_fields=["status"])
+        locked.store(status=Status.WORKING)
         until = last.given.submitted_at if last.given else last.shown_at
         locked.show(Step.ANNOTATION, position, last.channel, after=last, until=until)
     return locked
@@ -331,8 +328,7 @@ def enter_sitting(participation: Participation, part: int) -> Participation:
 
 def end_part(participation: Participation) -> None:
     """End the part: the seat is kept, and the worker leaves with the part's code."""
-    participation.status = Status.BETWEEN
-    participation.save(update_fields=["status"])
+    participation.store(status=Status.BETWEEN)
     note_outcome(participation, "completed")
 
 
@@ -340,5 +336,4 @@ def note_outcome(participation: Participation, outcome: str) -> None:
     """Store how the work ended (a key in OUTCOMES) with the platform's record of it."""
     latest = participation.submissions.order_by("-pk").first()
     if latest is not None and not latest.outcome:
-        latest.outcome = outcome
-        latest.save(update_fields=["outcome"])
+        latest.store(outcome=outcome)

@@ -143,8 +143,7 @@ def set_archived(study: Study, is_archived: bool, by: User) -> None:
         locked = Study.objects.locked().get(pk=study.pk)
         if (locked.archived_at is not None) == is_archived:
             return
-        locked.archived_at = database_now() if is_archived else None
-        locked.save(update_fields=["archived_at"])
+        locked.store(archived_at=database_now() if is_archived else None)
         words = "archived" if is_archived else "restored from the archive"
         locked.events.create(what=words, topic=Topic.DESIGN, by=by, at=database_now())
 

@@ -1,4 +1,4 @@
-"""Database constraints for fields with choices, and the field for languages."""
+"""Constraints for fields with choices, the field for languages, and rows that store some fields."""
 
 from typing import Any
 
@@ -17,6 +17,17 @@ def one_of(
         name=name,
         violation_error_message=f"Choose one of these: {', '.join(map(str, choices.labels))}.",
     )
+
+
+class Row(models.Model):
+    class Meta:
+        abstract = True
+
+    def store(self, **values: Any) -> None:
+        """Set these fields, and save no others."""
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.save(update_fields=list(values))
 
 
 def languages() -> list[tuple[str, str]]:
