@@ -21,22 +21,17 @@ from tasks import periodic
 from tasks.clock import database_now
 
 
+def _events(label: str) -> forms.MultipleChoiceField:
+    choices, widget = NoticeAbout.choices, forms.CheckboxSelectMultiple
+    return forms.MultipleChoiceField(label=label, choices=choices, required=False, widget=widget)
+
+
 class SwitchForm(PageForm):
     """Selected events are notified; the others are switched off."""
 
     key = "notices"
-    page = forms.MultipleChoiceField(
-        label="Show here",
-        choices=NoticeAbout.choices,
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-    )
-    mail = forms.MultipleChoiceField(
-        label="Send by email",
-        choices=NoticeAbout.choices,
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-    )
+    page = _events("Show here")
+    mail = _events("Send by email")
 
     @classmethod
     def of(cls, switch: NoticeSwitch) -> "SwitchForm":

@@ -17,7 +17,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.models import Study, StudyStatus
-from annotation.study import design, design_file, lifecycle, minutes
+from annotation.study import design, design_file, lifecycle, minutes, team_pages
 from annotation.study import team as members
 from annotation.study.team_pages import MemberForm, RemovalForm, RoleForm
 from annotation.web import form_bodies
@@ -346,22 +346,17 @@ class Team(StudyTwin):
             raise Unprocessable({"action": [f"Expected one of {', '.join(ACTIONS)}."]})
         if action == "add":
             fields = {k: v for k, v in sent.items() if k != "action"}
-            return MemberForm(form_bodies.as_form_data(fields))
+            self.sent = MemberForm(form_bodies.as_form_data(fields))
+            return self.sent
         member = about.members.filter(user__username=str(username)).first()
         if member is None:
             raise Unprocessable({"username": ["This person is not a member of the team."]})
-        if action == "remove":
-            return RemovalForm(about, form_bodies.as_form_data({"member": member.pk}))
-        fields = {"member": member.pk, "was": member.role, "role": sent.get("role")}
-        return RoleForm(about, form_bodies.as_form_data(fields))
+        fields = {"member": member.pk}
+        if action == "change":
+            fields |= {"was": member.role, "role": sent.get("role")}
+        self.sent = ACTIONS[action](about, form_bodies.as_form_data(fields))
+        return self.sent
 
     def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        match request.data["action"]:
-            case "add":
-                members.add_colleague(about, sent["username"], sent["role"], request.user)
-            case "change":
-                member, was = sent["member"], sent["was"]
-                members.change(about, member.pk, sent["role"], request.user, was)
-            case "remove":
-                members.remove(about, sent["member"].pk, request.user)
+        team_pages.change(self.sent, about, request.user)
         return {"done": "The team was changed."}

@@ -10,7 +10,7 @@ import hashlib
 import math
 import re
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
@@ -201,14 +201,14 @@ def _check_metrics(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
     """Check the questions, attention checks and rule between arrival and completion."""
-    try:
-        screening.parse(study.comprehension_questions)
-    except screening.QuestionError as error:
-        refuse("comprehension_questions", str(error))
-    try:
-        own_questions.parse(study.own_questions)
-    except own_questions.QuestionError as error:
-        refuse("own_questions", str(error))
+    questions: dict[str, Callable[[str], object]] = {
+        "comprehension_questions": screening.parse, "own_questions": own_questions.parse,
+    }  # fmt: skip
+    for field, parse in questions.items():
+        try:
+            parse(getattr(study, field))
+        except own_questions.QuestionError as error:
+            refuse(field, str(error))
     threshold = study.qualification_threshold
     if study.qualification in SCALES:
         most, words = SCALES[Qualification(study.qualification)]

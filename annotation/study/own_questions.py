@@ -23,7 +23,7 @@ MAX_QUESTIONS = 30
 
 
 class QuestionError(ValueError):
-    """An error in the declaration; names the question."""
+    """An error in a declaration of questions; names the question."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from annotation.models import Qualification, Study
+from annotation.study.own_questions import QuestionError
 from tasks.models import Example, Split, Task
 
 
@@ -72,10 +73,6 @@ def _once(pool: list[Example], key: Callable[[Example], str]) -> list[Example]:
     for example in pool:
         first.setdefault(key(example), example)
     return list(first.values())
-
-
-class QuestionError(ValueError):
-    """An error in the text of the questions; names the question."""
 
 
 @dataclass(frozen=True)

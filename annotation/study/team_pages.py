@@ -176,20 +176,23 @@ def _end_webhook(request: ResearcherRequest, study: Study, show: View) -> HttpRe
     return redirect("study_settings", study.name)
 
 
+def change(form: PageForm, study: Study, by: User) -> None:
+    """Perform the change of a valid form. Raises TeamError."""
+    sent = form.cleaned_data
+    if isinstance(form, MemberForm):
+        members.add_colleague(study, sent["username"], sent["role"], by)
+    elif isinstance(form, RoleForm):
+        members.change(study, sent["member"].pk, sent["role"], by, sent["was"])
+    else:
+        members.remove(study, sent["member"].pk, by)
+
+
 def _change(form: PageForm, study: Study, by: User) -> bool:
     """Perform the change; if it fails, the form shows why."""
-    sent, field = form.cleaned_data, None
     try:
-        if isinstance(form, MemberForm):
-            field = "username"
-            members.add_colleague(study, sent["username"], sent["role"], by)
-        elif isinstance(form, RoleForm):
-            field = "role"
-            members.change(study, sent["member"].pk, sent["role"], by, sent["was"])
-        else:
-            members.remove(study, sent["member"].pk, by)
+        change(form, study, by)
     except members.TeamError as error:
-        form.add_error(field, str(error))
+        form.add_error({MemberForm: "username", RoleForm: "role"}.get(type(form)), str(error))
     return form.is_valid()
 
 
