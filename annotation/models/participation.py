@@ -71,10 +71,6 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         seated = self.filter(study=study).seated()
         return seated.exclude(pk__in=seated.idle(now, study).order_by().values("pk"))
 
-    def unconsented(self) -> "ParticipationQuerySet":
-        """Return those with a seat whose worker has not answered the consent request."""
-        return self.filter(status=Status.ARRIVED)
-
     def analysed(self) -> "ParticipationQuerySet":
         """Return those included in the analysis: completed and not excluded."""
         return self.filter(ANALYSED)
@@ -98,13 +94,6 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
             last_active_at=_latest("answer__submitted_at", "activity__last_at", "shown_at")
         )
 
-    def with_last_step(self) -> "ParticipationQuerySet":
-        """Annotate `last_step_at`, the last progress: an answer, or an example shown.
-
-        An open page alone does not hold a seat, since it may stay open indefinitely.
-        """
-        return self.annotate(last_step_at=_latest("answer__submitted_at", "shown_at"))
-
     def at_work(self, now: datetime) -> "ParticipationQuerySet":
         """Return live participations that were active within AT_WORK_WITHIN."""
         since = now - AT_WORK_WITHIN
@@ -118,7 +107,8 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         """
         limit = study.idle_limit
         at_work = [Status.WORKING, Status.BETWEEN]
-        return self.with_last_step().filter(
+        # Progress is an answer, or an example shown: an open page alone does not hold a seat.
+        return self.annotate(last_step_at=_latest("answer__submitted_at", "shown_at")).filter(
             Q(status__in=at_work, last_step_at__lt=now - limit)
             | Q(
                 status=Status.WAITING,

@@ -100,16 +100,11 @@ def money(help_text: str, default: Decimal = Decimal(0)) -> models.DecimalField:
     )
 
 
-# Studies that currently hide human test scores; for one study: Study.covers_test_scores.
-COVERING = Q(
-    hide_test_scores=True, rehearsal=False, status__in=[StudyStatus.OPEN, StudyStatus.PAUSED]
-)
-
-
 class StudyQuerySet(models.QuerySet["Study"]):
     def covering_test_scores(self) -> "StudyQuerySet":
-        """Return studies whose human test scores are still hidden."""
-        return self.filter(COVERING)
+        """Return studies whose human test scores are hidden now (Study.covers_test_scores)."""
+        running = [StudyStatus.OPEN, StudyStatus.PAUSED]
+        return self.filter(hide_test_scores=True, rehearsal=False, status__in=running)
 
     def locked(self) -> "StudyQuerySet":
         """Lock the studies until the transaction ends; take this lock before all others.

@@ -64,7 +64,7 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
 
     Prolific approves many submissions with a delay: the status that it shows for each decides.
     """
-    submissions = {submission.pk: submission for submission in _submissions(batch)}
+    submissions = {submission.pk: submission for submission, _cents in _by_submission(batch)}
     references = _references(list(submissions.values()), batch, client)
     waiting = {reference: submissions[pk] for pk, reference in references.items()}
     lost = [submissions[pk] for pk in submissions if pk not in references]
@@ -289,10 +289,6 @@ def mark_paid(batch: PaymentBatch) -> None:
         if batch.state != State.PREPARED:
             raise PaymentError(f"This batch is {batch.state}.")
         _paid(batch)
-
-
-def _submissions(batch: PaymentBatch) -> list[Submission]:
-    return [submission for submission, _cents in _by_submission(batch)]
 
 
 def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:

@@ -29,7 +29,6 @@ HOST_OF_THEIRS = re.compile(r"https?://[^/?#]*[{}@\\]")
 # Characters allowed in IDs: none that URLs, spreadsheets or logs interpret.
 SAFE_ID = r"[A-Za-z0-9_.:@-]{0,200}"
 
-
 PRESET_FIELDS = ("id_parameter", "submission_parameter", "completed_url")
 
 

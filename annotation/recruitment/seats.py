@@ -121,7 +121,7 @@ def _too_many_unconsented(study: Study) -> bool:
     The caller holds the study's lock and has expired idle participations. Personal links do not
     count: researchers gave them to known people.
     """
-    waiting = study.participations.unconsented().filter(kind=Kind.PERSON)
+    waiting = study.participations.filter(kind=Kind.PERSON, status=Status.ARRIVED)
     waiting = waiting.exclude(platform_adapters.of_adapters_with("invited", "worker__platform"))
     seats = sum(study.scenarios.values_list("seats", flat=True))
     return waiting.count() >= max(3, seats // 3)

@@ -25,11 +25,9 @@ from annotation.recruitment.platform_adapters import Identity
 
 TICKET_SALT = "annotation.arrival"
 
-
 # Long enough to read the landing page and be interrupted; a copied URL expires within hours, and a
 # platform reserves a place no longer before the work starts.
 TICKET_AGE = 2 * 3600  # seconds
-
 
 ENDED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN, Status.REJECTED)
 
@@ -213,7 +211,6 @@ def language_of(request: HttpRequest) -> str:
 
 
 WINDOW = 60  # seconds
-
 
 HOUR = 3600
 

@@ -55,18 +55,24 @@ class Command(BaseCommand):
         parser.add_argument("--open", action="store_true", help="open the study immediately")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        read = self._design_file(options["design"])
+        try:
+            self._create(options)
+        except design_file.DesignFileError as error:
+            raise CommandError(str(error)) from None
+
+    def _create(self, options: dict[str, Any]) -> None:
+        read = design_file.read(options["design"]) if options["design"] else None
         fields = (read.fields if read else {}) | self._flags(options)
         names = options["tasks"] or (read.tasks if read else [])
         for field, flag in (("name", "NAME"), ("shots", "--shots")):
             if field not in fields:
                 raise CommandError(f"Set {flag}, or {field} in the --design file.")
         study = Study(owner=self._owner(options["owner"]), **{"title": fields["name"], **fields})
-        tasks = [self._task(name) for name in names]
+        tasks = list(map(design_file.task_named, names))
         upstream = options["upstream_tasks"] or (read.upstream if read else [])
         sham = options["sham_task"] or (read.sham if read else "")
-        study.sham_task = self._task(sham) if sham else None
-        self._save(study, tasks, [self._task(name) for name in upstream], read)
+        study.sham_task = design_file.task_named(sham) if sham else None
+        self._save(study, tasks, list(map(design_file.task_named, upstream)), read)
         if options["open"]:
             try:
                 lifecycle.change_status(study, "open")
@@ -79,12 +85,6 @@ class Command(BaseCommand):
         )
         self.stdout.write(f"Annotators: {reverse('landing', args=[study.link_code])}")
         self.stdout.write(f"Dashboard:  {reverse('study', args=[study.name])}")
-
-    def _design_file(self, path: Path | None) -> DesignFile | None:
-        try:
-            return design_file.read(path) if path else None
-        except design_file.DesignFileError as error:
-            raise CommandError(str(error)) from None
 
     def _flags(self, options: dict[str, Any]) -> dict[str, Any]:
         """Return the study fields that the flags set."""
@@ -123,12 +123,6 @@ class Command(BaseCommand):
                 else "No researcher exists yet. Run python manage.py createsuperuser."
             )
         return users.get()
-
-    def _task(self, name: str) -> Task:
-        try:
-            return design_file.task_named(name)
-        except design_file.DesignFileError as error:
-            raise CommandError(str(error)) from None
 
     def _amount(self, text: Any, name: str) -> Decimal:
         try:
