@@ -5,7 +5,6 @@ Where possible, the protocol's rules are database constraints here, with names t
 
 from annotation.models.accounts import ApiToken, Invitation, Preferences
 from annotation.models.answers import (
-    LONGEST_COUNTED_GAP,
     Activity,
     Answer,
     AnswerSpan,
@@ -63,9 +62,6 @@ from annotation.models.study import (
     Step,
     Study,
     StudyStatus,
-    new_code,
-    new_seed,
-    new_token,
 )
 from annotation.models.study_records import (
     ComparedFile,
