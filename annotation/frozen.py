@@ -4,9 +4,10 @@
 """
 
 import copy
+from datetime import timedelta
 from functools import lru_cache
 
-from annotation.models import Participation, Scenario
+from annotation.models import Participation, Scenario, Turn
 from tasks import frozen as tasks_frozen
 
 # Those parts of the frozen design that pages and steps need at every turn.
@@ -34,7 +35,14 @@ def _scenario(pk: int) -> Scenario:
     return scenario
 
 
+@lru_cache(maxsize=4096)
+def first_worked_before(participation: int) -> timedelta:
+    """Return the time that this participation worked before its first example."""
+    return Turn.objects.filter(participation=participation).earliest("pk").worked_before
+
+
 def clear() -> None:
-    """Clear the cache, including tasks: for tests, where rolled-back rows reuse primary keys."""
+    """Clear the caches, including tasks: for tests, where rolled-back rows reuse primary keys."""
     _scenario.cache_clear()
+    first_worked_before.cache_clear()
     tasks_frozen.clear()

@@ -52,9 +52,6 @@ class Turn(models.Model):
     # Channel of the request that showed it; if a decision showed it, the previous turn's channel.
     channel = models.CharField(max_length=4, choices=Channel)
 
-    # The first turn's `worked_before`, set by Participation.latest_turn and show.
-    first_worked_before: timedelta
-
     objects = TurnQuerySet.as_manager()
 
     class Meta:
@@ -102,9 +99,13 @@ class Turn(models.Model):
         return self.participation.scenario.task.card
 
     def prime_empty_relations(self) -> None:
-        """Mark as empty the relations that a turn just shown cannot have, which saves queries."""
+        """Mark as empty the relations that this turn does not have, which saves queries.
+
+        A new turn has none; for the latest one, Participation.latest_turn asked for them.
+        """
         for name in ("answer", "activity", "draft"):
-            self._meta.get_field(name).set_cached_value(self, None)  # type: ignore[union-attr]  # a reverse one-to-one has it
+            if not vars(self).get(f"has_{name}"):
+                self._meta.get_field(name).set_cached_value(self, None)  # type: ignore[union-attr]  # a reverse one-to-one has it
 
     def active_until(self, moment: datetime, cutoff: timedelta) -> timedelta:
         """Return the active time on this example until `moment` (docs/statistics.md#active-time).

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
+from annotation import frozen
 from annotation.models import (
     JUDGED_STEPS,
     MAY_RESUME,
@@ -25,7 +26,7 @@ from annotation.models import (
     Turn,
 )
 from annotation.participation.forms import ComprehensionForm, ExitForm, OwnForm
-from annotation.participation.progress import Place, Progress
+from annotation.participation.progress import ENOUGH, Place, Progress
 from annotation.participation.reveal import reveal_page
 from annotation.participation.turn import TurnPage, paragraphs
 from annotation.pay import ledger
@@ -332,15 +333,16 @@ def _progress(participation: Participation, turn: Turn) -> Progress:
     upstream = len(participation.upstream_order)
     judged = upstream + len(participation.judged_order)
     begins = {Step.UPSTREAM.value: 0} | {step.value: upstream for step in JUDGED_STEPS}
-    before = begins.get(turn.step, judged)
+    answered = begins.get(turn.step, judged) + turn.position + (turn.given is not None)
+    # The example on the page counts once it is answered: its time is still growing.
+    on_examples = worked if turn.given else turn.worked_before
+    if answered >= ENOUGH:
+        on_examples -= frozen.first_worked_before(participation.pk)
     return Progress(
-        answered=before + turn.position + (turn.given is not None),
+        answered=answered,
         total=judged + len(participation.annotation_order),
         worked=worked.total_seconds(),
-        # The example on the page counts once it is answered: its time is still growing.
-        on_examples=(
-            (worked if turn.given else turn.worked_before) - turn.first_worked_before
-        ).total_seconds(),
+        on_examples=on_examples.total_seconds(),
         estimated=60 * scenario.estimated_minutes,
         **scenario.promise,
     )
