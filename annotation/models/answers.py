@@ -3,8 +3,9 @@
 import itertools
 from datetime import datetime, timedelta
 
-from django.db import models
+from django.db import connection, models
 from django.db.models import F, Q
+from django.db.models.signals import post_save
 from django.utils import timezone
 
 from annotation.models.study import REVEALED, Step
@@ -256,3 +257,32 @@ class AnswerSpan(models.Model):
 
     def __str__(self) -> str:
         return self.text
+
+
+def insert_together(rows: list[models.Model]) -> None:
+    """Insert new rows, in this order; on PostgreSQL in one message, which saves time.
+
+    The last row gets its primary key from the database; the others have theirs or do not need it.
+    """
+    if connection.vendor == "postgresql":
+        _insert_in_one_message(rows)
+    else:
+        for model, alike in itertools.groupby(rows, type):
+            model._default_manager.bulk_create(alike)  # type: ignore[attr-defined]  # a model
+    for row in rows:
+        post_save.send(type(row), instance=row, created=True)
+
+
+def _insert_in_one_message(rows: list[models.Model]) -> None:
+    statements, values = [], []
+    for row in rows:
+        fields = [f for f in row._meta.concrete_fields if not f.primary_key or row.pk is not None]
+        columns = ", ".join(f'"{field.column}"' for field in fields)
+        marks = ", ".join(["%s"] * len(fields))
+        statements.append(f"INSERT INTO {row._meta.db_table} ({columns}) VALUES ({marks})")
+        values += [f.get_db_prep_save(getattr(row, f.attname), connection) for f in fields]
+        row._state.adding = False
+    key = rows[-1]._meta.pk
+    with connection.cursor() as cursor:
+        cursor.execute(f'{"; ".join(statements)} RETURNING "{key.column}"', values)
+        rows[-1].pk = cursor.fetchone()[0]

@@ -272,17 +272,20 @@ class Participation(Row):
         after: "Turn | None" = None,
         until: datetime | None = None,
         shown_at: datetime | None = None,
+        save: bool = True,
     ) -> "Turn":
         """Show the example at that position of the step to the worker: insert its turn.
 
         `channel` is the request's. `after` is the worker's previous turn, with work counted up to
-        `until`. Both times default to now. The caller holds the participation's lock.
+        `until`. Both times default to now. Without `save`, the caller inserts the turn. The caller
+        holds the participation's lock.
         """
         now = shown_at or database_now()
         if after is not None:  # clocks may be set back; each turn is shown after its previous step
             now = max(now, after.given.submitted_at if after.given else after.shown_at)
         example = frozen.example(self.order_of(step)[position])
-        turn = self.turns.create(
+        turn = Turn(
+            participation=self,
             example=example,
             step=Step.CHECK if example.pk in self.checks else step,
             position=position,
@@ -295,6 +298,8 @@ class Participation(Row):
             ),
         )
         turn.prime_empty_relations()
+        if save:
+            turn.save()
         return turn
 
     def has_seen_an_example(self) -> bool:

@@ -13,19 +13,27 @@ from annotation.recruitment import seats
 from tasks.clock import database_now
 
 
-def go_on(participation: Participation, answered: Turn) -> Turn | None:
-    """Show the next test example; return None after the last one, or at the end of a part.
+def following(answered: Turn) -> Turn | None:
+    """Return the next turn of this step or the screening step, to be stored with that answer.
 
-    The caller holds the participation's lock and the transaction that stores the answer, so that an
-    answered test example is never without its successor.
+    Returns None after the last example, or at the end of the worker's part.
     """
+    participation, given, position = answered.participation, answered.answer, answered.position + 1
+    step = Step.SCREENING if answered.step == Step.SCREENING else Step.ANNOTATION
+    is_last = position == len(participation.order_of(step))
+    if is_last or (step == Step.ANNOTATION and seats.ends_before(participation, position)):
+        return None
+    # Shown with the response to that answer, at the same time.
+    return participation.show(
+        step, position, given.channel, after=answered, shown_at=given.submitted_at, save=False
+    )
+
+
+def end(participation: Participation, answered: Turn) -> None:
+    """Complete the participation, or end the worker's part. The caller holds the lock."""
     if answered.position + 1 < len(participation.annotation_order):
-        # Shown with the response to that answer, at the same time.
-        given = answered.answer
-        return show(
-            participation, answered, given.channel,
-            position=answered.position + 1, shown_at=given.submitted_at,
-        )  # fmt: skip
+        seats.end_part(participation)
+        return
     participation.status = Status.COMPLETED
     participation.finished_at = database_now()
     participation.signs = activity_summary.for_participation(participation)._asdict()
@@ -33,23 +41,16 @@ def go_on(participation: Participation, answered: Turn) -> Turn | None:
     seats.note_outcome(participation, "completed")
     ledger.settle(participation)
     budget.watch(participation.study_id)
-    return None
 
 
-def show(
-    participation: Participation,
-    after: Turn,
-    channel: str,
-    until: datetime | None = None,
-    *,
-    position: int = 0,
-    shown_at: datetime | None = None,
+def begin(
+    participation: Participation, after: Turn, channel: str, until: datetime | None = None
 ) -> Turn | None:
-    """Show a test example, by default the first; return None if the worker's part ends before it.
+    """Show the first test example; return None if the worker's part ends before it.
 
     Work on the previous example counts up to `until`. The caller holds the lock.
     """
-    if seats.ends_before(participation, position):
+    if seats.ends_before(participation, 0):
         seats.end_part(participation)
         return None
-    return participation.show(Step.ANNOTATION, position, channel, after, until, shown_at)
+    return participation.show(Step.ANNOTATION, 0, channel, after, until)

@@ -26,6 +26,7 @@ from annotation.models import (
     Study,
     Turn,
 )
+from annotation.models.answers import insert_together
 from annotation.protocol import annotation_step, qualification
 from annotation.protocol.locking import lock
 from tasks.answers.kind import NO_ANSWER
@@ -73,13 +74,14 @@ def submit(
             return participation, current
         if participation.status != Status.WORKING:
             raise Conflict(Conflict.GIVEN_UP)
-        given = _read(asked, fields)
-        store(asked, given, channel)
+        following = store_answer(asked, _read(asked, fields), channel)
         if asked.is_revealed:
             return participation, asked
-        if asked.step == Step.SCREENING:
-            return participation, qualification.after_screening_answer(participation, asked)
-        return participation, annotation_step.go_on(participation, asked)
+        if following is None and asked.step == Step.SCREENING:
+            following = qualification.after_judged_step(participation, asked, channel)
+        elif following is None:
+            annotation_step.end(participation, asked)
+        return participation, following
 
 
 def _read(turn: Turn, fields: Mapping[str, str]) -> GivenAnswer:
@@ -105,13 +107,16 @@ def _same_or_conflict(turn: Turn, fields: Mapping[str, str]) -> None:
         raise Conflict(Conflict.ALREADY_REVEALED if seen else Conflict.ALREADY_RECORDED)
 
 
-def store(turn: Turn, given: GivenAnswer, channel: str) -> None:
-    """Insert the answer, its spans and its S1. The caller holds the lock and the transaction."""
+def store_answer(turn: Turn, given: GivenAnswer, channel: str) -> Turn | None:
+    """Insert the answer with its S1 and spans and, without a reveal, its step's next turn.
+
+    Returns that turn; None if there is none. The caller holds the lock and the transaction.
+    """
     result = score(given.texts, turn.example.gold, turn.card.gold_rule)
     # The clock may have been set back: an answer is never submitted before its display.
     now = max(database_now(), turn.shown_at)
     active = turn.active_until(now, turn.participation.scenario.idle_cutoff)
-    turn.answer = Answer.objects.create(
+    turn.answer = Answer(
         turn=turn,
         no_answer=given.no_answer,
         label=given.label,
@@ -124,10 +129,10 @@ def store(turn: Turn, given: GivenAnswer, channel: str) -> None:
     )
     if draft := getattr(turn, "draft", None):
         draft.delete()
-    if given.spans:
-        AnswerSpan.objects.bulk_create(
-            AnswerSpan(answer=turn.answer, **span._asdict()) for span in given.spans
-        )
+    spans = [AnswerSpan(answer=turn.answer, **span._asdict()) for span in given.spans]
+    following = None if turn.is_revealed else annotation_step.following(turn)
+    insert_together([turn.answer, *spans, *([following] if following else [])])
+    return following
 
 
 class PeopleUsePages(Exception):

@@ -24,7 +24,6 @@ from annotation.models import (
     Participation,
     Qualification,
     Status,
-    Step,
     Study,
     Topic,
     Turn,
@@ -133,7 +132,7 @@ def after_judged_step(participation: Participation, turn: Turn, channel: str) ->
     """
     rule = participation.study.qualification
     if rule == Qualification.NONE:
-        return annotation_step.show(participation, turn, channel)
+        return annotation_step.begin(participation, turn, channel)
     if rule == Qualification.RESEARCHER:
         participation.status = Status.WAITING
         participation.waiting_since = database_now()
@@ -144,7 +143,7 @@ def after_judged_step(participation: Participation, turn: Turn, channel: str) ->
         screen_out(participation, judgement.reason)
         return None
     _note(participation, True, judgement.reason, None)
-    return annotation_step.show(participation, turn, channel)
+    return annotation_step.begin(participation, turn, channel)
 
 
 def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Participation:
@@ -170,7 +169,7 @@ def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Par
         _note(participation, True, reason, by)
         last = participation.latest_turn()
         assert last is not None  # they wait after the judged step
-        annotation_step.show(participation, last, last.channel, until=participation.waiting_since)
+        annotation_step.begin(participation, last, last.channel, until=participation.waiting_since)
         return participation
 
 
@@ -279,21 +278,3 @@ def flagged_again(study: Study) -> dict[int, str]:
         if not now.passes:
             reasons[pk] = f"would now be screened out: {now.reason}"
     return reasons
-
-
-def after_screening_answer(participation: Participation, answered: Turn) -> Turn | None:
-    """Show the next screening example or, after the last, apply the rule (None: not admitted).
-
-    Nothing is revealed or scored for the worker, as in the annotation step. The answers are used
-    only by the rule, so that all arms can be selected alike.
-
-    The caller holds the participation's lock and the transaction that stores the answer, so that an
-    answered example is never without its successor.
-    """
-    if answered.position + 1 < len(participation.screening_order):
-        given = answered.answer
-        return participation.show(
-            Step.SCREENING, answered.position + 1, given.channel, after=answered,
-            shown_at=given.submitted_at,
-        )  # fmt: skip
-    return after_judged_step(participation, answered, answered.answer.channel)

@@ -438,7 +438,7 @@ if sys.argv[1] == "after":
     views._after_post = die
 else:
     # The control: the moment before the commit.
-    answering.store = die
+    answering.store_answer = die
 from django.test import Client
 token, turn, typed = sys.argv[2:]
 Client().post(f"/work/{token}/answer/", {"turn": turn, "typed": typed}, HTTP_HOST="localhost")
