@@ -15,8 +15,10 @@ from django.db import connection, transaction
 from playwright.sync_api import sync_playwright
 
 from analysis.export import screenshots
-from annotation import frozen, guards
-from tasks import installation
+from annotation import guards
+from annotation.models.participation import first_worked_before
+from annotation.models.scenario import frozen_scenario
+from tasks import frozen, installation
 from tests.annotation.prolific.fixtures import fake, payer, published, signed, study  # noqa: F401, their fixtures
 from tests.migrated import Migrated
 
@@ -118,6 +120,8 @@ def _deselect(config: pytest.Config, items: list[pytest.Item], marker: str) -> N
 def forget() -> None:
     """Clear the caches of rows by key: SQLite reuses the keys of rows that were rolled back."""
     frozen.clear()
+    frozen_scenario.cache_clear()
+    first_worked_before.cache_clear()
     caches["process"].clear()
 
 

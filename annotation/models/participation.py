@@ -1,7 +1,9 @@
 """Participations: one worker in one scenario, with seat and progress."""
 
+import copy
 import itertools
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from django.db import models
@@ -11,7 +13,7 @@ from django.utils import timezone
 
 from annotation.models.answers import LONGEST_COUNTED_GAP, Turn
 from annotation.models.arrivals import Worker
-from annotation.models.scenario import Scenario
+from annotation.models.scenario import Scenario, frozen_scenario
 from annotation.models.study import Arm, Kind, Step, Study, new_token
 from tasks import frozen
 from tasks.clock import database_now
@@ -59,6 +61,17 @@ LATEST_TURN = """
 
 
 class ParticipationQuerySet(models.QuerySet["Participation"]):
+    def lock(self, token: str) -> "Participation":
+        """Return that personal link's participation, locked until the transaction ends.
+
+        Every step takes this lock, so that two tabs (or a double click) are processed in sequence.
+        Raises Participation.DoesNotExist.
+        """
+        # Unordered: the default order would join, and also lock, the study and the task.
+        participation = self.select_for_update(no_key=True).order_by().get(token=token)
+        participation.scenario = copy.copy(frozen_scenario(participation.scenario_id))
+        return participation
+
     def live(self) -> "ParticipationQuerySet":
         return self.filter(status__in=LIVE)
 
@@ -314,6 +327,12 @@ class Participation(Row):
         gaps = (later - earlier for earlier, later in itertools.pairwise(marks))
         # Server clocks differ and may be set back: gaps are never negative.
         return sum((min(max(gap, timedelta()), LONGEST_COUNTED_GAP) for gap in gaps), timedelta())
+
+
+@lru_cache(maxsize=4096)
+def first_worked_before(participation: int) -> timedelta:
+    """Return the time that this participation worked before its first example, which is fixed."""
+    return Turn.objects.filter(participation=participation).earliest("pk").worked_before
 
 
 class Tombstone(models.Model):

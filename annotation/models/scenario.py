@@ -1,7 +1,7 @@
 """Scenarios: a study's cells, each with its seats."""
 
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from django.conf import settings
@@ -121,6 +121,26 @@ class Scenario(models.Model):
     def idle_cutoff(self) -> timedelta:
         """Return the longest time that a gap between two signs of work may count for."""
         return timedelta(seconds=self.study.idle_cutoff_seconds)
+
+
+# Those parts of the frozen design that pages and steps need at every turn.
+FROM_STUDY = (
+    "shows_help_examples", "auto_advance", "promise", "estimated_minutes", "idle_cutoff",
+    "interface_language", "refuses_pastes", "screening_examples", "programs_as_people",
+)  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def frozen_scenario(pk: int) -> Scenario:
+    """Return a scenario that has a seat, with its task, kept per process: copy before use.
+
+    It is frozen (docs/protocol.md#invariants), but its study is not: those parts are taken now.
+    """
+    scenario = Scenario.objects.select_related("task", "study").get(pk=pk)
+    for name in FROM_STUDY:
+        getattr(scenario, name)
+    del scenario._state.fields_cache["study"]
+    return scenario
 
 
 class UpstreamExample(models.Model):

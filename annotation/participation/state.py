@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
-from annotation import frozen
 from annotation.models import (
     JUDGED_STEPS,
     MAY_RESUME,
@@ -25,6 +24,7 @@ from annotation.models import (
     Study,
     Turn,
 )
+from annotation.models.participation import first_worked_before
 from annotation.participation.forms import ComprehensionForm, ExitForm, OwnForm
 from annotation.participation.progress import ENOUGH, Place, Progress
 from annotation.participation.reveal import reveal_page
@@ -337,7 +337,7 @@ def _progress(participation: Participation, turn: Turn) -> Progress:
     # The example on the page counts once it is answered: its time is still growing.
     on_examples = worked if turn.given else turn.worked_before
     if answered >= ENOUGH:
-        on_examples -= frozen.first_worked_before(participation.pk)
+        on_examples -= first_worked_before(participation.pk)
     return Progress(
         answered=answered,
         total=judged + len(participation.annotation_order),

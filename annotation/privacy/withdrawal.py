@@ -25,7 +25,6 @@ from annotation.models import (
     Topic,
 )
 from annotation.pay import budget, ledger
-from annotation.protocol.locking import lock
 from annotation.recruitment import expiry, seats
 from tasks import jobs
 from tasks.clock import database_now
@@ -40,7 +39,7 @@ def withdraw(token: str) -> Participation:
     Raises Participation.DoesNotExist.
     """
     with transaction.atomic():
-        participation = lock(token)
+        participation = Participation.objects.lock(token)
         if participation.status == Status.WITHDRAWN:
             return participation
         # Earnings remain; without the answers they could not be computed.
@@ -72,7 +71,7 @@ def withdraw_on_request(participation: Participation, reason: str, by: User) -> 
     if not reason:
         raise ValueError("Enter a reason. It is stored in the log.")
     with transaction.atomic():
-        if lock(participation.token).status == Status.WITHDRAWN:
+        if Participation.objects.lock(participation.token).status == Status.WITHDRAWN:
             raise ValueError("This participant has already been withdrawn.")
         study = withdraw(participation.token).study
         AuditEntry.objects.record(

@@ -16,8 +16,7 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
-from annotation.models import Activity, Draft, Status, Turn
-from annotation.protocol.locking import lock
+from annotation.models import Activity, Draft, Participation, Status, Turn
 from tasks.clock import database_now
 from tasks.sentences import sentence
 from tasks.spans import LONGEST_PAYLOAD, AnswerError
@@ -32,7 +31,7 @@ def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
     Participation.DoesNotExist.
     """
     with transaction.atomic():
-        participation = lock(token)
+        participation = Participation.objects.lock(token)
         turn = participation.latest_turn()
         if participation.status != Status.WORKING:
             return False
@@ -70,7 +69,7 @@ def keep_draft(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
     """
     content = _draft(fields.get("draft", ""))
     with transaction.atomic():
-        participation = lock(token)
+        participation = Participation.objects.lock(token)
         turn = participation.latest_turn()
         if participation.status != Status.WORKING:
             return False

@@ -28,7 +28,6 @@ from annotation.models import (
 )
 from annotation.models.answers import insert_together
 from annotation.protocol import annotation_step, qualification
-from annotation.protocol.locking import lock
 from tasks.answers.kind import NO_ANSWER
 from tasks.clock import database_now
 from tasks.metrics import score
@@ -62,7 +61,7 @@ def submit(
     Conflict (409) and AnswerError (422); in each of these cases nothing is stored.
     """
     with transaction.atomic():
-        participation = lock(token)
+        participation = Participation.objects.lock(token)
         check_channel(channel, participation.kind, participation.scenario)
         current = participation.latest_turn()
         if current is not None and current.pk == turn_id:
@@ -168,7 +167,7 @@ def note(token: str, told: Mapping[str, Any]) -> bool:
     `told` has the fields of ModelRun. Raises Participation.DoesNotExist and RunError.
     """
     with transaction.atomic():
-        participation = lock(token)
+        participation = Participation.objects.lock(token)
         if participation.kind != Kind.MODEL:
             raise RunError("no_model", "Only a model's run can be reported.")
         if participation.status not in (Status.COMPLETED, Status.SCREENED_OUT):

@@ -17,7 +17,6 @@ from django.db import transaction
 
 from annotation.models import Participation, Status
 from annotation.protocol import qualification
-from annotation.protocol.locking import lock
 from annotation.study.screening import parse
 from tasks.clock import database_now
 
@@ -34,7 +33,7 @@ def answer(token: str, given: Mapping[str, str]) -> list[int]:
     `given` has an option number for each question. Raises Participation.DoesNotExist.
     """
     with transaction.atomic():
-        participation = lock(token)
+        participation = Participation.objects.lock(token)
         if participation.status != Status.WORKING or not is_open(participation):
             return []
         questions = parse(participation.study.comprehension_questions)

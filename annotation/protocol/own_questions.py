@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from django.db import transaction
 
 from annotation.models import ExitAnswers, Kind, OwnAnswer, Participation, Status
-from annotation.protocol.locking import lock
 from annotation.study.own_questions import AFTER, BEFORE, OwnQuestion, of_moment
 
 WHILE = {BEFORE: Status.WORKING, AFTER: Status.COMPLETED}
@@ -32,7 +31,7 @@ def answer(token: str, moment: str, given: Mapping[str, str]) -> None:
     The form checks required ones. Raises Participation.DoesNotExist.
     """
     with transaction.atomic():
-        participation = lock(token)
+        participation = Participation.objects.lock(token)
         if participation.status != WHILE[moment] or (
             moment == BEFORE and participation.turns.exists()
         ):
@@ -58,6 +57,6 @@ def answer_exit(token: str, given: Mapping[str, str]) -> None:
     """
     answers = {question: given.get(question, "") for question in EXIT_QUESTIONS}
     with transaction.atomic():
-        participation = lock(token)
+        participation = Participation.objects.lock(token)
         if participation.status == Status.COMPLETED:
             ExitAnswers.objects.get_or_create(participation=participation, defaults=answers)

@@ -30,7 +30,6 @@ from annotation.models import (
 )
 from annotation.pay import budget, ledger
 from annotation.protocol import annotation_step, blinding
-from annotation.protocol.locking import lock
 from annotation.recruitment import seats
 from annotation.study.screening import OTHERS_NEEDED
 from tasks.clock import database_now
@@ -152,7 +151,7 @@ def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Par
     Does nothing if they are not (or no longer) waiting. Raises Participation.DoesNotExist.
     """
     with transaction.atomic():
-        participation = lock(token)
+        participation = Participation.objects.lock(token)
         if participation.status != Status.WAITING:
             return participation
         participation.decided_at = database_now()

@@ -36,7 +36,6 @@ from annotation.protocol import (
     upstream_step,
 )
 from annotation.protocol.answering import Conflict
-from annotation.protocol.locking import lock
 from annotation.study import cross_task, screening
 from tasks.clock import database_now
 from tasks.comparison import Comparison, compare_answer
@@ -94,7 +93,7 @@ def begin(token: str, channel: str = Channel.PAGE) -> None:
     before consent.
     """
     with transaction.atomic():
-        participation = lock(token)
+        participation = Participation.objects.lock(token)
         answering.check_channel(channel, participation.kind, participation.scenario)
         if participation.status == Status.ARRIVED:
             raise Conflict(gettext("First, please answer the question about consent."))
@@ -157,7 +156,7 @@ def go_on(
     participation and its state; raises Participation.DoesNotExist and answering.PeopleUsePages.
     """
     with transaction.atomic():
-        participation = lock(token)
+        participation = Participation.objects.lock(token)
         answering.check_channel(channel, participation.kind, participation.scenario)
         turn = participation.latest_turn()
         if (

@@ -19,7 +19,6 @@ from django.db import transaction
 from django.utils.crypto import get_random_string
 from django.utils.translation import gettext
 
-from annotation.frozen import scenario_of
 from annotation.models import (
     JUDGED_STEPS,
     MAY_RESUME,
@@ -311,13 +310,12 @@ def enter_sitting(participation: Participation, part: int) -> Participation:
     """
     if part <= participation.part:
         return participation
-    locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+    locked = Participation.objects.lock(participation.token)
     locked.store(part=part)
     if locked.status != Status.BETWEEN:
         return locked
     last = locked.latest_turn()
     assert last is not None  # between two parts, an example was shown
-    locked.scenario = scenario_of(locked)
     position = 0 if last.step in BEFORE_ANNOTATION else last.position + 1
     if not ends_before(locked, position):
         locked.store(status=Status.WORKING)
