@@ -272,11 +272,6 @@ class Participation(Row):
         }
         return orders.get(Step(step), self.annotation_order)
 
-    @property
-    def judged_order(self) -> list[int]:
-        """Return the example order that a rule may judge: training, screening or none."""
-        return self.training_order or self.screening_order
-
     def show(
         self,
         step: str,

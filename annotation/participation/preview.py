@@ -22,6 +22,7 @@ from annotation.models import Scenario, Step
 from annotation.participation.forms import ExitForm
 from annotation.participation.progress import Place
 from annotation.participation.state import (
+    STEPS,
     comprehension_page,
     consent_page,
     instructions_page,
@@ -53,23 +54,13 @@ def scenario_preview(
     if step in OUTSIDE:
         return _outside_turns(request, chosen, step)
     examples = _examples(chosen, step)
-    total = len(examples)
-    if position >= total:
+    if position >= len(examples):
         raise Http404
-    # Annotators see the upstream and training steps as one.
-    before = cross_task.length(study, chosen.arm)
-    trained = before + chosen.training_examples
-    is_trained = step in (Step.UPSTREAM, Step.TRAINING)
+    sizes = (_sizes(chosen).get(part, 0) for part in STEPS)
     page = TurnPage(
         card=frozen.card_of_example(examples[position].pk),
         example=examples[position],
-        place=Place(
-            step=Step.TRAINING if is_trained else step,
-            number=position + 1 + (before if step == Step.TRAINING else 0),
-            total=trained if is_trained else total,
-            training_total=trained,
-            screening_total=chosen.screening_examples,
-        ),
+        place=Place.at(step, position, *sizes),
         key=f"preview-{chosen.pk}-{step}-{position}",
         answer_url=_address(chosen, step, position),
         continue_url=_following(chosen, step, position),

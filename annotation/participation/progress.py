@@ -40,6 +40,22 @@ class Place:
     # An invented sentence before the first example, outside both steps (try_out.py).
     trying: bool = False
 
+    @classmethod
+    def at(
+        cls, step: str, position: int, upstream: int, training: int, screening: int, test: int
+    ) -> "Place":
+        """Return that position, from 0, as annotators see it; the others are the steps' sizes.
+
+        Annotators see one training step: the upstream examples, then the task's.
+        """
+        totals = (upstream + training, screening, test)
+        if step in ("upstream", "training"):
+            number = position + 1 + (upstream if step == "training" else 0)
+            return cls("training", number, totals[0], *totals)
+        if step == "screening":
+            return cls(step, position + 1, screening, *totals)
+        return cls("annotation", position + 1, test, *totals)  # attention checks are unmarked
+
     @property
     def name(self) -> Any:
         """Return the step's name."""
@@ -66,14 +82,14 @@ class Place:
 
     @property
     def before_test(self) -> int:
-        """Return the number of examples in the training or screening step."""
-        return self.training_total or self.screening_total
+        """Return the number of examples in the training and screening steps."""
+        return self.training_total + self.screening_total
 
     @property
     def answered(self) -> int:
         """Return how many examples in all steps were answered before this one."""
-        before = self.before_test if self.step == "annotation" else 0
-        return before + self.number - 1
+        before = {"annotation": self.before_test, "screening": self.training_total}
+        return before.get(self.step, 0) + self.number - 1
 
     def tracks(self, done: int) -> list[dict[str, float]]:
         """Return the start and progress of the tracks before and in the test, as % of the whole.

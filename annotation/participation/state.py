@@ -12,7 +12,6 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
 from annotation.models import (
-    JUDGED_STEPS,
     MAY_RESUME,
     Answer,
     ExitAnswers,
@@ -81,6 +80,8 @@ NOT_COMPREHENDED = gettext_lazy(
     " You are paid for the time you worked."
 )
 
+# Whose sizes determine a place.
+STEPS = (Step.UPSTREAM, Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
 # First and last training answers, which the end page compares.
 TEN, FEWEST_TO_COMPARE = 10, 3
 
@@ -260,28 +261,19 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
     scenario = participation.scenario
     turn.participation = participation
     card, revealed = turn.card, None
-    # Annotators see one training step: the upstream examples, then the task's.
-    before = len(participation.upstream_order)
-    training = before + len(participation.training_order)
     review = training_review.shown_after(participation, turn)
     if turn.is_revealed and turn.given is not None and not review:
         given, comparison = turn.answer.as_given(), training_step.reveal(turn)
         revealed = reveal_page(
             card, turn.example, given, comparison, training_step.other_kinds(turn)
         )
-    place = Place(
-        step=turn.shown_step,
-        number=turn.position + 1 + (before if turn.step == Step.TRAINING else 0),
-        total=training if turn.is_revealed else len(participation.order_of(turn.step)),
-        training_total=training,
-        screening_total=len(participation.screening_order),
-        test_total=len(participation.annotation_order),
-    )
+    sizes = (len(participation.order_of(step)) for step in STEPS)
+    place = Place.at(turn.step, turn.position, *sizes)
     return TurnPage(
         card=card,
         example=turn.example,
         place=place,
-        progress=_progress(participation, turn),
+        progress=_progress(participation, turn, place),
         key=str(turn.pk),
         answer_url=reverse("answer", args=[participation.token]),
         continue_url=reverse("continue", args=[participation.token]),
@@ -326,21 +318,18 @@ def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
     return replace(page, reveal=reveal_page(card, example, given, comparison)), 200
 
 
-def _progress(participation: Participation, turn: Turn) -> Progress:
+def _progress(participation: Participation, turn: Turn, place: Place) -> Progress:
     """Return this participation's progress and pace at that turn, its latest."""
     scenario = participation.scenario
     worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
-    upstream = len(participation.upstream_order)
-    judged = upstream + len(participation.judged_order)
-    begins = {Step.UPSTREAM.value: 0} | {step.value: upstream for step in JUDGED_STEPS}
-    answered = begins.get(turn.step, judged) + turn.position + (turn.given is not None)
     # The example on the page counts once it is answered: its time is still growing.
     on_examples = worked if turn.given else turn.worked_before
+    answered = place.answered + (turn.given is not None)
     if answered >= ENOUGH:
         on_examples -= first_worked_before(participation.pk)
     return Progress(
         answered=answered,
-        total=judged + len(participation.annotation_order),
+        total=place.before_test + place.test_total,
         worked=worked.total_seconds(),
         on_examples=on_examples.total_seconds(),
         estimated=60 * scenario.estimated_minutes,

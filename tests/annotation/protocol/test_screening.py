@@ -300,7 +300,7 @@ def test_screening_examples_count_in_the_estimates(researcher, study):
     assert (loads[0].screening, loads[0].examples) == (3, 7)
     assert (loads[2].screening, loads[2].examples) == (0, 6)
     seat = at_zero(study)
-    assert len(seat.judged_order) + len(seat.annotation_order) == 7
+    assert len(seat.screening_order) + len(seat.annotation_order) == 7
 
 
 def test_parts_on_prolific_separate_the_screening_step(researcher):
