@@ -260,13 +260,16 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
     """Return a turn's page: its question or, for an answered training turn, its reveal."""
     scenario = participation.scenario
     turn.participation = participation
-    card, revealed = turn.card, None
-    review = training_review.shown_after(participation, turn)
-    if turn.is_revealed and turn.given is not None and not review:
-        given, comparison = turn.answer.as_given(), training_step.reveal(turn)
-        revealed = reveal_page(
-            card, turn.example, given, comparison, training_step.other_kinds(turn)
-        )
+    card, revealed, review, tally = turn.card, None, [], []
+    if turn.is_revealed and turn.given is not None:
+        review = training_review.shown_after(participation, turn)
+        if not review:
+            given, comparison = turn.answer.as_given(), training_step.reveal(turn)
+            revealed = reveal_page(
+                card, turn.example, given, comparison, training_step.other_kinds(turn)
+            )
+        if card.kind.is_judged:
+            tally = training_step.tally(participation, turn.step)
     sizes = (len(participation.order_of(step)) for step in STEPS)
     place = Place.at(turn.step, turn.position, *sizes)
     return TurnPage(
@@ -282,11 +285,7 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         shows_examples=scenario.shows_help_examples,
         reveal=revealed,
         review=review,
-        tally=(
-            training_step.tally(participation, turn.step)
-            if (revealed or review) and card.kind.is_judged
-            else ()
-        ),
+        tally=tally,
         refuses_pastes=scenario.refuses_pastes,
         advances=scenario.auto_advance and not turn.is_revealed and bool(card.labels),
         draft=active_time.draft_of(turn),
