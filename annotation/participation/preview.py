@@ -57,15 +57,16 @@ def scenario_preview(
     if position >= len(examples):
         raise Http404
     sizes = (_sizes(chosen).get(part, 0) for part in STEPS)
+    here = bar(chosen, step, position)
     page = TurnPage(
         card=frozen.card_of_example(examples[position].pk),
         example=examples[position],
         place=Place.at(step, position, *sizes),
         key=f"preview-{chosen.pk}-{step}-{position}",
         answer_url=_address(chosen, step, position),
-        continue_url=_following(chosen, step, position),
+        continue_url=here.next_url or reverse("study", args=[study.name]),
         shows_examples=chosen.shows_help_examples,
-        bar=bar(chosen, step, position),
+        bar=here,
     )
     with translation.override(study.interface_language):
         return show(request, page)
@@ -101,11 +102,6 @@ def _examples(scenario: Scenario, step: str) -> Sequence[Example]:
 
 def _address(scenario: Scenario, step: str, position: int) -> str:
     return reverse("scenario_preview", args=[scenario.study.name, scenario.pk, step, position])
-
-
-def _following(scenario: Scenario, step: str, position: int) -> str:
-    """Return the page after that one, or the study's page after the last one."""
-    return bar(scenario, step, position).next_url or reverse("study", args=[scenario.study.name])
 
 
 # The page sequence -----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ readers and copying get the question as stored. The page loads only what its ans
 
 import re
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
@@ -26,7 +26,6 @@ PLACEHOLDER = "@placeholder"
 FRAME = re.compile(r"\AAccording to claims in the suit,|What is @placeholder\?\Z")
 
 
-@lru_cache(maxsize=2048)
 def token_markup(text: str, granularity: str) -> SafeString:
     """Return the text as one line of token elements; gaps are elements too.
 
@@ -63,7 +62,6 @@ class Segment:
         return token_markup(self.text, self.granularity)
 
 
-@lru_cache(maxsize=2048)
 def question_markup(text: str, kind: str = "", number: int = 0, filling: str = "") -> SafeString:
     """Return the escaped question with elements around the kind, gaps and frame.
 

@@ -35,8 +35,8 @@ class TurnPage:
     place: Place
     key: str
     answer_url: str
-    continue_url: str
-    shows_examples: bool
+    continue_url: str = ""
+    shows_examples: bool = False
     progress: Progress = field(default_factory=Progress)
     reveal: Reveal | None = None
     # At the end of the training step, the most common mistakes.

@@ -31,14 +31,11 @@ def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
     Participation.DoesNotExist.
     """
     with transaction.atomic():
-        participation = Participation.objects.lock(token)
-        turn = participation.latest_turn()
-        if participation.status != Status.WORKING:
-            return False
-        if turn is None or turn.pk != turn_id:
+        turn = _current(token, turn_id)
+        if turn is None:
             return False
         now = database_now()
-        active = turn.active_until(now, participation.scenario.idle_cutoff)
+        active = turn.active_until(now, turn.participation.scenario.idle_cutoff)
         Activity.objects.update_or_create(
             turn=turn,
             defaults={
@@ -48,6 +45,14 @@ def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
             },
         )
         return True
+
+
+def _current(token: str, turn_id: int) -> Turn | None:
+    """Lock a participation; return that turn if it is its current one and the worker is at work."""
+    participation = Participation.objects.lock(token)
+    turn = participation.latest_turn()
+    is_current = turn is not None and turn.pk == turn_id
+    return turn if is_current and participation.status == Status.WORKING else None
 
 
 def _told(turn: Turn, fields: Mapping[str, str]) -> dict[str, float]:
@@ -69,11 +74,8 @@ def keep_draft(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
     """
     content = _draft(fields.get("draft", ""))
     with transaction.atomic():
-        participation = Participation.objects.lock(token)
-        turn = participation.latest_turn()
-        if participation.status != Status.WORKING:
-            return False
-        if turn is None or turn.pk != turn_id or turn.given is not None:
+        turn = _current(token, turn_id)
+        if turn is None or turn.given is not None:
             return False
         Draft.objects.update_or_create(
             turn=turn, defaults={"content": content, "saved_at": database_now()}

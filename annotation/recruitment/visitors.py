@@ -24,11 +24,10 @@ from annotation.recruitment.links import COOKIE_AGE, COOKIE_SALT, OpenLink, brow
 from annotation.recruitment.platform_adapters import Identity
 
 TICKET_SALT = "annotation.arrival"
-
 # Long enough to read the landing page and be interrupted; a copied URL expires within hours, and a
 # platform reserves a place no longer before the work starts.
 TICKET_AGE = 2 * 3600  # seconds
-
+WINDOW, HOUR = 60, 3600  # seconds
 ENDED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN, Status.REJECTED)
 
 
@@ -208,11 +207,6 @@ def language_of(request: HttpRequest) -> str:
         return theirs.values_list("study__interface_language", flat=True).first() or "en"
     adapter = platform_adapters.adapter_at(named["code"]) if "code" in named else None
     return adapter.study.interface_language if adapter else "en"
-
-
-WINDOW = 60  # seconds
-
-HOUR = 3600
 
 
 def admit(address: str) -> bool:
