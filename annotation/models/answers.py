@@ -11,6 +11,7 @@ from django.utils import timezone
 from annotation.models.study import REVEALED, Step
 from tasks import frozen
 from tasks.cards import Card
+from tasks.clock import database_now
 from tasks.models import Example
 from tasks.models.choices import one_of
 from tasks.spans import QUESTION, Span
@@ -183,6 +184,11 @@ class Draft(models.Model):
 
     def __str__(self) -> str:
         return f"draft for turn {self.turn_id}"
+
+    @property
+    def age(self) -> float:
+        """Return the seconds since it was saved."""
+        return max(0.0, round((database_now() - self.saved_at).total_seconds(), 3))
 
 
 class Answer(models.Model):

@@ -31,7 +31,6 @@ from annotation.participation.turn import TurnPage, paragraphs
 from annotation.pay import ledger
 from annotation.privacy.personal_data import WHOLE, personal_data
 from annotation.protocol import (
-    active_time,
     comprehension,
     own_questions,
     qualification,
@@ -270,6 +269,7 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
             )
         if card.kind.is_judged:
             tally = training_step.tally(participation, turn.step)
+    draft = None if turn.given else getattr(turn, "draft", None)
     sizes = (len(participation.order_of(step)) for step in STEPS)
     place = Place.at(turn.step, turn.position, *sizes)
     return TurnPage(
@@ -288,7 +288,7 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         tally=tally,
         refuses_pastes=scenario.refuses_pastes,
         advances=scenario.auto_advance and not turn.is_revealed and bool(card.labels),
-        draft=active_time.draft_of(turn),
+        draft=(draft.content, draft.age) if draft else None,
         **shown,
     )
 

@@ -95,12 +95,3 @@ def _draft(text: str) -> str:
     except (ValueError, RecursionError):
         pass
     raise problem
-
-
-def draft_of(turn: Turn) -> tuple[str, float] | None:
-    """Return that open question's draft as JSON with its age in seconds, or None."""
-    draft = getattr(turn, "draft", None)
-    if draft is None or turn.given is not None:
-        return None
-    age = (database_now() - draft.saved_at).total_seconds()
-    return draft.content, max(0.0, round(age, 3))

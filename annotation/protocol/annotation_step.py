@@ -21,7 +21,8 @@ def following(answered: Turn) -> Turn | None:
     participation, given, position = answered.participation, answered.answer, answered.position + 1
     step = Step.SCREENING if answered.step == Step.SCREENING else Step.ANNOTATION
     is_last = position == len(participation.order_of(step))
-    if is_last or (step == Step.ANNOTATION and seats.ends_before(participation, position)):
+    in_a_part = participation.part and step == Step.ANNOTATION
+    if is_last or (in_a_part and seats.ends_before(participation, position)):
         return None
     # Shown with the response to that answer, at the same time.
     return participation.show(
@@ -50,7 +51,7 @@ def begin(
 
     Work on the previous example counts up to `until`. The caller holds the lock.
     """
-    if seats.ends_before(participation, 0):
+    if participation.part and seats.ends_before(participation, 0):
         seats.end_part(participation)
         return None
     return participation.show(Step.ANNOTATION, 0, channel, after, until)

@@ -280,9 +280,7 @@ BEFORE_ANNOTATION = (Step.UPSTREAM, *JUDGED_STEPS)
 
 
 def ends_before(participation: Participation, position: int) -> bool:
-    """Is that position in the annotation step after the part that the worker came for?"""
-    if not participation.part:
-        return False
+    """Is that position in the annotation step after the part that the worker came for, if any?"""
     parts = ProlificStudy.objects.filter(scenarios=participation.scenario_id, part__gt=0)
     ends = dict(parts.order_by("part").values_list("part", "until"))
     if participation.part not in ends:
