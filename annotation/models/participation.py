@@ -265,12 +265,7 @@ class Participation(Row):
 
     def order_of(self, step: str) -> list[int]:
         """Return the stored order of example IDs in that step."""
-        orders = {
-            Step.UPSTREAM: self.upstream_order,
-            Step.TRAINING: self.training_order,
-            Step.SCREENING: self.screening_order,
-        }
-        return orders.get(Step(step), self.annotation_order)
+        return getattr(self, f"{Step(step)}_order", self.annotation_order)
 
     def show(
         self,
