@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.middleware.csrf import get_token
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -297,9 +298,10 @@ def render_turn(
     request: HttpRequest, page: TurnPage, status: int = 200, **context: Any
 ) -> HttpResponse:
     """Return that page, or only the part that changes for htmx."""
+    shown = {"turn": page, "form": page.form(get_token(request))}
     if request.htmx:  # type: ignore[attr-defined]  # by its middleware
-        return render(request, page.template, {"turn": page}, status=status)
-    shown = {"turn": page, "stage": "turn", "card": page.card, "sentences": of_scripts()}
+        return render(request, page.template, shown, status=status)
+    shown |= {"stage": "turn", "card": page.card, "sentences": of_scripts()}
     return render(request, "participation/work.html", shown | context, status=status)
 
 

@@ -4,12 +4,17 @@ Turns, previews and try-outs use it. A question page is built only from context,
 and card, never from gold (docs/protocol.md#invariants); gold enters only through reveal.py.
 """
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-from django.utils.translation import gettext_lazy
+from django.template.loader import render_to_string
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, gettext_lazy
 
+from annotation.models import Step
 from annotation.participation.progress import Place, Progress
 from annotation.participation.question import Question
 from annotation.participation.reveal import Reveal
@@ -24,6 +29,11 @@ VERDICTS = {
     "wrong": gettext_lazy("Not right: %(where)s"),
     "compare": gettext_lazy("Compare: %(where)s"),
 }
+
+
+# Stand in a form that is kept for what each annotator's page has of its own.
+OWN = (secrets.token_hex(16), secrets.token_hex(16), secrets.token_hex(16))
+PRACTISED = 10  # examples, after which the keys below the button are less prominent
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,24 @@ class TurnPage:
     def question(self) -> Question:
         return Question(self.card, self.example, self.reveal.filling if self.reveal else "")
 
+    def form(self, csrf_token: str) -> SafeString:
+        """Return the question's form, whose markup is the same for all annotators; "" otherwise.
+
+        It is "" where the form has a message or an earlier answer: the template then builds it.
+        """
+        place, card, example = self.place, self.card, self.example
+        said = self.error or self.notice or self.sent or self.back_url or self.reveal or self.review
+        if said or place.begins_test or self.progress.is_milestone:
+            return SafeString()
+        texts = (example.question, *example.context), tuple(example.options)
+        practised = place.answered >= PRACTISED
+        switches = self.advances, self.refuses_pastes
+        form = _form(card, texts, practised, switches, get_language())
+        own = (csrf_token, escape(self.key), escape(self.answer_url))
+        for name, text in zip(OWN, own, strict=True):
+            form = form.replace(name, text)
+        return mark_safe(form)
+
     @property
     def where(self) -> str:
         """Return the window's title: step, position, and the verdict once known."""
@@ -105,6 +133,31 @@ class TurnPage:
     def review_rules(self) -> list[Help]:
         """Return the rules for the mistakes in the review, each once."""
         return list(dict.fromkeys(rule for mistake in self.review for rule in mistake.rules))
+
+
+@lru_cache(maxsize=1024)
+def _form(
+    card: Card,
+    texts: tuple[tuple[str, ...], tuple[str, ...]],
+    practised: bool,
+    switches: tuple[bool, bool],
+    _language: str | None,
+) -> str:
+    """Return a question's form in the current language, with OWN in it, from nobody's page."""
+    (question, *context), options = texts
+    csrf_token, key, address = OWN
+    place = Place(Step.ANNOTATION, PRACTISED + 1 if practised else 1, 0)
+    page = TurnPage(
+        card=card,
+        example=Example(question=question, context=context, options=list(options)),
+        place=place,
+        key=key,
+        answer_url=address,
+        advances=switches[0],
+        refuses_pastes=switches[1],
+    )
+    shown = {"turn": page, "question": page.question, "place": place, "progress": page.progress}
+    return render_to_string(card.kind.template, shown | {"csrf_token": csrf_token})
 
 
 def paragraphs(text: str) -> list[str]:
