@@ -1,6 +1,9 @@
 """The protocol over HTTP, as a browser without JavaScript goes through it, and the reply table."""
 
+import re
+
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Answer, Exposure, Participation, Status, Step, Study, Turn, Worker
@@ -11,6 +14,7 @@ from annotation.recruitment.identities import worker_key
 from tests import factories
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
+CSRF = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
 OUTSIDE = '{"v":1,"no_answer":false,"spans":[{"field":"context","index":0,"start":1,"end":99999}]}'
 
 
@@ -264,6 +268,40 @@ def test_a_submit_of_the_annotation_step_has_at_most_8_queries(
     with django_assert_max_num_queries(8):
         reply = client.post(reverse("answer", args=[seat.token]), fields, **HTMX)
     assert reply.status_code == 200
+
+
+@pytest.mark.postgres
+def test_a_submit_is_three_statements_on_postgresql(client, seat, django_assert_num_queries):
+    """The lock, the latest turn, and all rows in one message.
+
+    Also this test's savepoint and its end, and the next example, which this process has not met.
+    """
+    turn = to_annotation(seat)
+    page(client, seat)
+    fields = {"turn": turn.pk, **factories.fields_for(turn.example, ["home"])}
+    with django_assert_num_queries(6):
+        client.post(reverse("answer", args=[seat.token]), fields, **HTMX)
+    first, second = seat.turns.order_by("-pk")[:2][::-1]
+    assert [span.text for span in first.answer.spans.all()] == ["home"]
+    assert (second.position, second.given) == (first.position + 1, None)
+
+
+def test_a_kept_form_has_nothing_of_another_annotator(researcher):
+    in_order = {"shots": [2], "training_order": Study.Order.FILE_ORDER}
+    study = factories.make_study(researcher, factories.make_task(), **in_order)
+    forms = {}
+    for participation in (factories.seat(study.scenarios.get()) for _ in range(2)):
+        shown = page(Client(), participation)
+        form = shown[shown.index("<form") : shown.index("</form>")]
+        key = participation.latest_turn().pk
+        places = (f'name="turn" value="{key}"', f'data-key="{key}"')
+        own = (participation.token, *places, CSRF.search(form)[1])
+        assert [form.count(text) for text in own] == [2, 1, 1, 1]
+        for text in own:
+            form = form.replace(text, "")
+        forms[own] = form
+    assert len(forms) == 2
+    assert len(set(forms.values())) == 1
 
 
 def test_the_next_task_is_offered_where_the_study_allows_it(client, researcher):
