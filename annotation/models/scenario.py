@@ -78,68 +78,46 @@ class Scenario(models.Model):
         return self.task.train_split(self.shots, self.split_number).examples.count()
 
     @cached_property
+    def design(self) -> Study:
+        """Return the study, of which a frozen scenario may only use what its design freezes."""
+        return self.study
+
+    @cached_property
     def shows_help_examples(self) -> bool:
-        return self.shots > 0 or self.study.help_examples_at_zero_shots
+        return self.shots > 0 or self.design.help_examples_at_zero_shots
 
     @cached_property
     def screening_examples(self) -> int:
         """Return how many examples are answered before the annotation step and never revealed."""
-        return 0 if self.shots else self.study.screening_examples
-
-    @cached_property
-    def auto_advance(self) -> bool:
-        """Is a label of the annotation step submitted as soon as it is chosen?"""
-        return self.study.auto_advance
-
-    @cached_property
-    def refuses_pastes(self) -> bool:
-        """Does the page refuse pasted text in a typed answer?"""
-        return self.study.refuse_pastes
-
-    @cached_property
-    def programs_as_people(self) -> bool:
-        """May programs take human annotators' seats through the API?"""
-        return self.study.programs_as_people
-
-    @cached_property
-    def interface_language(self) -> str:
-        return self.study.interface_language
+        return 0 if self.shots else self.design.screening_examples
 
     @cached_property
     def promise(self) -> dict[str, Any]:
         """Return the hourly rate, its currency, and the maximum of paid seconds, if any."""
-        rate, hours = self.study.hourly_rate, self.study.max_paid_hours
+        rate, hours = self.design.hourly_rate, self.design.max_paid_hours
         cap = None if hours is None else int(hours * 3600)
-        return {"hourly_rate": rate, "currency": self.study.currency, "max_paid_seconds": cap}
+        return {"hourly_rate": rate, "currency": self.design.currency, "max_paid_seconds": cap}
 
     @cached_property
     def estimated_minutes(self) -> int:
         """Return the estimated duration that annotators see."""
-        return self.minutes or self.study.estimated_minutes or 0
+        return self.minutes or self.design.estimated_minutes or 0
 
     @cached_property
     def idle_cutoff(self) -> timedelta:
         """Return the longest time that a gap between two signs of work may count for."""
-        return timedelta(seconds=self.study.idle_cutoff_seconds)
-
-
-# Those parts of the frozen design that pages and steps need at every turn.
-FROM_STUDY = (
-    "shows_help_examples", "auto_advance", "promise", "estimated_minutes", "idle_cutoff",
-    "interface_language", "refuses_pastes", "screening_examples", "programs_as_people",
-)  # fmt: skip
+        return timedelta(seconds=self.design.idle_cutoff_seconds)
 
 
 @lru_cache(maxsize=1024)
 def frozen_scenario(pk: int) -> Scenario:
-    """Return a scenario that has a seat, with its task, kept per process: copy before use.
+    """Return a scenario that has a seat, with its task and design, kept per process.
 
-    It is frozen (docs/protocol.md#invariants), but its study is not: those parts are taken now.
+    These are frozen (docs/protocol.md#invariants), but the rest of the study is not, and is read
+    again. Copy the scenario before use.
     """
     scenario = Scenario.objects.select_related("task", "study").get(pk=pk)
-    for name in FROM_STUDY:
-        getattr(scenario, name)
-    del scenario._state.fields_cache["study"]
+    scenario.design = scenario._state.fields_cache.pop("study")
     return scenario
 
 

@@ -45,7 +45,7 @@ STEPS = (
 
 def state_of(participation: Participation, turn: Turn | None = None) -> dict[str, Any]:
     """Return the participation's state; `turn` is its latest, if loaded. Writes nothing."""
-    translation.activate(participation.scenario.interface_language)
+    translation.activate(participation.scenario.design.interface_language)
     about = {
         "participation": participation.pseudonym,
         "kind": participation.kind,
@@ -67,7 +67,7 @@ def record_of(participation: Participation) -> dict[str, Any]:
 
     It contains nothing beyond earlier responses, so that a program can continue after a crash.
     """
-    translation.activate(participation.scenario.interface_language)
+    translation.activate(participation.scenario.design.interface_language)
     scenario = participation.scenario
     turns = participation.turns.filter(answer__isnull=False).order_by("pk")
     answered: list[dict[str, Any]] = []

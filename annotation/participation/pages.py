@@ -339,7 +339,7 @@ def _after_post(
     request: access.PageRequest, participation: Participation, turn: Turn | None
 ) -> HttpResponse:
     """Return the new state: as a fragment for htmx, else by redirect, so that reloading is safe."""
-    translation.activate(participation.scenario.interface_language)
+    translation.activate(participation.scenario.design.interface_language)
     address = reverse("work", args=[participation.token])
     if not request.htmx:
         return redirect(address)

@@ -287,8 +287,8 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         reveal=revealed,
         review=review,
         tally=tally,
-        refuses_pastes=scenario.refuses_pastes,
-        advances=scenario.auto_advance and not turn.is_revealed and bool(card.labels),
+        refuses_pastes=scenario.design.refuse_pastes,
+        advances=scenario.design.auto_advance and not turn.is_revealed and bool(card.labels),
         draft=(draft.content, draft.age) if draft else None,
         **shown,
     )

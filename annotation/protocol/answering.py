@@ -20,7 +20,6 @@ from annotation.models import (
     ModelAnnotator,
     ModelRun,
     Participation,
-    Scenario,
     Status,
     Step,
     Study,
@@ -62,7 +61,7 @@ def submit(
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)
-        check_channel(channel, participation.kind, participation.scenario)
+        check_channel(channel, participation.kind, participation.scenario.design)
         current = participation.latest_turn()
         if current is not None and current.pk == turn_id:
             asked = current
@@ -147,7 +146,7 @@ class PeopleUsePages(Exception):
         super().__init__(self.SENTENCE)
 
 
-def check_channel(channel: str, kind: str, design: Study | Scenario) -> None:
+def check_channel(channel: str, kind: str, design: Study) -> None:
     """Raise PeopleUsePages if a program acts for a person and the design does not allow it."""
     if channel == Channel.API and kind == Kind.PERSON and not design.programs_as_people:
         raise PeopleUsePages

@@ -94,7 +94,7 @@ def begin(token: str, channel: str = Channel.PAGE) -> None:
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)
-        answering.check_channel(channel, participation.kind, participation.scenario)
+        answering.check_channel(channel, participation.kind, participation.scenario.design)
         if participation.status == Status.ARRIVED:
             raise Conflict(gettext("First, please answer the question about consent."))
         if participation.status != Status.WORKING or participation.turns.exists():
@@ -157,7 +157,7 @@ def go_on(
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)
-        answering.check_channel(channel, participation.kind, participation.scenario)
+        answering.check_channel(channel, participation.kind, participation.scenario.design)
         turn = participation.latest_turn()
         if (
             participation.status != Status.WORKING
