@@ -42,7 +42,7 @@ GOLD_RULES = ("set", "any_of")
 DIRECTIONS = ("ltr", "rtl")
 S1 = "S1"  # the default metric
 LONGEST_LABEL = 100  # characters
-MAX_BYTES = 100_000  # the longest card that ships has 2,231 bytes
+MAX_BYTES = 100_000  # the longest card that ships has 2,312 bytes
 
 
 class CardError(ValueError):
@@ -164,6 +164,8 @@ class Card:
     max_spans: int | None = field(default=None, metadata=_key(check_count, SPANS))
     question_selectable: bool = field(default=False, metadata=_key(check_flag, SPANS))
     granularity: str = field(default=WORD, metadata=_key(check_one_of(GRANULARITIES)))
+    # Where a highlight starts and ends; quoted after a mistake about that.
+    boundary_rule: str | None = field(default=None, metadata=_key(check_text, SPANS))
     # The answer kind, unless it follows from the labels.
     answer: str | None = field(default=None, metadata=_key(check_one_of(tuple(KINDS))))
     # For spans: may annotators type answers that do not occur in the text?

@@ -63,6 +63,8 @@ class Reveal:
     explanation: str = ""
     # After a wrong answer, the meaning of the correct label or of the kind asked for.
     rule: Help | None = None
+    # After a mistake about a boundary, what the card says about boundaries.
+    boundary_rule: str | None = None
 
     @property
     def s1_percent(self) -> str:
@@ -134,6 +136,7 @@ def reveal_page(
         rule=None
         if comparison.s1 == 1 or _only_boundaries(said)
         else card.rule_for(example.question, example.gold),
+        boundary_rule=card.boundary_rule if any(f.is_on_boundaries for f in said) else None,
     )
 
 

@@ -255,6 +255,19 @@ def test_boundary_mistakes_quote_no_definition_of_the_kind(client, names):
     assert "All that are people." not in reply.split("data-finding")[-1]
 
 
+@pytest.mark.parametrize(
+    ("given", "quoted"), [(["Ann", "Bo"], True), (["Ann Lee went"], True), (["Ann Lee"], False)]
+)
+def test_only_a_boundary_mistake_quotes_the_boundary_rule(client, researcher, given, quoted):
+    train = rows("train")
+    task = factories.make_task(
+        question_types=KINDS, train={1: train}, test=OTHER, boundary_rule="The whole <name> only."
+    )
+    study = factories.make_study(researcher, task, shots=[1], training_order="file_order")
+    reply = answer(client, factories.seat(study.scenarios.get()), given)
+    assert ("The whole &lt;name&gt; only." in reply) is quoted
+
+
 def test_one_wrong_answer_of_at_most_one_is_a_single_mistake(client, researcher):
     train = [Record("a", (TEXT,), "Who?", ("Bo",)), Record("b", (TEXT,), "Who?", ("Bo",))]
     task = factories.make_task(max_spans=1, train={2: train}, shots=[])
