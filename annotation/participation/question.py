@@ -78,7 +78,9 @@ def question_markup(text: str, kind: str = "", number: int = 0, filling: str = "
     for start, end, opened, closed in sorted(marks):
         pieces += [escape(text[at:start]), opened, escape(text[start:end]), closed]
         at = end
-    filled = f' data-filling="{escape(filling)}"' if filling else ""
+    # Longer answers get smaller letters, because the words around them do not move.
+    steps = (len(filling) > 12) + (len(filling) > 17)
+    filled = f' data-filling="{escape(filling)}" data-steps="{steps}"' if filling else ""
     gap = f'<span class="turn-gap"{filled}>{PLACEHOLDER}</span>'
     # Inside the frame too: otherwise "What is ...?" would not show the placeholder.
     return mark_safe(gap.join("".join([*pieces, escape(text[at:])]).split(PLACEHOLDER)))

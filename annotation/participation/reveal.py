@@ -6,10 +6,11 @@ step, a preview, and researchers (docs/protocol.md#invariants).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from tasks.cards import Card, Help
-from tasks.comparison import Comparison, Piece
+from tasks.comparison import Comparison, Mark, Piece
 from tasks.findings import Finding, findings_on
 from tasks.models import Example
 from tasks.spans import QUESTION, GivenAnswer
@@ -92,6 +93,30 @@ class Reveal:
         """Return the answer that fills a gap in the question."""
         compared = [*self.comparison.right, *self.comparison.missed]
         return compared[0] if compared else ""
+
+    @property
+    def answers(self) -> list[list[tuple[str, bool]]]:
+        """Return each right answer in parts, with whether the annotator's answer has the part.
+
+        Options are whole texts, and a text that is only compared is shown with its gold.
+        """
+        if self.verdict == "compare" or (self.choices and not self.answer.label):
+            return []
+        places = {m.text: m for m in self.comparison.marks if m.verdict in ("right", "missed")}
+        texts = dict.fromkeys([*places, *self.comparison.right, *self.comparison.missed])
+        return [self._parts(text, places.get(text)) for text in texts]
+
+    def _parts(self, text: str, place: Mark | None) -> list[tuple[str, bool]]:
+        if place is None:
+            return [(text, text in self.answer.texts)]
+        own = [span for span in self.answer.spans if span.segment == place.segment]
+        edges = {place.start, place.end, *(edge for span in own for edge in span[1:3])}
+        cuts = sorted(edge for edge in edges if place.start <= edge <= place.end)
+        return [
+            (text[start - place.start : end - place.start],
+             any(span.start <= start and end <= span.end for span in own))
+            for start, end in pairwise(cuts)
+        ]  # fmt: skip
 
     @property
     def also_accepted(self) -> Sequence[str]:

@@ -71,7 +71,7 @@ function showMistake(shown) {
   const highest = Math.max(isBar ? question.bottom : 0, shown.querySelector("header").getBoundingClientRect().bottom);
   // The right answer and the first wrong mark; only the answer if both do not fit.
   const gold = shown.querySelector("mark.reveal-missed");
-  const first = shown.querySelector("mark:not([data-verdict=right])");
+  const first = shown.querySelector("[data-of]:not([data-verdict=right])");
   const wanted = [gold, first].filter(Boolean).map((mark) => mark.getBoundingClientRect());
   if (!wanted.length) return;
   const extent = (rects) => [Math.min(...rects.map(({ top }) => top)), Math.max(...rects.map(({ bottom }) => bottom))];
@@ -82,14 +82,20 @@ function showMistake(shown) {
   }
 }
 
-// A press on a sentence about an answer scrolls to its place in the text.
-document.addEventListener("click", ({ target }) => {
-  const said = target instanceof Element && target.closest("[data-finding][data-start]");
-  if (!(said instanceof HTMLElement)) return;
-  const { segment, start } = said.dataset;
-  const passage = document.querySelectorAll("[data-passage]")[Number(segment)];
-  passage?.querySelector(`mark[data-start="${start}"]`)?.scrollIntoView({ block: "center" });
-});
+// A sentence about an answer is a link to its marks in the text: it frames them when it is pointed at,
+// focused or pressed.
+for (const type of ["pointerover", "focusin", "click"]) {
+  document.addEventListener(type, (event) => {
+    const link = event.target instanceof Element && event.target.closest("[data-finding] a");
+    const name = link ? link.getAttribute("href").slice(1) : "";
+    document.querySelectorAll("[data-of]").forEach((mark) => {
+      mark.toggleAttribute("data-framed", /** @type {HTMLElement} */ (mark).dataset.of === name);
+    });
+    if (!link || type !== "click") return;
+    event.preventDefault(); // Back would lead to the link's address.
+    document.getElementById(name)?.scrollIntoView({ block: "center" });
+  });
+}
 
 document.addEventListener("htmx:afterSettle", (event) => {
   if (/** @type {HTMLElement} */ (event.target).id !== "turn") return;

@@ -3,6 +3,7 @@
 Positions come from `getBoundingClientRect`, on published examples where available.
 """
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -326,6 +327,28 @@ def test_a_tap_on_a_finding_scrolls_to_its_mark(phone, put):
     expect(phone.locator("mark.reveal-extra")).to_be_in_viewport()
     phone.locator("[data-finding=missed]").tap()
     expect(phone.locator("mark.reveal-missed")).to_be_in_viewport()
+
+
+def test_a_finding_frames_its_marks_on_hover_focus_and_press(desk):
+    one = desk("Anna Berg went to Lima.", gold=["Anna Berg", "Lima"])
+    one.word("Anna").dblclick()
+    one.reveal()
+    page = one.page
+    after_the_guard(page)
+    framed = page.locator("[data-framed]")
+    expect(framed).to_have_count(0)
+    page.locator("[data-finding=too_short] a").hover()
+    expect(framed).to_have_text([re.compile("Anna"), re.compile("Berg")])
+    page.mouse.move(5, 300)
+    expect(framed).to_have_count(0)
+    page.locator("#verdict").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(framed).to_have_text([re.compile("Lima")])
+    page.keyboard.press("Enter")
+    expect(framed).to_have_text([re.compile("Lima")])
+    assert page.locator("[data-state=reveal]").count() == 1
+    assert page.url.endswith(f"/work/{one.seat.token}/")
 
 
 @pytest.mark.parametrize("size", [(390, 844), (320, 568)])

@@ -255,6 +255,46 @@ def test_boundary_mistakes_quote_no_definition_of_the_kind(client, names):
     assert "All that are people." not in reply.split("data-finding")[-1]
 
 
+def answers_of(html: str) -> list[str]:
+    """Return the right answers at the top of the reveal, with the annotator's part in brackets."""
+    top = html.split('class="reveal-answer"')[1].split("</p>")[0]
+    wholes = re.findall(r'class="reveal-whole"[^>]*>(.*?)</(?:bdi|span)>', top)
+    return [re.sub("</?b>", "|", whole).strip() for whole in wholes]
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        (["Ann Lee", "Bo"], ["|Ann Lee|", "|Bo|"]),
+        (["Lee went", "Bo"], ["Ann |Lee|", "|Bo|"]),
+        (["Ann Lee went"], ["|Ann Lee|", "Bo"]),
+        (["Oslo"], ["Ann Lee", "Bo"]),
+        ([], ["Ann Lee", "Bo"]),
+    ],
+)
+def test_the_right_answers_come_first_with_ones_own_part(client, names, given, shown):
+    reply = answer(client, names(rows("train"), OTHER), given)
+    assert answers_of(reply) == shown
+    assert reply.index("reveal-answer") < reply.index("data-findings")
+
+
+def test_a_reveal_without_gold_shows_that_there_is_no_answer(client, names):
+    train = [replace(row, gold=()) for row in rows("train")]
+    seat = names(train, OTHER)
+    assert answers_of(answer(client, seat, [])) == ["|No answer|"]
+    go_on(client, seat, "reveal")
+    assert answers_of(answer(client, seat, ["Bo"])) == ["No answer"]
+
+
+def test_each_finding_links_to_its_own_marks_in_the_text(client, names):
+    reply = answer(client, names(rows("train"), OTHER), ["Lee went", "Oslo"])
+    linked = re.findall(r'data-finding="\w+"><a href="#([^"]+)"', reply)
+    assert linked == ["at-0-4", "at-0-16", "at-0-26"]
+    for name in linked:
+        assert reply.count(f' id="{name}"') == 1
+    assert reply.count('data-of="at-0-4"') == 3  # Ann, Lee, went
+
+
 @pytest.mark.parametrize(
     ("given", "quoted"), [(["Ann", "Bo"], True), (["Ann Lee went"], True), (["Ann Lee"], False)]
 )
