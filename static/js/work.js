@@ -129,6 +129,10 @@ document.addEventListener("change", ({ target }) => {
   }
 });
 
+for (const type of ["input", "span-answer:change"]) {
+  document.addEventListener(type, () => { turn()?.setAttribute("data-changed", ""); });
+}
+
 /** Whether the turn can be submitted or continued. */
 const isComplete = (shown) => shown.querySelector("[data-complete], [data-verdict]") !== null;
 
@@ -161,10 +165,14 @@ document.addEventListener("keydown", (event) => {
   if (meaning !== "help" && shown.querySelector("form[inert]")) return;
   // A second Enter that belongs to Continue causes no message about the new question.
   if (meaning === "go" && performance.now() - begunAt < BEGINNING && !isComplete(shown)) return;
-  if (meaning === "go") submit.click();
-  else if (meaning === "help") toggleDrawer();
+  if (meaning === "go") {
+    // Enter on "No answer" chooses it, if nothing was chosen or removed before.
+    if (event.target === tick && !("changed" in shown.dataset)) tick.click();
+    submit.click();
+  } else if (meaning === "help") toggleDrawer();
   else if (meaning === "none") {
-    tick.click();
+    // For highlights, the second 0 submits; options can be restored by it.
+    (tick.checked && shown.dataset.answer === "spans" ? submit : tick).click();
     // On a word of the text, the highlighter would handle the next Enter.
     tick.focus({ preventScroll: true });
   }

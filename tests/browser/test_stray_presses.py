@@ -186,6 +186,70 @@ def test_0_chooses_no_answer_after_a_click_in_the_text(place):
     assert place.stored == []
 
 
+def test_0_twice_submits_no_answer_once(place):
+    page = place.page
+    page.keyboard.press("0")
+    assert place.nothing_is_stored()
+    page.keyboard.press("0")
+    page.keyboard.press("0")
+    page.wait_for_selector("[data-state=reveal]")
+    assert place.stored == []
+
+
+def test_0_held_down_chooses_no_answer_and_submits_nothing(place):
+    page = place.page
+    for _press in range(4):
+        page.keyboard.down("0")
+    page.keyboard.up("0")
+    page.wait_for_timeout(300)
+    assert page.locator("[name=no_answer]").is_checked()
+    assert place.nothing_is_stored()
+
+
+def test_0_pressed_three_times_answers_one_example_only(page, researcher):
+    desk = Desk(page, sentences(researcher, 3))
+    before = key_of(page)
+    for _press in range(3):
+        page.keyboard.press("0")
+        page.wait_for_timeout(150)
+    page.wait_for_selector(f"#turn:not([data-key='{before}'])")
+    desk.ready()
+    assert Answer.objects.count() == 1
+    assert not page.locator("[name=no_answer]").is_checked()
+
+
+def test_enter_on_no_answer_chooses_and_submits_it(place):
+    page = place.page
+    page.wait_for_timeout(700)  # an earlier Enter is taken as meant for the previous screen
+    page.locator("[name=no_answer]").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-state=reveal]")
+    assert place.stored == []
+
+
+@pytest.mark.parametrize("earlier", ["ticked", "highlighted", "removed"])
+def test_enter_on_no_answer_overrides_no_earlier_choice(place, earlier):
+    page = place.page
+    page.wait_for_timeout(700)  # an earlier Enter is taken as meant for the previous screen
+    tick = page.locator("[name=no_answer]")
+    if earlier == "ticked":
+        tick.check(force=True)
+        tick.uncheck(force=True)
+    else:
+        place.word("Oslo").dblclick()
+    if earlier == "removed":
+        page.locator("[data-remove]").press("Enter")
+    else:
+        tick.focus()
+    page.keyboard.press("Enter")
+    if earlier == "highlighted":
+        page.wait_for_selector("[data-state=reveal]")
+        assert place.stored == ["Oslo"]
+    else:
+        assert "Highlight at least one answer" in place.error
+        assert place.nothing_is_stored()
+
+
 def test_shortcuts_work_after_the_error_of_a_missing_answer(place):
     page = place.page
     page.wait_for_timeout(700)  # an earlier Enter is taken as meant for the previous screen
