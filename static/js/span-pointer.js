@@ -7,7 +7,7 @@
  */
 
 import { setTabStops } from "./span-page.js";
-import { dragged, nearest, sidesOf } from "./spans.js";
+import { dragged, endAt, nearest, sidesOf, span } from "./spans.js";
 
 const DRAG = 5; // px moved before a press is a drag
 const TAP = 10; // px that a finger may slip within a tap
@@ -45,7 +45,10 @@ export function listenToPointer(answer, on) {
     const lines = number < 0 ? null : measure(boxes[number]);
     const sides = lines && lines.sidesOf(x, y);
     const isEntered = inside >= 0;
-    press = { number, id, x, y, timeStamp, lines, sides, isEntered, isDragging: false };
+    // A drag from an end of the selected highlight moves that end.
+    const active = answer.spans[answer.active];
+    const end = isEntered && active?.box === number ? lines.endAt(active, x, y, answer.isTouched) : null;
+    press = { number, id, x, y, timeStamp, lines, sides, isEntered, end, isDragging: false };
     // Until it ends, these texts show no browser selection that began elsewhere.
     if (inside < 0) boxes.forEach(({ box }) => box.classList.add("hl-dragging"));
   };
@@ -61,13 +64,13 @@ export function listenToPointer(answer, on) {
   boxes.forEach(({ box }) => on(box, "dragstart", (event) => event.preventDefault()));
 
   on(document, "pointermove", ({ clientX: x, clientY: y, pointerId }) => {
-    if (!press || press.number < 0 || answer.isTouched || pointerId !== press.id) return;
+    if (!press || press.number < 0 || (answer.isTouched && !press.end) || pointerId !== press.id) return;
     if (!press.isDragging && distance(press, x, y) <= DRAG) return;
     press.isEntered ||= isWithin(boxes[press.number].box, x, y);
     if (!press.isEntered) return;
     press.isDragging = true;
     boxes[press.number].box.classList.add("hl-dragging");
-    const range = press.lines.dragged(press.sides, x, y);
+    const range = rangeOf(press, x, y);
     answer.preview(range && { box: press.number, ...range });
   });
 
@@ -78,6 +81,13 @@ export function listenToPointer(answer, on) {
     const made = press;
     end();
     if (number < 0 || !made.isEntered) return forgetSelection(boxes);
+    if (made.end && isDragging) {
+      const { first, last } = rangeOf(made, x, y);
+      answer.previewed = null;
+      answer.replace(answer.spans[answer.active], span(number, first, last));
+      if (!answer.isTouched) answer.focusToken(number, made.end.fixed === first ? last : first, true);
+      return undefined;
+    }
     if (answer.isTouched) {
       const isTap = distance(made, x, y) <= TAP && timeStamp - made.timeStamp < LONG;
       const token = isTap && !isSelecting(boxes[number]) ? lines.tokenAt(made.x, made.y) : -1;
@@ -86,7 +96,7 @@ export function listenToPointer(answer, on) {
       return undefined;
     }
     getSelection().removeAllRanges();
-    const range = isDragging ? lines.dragged(made.sides, x, y) : null;
+    const range = isDragging ? rangeOf(made, x, y) : null;
     const token = lines.tokenAt(made.x, made.y);
     if (isDragging) answer.previewed = null;
     if (range) answer.commit(number, range.first, range.last);
@@ -111,6 +121,12 @@ export function listenToPointer(answer, on) {
       if (token >= 0) answer.choose(number, token, event.shiftKey);
     });
   });
+}
+
+/** The words from the press to a point, or from the other end of the highlight whose end is dragged. */
+function rangeOf({ lines, sides, end }, x, y) {
+  if (!end) return lines.dragged(sides, x, y);
+  return lines.dragged({ before: end.fixed, after: end.fixed }, x - end.dx, y - end.dy);
 }
 
 function distance(press, x, y) {
@@ -171,6 +187,7 @@ function measure({ box, elements }) {
   return {
     tokenAt: (x, y) => rects[nearest(rects, ...point(x, y), REACH)]?.token ?? -1,
     sidesOf: (x, y) => (isEmpty ? null : sidesOf(rects, ...point(x, y), isRightwards)),
+    endAt: (active, x, y, isTouched) => endAt(rects, active, ...point(x, y), isRightwards, isTouched),
     dragged: (sides, x, y) =>
       isEmpty ? null : dragged(rects, sides, ...point(x, y), isRightwards),
   };

@@ -282,6 +282,29 @@ export function dragged(rects, pressed, x, y, isRightwards) {
   return { first: Math.min(from, to), last: Math.max(from, to) };
 }
 
+const GRIP = 6; // px inside a highlight, and 2 outside, from which a mouse drags its end
+const KNOB = 14; // px around the centre of a finger's handle
+const BELOW = 10; // px from the word down to that centre
+
+/**
+ * The end of a highlight ({first, last}) at a point: {fixed, dx, dy}, the token at its other end and the
+ * distance of the point from the end; or null. A finger drags the handle below the line.
+ */
+export function endAt(rects, { first, last }, x, y, isRightwards, isTouched) {
+  const ends = [[1, first, last], [-1, last, first]].map(([side, token, fixed]) => {
+    const rect = rects.filter((each) => each.token === token).at(side > 0 ? 0 : -1);
+    const edge = (side > 0) === isRightwards(token) ? rect.left : rect.right;
+    const inside = depth(rect, x, side, isRightwards);
+    const most = Math.min(GRIP, (rect.right - rect.left) / 3);
+    const isHit = isTouched
+      ? Math.abs(inside) <= KNOB && Math.abs(y - rect.bottom - BELOW) <= KNOB
+      : -2 <= inside && inside <= most && away(y, rect.top, rect.bottom) === 0;
+    return { isHit, fixed, dx: x - edge, dy: y - (rect.top + rect.bottom) / 2 };
+  });
+  const [end] = ends.filter(({ isHit }) => isHit).sort((a, b) => Math.abs(a.dx) - Math.abs(b.dx));
+  return end ? { fixed: end.fixed, dx: end.dx, dy: end.dy } : null;
+}
+
 /** The number of the rect nearest to a point, at most `reach` away, or -1. */
 export function nearest(rects, x, y, reach) {
   let best = -1;

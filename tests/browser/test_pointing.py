@@ -177,3 +177,68 @@ def test_two_taps_after_a_long_press_highlight_a_word(phone, put):
     for _ in range(2):
         phone.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     assert one.chips == ["York"]
+
+
+# An end of a highlight ----------------------------------------------------------------------------
+
+
+def test_an_end_of_the_selected_highlight_can_be_dragged(one):
+    one.drag(one.word("to"), one.word("New"))
+    assert one.chips == ["to New"]
+    new, york, to = (edges(one.word(text)) for text in ("New", "York", "to"))
+    pull(one.page, (new["right"] - 2, new["middle"]), (york["right"] - 4, york["middle"]))
+    assert one.chips == ["to New York"]
+    pull(one.page, (to["left"] + 1, to["middle"]), (new["left"] + 3, new["middle"]))
+    assert one.chips == ["New York"]
+    one.page.keyboard.press("Control+z")
+    assert one.chips == ["to New York"]
+
+
+def test_a_drag_from_inside_a_highlight_still_replaces_it(one):
+    one.drag(one.word("to"), one.word("New"))
+    pull(one.page, at(one.word("New"), 0.5), at(one.word("York"), 0.9))
+    assert one.chips == ["New York"]
+
+
+def test_an_end_dragged_past_the_other_keeps_one_word(one):
+    one.drag(one.word("New"), one.word("York"))
+    york = edges(one.word("York"))
+    pull(one.page, (york["right"] - 2, york["middle"]), at(one.word("to"), 0.3))
+    assert one.chips == ["to New"]
+
+
+def knob(page, word) -> dict[str, float]:
+    """Return the middle of the handle under the end of a word."""
+    box = word.bounding_box()
+    return {"x": box["x"] + box["width"], "y": box["y"] + box["height"] + 10}
+
+
+def test_a_finger_drags_the_handle_of_an_end_without_scrolling(phone, put):
+    one = Desk(phone, put(f"{TEXT} " * 8, gold=["York"]))
+    for text in ("New", "New"):
+        one.word(text).tap()
+    assert one.chips == ["New"]
+    finger = phone.context.new_cdp_session(phone)
+    begin, end = knob(phone, one.word("New")), edges(one.word("York"))
+    finger.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [begin]})
+    for step in range(1, 9):
+        point = {
+            "x": begin["x"] + (end["right"] - 5 - begin["x"]) * step / 8,
+            "y": begin["y"] + step,
+        }
+        finger.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [point]})
+        phone.wait_for_timeout(16)
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    phone.wait_for_function("document.querySelector('[data-chip]').textContent === 'New York'")
+    assert one.chips == ["New York"]
+    assert phone.evaluate("scrollY") == 0
+
+
+def test_a_tap_on_a_handle_chooses_the_word_under_it(phone, put):
+    one = Desk(phone, put(f"{TEXT} " * 8, gold=["York"]))
+    for text in ("New", "New"):
+        one.word(text).tap()
+    point = knob(phone, one.word("New"))
+    phone.touchscreen.tap(point["x"], point["y"] + 8)
+    assert phone.locator("[data-pending]").is_visible()
+    assert one.chips == ["New"]

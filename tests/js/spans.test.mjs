@@ -106,6 +106,20 @@ test("a word entered by less than six pixels is not taken yet, a narrow sign fro
   assert.deepEqual(drag(rects, [80, 10], [34, 10]), { first: 0, last: 1 });
 });
 
+test("an end of a highlight is under a mouse at its edge, and under a finger at its knob", () => {
+  const rects = laidOut([40, 50, 60], [30]);
+  const grip = (x, y, isTouched = false, span = { first: 0, last: 1 }, reads = rightwards) =>
+    pure.endAt(rects, span, x, y, reads, isTouched)?.fixed ?? null;
+  // The highlight reaches from 0 to 95; a drag of its end keeps the first word, of its start the last.
+  assert.deepEqual([93, 97, 88, 98, 45].map((x) => grip(x, 10)), [0, 0, null, null, null]);
+  assert.deepEqual([0, 5, 7].map((x) => grip(x, 10)), [1, 1, null]);
+  assert.equal(grip(93, 26), null);
+  assert.deepEqual([[95, 30], [84, 22], [95, 10], [120, 30]].map(([x, y]) => grip(x, y, true)), [0, 0, null, null]);
+  // Of one narrow word, the nearer end; in a text that reads leftwards, the start is at the right.
+  assert.equal(pure.endAt(laidOut([4]), { first: 0, last: 0 }, 3, 10, rightwards, false).dx, -1);
+  assert.deepEqual([93, 2].map((x) => grip(x, 10, false, { first: 1, last: 0 }, () => false)), [0, 1]);
+});
+
 test("a drag that begins in a gap or a margin takes the word that it goes to", () => {
   const rects = laidOut([40, 50], [60]);
   assert.deepEqual(drag(rects, [42, 10], [60, 10]), { first: 1, last: 1 });
