@@ -8,7 +8,7 @@ from tasks.formats import Record
 from tests import factories
 from tests.browser.conftest import Desk, seat_before
 from tests.browser.test_choices_in_sight import seat_by_labels
-from tests.browser.test_panel import GO
+from tests.browser.test_panel import GO, WORDS
 
 WINDOWS = [(1366, 657), (1093, 525), (911, 512)]
 GAPS = [60, 150, 250, 400]  # ms between the two presses of a double click
@@ -61,6 +61,17 @@ def test_submit_does_not_move_between_the_first_and_51st_example(open_browser, r
     Desk(page, seat)
     expect(page.locator("[data-milestone]")).to_contain_text("50 examples done")
     assert page.evaluate(GO) == trained
+
+
+@pytest.mark.parametrize("size", [(1366, 657), (390, 844)])
+def test_a_notice_moves_no_word_of_the_text(open_browser, researcher, size):
+    page = open_browser(viewport={"width": size[0], "height": size[1]})
+    desk = Desk(page, sentences(researcher, 61))
+    before = page.evaluate(WORDS)
+    factories.work_through(desk.seat, limit=50)
+    desk.reload()
+    expect(page.locator("[data-milestone]")).to_be_visible()
+    assert page.evaluate(WORDS) == before
 
 
 def test_an_answer_from_another_tab_does_not_move_a_button(page, researcher):
