@@ -88,8 +88,10 @@ for (const type of ["pointerover", "focusin", "click"]) {
   document.addEventListener(type, (event) => {
     const link = event.target instanceof Element && event.target.closest("[data-finding] a");
     const name = link ? link.getAttribute("href").slice(1) : "";
+    const isInstead = link && link.closest("[data-finding=instead]");
     document.querySelectorAll("[data-of]").forEach((mark) => {
-      mark.toggleAttribute("data-framed", /** @type {HTMLElement} */ (mark).dataset.of === name);
+      const isMeant = mark.getAttribute("data-of") === name || (isInstead && mark.matches(".reveal-missed"));
+      mark.toggleAttribute("data-framed", isMeant);
     });
     if (!link || type !== "click") return;
     event.preventDefault(); // Back would lead to the link's address.

@@ -387,6 +387,32 @@ def test_a_folded_question_still_shows_its_gap(phone, researcher):
     assert gap["y"] + gap["height"] <= question["y"] + question["height"]
 
 
+def test_on_a_phone_the_gold_is_seen_below_a_question_that_folds(phone, researcher):
+    asked = "The town by the river, " * 14 + "is called @placeholder by all. What is @placeholder?"
+    text = "Lima is warm. " + "Oslo is far away and cold in winter. " * 6 + "Quito. " + LONG
+    records = [Record("g", (text,), asked, ("Quito",), None)]
+    one = Desk(phone, seat_before(researcher, {"max_spans": 1}, records, train=True))
+    one.word("Lima").dblclick()
+    one.reveal()
+    expect(phone.locator("[data-question][data-folded]")).to_be_visible()
+    gold = phone.locator("mark.reveal-missed").bounding_box()
+    panel = phone.locator("[data-state=reveal] form").bounding_box()
+    question = phone.locator("[data-question]").bounding_box()
+    assert question["y"] + question["height"] <= gold["y"]
+    assert gold["y"] + gold["height"] <= panel["y"]
+
+
+def test_one_wrong_answer_has_one_sign_and_frames_both_places(desk):
+    one = desk("Lima and Oslo.", gold=["Oslo"], max_spans=1)
+    one.word("Lima").dblclick()
+    one.reveal()
+    sign = "(e) => getComputedStyle(e, '::after').content"
+    signs = [mark.evaluate(sign) for mark in one.page.locator("mark").all()]
+    assert [shown != "none" for shown in signs] == [True, False]
+    one.page.locator("[data-finding=instead] a").focus()
+    expect(one.page.locator("[data-framed]")).to_have_count(2)
+
+
 def test_filling_the_gap_moves_no_word_of_the_question(page, researcher):
     asked = "The town by the river is called @placeholder by all. What is @placeholder?"
     records = [Record("g", ("Oslo and Llanfairpwllgwyngyllgogerychwyrndrobwll.",), asked, (name,))
