@@ -61,7 +61,11 @@ export function listenToPointer(answer, on) {
     // A browser selection from the margin would look like a highlight.
     if (press && event.button === 0 && isMargin(boxes, event)) event.preventDefault();
   });
-  boxes.forEach(({ box }) => on(box, "dragstart", (event) => event.preventDefault()));
+  boxes.forEach(({ box }) => {
+    on(box, "dragstart", (event) => event.preventDefault());
+    // A finger on a handle does not scroll. (touch-action has no effect on a handle that is drawn.)
+    on(box, "touchstart", (event) => press?.end && event.preventDefault(), { passive: false });
+  });
 
   on(document, "pointermove", ({ clientX: x, clientY: y, pointerId }) => {
     if (!press || press.number < 0 || (answer.isTouched && !press.end) || pointerId !== press.id) return;
