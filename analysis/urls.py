@@ -19,29 +19,37 @@ from analysis.planning import pages as planning_pages
 from analysis.scores import api as api_results
 from analysis.scores import pages as tables
 from annotation.monitoring.sample import LARGEST_EXPORT
+from annotation.web import menu
 from annotation.web.views import Unknown
 from tasks import uploads
 
+# Views with a former address below studies/NAME/, each with its present page.
+MOVED = {
+    "training": "human_performance", "figures": "human_performance",
+    "sensitivity": "human_performance", "cross_task": "analysis", "leaderboard": "study_models",
+    "gold_audit": "examples",
+}  # fmt: skip
 # Below studies/NAME/.
 OF_STUDY = [
-    path("human-performance/", tables.human_performance, name="human_performance"),
+    *(path(f"{view.replace('_', '-')}/", menu.moved, {"to": page, "show": view}, name=view)
+      for view, page in MOVED.items()),
+    path("human-performance/", menu.shown(
+        tables.human_performance, training=tables.training_table, figures=figures.figures,
+        sensitivity=tables.sensitivity), name="human_performance"),
     path(
         "human-performance.<str:ext>", tables.human_performance_file, name="human_performance_file"
     ),
-    path("cross-task/", cross_task_pages.cross_task_page, name="cross_task"),
     path("cross-task/<str:table>.csv", cross_task_pages.cross_task_file, name="cross_task_file"),
-    path("training/", tables.training_table, name="training_table"),
     path("training.csv", tables.training_table_file, name="training_table_file"),
-    path("analysis/", tables.analysis, name="analysis"),
+    path("analysis/", menu.shown(tables.analysis, cross_task=cross_task_pages.cross_task_page),
+         name="analysis"),
     path("analysis/run/", tables.analysis_run, name="analysis_run"),
     path("analysis/<str:table>.csv", report.table_file, name="analysis_file"),
     path("latex/", report.latex_page, name="latex"),
     path("latex/<str:table>.tex", report.table_latex, name="table_latex"),
-    path("figures/", figures.figures, name="figures"),
     path("figures/<str:figure>/numbers/", figures.figure_table, name="figure_table"),
     path("figures/<str:figure>/numbers.csv", figures.figure_numbers, name="figure_numbers"),
     path("figures/<str:figure>.<str:ext>", figures.figure_file, name="figure_file"),
-    path("sensitivity/", tables.sensitivity, name="sensitivity"),
     path("sensitivity.csv", report.table_file, {"table": "sensitivity"}, name="sensitivity_file"),
     path("preregistration/", report.preregistration_page, name="preregistration"),
     path("preregistration.md", report.preregistration_file, name="preregistration_file"),
@@ -60,19 +68,18 @@ OF_STUDY = [
     path("release/prepare/", export_pages.release_prepare, name="release_prepare"),
     path("release/<int:pk>/run/", export_pages.release_run, name="release_run"),
     path("release.zip", export_pages.release_zip, name="release_zip"),
-    path("examples/", examples.examples, name="examples"),
+    path("examples/", menu.shown(examples.examples, gold_audit=examples.audit), name="examples"),
     path("examples.csv", examples.examples_file, name="examples_file"),
-    path("gold-audit/", examples.audit, name="gold_audit"),
     path("gold-audit.csv", report.table_file, {"table": "gold-audit"}, name="gold_audit_file"),
     path("examples/<int:pk>/", examples.example, name="example"),
     path("examples/<int:pk>/comment/", examples.comment, name="example_comment"),
-    path("models/", models.study_models, name="study_models"),
+    path("models/", menu.shown(models.study_models, leaderboard=models.leaderboard_page),
+         name="study_models"),
     path("models/differences/", models.study_differences, name="study_differences"),
     path("models/<str:table>.csv", models.study_models_file, name="study_models_file"),
-    path("leaderboard/", models.leaderboard_page, name="leaderboard"),
     path("leaderboard.csv", report.table_file, {"table": "leaderboard"}, name="leaderboard_file"),
     path("export.zip", export_pages.export_zip, name="export_zip"),
-]
+]  # fmt: skip
 API_OF_STUDY = [
     path(
         "human-performance/", api_results.HumanPerformance.as_view(), name="api_human_performance"

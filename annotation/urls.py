@@ -19,6 +19,7 @@ from annotation.recruitment import pages as lists
 from annotation.simulation import pages as simulation_pages
 from annotation.study import pages as studies
 from annotation.study import team_pages as team
+from annotation.web import menu
 
 STUDY = "studies/<str:name>/"
 ANNOTATOR = STUDY + "annotators/<str:pseudonym>/"
@@ -26,6 +27,8 @@ PROLIFIC = STUDY + "platforms/prolific/"
 TASK = "tasks/<str:name>/<int:version>/"
 UPLOAD = "tasks/import/<uuid:pk>/"
 
+RECRUIT = {"links": lists.links_page, "platforms": platforms.page}  # by ?show=
+PLATFORMS = {"to": "recruit", "show": "platforms", "right": "own"}
 POSTS = monitoring_pages.POSTS | notices.POSTS | annotators.POSTS
 
 urlpatterns = [
@@ -51,7 +54,7 @@ urlpatterns = [
     path(STUDY + "delete/", studies.delete, {"show": notices.show_settings}, name="study_delete"),
     path(STUDY + "robots/", simulation_pages.robots, name="robots"),
     path(STUDY + "robots/<int:pk>/run/", simulation_pages.simulation_run, name="robots_run"),
-    path(STUDY + "recruit/", monitoring_pages.recruit, name="recruit"),
+    path(STUDY + "recruit/", menu.shown(monitoring_pages.recruit, **RECRUIT), name="recruit"),
     path(STUDY + "people/", monitoring_pages.people, name="people"),
     path(STUDY + "people/decide/", annotators.decide_together, name="people_decide"),
     path(STUDY + "design/", studies.study_design, name="study_design"),
@@ -70,7 +73,7 @@ urlpatterns = [
     path(STUDY + "behaviour/exclude/", annotators.behaviour_exclude, name="behaviour_exclude"),
     path(STUDY + "links/", lists.links, name="personal_links"),
     path(STUDY + "links.csv", lists.links_file, name="personal_links_file"),
-    path(STUDY + "platforms/", platforms.page, name="platforms"),
+    path(STUDY + "platforms/", menu.moved, PLATFORMS, name="platforms"),
     path(STUDY + "platforms/panels/", platforms.panel_new, name="panel_new"),
     path(STUDY + "platforms/panels/<int:pk>/", platforms.panel_visit, name="panel_visit"),
     path(PROLIFIC, platforms.prolific_plan, name="prolific_plan"),

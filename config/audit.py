@@ -25,7 +25,7 @@ from tasks.clock import database_now
 
 READS = ("GET", "HEAD")
 # Pages that show identities but are not downloads.
-IDENTITIES = {"personal_links": "names and links", "api_links": "names and links"}
+IDENTITIES = {"recruit links": "names and links", "api_links": "names and links"}
 # URLs that a waiting page or a program polls.
 POLLED = {name for page, row in POSTS.items() if row.is_polled for name in (page, row.twin)}
 # Forms that also show a calculation for the current input, without storing it.
@@ -92,8 +92,8 @@ def _taken(request: HttpRequest, response: HttpResponse) -> str:
     name = _name(request)
     if response.status_code != 200:
         return ""
-    if name in IDENTITIES:
-        return f"looked up: {IDENTITIES[name]}"
+    if what := IDENTITIES.get(f"{name} {request.GET.get('show', '')}".strip()):
+        return f"looked up: {what}"
     if response.get("Content-Disposition", "").startswith("attachment"):
         return f"downloaded: {name.replace('_', ' ')}"
     is_program = isinstance(getattr(request, "auth", None), ApiToken)

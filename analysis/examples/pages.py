@@ -38,6 +38,7 @@ CHOICES = {
     "disagree": (
         "Disagreement", lambda row: row.pairwise_s1 is not None and row.pairwise_s1 < 100
     ),
+    "gold_audit": ("Gold audit", None),  # `audit` shows it, over all tasks
 }  # fmt: skip
 
 

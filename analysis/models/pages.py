@@ -16,6 +16,7 @@ from analysis.models import differences, leaderboard, model_runs, models_columns
 from analysis.models import models as model_tables
 from analysis.models.forms import UploadForm
 from analysis.models.leaderboard import Board
+from analysis.models.models_columns import AGGREGATES, SCORES
 from analysis.scores import columns, metrics, performance, published
 from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading
 from annotation.models import Kind
@@ -264,11 +265,9 @@ def study_models_file(request: ResearcherRequest, name: str, table: str) -> Http
     kind = chosen_kind(request, performance.kinds(study))
     rows: Sequence[Any]
     if table == "scores":
-        shown = models_columns.SCORES
-        rows = model_tables.score_rows(model_tables.tables(study, kind))
+        shown, rows = SCORES, model_tables.score_rows(model_tables.tables(study, kind))
     elif table == "aggregates":
-        shown = models_columns.AGGREGATES
-        rows = model_tables.aggregate_rows(model_tables.tables(study, kind))
+        shown, rows = AGGREGATES, model_tables.aggregate_rows(model_tables.tables(study, kind))
     elif table == "effort":
         shown, rows = model_runs.EFFORT, model_runs.efforts(study)
     elif table == "metrics":

@@ -26,6 +26,7 @@ from annotation.web.fields import (
     by_key,
     row_field,
 )
+from annotation.web.menu import moved
 from annotation.web.posts import StudyPost, page
 from tasks.csv_files import csv_download, no_formula
 
@@ -246,9 +247,14 @@ def _address(request: HttpRequest, link: PersonalLink) -> str:
     return request.build_absolute_uri(reverse("landing", args=[link.code]))
 
 
-def _links(request: HttpRequest, name: str) -> HttpResponse:
+@signed_in("GET")
+def links_page(request: HttpRequest, name: str) -> HttpResponse:
     """Render the links, which requires the right to see identities."""
     return _links_page(request, study_of(request, name, "pay"))
 
 
-links = page(Links, _links_page, to="personal_links", get=_links)
+def _to_links(request: HttpRequest, *_done: Any, name: str) -> HttpResponse:
+    return moved(request, name=name, to="recruit", show="links", right="see")
+
+
+links = page(Links, _links_page, to=_to_links, get=_to_links)

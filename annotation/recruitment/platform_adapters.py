@@ -90,7 +90,7 @@ class PlatformAdapter:
 
     @classmethod
     def links(cls, study: Study) -> list[tuple[str, str, str]]:
-        """Return its links to the study, for the *Platforms* page: label, code, explanation."""
+        """Return its links to the study, for *Platforms* on *Recruit*: label, code, explanation."""
         return []
 
     @classmethod

@@ -31,7 +31,7 @@ def menu(context: dict[str, Any]) -> menus.Menu | None:
     match = request.resolver_match
     study = context.get("study")
     if isinstance(study, Study) and study.pk and study.rights:
-        return menus.for_study(study, match.url_name)
+        return menus.for_study(study, match.url_name, request.GET)
     return None
 
 
@@ -45,8 +45,11 @@ def unread(context: dict[str, Any]) -> int:
 @register.simple_tag(takes_context=True)
 def help_here(context: dict[str, Any]) -> str:
     """Return the URL of this page's documentation."""
-    match = getattr(context.get("request"), "resolver_match", None)
-    return reverse("help_index") + place_of(match and match.url_name)
+    request = context.get("request")
+    if request is None or request.resolver_match is None:
+        return reverse("help_index")
+    show = request.GET.get("show", "")
+    return reverse("help_index") + place_of(request.resolver_match.url_name, show)
 
 
 @register.filter

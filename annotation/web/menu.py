@@ -1,16 +1,20 @@
-"""The tabs on a study's pages.
+"""The tabs on a study's pages, and the views of one page that `?show=` selects.
 
 Pages that the reader may not open are hidden (models.study.RIGHTS). Results pages belong to
 `analysis`; this module knows only their names. It also maps each page to its explanation below
 /help/; tests/config/test_help_places.py checks that the map is complete.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
 from django.urls import reverse
 
 from annotation.models import Study
+from annotation.web.access import study_of
+from annotation.web.posts import View
 
 
 @dataclass(frozen=True)
@@ -18,21 +22,19 @@ class Page:
     """A page of a study: its title, URL name and the right that it requires.
 
     `below` lists pages without a link of their own, such as those about one annotator. `views`
-    lists pages with the same subject: below the sub-tabs, a switch leads from one to the other. In
-    it, this page is called `in_switch`.
+    lists what `?show=` selects on this page: the value, its name and the right it requires.
     """
 
     name: str
     address: str
     right: str = "see"
     below: tuple[str, ...] = ()
-    views: tuple["Page", ...] = ()
-    in_switch: str = ""
-    unless: str = ""  # "draft", "no_arms" or "real": studies without this page
+    views: tuple[tuple[str, str, str], ...] = ()
+    unless: str = ""  # "draft" or "real": studies without this page
 
     def holds(self, here: str) -> bool:
-        """Is `here` this page, one below it, or one of its views?"""
-        return here in (self.address, *self.below) or any(view.holds(here) for view in self.views)
+        """Is `here` this page, or one below it?"""
+        return here in (self.address, *self.below)
 
 
 # Each tab -> its sub-tabs, at most four.
@@ -45,16 +47,11 @@ TABS = {
     ],
     "Participants": [
         Page(
-            "Recruit", "recruit", in_switch="Link and seats",
-            below=("lists", "seats", "switches", "budget"),
-            views=(
-                Page("Personal links", "personal_links", "pay"),
-                Page(
-                    "Platforms", "platforms", "own",
-                    below=("panel_new", "panel_visit", "prolific_plan", "prolific_study",
-                           "prolific_sync"),
-                ),
-            ),
+            "Recruit", "recruit",
+            below=("lists", "seats", "switches", "budget", "personal_links", "panel_new",
+                   "panel_visit", "prolific_plan", "prolific_study", "prolific_sync"),
+            views=(("", "Link and seats", "see"), ("links", "Personal links", "pay"),
+                   ("platforms", "Platforms", "own")),
         ),
         Page(
             "Annotators", "people",
@@ -66,27 +63,13 @@ TABS = {
     ],
     "Results": [
         Page(
-            "Scores", "human_performance", "read", in_switch="Table",
-            views=(
-                Page("Training", "training_table", "read"),
-                Page("Figures", "figures", "read", below=("figure_table",)),
-                Page("Sensitivity", "sensitivity", "read"),
-            ),
+            "Scores", "human_performance", "read", below=("figure_table",),
+            views=(("", "Test", "read"), ("training", "Training", "read"),
+                   ("figures", "Figures", "read"), ("sensitivity", "Inclusion criteria", "read")),
         ),
-        Page(
-            "Statistics", "analysis", "read", in_switch="Within tasks",
-            views=(Page("Cross-task", "cross_task", "read", unless="no_arms"),),
-        ),
-        Page(
-            "Models", "study_models", "read", below=("study_differences",),
-            in_switch="Next to humans",
-            views=(Page("Leaderboard", "leaderboard", "read"),),
-        ),
-        Page(
-            "Items", "examples", "read", below=("example", "example_comment"),
-            in_switch="All items",
-            views=(Page("Gold audit", "gold_audit", "read"),),
-        ),
+        Page("Statistics", "analysis", "read"),
+        Page("Models", "study_models", "read", below=("study_differences",)),
+        Page("Items", "examples", "read", below=("example", "example_comment")),
     ],
     "Publish": [
         Page("Report", "report", "read"),
@@ -114,7 +97,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Menu:
-    """The navigation above a study's page: tabs, the open tab's sub-tabs, and that one's views."""
+    """The navigation of a study's page: tabs, the open tab's sub-tabs, and the page's views."""
 
     study: Study
     tabs: list[Link]
@@ -122,35 +105,56 @@ class Menu:
     views: list[Link]
 
 
-def for_study(study: Study, here: str) -> Menu:
-    """Return that study's navigation for its reader; `here` is the name of the current URL."""
+def for_study(study: Study, here: str, asked: QueryDict) -> Menu:
+    """Return its navigation for its reader; `here` and `asked` are the URL's name and query."""
     missing = {"draft"} if study.is_draft else set()
-    missing |= set() if study.is_cross_task else {"no_arms"}
     missing |= set() if study.rehearsal else {"real"}
-
-    def open_to_reader(pages: Iterable[Page]) -> list[Page]:
-        return [page for page in pages if page.right in study.rights and page.unless not in missing]
 
     def link(page: Page, name: str = "", holds: bool = False) -> Link:
         current = "page" if here == page.address else "true" if holds or page.holds(here) else ""
         return Link(name or page.name, reverse(page.address, args=[study.name]), current)
 
+    def view_link(page: Page, show: str, name: str) -> Link:
+        query = {"show": show, "kind": str(asked.get("kind", ""))}
+        query = {key: value for key, value in query.items() if value}
+        current = "page" if here == page.address and asked.get("show", "") == show else ""
+        return Link(name, reverse(page.address, args=[study.name], query=query), current)
+
     tabs, subtabs, views = [], [], []
     for name, pages in TABS.items():
-        if not (shown := open_to_reader(pages)):
+        mine = [p for p in pages if p.right in study.rights and p.unless not in missing]
+        current = next((page for page in mine if page.holds(here)), None)
+        tabs += [link(page, name, current is not None) for page in mine[:1]]
+        if current is None:
             continue
-        is_open = any(page.holds(here) for page in shown)
-        tabs.append(link(shown[0], name, is_open))
-        if not is_open:
-            continue
-        subtabs = [link(page) for page in shown]
-        current = next(page for page in shown if page.holds(here))
-        itself = replace(current, name=current.in_switch, views=())
-        views = [link(itself), *map(link, open_to_reader(current.views))]
+        subtabs = [link(page) for page in mine]
+        views = [
+            view_link(current, show, name)
+            for show, name, right in current.views
+            if right in study.rights
+        ]
     return Menu(study, tabs, *(links if len(links) > 1 else [] for links in (subtabs, views)))
 
 
-# Place below /help/ -> names of the pages that it explains.
+def shown(default: View, **views: View) -> View:
+    """Return a page on which `?show=` selects one of these views instead of the default."""
+
+    def view(request: HttpRequest, **names: str) -> HttpResponse:
+        return views.get(request.GET.get("show", ""), default)(request, **names)
+
+    return view
+
+
+@login_required
+def moved(request: HttpRequest, name: str, to: str, show: str, right: str = "read") -> HttpResponse:
+    """Redirect from the former address of what `show` selects on the page `to`."""
+    study = study_of(request, name, right)
+    query = request.GET.copy()
+    query["show"] = show
+    return redirect(reverse(to, args=[study.name], query=query))
+
+
+# Place below /help/ -> names of the pages that it explains, some with a view of `?show=`.
 _PAGES = {
     "researchers/tutorial/": ("studies", "home"),
     "researchers/designs/#what-to-decide": ("study_new", "study_edit", "study_design"),
@@ -161,26 +165,26 @@ _PAGES = {
     "researchers/designs/#team": ("study_settings", "team", "invitation"),
     "researchers/designs/#watching-it": ("study", "people", "participation", "behaviour"),
     "researchers/designs/#notices": ("notices", "notice_switches"),
-    "researchers/designs/#cross-task-studies": ("cross_task",),
-    "platforms/": ("platforms", "panel_new", "panel_visit"),
-    "platforms/#personal-links": ("personal_links",),
+    "researchers/designs/#cross-task-studies": ("analysis cross_task",),
+    "platforms/": ("recruit platforms", "panel_new", "panel_visit"),
+    "platforms/#personal-links": ("recruit links", "personal_links"),
     "prolific/#set-up": ("prolific_token",),
     "prolific/#who-arrives": ("prolific_plan", "prolific_study"),
     "researchers/pay/#paying": ("pay",),
     "researchers/ethics/#the-audit-log": ("audit_log", "site_log"),
     "researchers/ethics/#how-long-people-are-known": ("retention",),
     "researchers/analysis/#table": ("human_performance",),
-    "researchers/analysis/#training": ("training_table",),
+    "researchers/analysis/#training": ("human_performance training",),
     "researchers/analysis/#analysis": ("analysis",),
     "researchers/analysis/#latex": ("latex",),
-    "researchers/analysis/#examples": ("examples", "example", "gold_audit"),
-    "researchers/analysis/#figures": ("figures", "figure_table"),
+    "researchers/analysis/#examples": ("examples", "example"),
+    "researchers/analysis/#figures": ("human_performance figures", "figure_table"),
     "researchers/analysis/#several-studies": ("compare",),
     "researchers/analysis/#models": (
         "study_models", "study_differences", "models", "model", "model_upload",
     ),
-    "researchers/analysis/#leaderboard": ("leaderboard",),
-    "researchers/analysis/#sensitivity": ("sensitivity",),
+    "researchers/analysis/#leaderboard": ("study_models leaderboard",),
+    "researchers/analysis/#sensitivity": ("human_performance sensitivity",),
     "researchers/analysis/#planner": ("planner",),
     "researchers/analysis/#documents": ("preregistration", "report", "release"),
     "researchers/tasks/#import": ("task_add", "task_upload"),
@@ -202,6 +206,6 @@ _PAGES = {
 PLACES = {name: place for place, names in _PAGES.items() for name in names}
 
 
-def place_of(url_name: str | None) -> str:
+def place_of(url_name: str | None, show: str = "") -> str:
     """Return the path below /help/ that explains that page, or "" for the contents."""
-    return PLACES.get(url_name or "", "")
+    return PLACES.get(f"{url_name} {show}", PLACES.get(url_name or "", ""))

@@ -60,8 +60,8 @@ def test_a_kind_with_results_comes_before_people_without_results(ada, study):
     ]
     assert files[0].splitlines()[1].startswith("simulated")
     pages = [
-        ada.get(reverse(name, args=[study.name])).content.decode()
-        for name in ("human_performance", "training_table")
+        ada.get(reverse(name, args=[study.name]), follow=True).content.decode()
+        for name in ("human_performance", "training")
     ]
     assert pages[0].index("Simulated annotators") < pages[0].index("Human performance</h2>")
     factories.work_through(factories.seat(study.scenarios.first()))

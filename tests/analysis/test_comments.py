@@ -76,7 +76,7 @@ def test_a_training_or_foreign_example_cannot_have_comments(ada, study, research
 
 
 def listed(client, study, name: str, **query: str) -> str:
-    return client.get(reverse(name, args=[study.name], query=query)).content.decode()
+    return client.get(reverse(name, args=[study.name], query=query), follow=True).content.decode()
 
 
 def test_a_gold_marked_as_wrong_is_listed_until_marked_as_right(ada, study, example):

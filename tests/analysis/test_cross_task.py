@@ -124,7 +124,7 @@ def test_a_refused_base_leaves_no_mean_on_page_file_and_report(
         "No relative gain: unseen-b: the base is at or below zero. No mean over tasks is computed:"
         " a mean over the remaining tasks would favour tasks whose base was high by chance."
     )
-    page = client.get(reverse("cross_task", args=[study.name])).content.decode()
+    page = client.get(reverse("cross_task", args=[study.name]), follow=True).content.decode()
     assert why in " ".join(page.split())
     file = client.get(reverse("cross_task_file", args=[study.name, "gains"])).content.decode()
     (row, *_others) = csv.DictReader(io.StringIO(file, newline=""))
@@ -143,7 +143,7 @@ def test_a_refused_base_leaves_no_mean_on_page_file_and_report(
 
 def test_the_page_and_its_files_show_the_same(study, researcher, client):
     client.force_login(researcher)
-    page = client.get(reverse("cross_task", args=[study.name])).content.decode()
+    page = client.get(reverse("cross_task", args=[study.name]), follow=True).content.decode()
     (whole, *_rest) = cross_task.gains(study, "person")
     assert f"Transfer: the upstream arm gains {whole.gain:+.1f} %" in page
     assert "+35.1 %" in page  # the models of the paper, marked as published

@@ -67,11 +67,11 @@ def pages(client, researcher) -> dict[str, str]:
         "figure_table": (study.name, "shots"),
         "participation": (study.name, someone.pseudonym),
     } | dict.fromkeys(
-        ("study", "human_performance", "training_table", "examples", "analysis", "study_models",
+        ("study", "human_performance", "training", "examples", "analysis", "study_models",
          "study_differences", "sensitivity", "pay", "people"), (study.name,)
     )  # fmt: skip
     return {
-        name: client.get(reverse(name, args=args)).content.decode()
+        name: client.get(reverse(name, args=args), follow=True).content.decode()
         for name, args in addresses.items()
     }
 

@@ -471,7 +471,7 @@ def test_the_pages_show_the_tables(client, researcher, study):
     )
     assert (
         "the 2 new examples of the 4"
-        in client.get(reverse("training_table", args=[study.name])).content.decode()
+        in client.get(reverse("training", args=[study.name]), follow=True).content.decode()
     )
 
 

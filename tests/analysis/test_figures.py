@@ -130,7 +130,7 @@ def test_the_figures_page_reads_no_answers_for_deferred_content(
     ada, study, django_assert_max_num_queries
 ):
     with django_assert_max_num_queries(20) as seen:
-        assert ada.get(reverse("figures", args=[study.name])).status_code == 200
+        assert ada.get(reverse("figures", args=[study.name]), follow=True).status_code == 200
     read = [query["sql"] for query in seen.captured_queries if "annotation_answer" in query["sql"]]
     assert len(read) <= 4
     assert all("LIMIT 1" in sql for sql in read)  # is there one? none is loaded
@@ -160,7 +160,7 @@ def test_no_drift_is_drawn_where_all_met_the_order_of_the_file(ada, researcher):
     study = factories.make_study(researcher, task, annotators=1, annotation_order="file_order")
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
-    page = ada.get(reverse("figures", args=[study.name])).content.decode()
+    page = ada.get(reverse("figures", args=[study.name]), follow=True).content.decode()
     assert "saw the test examples in file order" in page
     assert page.count("<vega-figure") == 3
     for name, *rest in (
@@ -184,14 +184,14 @@ def test_a_training_in_file_order_is_stated(ada, researcher):
         researcher, factories.make_task(), shots=[2], annotators=1, training_order="file_order"
     )
     factories.work_through(factories.seat(study.scenarios.get()))
-    page = ada.get(reverse("figures", args=[study.name])).content.decode()
+    page = ada.get(reverse("figures", args=[study.name]), follow=True).content.decode()
     assert "a slope may reflect their difficulty" in page
 
 
 def test_a_study_of_zero_shots_has_no_learning_curve(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
-    page = ada.get(reverse("figures", args=[study.name])).content.decode()
+    page = ada.get(reverse("figures", args=[study.name]), follow=True).content.decode()
     assert "so there is no training step" in page
     assert page.count("<vega-figure") == 3
 
@@ -201,7 +201,7 @@ def test_a_study_of_zero_shots_has_no_learning_curve(ada, researcher):
 )
 def test_an_empty_study_says_what_to_do_next(ada, researcher, status, words):
     study = factories.make_study(researcher, factories.make_task(), status=status)
-    page = ada.get(reverse("figures", args=[study.name])).content.decode()
+    page = ada.get(reverse("figures", args=[study.name]), follow=True).content.decode()
     assert page.count("No annotator has completed this study yet") == 1
     assert words in page
     assert "<vega-figure" not in page
@@ -241,7 +241,7 @@ def test_kinds_do_not_mix(ada, study):
     assert robot.pseudonym not in json.dumps(annotators_of(ada, study))
     (row,) = annotators_of(ada, study, kind="simulated")
     assert (row["annotator"], row["kind"]) == (robot.pseudonym, "simulated")
-    page = ada.get(reverse("figures", args=[study.name]), {"kind": "simulated"})
+    page = ada.get(reverse("figures", args=[study.name]), {"kind": "simulated"}, follow=True)
     assert "simulated annotators (not people)" in page.content.decode()
 
 
@@ -270,7 +270,7 @@ def test_the_numbers_of_a_figure_are_on_the_page_and_in_a_csv(ada, study, figure
     shown = figure_data.figure(study, Kind.PERSON, figure)
     assert len(shown.cells) == len(rows)
     address = reverse("figure_table", args=[study.name, figure])
-    on_page = ada.get(reverse("figures", args=[study.name])).content.decode()
+    on_page = ada.get(reverse("figures", args=[study.name]), follow=True).content.decode()
     assert f'hx-get="{address}?kind=person"' in on_page
     assert f'<a href="{address}?kind=person">' in on_page  # without JavaScript
     part = ada.get(address, headers={"HX-Request": "true"}).content.decode()
@@ -294,7 +294,7 @@ def test_each_figure_can_be_had_as_a_picture(ada, study, figure, ext, begins):
     assert reply.content.startswith(begins)
     if ext == "svg":
         assert b"toy-places" in reply.content
-    assert address in ada.get(reverse("figures", args=[study.name])).content.decode()
+    assert address in ada.get(reverse("figures", args=[study.name]), follow=True).content.decode()
 
 
 def test_without_vl_convert_a_hint_replaces_the_picture_links(ada, study, monkeypatch):
@@ -302,7 +302,7 @@ def test_without_vl_convert_a_hint_replaces_the_picture_links(ada, study, monkey
     reply = ada.get(reverse("figure_file", args=[study.name, "shots", "svg"]))
     assert reply.status_code == 501
     assert "pip install vl-convert-python" in reply.content.decode()
-    page = ada.get(reverse("figures", args=[study.name])).content.decode()
+    page = ada.get(reverse("figures", args=[study.name]), follow=True).content.decode()
     assert ".svg" not in page.partition("<main")[2]
     assert "pip install vl-convert-python" in page
     assert rows_of(ada, study, "shots")
@@ -312,7 +312,10 @@ def test_an_unknown_name_kind_or_format_is_not_found(ada, study):
     for figure, ext in (("nothing", "json"), ("shots", "exe"), ("nothing", "csv")):
         address = reverse("figure_file", args=[study.name, figure, ext])
         assert ada.get(address).status_code == 404
-    assert ada.get(reverse("figures", args=[study.name]), {"kind": "x"}).status_code == 404
+    assert (
+        ada.get(reverse("figures", args=[study.name]), {"kind": "x"}, follow=True).status_code
+        == 404
+    )
     assert ada.get(reverse("figure_numbers", args=[study.name, "x"])).status_code == 404
 
 
@@ -330,9 +333,11 @@ def test_figures_of_another_researcher_are_not_found(client, other_researcher, s
 
 def test_vega_is_loaded_on_the_figures_page_only(ada, study):
     for name in ("study", "analysis", "human_performance", "examples", "sensitivity"):
-        page = ada.get(reverse(name, args=[study.name])).content.decode()
+        page = ada.get(reverse(name, args=[study.name]), follow=True).content.decode()
         assert "vega" not in page, name
-    assert "vega-embed" in ada.get(reverse("figures", args=[study.name])).content.decode()
-    assert reverse("figures", args=[study.name]) in (
+    assert (
+        "vega-embed" in ada.get(reverse("figures", args=[study.name]), follow=True).content.decode()
+    )
+    assert reverse("human_performance", args=[study.name], query={"show": "figures"}) in (
         ada.get(reverse("human_performance", args=[study.name])).content.decode()
     )

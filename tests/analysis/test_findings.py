@@ -328,13 +328,13 @@ def test_interval_of_under_ten_annotators_states_its_assumption(ada, researcher)
         (reverse("figure_table", args=[study.name, "models"]), "†"),
         (f"{reverse('compare')}?study={study.name}", "†"),
     ):
-        text = " ".join(unescape(ada.get(address).content.decode()).split())
+        text = " ".join(unescape(ada.get(address, follow=True).content.decode()).split())
         assert re.search(rf"\d\.\d to \+?\d+\.\d {re.escape(mark)}", text), address
         assert f"{mark} {ASSUMES}" in text, address
     assume = f"Intervals of {ASSUMES.replace('s: assumes', 's assume')}."
     compared = f"{reverse('compare')}?study={study.name}"
     for address, captions in ((reverse("figures", args=[study.name]), 2), (compared, 1)):
-        page = unescape(ada.get(address).content.decode())
+        page = unescape(ada.get(address, follow=True).content.decode())
         shown = [part.split("</figcaption>")[0] for part in page.split("<figcaption>")[1:]]
         assert sum(assume in caption for caption in shown) == captions
     for file in ("intervals.csv", "contrasts.csv", "model_differences.csv"):

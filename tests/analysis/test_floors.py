@@ -167,7 +167,7 @@ def test_a_task_without_candidates_states_it_has_no_baseline(ada, researcher, db
     factories.work_through(factories.seat(study.scenarios.get()))
     page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
     assert "none: every example has an answer" in page
-    assert ada.get(reverse("figures", args=[study.name])).status_code == 200
+    assert ada.get(reverse("figures", args=[study.name]), follow=True).status_code == 200
     verified(study, tmp_path / "out")
     draft = factories.make_study(researcher, task, shots=[0], status="draft")
     verified(draft, tmp_path / "draft")

@@ -290,7 +290,7 @@ def test_the_shot_curve_names_each_metric_and_learning_uses_s1(study, ada):
     assert ">Score x 100<" in picture
     assert "S1" not in picture
     assert ">S1 x 100 of single answers<" in of("learning", "svg").content.decode()
-    page = ada.get(reverse("figures", args=[study.name])).content.decode()
+    page = ada.get(reverse("figures", args=[study.name]), follow=True).content.decode()
     assert "Pearson-Correlation (ratings)" in page
 
 

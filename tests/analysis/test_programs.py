@@ -130,7 +130,7 @@ def test_models_and_simulated_annotators_are_not_counted(researcher):
 
 
 PAGES = [
-    "human_performance", "training_table", "analysis", "sensitivity", "figures", "study_models",
+    "human_performance", "training", "analysis", "sensitivity", "figures", "study_models",
     "leaderboard", "study_differences", "examples", "gold_audit", "latex", "report", "study",
 ]  # fmt: skip
 
@@ -204,7 +204,7 @@ def test_sensitivity_has_a_row_without_answers_by_program(ada, study):
     assert (rows["reported"].n, rows["by_page"].n) == (3, 2)
     assert rows["by_page"].mean < rows["reported"].mean
     assert rows["none_of_these"].n <= 2
-    page = ada.get(reverse("sensitivity", args=[study.name])).content.decode()
+    page = ada.get(reverse("sensitivity", args=[study.name]), follow=True).content.decode()
     assert "without people for whom a program answered" in page
 
 

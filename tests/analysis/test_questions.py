@@ -47,7 +47,7 @@ def test_every_interval_states_what_it_generalises_to(ada, study):
     analysis = unescape(ada.get(reverse("analysis", args=[study.name])).content.decode())
     for words in (BOTH, PEOPLE, "other examples with the same annotators"):
         assert f"generalises to {words}" in analysis or f"generalise to {words}" in analysis, words
-    figures = ada.get(reverse("figures", args=[study.name])).content.decode()
+    figures = ada.get(reverse("figures", args=[study.name]), follow=True).content.decode()
     assert f"which generalise to {BOTH}" in figures
     for name, args in (
         ("analysis_file", ("intervals",)),

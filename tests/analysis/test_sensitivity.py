@@ -141,13 +141,13 @@ def test_failed_checks_and_flags_are_rules(ada, researcher, tmp_path):
     assert shown["reported", 0][1] == 2
     assert shown["passed_checks", 0] == (100, 1)
     assert shown["not_flagged", 0][1] == shown["none_of_these", 0][1] == 0
-    page = ada.get(reverse("sensitivity", args=[study.name])).content.decode()
+    page = ada.get(reverse("sensitivity", args=[study.name]), follow=True).content.decode()
     assert "without annotators who failed a check" in page
     assert two_way.BOTH in page
 
 
 def test_the_page_marks_changed_cells(ada, study):
-    page = ada.get(reverse("sensitivity", args=[study.name])).content.decode()
+    page = ada.get(reverse("sensitivity", args=[study.name]), follow=True).content.decode()
     assert "<td>66.7 ± 57.7 (n=3), 0.0 to 100.0 †</td>" in page
     assert "<td><strong>100.0 ± 0.0 (n=2), – (annotators tie)</strong></td>" in page
     # Answers in a test take less than a second.
@@ -169,7 +169,7 @@ def test_it_is_a_csv_with_all_digits(ada, study):
 
 def test_an_empty_study_says_what_to_do(ada, researcher):
     study = factories.make_study(researcher, factories.make_task())
-    page = ada.get(reverse("sensitivity", args=[study.name])).content.decode()
+    page = ada.get(reverse("sensitivity", args=[study.name]), follow=True).content.decode()
     assert "share its link" in page
     assert ada.get(reverse("sensitivity_file", args=[study.name])).status_code == 200
 

@@ -67,7 +67,7 @@ def test_the_figure_has_people_with_intervals_and_models(ada, study):
     assert by["People", "0"]["question"] == humans_models.BOTH
     assert by["a-model", "0"]["score"] == "1.0"
     assert by["a-model", "0"]["low_95"] == ""  # one run has no interval
-    page = ada.get(reverse("figures", args=[study.name])).content.decode()
+    page = ada.get(reverse("figures", args=[study.name]), follow=True).content.decode()
     assert "figures/models.json?kind=person" in page
     assert "width=single" in page
 

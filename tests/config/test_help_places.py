@@ -10,7 +10,10 @@ from tests import factories
 from tests.annotation.every_post import POSTS
 
 # Researchers' addresses that are not pages: parts of one, redirects, files, addresses for POST.
-PARTS = {"study_progress", "report_style", "task_add_moved"}
+PARTS = {
+    "study_progress", "report_style", "task_add_moved", "training", "figures", "sensitivity",
+    "cross_task", "leaderboard", "gold_audit", "platforms",
+}  # fmt: skip
 FILES = {
     "task_card", "task_files", "participation_data", "compare_design", "table_latex",
     "figure_numbers", "pay_batch_file", "release_zip", "export_zip",

@@ -379,7 +379,7 @@ def test_a_download_is_logged_once_an_hour_and_a_page_view_never(ada, world, res
     assert (download.what, download.by, download.topic) == (
         "downloaded: export zip", researcher, Topic.DOWNLOAD,
     )  # fmt: skip
-    ada.get(reverse("personal_links", args=["story"]))
+    ada.get(reverse("personal_links", args=["story"]), follow=True)
     assert entry("looked up").study == world
     headers = factories.bearer(researcher, "read")
     for _twice in range(2):

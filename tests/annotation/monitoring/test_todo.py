@@ -188,10 +188,10 @@ def test_a_closed_study_shows_no_recruiting_texts(ada, study):
 def test_a_closed_study_gives_out_no_link_on_any_page(ada, study, page):
     address = reverse(page, args=[study.name])
     recruiting = ("Share the link", "share its link", "Create links", study.link_code)
-    opened = ada.get(address).content.decode()
+    opened = ada.get(address, follow=True).content.decode()
     assert any(words in opened for words in recruiting)
     lifecycle.change_status(study, "close")
-    closed = ada.get(address).content.decode()
+    closed = ada.get(address, follow=True).content.decode()
     assert "The study is closed" in closed
     assert not any(words in closed for words in recruiting)
 

@@ -120,7 +120,7 @@ def test_a_slow_creation_is_reported_as_one_too_many(fake, study, researcher, mo
 
 
 def test_the_page_drafts_changes_and_publishes(payer, fake, study):
-    address = reverse("platforms", args=[study.name])
+    address = reverse("recruit", args=[study.name], query={"show": "platforms"})
     payer.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "0"})
     draft = study.prolific_studies.get()
     assert draft.name in payer.get(address).content.decode()

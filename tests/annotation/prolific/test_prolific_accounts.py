@@ -41,7 +41,7 @@ def set_token(browser, token=OWN, **fields):
 
 
 def platforms_page(browser, study) -> str:
-    return browser.get(reverse("platforms", args=[study.name])).content.decode()
+    return browser.get(reverse("platforms", args=[study.name]), follow=True).content.decode()
 
 
 def plan(browser, study) -> ProlificStudy:
@@ -90,7 +90,7 @@ def test_a_study_uses_its_drafters_token_for_all_its_owners(own, payer, study, c
     draft.refresh_from_db()
     assert own.study(draft.external_id)["status"] == "ACTIVE"
     assert syncs(colleague, study)
-    asked = colleague.get(reverse("platforms", args=[study.name]), {"ask": "prolific"})
+    asked = colleague.get(reverse("platforms", args=[study.name]), {"ask": "prolific"}, follow=True)
     assert "does not accept" not in asked.content.decode()
 
 
@@ -292,7 +292,7 @@ def test_the_token_is_shown_logged_and_exported_nowhere(own, payer, study, caplo
     replies = [set_token(payer), payer.get(PAGE), payer.get(reverse("your_account"))]
     publish(payer, plan(payer, study))
     own.mode(fail_next=3, fail_with=503)
-    replies += [sync(payer, study), payer.get(reverse("platforms", args=[study.name]))]
+    replies += [sync(payer, study), payer.get(reverse("platforms", args=[study.name]), follow=True)]
     replies += [payer.get(reverse("audit_log", args=[study.name])), payer.get(PAGE)]
     assert OWN not in "".join(reply.content.decode() for reply in replies)
     assert OWN not in caplog.text

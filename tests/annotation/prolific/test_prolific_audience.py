@@ -62,7 +62,8 @@ def test_an_unlisted_audience_is_reported_and_nothing_is_created(
     assert fake.studies() == []
     draft.refresh_from_db()
     assert draft.status == "not created"
-    page = payer.get(reverse("platforms", args=[study.name]) + "?ask=prolific").content.decode()
+    address = reverse("platforms", args=[study.name]) + "?ask=prolific"
+    page = payer.get(address, follow=True).content.decode()
     assert "Audience," in page
 
 
@@ -79,9 +80,9 @@ def test_later_parts_are_only_for_qualified_participants(fake, researcher):
 def test_estimated_people_and_cost_are_what_prolific_charges(fake, researcher, payer):
     study = make_study(researcher)
     (draft,) = drafts.plan(study, 0, researcher)
-    address = reverse("platforms", args=[study.name])
+    address = reverse("recruit", args=[study.name], query={"show": "platforms"})
     assert "participants\n  on Prolific match" not in payer.get(address).content.decode()
-    page = " ".join(payer.get(f"{address}?ask=prolific").content.decode().split())
+    page = " ".join(payer.get(f"{address}&ask=prolific").content.decode().split())
     told = payer.get(reverse("api_prolific_costs", args=[study.name]) + "?ask=prolific").json()
     (asked,) = told["asked"]
     assert 0 < asked["eligible"] < 130_000

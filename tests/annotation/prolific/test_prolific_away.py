@@ -22,7 +22,7 @@ def test_an_unreachable_prolific_is_reported_on_page_and_api(
     page = payer.post(
         reverse("prolific_study", args=[study.name, draft.pk]), factories.publishing(draft)
     )
-    asked = payer.get(reverse("platforms", args=[study.name]), {"ask": "prolific"})
+    asked = payer.get(reverse("platforms", args=[study.name]), {"ask": "prolific"}, follow=True)
     program = Client(headers=factories.bearer(researcher, "run")).get(
         reverse("api_prolific_costs", args=[study.name]), {"ask": "prolific"}
     )

@@ -89,14 +89,14 @@ def test_prolific_is_paused_while_the_budget_has_no_room(fake, study, published,
     assert budget.room(study) == 0
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
-    page = ada.get(reverse("platforms", args=[study.name])).content.decode()
+    page = ada.get(reverse("platforms", args=[study.name]), follow=True).content.decode()
     assert "the budget is exhausted" in page
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
     expiry.release_seat(elsewhere[0], "returned")
     sync.sync(study)
     assert there(fake, published)["status"] == "ACTIVE"
-    page = ada.get(reverse("platforms", args=[study.name])).content.decode()
+    page = ada.get(reverse("platforms", args=[study.name]), follow=True).content.decode()
     assert "the budget is exhausted" not in page
     _session, seat = arrive(fake, published)
     begin(seat)

@@ -134,7 +134,7 @@ def finish(fake, there, person: str) -> Participation:
 def test_the_cost_shown_is_paid_and_earnings_are_within_bounds(fake, researcher, ada, choice):
     study = make_study(researcher, hourly_rate=15, prolific_reward=choice, annotators=1)
     (there,) = publish(study, researcher)
-    page = ada.get(reverse("platforms", args=[study.name])).content.decode()
+    page = ada.get(reverse("platforms", args=[study.name]), follow=True).content.decode()
     people = [finish(fake, there, letter * 24) for letter in "abc"]
     sync.sync(study)
     payout.pay_all(study, None)
@@ -159,7 +159,7 @@ def test_both_reward_choices_are_priced_before_creation(fake, researcher, ada):
         "shortest": ("10.00", "180.00"),
         "longest": ("60.00", "360.00"),
     }
-    page = ada.get(reverse("platforms", args=[study.name])).content.decode()
+    page = ada.get(reverse("platforms", args=[study.name]), follow=True).content.decode()
     assert "180.00 GBP" in page
     assert "360.00 GBP" in page
 
@@ -241,10 +241,10 @@ def test_every_table_says_that_participants_chose_if_they_did(fake, researcher, 
         begin(seat)
         factories.work_through(seat)
     for page in (
-        "human_performance", "analysis", "latex", "figures", "examples", "training_table",
+        "human_performance", "analysis", "latex", "figures", "examples", "training",
         "leaderboard",
     ):  # fmt: skip
-        shown = ada.get(reverse(page, args=[study.name])).content.decode()
+        shown = ada.get(reverse(page, args=[study.name]), follow=True).content.decode()
         assert (CHOSEN in shown) == is_chosen, page
     filled = [
         name for name in paper_tables.titles(study) if paper_tables.tables(study, "person", name)

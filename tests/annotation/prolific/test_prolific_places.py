@@ -44,7 +44,7 @@ def test_a_requested_return_buys_no_new_place(fake, study, published, ada):
     session = decline(fake, published)
     sync.sync(study)
     assert there(fake, published)["total_available_places"] == 2
-    page = ada.get(reverse("platforms", args=[study.name])).content.decode()
+    page = ada.get(reverse("platforms", args=[study.name]), follow=True).content.decode()
     assert "Requested returns that are still open: 1" in page
     assert "within 21 days" in page
     fake.return_submission(session)
@@ -52,7 +52,7 @@ def test_a_requested_return_buys_no_new_place(fake, study, published, ada):
     assert there(fake, published)["total_available_places"] == 2
     for person in (BO, CY):  # and both are accepted
         complete(fake, published, person)
-    page = ada.get(reverse("platforms", args=[study.name])).content.decode()
+    page = ada.get(reverse("platforms", args=[study.name]), follow=True).content.decode()
     assert "still open" not in page
 
 
@@ -60,7 +60,7 @@ def test_automatic_approvals_are_reported_and_places_rebought(fake, study, publi
     decline(fake, published)
     fake.advance(TWENTY_ONE_DAYS + 1)
     sync.sync(study)
-    page = ada.get(reverse("platforms", args=[study.name])).content.decode()
+    page = ada.get(reverse("platforms", args=[study.name]), follow=True).content.decode()
     told = "Approved on Prolific without work in Handful (not in the ledger): 1"
     assert told in " ".join(page.split())
     assert there(fake, published)["total_available_places"] == 3
@@ -92,7 +92,7 @@ def test_prolific_is_paused_while_no_seat_is_free(fake, study, published, ada):
     elsewhere = [factories.join(study, identity=f"other {number}") for number in range(2)]
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
-    page = ada.get(reverse("platforms", args=[study.name])).content.decode()
+    page = ada.get(reverse("platforms", args=[study.name]), follow=True).content.decode()
     assert "no seat is free here" in page
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
@@ -115,7 +115,7 @@ def test_a_study_paused_there_remains_so_until_started_manually(fake, study, pub
     prolific_client.Client().transition(published.external_id, "PAUSE")
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
-    page = reverse("platforms", args=[study.name])
+    page = reverse("recruit", args=[study.name], query={"show": "platforms"})
     assert "It was paused on Prolific, not by Handful" in ada.get(page).content.decode()
     address = reverse("prolific_study", args=[study.name, published.pk])
     ada.post(address, {"action": "start"})
@@ -136,7 +136,7 @@ def test_used_up_screen_outs_are_named_as_the_reason_of_a_pause(fake, study, pub
     fake.complete(session, published.codes["not_qualified"])
     assert there(fake, published)["status"] == "PAUSED"
     sync.sync(study)
-    page = ada.get(reverse("platforms", args=[study.name])).content.decode()
+    page = ada.get(reverse("platforms", args=[study.name]), follow=True).content.decode()
     assert "its 1 paid screen-outs are used up" in page
     assert there(fake, published)["status"] == "PAUSED"
 

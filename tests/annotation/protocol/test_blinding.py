@@ -17,7 +17,7 @@ from tests import factories
 from tests.analysis import reports
 
 PAGES = [
-    "human_performance", "training_table", "analysis", "sensitivity", "figures", "examples",
+    "human_performance", "training", "analysis", "sensitivity", "figures", "examples",
     "gold_audit", "study_models", "study_differences", "report",
 ]  # fmt: skip
 
@@ -150,7 +150,7 @@ def test_an_exclusion_after_seeing_the_score_is_marked_in_tables(ada, study, sea
     (mark,) = marks.sentences(study)
     assert mark.startswith("Excluded by a researcher who could see the score: 1.")
     for name in PAGES:
-        page = ada.get(reverse(name, args=[study.name])).content.decode()
+        page = ada.get(reverse(name, args=[study.name]), follow=True).content.decode()
         assert "Excluded by a researcher who could see the score: 1." in page, name
     for text in map(rendering.as_latex, performance.all_tables(study)):
         assert mark in text
@@ -254,7 +254,7 @@ def test_seats_added_with_results_are_marked_in_every_table(ada, study, seats, r
     said = "Seats were added after results could be seen: 1 in toy-places, 0 shots."
     assert mark.startswith(said)
     for name in PAGES:
-        page = ada.get(reverse(name, args=[study.name])).content.decode()
+        page = ada.get(reverse(name, args=[study.name]), follow=True).content.decode()
         assert mark in page, name
     reply = ada.get(reverse("human_performance_file", args=[study.name, "csv"]))
     (row,) = csv.DictReader(io.StringIO(reply.content.decode(), newline=""))

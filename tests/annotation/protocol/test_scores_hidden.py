@@ -60,7 +60,7 @@ def replies(client, study):
         if "batch" in rest or "panel" in rest:
             continue  # money, and a test visit
         address = reverse(name, args=[study.name, *(keys.get(part, part) for part in rest)])
-        reply = client.get(address)
+        reply = client.get(address, follow=True)
         content = reply.getvalue()
         if zipfile.is_zipfile(io.BytesIO(content)):
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -104,7 +104,7 @@ def test_result_pages_explain_hidden_scores_and_files_are_403(ada, study):
     page = reply.content.decode()
     assert reply.status_code == 403
     assert "hidden until the study is closed" in page
-    assert reverse("training_table", args=[study.name]) in page
+    assert reverse("human_performance", args=[study.name], query={"show": "training"}) in page
     assert reverse("study_design", args=[study.name]) in page  # the tabs
     reply = ada.get(reverse("api_human_performance", args=[study.name]))
     assert (reply.status_code, reply.json()["detail"]) == (
@@ -162,7 +162,7 @@ def test_training_scores_are_visible_for_screening_decisions(ada, researcher):
     factories.go_on(seat.token)
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
     assert "S1 100.0" in page
-    assert ada.get(reverse("training_table", args=[study.name])).status_code == 200
+    assert ada.get(reverse("training", args=[study.name]), follow=True).status_code == 200
 
 
 def test_seats_added_while_results_are_hidden_are_unmarked(study, researcher):

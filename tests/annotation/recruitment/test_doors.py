@@ -79,7 +79,7 @@ def test_the_cookie_of_a_worker_cannot_be_forged(client, study):
     assert study.participations.get() == first
 
 
-RESEARCHER_PAGES = ["study", "human_performance", "training_table", "export_zip"]
+RESEARCHER_PAGES = ["study", "human_performance", "training", "export_zip"]
 
 
 @pytest.mark.parametrize("name", RESEARCHER_PAGES)
@@ -106,7 +106,7 @@ def test_another_researcher_cannot_change_the_status(client, study, other_resear
 def test_the_owner_can_open_every_page(client, study, researcher):
     client.force_login(researcher)
     for name in RESEARCHER_PAGES:
-        assert client.get(reverse(name, args=[study.name])).status_code == 200, name
+        assert client.get(reverse(name, args=[study.name]), follow=True).status_code == 200, name
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_links_of_another_researcher_are_not_found(client, other_researcher, stu
     make_links(study, "Ida")
     client.force_login(other_researcher)
     for name in ("personal_links", "personal_links_file"):
-        assert client.get(reverse(name, args=[study.name])).status_code == 404
+        assert client.get(reverse(name, args=[study.name]), follow=True).status_code == 404
 
 
 def test_names_are_escaped_against_formulas_in_the_csv(ada, study):

@@ -207,7 +207,7 @@ def test_a_test_visit_shows_identity_and_exits_without_storing(ada, study, panel
 
 @pytest.mark.parametrize("preset", ["connect", "sona", "other"])
 def test_each_preset_fills_the_form(ada, study, preset):
-    page = ada.get(reverse("platforms", args=[study.name]), {"preset": preset})
+    page = ada.get(reverse("platforms", args=[study.name]), {"preset": preset}, follow=True)
     assert page.status_code == 200
 
 

@@ -27,7 +27,7 @@ def study(researcher, task):
 
 
 def page(client, name: str, *args, query: str = "") -> str:
-    return client.get(reverse(name, args=args) + query).content.decode()
+    return client.get(reverse(name, args=args) + query, follow=True).content.decode()
 
 
 def post(client, address: str, study, *more, **fields):

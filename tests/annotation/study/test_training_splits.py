@@ -173,7 +173,7 @@ def test_pages_and_documents_name_the_splits(ada, study):
         assert "a combination of task, number of shots and training split" in text, name
     assert "training splits 1, 2 and 3" in text
     assert "6 and 6" in ada.get(reverse("preregistration", args=[study.name])).content.decode()
-    assert "<th" in ada.get(reverse("training_table", args=[study.name])).content.decode()
+    assert "<th" in ada.get(reverse("training", args=[study.name]), follow=True).content.decode()
 
 
 def test_a_design_file_names_splits(researcher, tmp_path, db):

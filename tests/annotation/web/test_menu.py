@@ -4,6 +4,7 @@ import re
 from html import unescape
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Role
@@ -12,14 +13,9 @@ from annotation.web import menu
 from tests import factories
 from tests.exhaustive import one_in
 
-# The pages of an open rehearsal without arms, which has simulated annotators: page -> its tab.
-PAGES = {
-    page: tab
-    for tab, pages in menu.TABS.items()
-    for subtab in pages
-    for page in (subtab, *subtab.views)
-    if page.unless != "no_arms"
-}
+# The pages of an open rehearsal, which has simulated annotators: page -> its tab.
+PAGES = {page: tab for tab, pages in menu.TABS.items() for page in pages}
+VIEWS = [(page, show) for page in PAGES for show, *_ in page.views]
 
 
 @pytest.fixture
@@ -39,11 +35,11 @@ def page(client, address: str) -> str:
 
 
 def navigation(html: str) -> str:
-    return "".join(re.findall(r'<nav class="(?:tabs|subtabs|views)".*?</nav>', html, re.DOTALL))
+    return "".join(re.findall(r'<nav class="(?:tabs|subtabs)".*?</nav>', html, re.DOTALL))
 
 
 def links(html: str) -> dict[str, str]:
-    """Name of each link in the tabs, sub-tabs and views -> its address."""
+    """Name of each link in the tabs and sub-tabs -> its address."""
     found = re.findall(r'<a\s+href="([^"]*)"[^>]*>([^<]*)</a>', navigation(html))
     return {unescape(name): address for address, name in found}
 
@@ -73,7 +69,6 @@ def test_tabs_lead_to_every_page_of_a_study(ada, study):
 def test_there_are_six_tabs_with_at_most_four_pages():
     assert len(menu.TABS) == 6
     assert all(1 <= len(pages) <= 4 for pages in menu.TABS.values())
-    assert all(len(each.views) <= 3 for each in PAGES)
 
 
 @pytest.mark.parametrize("entry", one_in(3, list(PAGES)), ids=lambda entry: entry.address)
@@ -90,13 +85,44 @@ def test_a_page_is_titled_like_its_link_and_marked_in_its_tab(ada, study, entry)
     assert entry.name in (others or [tab])
 
 
+@pytest.mark.parametrize(("entry", "show"), VIEWS, ids=[f"{p.address}-{s}" for p, s in VIEWS])
+def test_a_switch_shows_each_view_of_a_page_in_its_place(ada, study, entry, show):
+    query = {"show": show} if show else {}
+    address = reverse(entry.address, args=[study.name], query=query)
+    shown = page(ada, address)
+    (switch,) = re.findall(r'<nav class="views" aria-label="Views">.*?</nav>', shown, re.DOTALL)
+    assert re.findall(r'href="([^"]*)" aria-current="page"', switch) == [address]
+    assert re.findall(r"<a [^>]*>([^<]*)</a>", switch) == [name for _, name, _ in entry.views]
+    (heading,) = re.findall(r"<h1[^>]*>(.*?)</h1>", shown, re.DOTALL)
+    assert heading == entry.name
+
+
+FORMER = {
+    "training": ("human_performance", "training"), "figures": ("human_performance", "figures"),
+    "sensitivity": ("human_performance", "sensitivity"), "cross-task": ("analysis", "cross_task"),
+    "leaderboard": ("study_models", "leaderboard"), "gold-audit": ("examples", "gold_audit"),
+    "links": ("recruit", "links"), "platforms": ("recruit", "platforms"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("old", FORMER)
+def test_a_former_address_redirects_and_keeps_its_query(ada, study, old):
+    name, show = FORMER[old]
+    reply = ada.get(f"/studies/{study.name}/{old}/?kind=simulated")
+    query = {"kind": "simulated", "show": show}
+    assert (reply.status_code, reply["Location"]) == (
+        302, reverse(name, args=[study.name], query=query),
+    )  # fmt: skip
+    assert Client().get(f"/studies/{study.name}/{old}/")["Location"].startswith("/sign-in/")
+
+
 def test_pages_without_a_tab_are_marked_in_the_tab_above_them(ada, study):
     seat = study.participations.get()
     example = study.tasks.get().test_split.examples.first()
     person = page(ada, reverse("participation", args=[study.name, seat.pseudonym]))
     assert marked(person) == [("Participants", "true"), ("Annotators", "true")]
     example_page = page(ada, reverse("example", args=[study.name, example.pk]))
-    assert marked(example_page) == [("Results", "true"), ("Items", "true"), ("All items", "true")]
+    assert marked(example_page) == [("Results", "true"), ("Items", "true")]
 
 
 @pytest.mark.long
