@@ -2,6 +2,7 @@
 
 import re
 
+import lxml.html
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
@@ -81,6 +82,27 @@ def test_the_latex_checker_finds_what_would_stop_an_engine():
         good.replace("\nb ", "\n[b] "), good.replace("\\end{tabular}\n", ""),
     ):  # fmt: skip
         assert problems(bad), bad
+
+
+@pytest.mark.parametrize(
+    ("name", "show"),
+    [
+        ("human_performance", ""), ("human_performance", "training"),
+        ("human_performance", "figures"), ("human_performance", "sensitivity"), ("analysis", ""),
+        ("study_models", ""), ("study_models", "leaderboard"), ("examples", "gold_audit"),
+    ],
+)  # fmt: skip
+def test_tables_offer_their_files_in_export_menus_only(ada, study, name, show):
+    address = reverse(name, args=[study.name], query={"show": show})
+    page = lxml.html.fromstring(ada.get(address).content)
+    menus = page.xpath("//main//details[@class='export']")
+    assert menus
+    for menu in menus:
+        offered = [link.text for link in menu.xpath(".//a")]
+        assert "LaTeX" in offered
+        assert any("CSV" in words for words in offered), offered
+        assert menu.xpath("summary/span")[0].text.startswith(": ")
+    assert not page.xpath("//main//a[.='LaTeX'][not(ancestor::details[@class='export'])]")
 
 
 def test_page_and_api_give_the_same_latex_for_the_requested_kind(ada, study, researcher):

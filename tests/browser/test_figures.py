@@ -108,6 +108,7 @@ def test_without_javascript_pictures_and_numbers_are_shown(open_browser, study):
     pictures = page.locator("vega-figure img")
     expect(pictures).to_have_count(4)
     assert pictures.first.bounding_box()["width"] > 200
+    page.get_by_text("Export: Shot curve").click()
     expect(page.get_by_role("link", name="Data for Shot curve as CSV")).to_be_visible()
     page.get_by_text("Numbers for shot curve", exact=True).click()
     page.get_by_role("link", name="Numbers for shot curve as a table").click()

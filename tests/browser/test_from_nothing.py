@@ -189,6 +189,7 @@ def take_the_figure_and_the_table(page: Page) -> None:
     expect(page.locator("svg").first).to_be_visible()
     go(page, "Results")
     with page.expect_download() as download:
+        page.get_by_text("Export: Table", exact=True).click()
         page.get_by_role("link", name="Table as LaTeX").click()
     assert "\\toprule" in download.value.path().read_text()
 
