@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from django.conf import settings
 
 from analysis.documents.blocks import Fact, Front
+from analysis.documents.checklists import short_form
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import moment
 from annotation.models import Study
 
 ETHICS = "1.9"  # in the checklist
+PUBLISHED = ("title", "authors", "licence")
 # Answer name to the question for the researcher.
 ASKED = {
     "title": "Title of the report (default: the title of the study)",
@@ -41,14 +43,15 @@ def title(record: StudyRecord, answers: Mapping[str, str]) -> str:
     return " ".join(_lines(answers.get("title", ""))) or f"Report: {record.study.title}"
 
 
-def missing(study: Study, answers: Mapping[str, str]) -> list[str]:
-    """Missing values that a publication requires, as text."""
-    needed = {
-        "authors": answers.get("authors"),
-        "licence": answers.get("licence"),
-        "ethics board": answers.get(ETHICS) or study.ethics_contact,
-    }
-    return [words for words, answer in needed.items() if not answer]
+def to_publish(study: Study, answers: Mapping[str, str]) -> list[tuple[str, bool, str]]:
+    """What a publication requires: its name, whether it is stated, and its field on the report."""
+    unanswered = [name for name in short_form.FIELDS if not answers.get(name)]
+    done, of = len(short_form.FIELDS) - len(unanswered), len(short_form.FIELDS)
+    return [
+        *((name.capitalize(), bool(answers.get(name)), name) for name in PUBLISHED),
+        ("Ethics board", bool(answers.get(ETHICS) or study.ethics_contact), ETHICS),
+        (f"Checklist questions: {done} of {of} answered", done == of, [*unanswered, ""][0]),
+    ]
 
 
 def page_style(study: Study) -> str:

@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from analysis.documents import front
-from analysis.documents.checklists import short_form
 from analysis.documents.pages import opened_study
 from analysis.export import bundle_job, files, publishing
 from analysis.scores.pages import reading
@@ -64,8 +63,7 @@ def _release(
     form = sent or BundleForm(initial={"round_times": rounding})
     answers = dict(study.report_answers.values_list("item", "text"))
     context: dict[str, object] = {
-        "study": study, "job": job, "form": form, "missing": front.missing(study, answers),
-        "unanswered": sum(not answers.get(name) for name in short_form.FIELDS),
+        "study": study, "job": job, "form": form, "to_publish": front.to_publish(study, answers),
     }  # fmt: skip
     archive = bundle_job.archive_of(job)
     if job is not None and archive is not None:
