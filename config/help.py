@@ -1,4 +1,4 @@
-"""The documents in docs/ as public pages under /help/.
+"""The documents in docs/ as public pages under /help/, and the search over them and the studies.
 
 A URL is the document's path without `.md`; docs/README.md is /help/ itself. Anchors follow the
 rules of code forges, so that links work both there and here.
@@ -7,7 +7,7 @@ rules of code forges, so that links work both there and here.
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -15,7 +15,9 @@ from pathlib import Path
 
 import nh3
 from django.conf import settings
-from django.http import FileResponse, Http404, HttpRequest
+from django.contrib.auth.models import User
+from django.db.models import Q
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
@@ -24,10 +26,16 @@ from django.views.decorators.http import require_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from annotation.models import Participation, Study
+from annotation.monitoring.participants import text_for_payers
+from annotation.web.access import ResearcherRequest, signed_in
+from tasks.models import Example, Split
+
 DOCS = settings.BASE_DIR / "docs"
 TAGS = {"p", "br", "em", "strong", "code", "pre", "blockquote", "ul", "ol", "li", "a", "img", "h1",
         "h2", "h3", "h4", "table", "thead", "tbody", "tr", "th", "td"}  # fmt: skip
 PICTURES = {".png": "image/png", ".svg": "image/svg+xml"}
+MOST = 8  # results of each sort in a search
 COMMENT = re.compile(r"^<!--.*?-->\n?", re.M | re.S)
 
 
@@ -50,10 +58,6 @@ def documents() -> dict[str, str]:
     return files
 
 
-def pages() -> list[str]:
-    return list(documents())
-
-
 def anchors(markdown: str) -> list[str]:
     """Return the anchors of a document's headings in order, as forges generate them."""
     return [anchor for anchor, _token in _headings(_parser().parse(markdown))]
@@ -70,6 +74,39 @@ def help_page(request: HttpRequest, address: str = "") -> HttpResponseBase:
         raise Http404
     page = rendered(documents()[address])
     return render(request, "help.html", {"page": page, "is_index": not address})
+
+
+@signed_in("GET")
+def search(request: ResearcherRequest) -> HttpResponse:
+    """What this researcher may open and `q` names; without JavaScript, a page."""
+    words = " ".join(request.GET.get("q", "").replace("\0", "").split())
+    found = list(_found(request.user, words)) if words else []
+    return render(request, "search.html", {"words": words, "found": found})
+
+
+def _found(user: User, words: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the sort, the title and the URL of each result."""
+    seen, read, paid = (Study.objects.visible_to(user, right) for right in ("see", "read", "pay"))
+    for study in seen.filter(Q(title__icontains=words) | Q(name__icontains=words))[:MOST]:
+        yield "Study", study.title, reverse("study", args=[study.name])
+    named = Q(pseudonym__iexact=words, study__in=seen.values("pk"))
+    coded = Q(completion_code__iexact=words, study__in=paid.values("pk"))
+    people = Participation.objects.select_related("study", "scenario__task")
+    for person in people.filter(named | coded)[:MOST]:
+        if words.casefold() in text_for_payers(person).casefold():
+            address = reverse("participation", args=[person.study.name, person.pseudonym])
+            yield "Annotator", f"{person}, {person.study.title}", address
+    tests = Example.objects.filter(split__kind=Split.Kind.TEST, source_id__iexact=words)
+    for study in read.filter(pk__in=tests.values("split__task__studies"))[:MOST]:
+        for example in tests.filter(split__task__in=study.tasks.all()):
+            address = reverse("example", args=[study.name, example.pk])
+            yield "Item", f"{example.source_id}, {study.title}", address
+    for address, file in documents().items():
+        page = rendered(file)
+        for anchor, title in (("", page.title), *page.contents):
+            if words.casefold() in title.casefold():
+                said = f"{page.title}: {title}" if anchor else title
+                yield "Help", said, f"{reverse('help_index')}{address}#{anchor}"
 
 
 @cache

@@ -13,7 +13,7 @@ from django.urls.converters import StringConverter
 from django.views.generic import TemplateView
 
 from config import health, metrics, users
-from config.help import help_page
+from config.help import help_page, search
 from config.kept_forms import SecondStep, SignIn
 
 
@@ -79,6 +79,7 @@ urlpatterns = [
     path("api/v1/", include("annotation.urls_api")),
     path("", include("analysis.urls")),
     *ACCOUNTS,
+    path("search/", search, name="search"),
     path("help/", help_page, name="help_index"),
     path("help/<path:address>", help_page, name="help"),
     path("health/live", health.live, name="health_live"),

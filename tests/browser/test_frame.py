@@ -52,6 +52,26 @@ def test_the_tabs_stay_visible_and_mark_the_current_page(page, study):
     expect(tabs.get_by_role("link", name="Overview")).to_be_in_viewport(ratio=1)
 
 
+def test_keys_open_the_search_and_lead_to_the_tabs(page, study):
+    visit(page, study)
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    page.wait_for_url("**/human-performance/")
+    page.keyboard.press("/")
+    window = page.get_by_role("dialog")
+    expect(window.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.type(study.participations.first().pseudonym)  # its letters are no keys here
+    window.get_by_role("link", name="Annotator").click()
+    page.wait_for_url("**/annotators/*/")
+    page.keyboard.press("?")
+    window.get_by_label("Use keys without Ctrl").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    expect(window).to_be_hidden()
+    page.keyboard.press("Control+k")
+    expect(window).to_be_visible()
+
+
 def test_times_are_in_the_browsers_zone_once_it_is_chosen(open_browser, study):
     page = open_browser(timezone_id="Asia/Tokyo")
     visit(page, study)

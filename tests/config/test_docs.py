@@ -17,7 +17,7 @@ from django.core.management import get_commands, load_command_class
 from markdown_it import MarkdownIt
 
 from annotation.monitoring.sample import LARGEST_EXPORT
-from config.help import anchors, pages
+from config.help import anchors, documents
 from tests.config.test_hostile_requests import TAKE_FILES
 
 ROOT = Path(__file__).parents[2]
@@ -164,14 +164,14 @@ def test_the_readme_has_at_most_130_lines():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 130
 
 
-@pytest.mark.parametrize("page", pages())
+@pytest.mark.parametrize("page", list(documents()))
 def test_every_page_of_help_opens(client, db, page):
     reply = client.get(f"/help/{page}")
     assert reply.status_code == 200
     assert "<h1" in reply.content.decode()
 
 
-@pytest.mark.parametrize("page", pages())
+@pytest.mark.parametrize("page", list(documents()))
 def test_every_link_on_a_page_of_help_has_a_target(client, db, page):
     html = client.get(f"/help/{page}").content.decode()
     article = html.split('<article class="prose')[1].split("</article>")[0]

@@ -205,7 +205,7 @@ NOT_THERE = [
 ]
 # Addresses without a study: each researcher's own, and public ones.
 WITHOUT_A_STUDY = {
-    "help", "help_index",
+    "help", "help_index", "search",
     "home", "studies", "study_new", "tasks", "task", "planner", "models", "models_file", "model",
     "model_file", "model_delete", "prediction_file_delete", "model_upload", "model_upload_run",
     "compare", "compare_file", "compare_design", "api_compare", "deleted_studies",
