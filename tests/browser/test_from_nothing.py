@@ -179,7 +179,7 @@ def pay(page: Page) -> None:
 
 def close(page: Page) -> None:
     go(page, "Overview")
-    page.get_by_text("Close", exact=True).click()
+    page.get_by_label("More actions").click()
     page.get_by_role("button", name="Close permanently").click()
     expect(page.get_by_text("Hidden until the study is closed.")).to_have_count(0)
 

@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
+import lxml.html
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -182,6 +183,26 @@ def test_a_closed_study_shows_no_recruiting_texts(ada, study):
     recruit = ada.get(reverse("recruit", args=[study.name])).content.decode()
     assert "The study is closed" in recruit
     assert study.link_code not in recruit
+
+
+def test_the_next_step_is_the_only_primary_button(ada, study):
+    def primary() -> list[str]:
+        page = lxml.html.fromstring(ada.get(reverse("study", args=[study.name])).content)
+        buttons = page.xpath("//main//*[self::button or @role='button']")
+        return [each.text for each in buttons if "secondary" not in each.get("class", "")]
+
+    assert primary() == ["Copy link", "Recruit"]  # the second if the browser cannot copy
+    lifecycle.change_status(study, "pause")
+    assert primary() == ["Reopen"]
+    lifecycle.change_status(study, "reopen")
+    lifecycle.switch(study, dict.fromkeys(lifecycle.SWITCHES, False), study.owner)
+    assert primary() == ["Recruit"]
+    for scenario in study.scenarios.all():
+        for _ in range(scenario.seats):
+            factories.seat(scenario)
+    assert primary() == ["Publish results"]
+    lifecycle.change_status(study, "close")
+    assert primary() == ["Publish results"]
 
 
 @pytest.mark.parametrize("page", ["people", "personal_links", "platforms", "gold_audit"])
