@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from analysis.documents import blocks, preregistration, report
-from analysis.documents.study_record import StudyRecord
+from analysis.documents.checklists.facts import Facts
 from annotation.models import Study
 from annotation.protocol import attention_checks
 from annotation.study import consequences, design, design_file, lifecycle
@@ -169,7 +169,7 @@ def documents(study: Study, keys: dict[str, Any]) -> dict[str, str]:
 
     `keys` are changed in the manifest. The report excludes methods and checklist.
     """
-    record = StudyRecord(study)
+    record = Facts(study)
     record.manifest |= keys
     opening = preregistration.Opening("", study.opened_at, 1, 0)
     whole = report.document(record, {})
