@@ -109,6 +109,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for vendor, marker in ONLY_ON.items():
         if vendor != connection.vendor:
             _deselect(config, items, marker)
+    _share_rows(items)
+
+
+def _share_rows(items: list[pytest.Item]) -> None:
+    """Run the tests that share a module's rows one after the other, so that these are made once.
+
+    pytest-django puts tests that do not ask for the database last, even if they read such rows.
+    Workers steal tests from the end of each other's lists, so the slowest rows come first.
+    """
+    fixtures = {item: set(getattr(item, "fixturenames", ())) for item in items}
+    sharing = [item for item in items if "module_rows" in fixtures[item]]
+    slowest = {item.path for item in sharing if "five" in fixtures[item]}
+    modules = {item.path: place for place, item in reversed(list(enumerate(sharing)))}
+    sharing.sort(key=lambda item: (item.path not in slowest, modules[item.path]))
+    items[:] = sharing + [item for item in items if "module_rows" not in fixtures[item]]
 
 
 def _deselect(config: pytest.Config, items: list[pytest.Item], marker: str) -> None:
