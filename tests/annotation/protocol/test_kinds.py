@@ -7,6 +7,7 @@ from django.urls import reverse
 from lxml import html
 
 from annotation.models import Answer, AnswerSpan, Draft, Step
+from annotation.participation.turn import TurnPage
 from annotation.simulation import simulated_annotators
 from tasks import answers
 from tests import factories
@@ -48,6 +49,17 @@ def test_the_form_works_without_javascript(client, seat):
     ids = {*page.xpath("//@id")}
     named = " ".join(form.xpath(".//@aria-describedby | .//@aria-labelledby")).split()
     assert set(named) <= ids
+
+
+def test_a_kept_form_is_what_its_template_makes_of_the_page(client, seat, monkeypatch):
+    def form() -> str:
+        page = client.get(reverse("work", args=[seat.token])).content.decode()
+        found = page[page.index("<form") : page.index("</form>")]
+        return re.sub(r'(name="csrfmiddlewaretoken" value=)"\w+"', r"\1", found)
+
+    kept = form()
+    monkeypatch.setattr(TurnPage, "form", lambda self, csrf_token: "")
+    assert kept == form()
 
 
 def test_an_answer_is_stored_once_and_revealed(client, seat):
