@@ -14,12 +14,11 @@
 
 import { keepDraft, readDraft } from "./drafts.js";
 import { gettext, together } from "./sentences.js";
-import { listenToKeys } from "./span-keyboard.js";
+import { listenToKeys, listenToPointer } from "./span-input.js";
 import {
   paintMarks, quoted, readBox, renderPanel, say, setTabStops, writePlainly,
   saidOfHighlight, saidOfMost, saidOfReplaced, saidOfStart, saidOfWayOut,
 } from "./span-page.js";
-import { listenToPointer } from "./span-pointer.js";
 import * as pure from "./spans.js";
 
 const UNDO_STEPS = 100;
