@@ -302,7 +302,9 @@ export function endAt(rects, { first, last }, x, y, isRightwards, isTouched) {
     return { isHit, fixed, dx: x - edge, dy: y - (rect.top + rect.bottom) / 2 };
   });
   const [end] = ends.filter(({ isHit }) => isHit).sort((a, b) => Math.abs(a.dx) - Math.abs(b.dx));
-  return end ? { fixed: end.fixed, dx: end.dx, dy: end.dy } : null;
+  if (!end) return null;
+  // A mouse points at words themselves, as in any other drag.
+  return isTouched ? { fixed: end.fixed, dx: end.dx, dy: end.dy } : { fixed: end.fixed, dx: 0, dy: 0 };
 }
 
 /** The number of the rect nearest to a point, at most `reach` away, or -1. */

@@ -116,7 +116,8 @@ test("an end of a highlight is under a mouse at its edge, and under a finger at 
   assert.equal(grip(93, 26), null);
   assert.deepEqual([[95, 30], [84, 22], [95, 10], [120, 30]].map(([x, y]) => grip(x, y, true)), [0, 0, null, null]);
   // Of one narrow word, the nearer end; in a text that reads leftwards, the start is at the right.
-  assert.equal(pure.endAt(laidOut([4]), { first: 0, last: 0 }, 3, 10, rightwards, false).dx, -1);
+  assert.equal(pure.endAt(laidOut([4]), { first: 0, last: 0 }, 3, 30, rightwards, true).dx, -1);
+  assert.deepEqual(pure.endAt(rects, { first: 0, last: 1 }, 93, 10, rightwards, false), { fixed: 0, dx: 0, dy: 0 });
   assert.deepEqual([93, 2].map((x) => grip(x, 10, false, { first: 1, last: 0 }, () => false)), [0, 1]);
 });
 
