@@ -1,0 +1,174 @@
+"""Does an annotator make the same errors as a model, more often than chance explains (pure)?
+
+Answers are coded for each example: 0 is right, each distinct wrong answer has a positive number,
+and UNKNOWN is a model's missing answer. The null hypothesis is that annotators are interchangeable
+but for their number of errors: each example has its wrong answers, and chance decides who gave
+them. The p value therefore permutes the answers within examples and keeps each annotator's number
+of errors. Without this, careful annotators, whose few errors are on examples that are hard for
+models too, would have small p values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from analysis.heavy import np
+from analysis.stats.uncertainty import ROUNDING, wilson
+
+UNKNOWN = -1
+FEWEST_ANNOTATORS = 3
+FEWEST_ERRORS = 5  # of the annotator, and of the model
+DRAWS = 250  # permutations for each annotator, at most: Holm's first step needs 100 for 1 %
+CHAINS = 250  # permutations drawn at once
+ENOUGH = 20  # permutations that reach the observed value; then no more are drawn
+TRADES = 2  # rounds of trades between the permutations of a chain
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """An annotator and a model, on the examples for which the model's answer is known.
+
+    Of the annotator's `errors`, `same` are exactly the model's wrong answer, which is the share
+    `share`; `others` is the mean of the other annotators' shares on the same examples. `low` and
+    `high` limit the 95 % interval of the difference. An example is telling if the model is wrong
+    and more than half of the annotators are right; on `telling_same` of these the annotator gave
+    the model's answer, and so did the share `telling_others` of the others. If `why_not` gives a
+    reason, numbers that are not counts are NaN.
+    """
+
+    errors: int
+    model_errors: int
+    same: int
+    telling: int
+    telling_same: int
+    share: float = math.nan
+    others: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    telling_others: float = math.nan
+    p: float = math.nan
+    why_not: str = ""
+
+    @property
+    def difference(self) -> float:
+        return self.share - self.others
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A model's errors: the examples, the wrong answers, and how many annotators gave them."""
+
+    known: np.ndarray
+    places: np.ndarray
+    answers: np.ndarray
+    given: np.ndarray
+    telling: np.ndarray
+    others: int
+
+    @classmethod
+    def of(cls, model: np.ndarray, people: np.ndarray) -> _Model:
+        places = np.flatnonzero(model > 0)
+        own, answers = people[:, places], model[places]
+        telling = 2 * (own == 0).sum(0) > len(people)
+        given = (own == answers).sum(0)
+        return cls(model != UNKNOWN, places, answers, given, telling, max(len(people) - 1, 1))
+
+    def excess(self, people: np.ndarray) -> np.ndarray:
+        """Return each annotator's errors that are the model's, minus the mean of the others."""
+        own = people[..., self.places]
+        same = (own == self.answers).sum(-1)
+        return same - ((own > 0) @ self.given - same) / self.others
+
+    def overlap(self, own: np.ndarray, annotators: int) -> Overlap:
+        """Return an annotator's overlap, without p."""
+        errors = int((own[self.known] > 0).sum())
+        theirs = own[self.places] == self.answers
+        same, telling = int(theirs.sum()), int(self.telling.sum())
+        counted = Overlap(
+            errors, len(self.places), same, telling, int((theirs & self.telling).sum())
+        )
+        if why_not := self._why_not(errors, annotators):
+            return replace(counted, why_not=why_not)
+        others = ((own[self.places] > 0) @ self.given - same) / self.others / errors
+        low, high = wilson(same, errors)
+        by_others = self.given[self.telling].sum() - counted.telling_same
+        return replace(
+            counted,
+            share=same / errors,
+            others=float(others),
+            low=float(low - others),
+            high=float(high - others),
+            telling_others=float(by_others / self.others / telling) if telling else math.nan,
+        )
+
+    def _why_not(self, errors: int, annotators: int) -> str:
+        if annotators < FEWEST_ANNOTATORS:
+            return f"fewer than {FEWEST_ANNOTATORS} annotators"
+        if len(self.places) < FEWEST_ERRORS:
+            return f"the model has fewer than {FEWEST_ERRORS} errors"
+        return "" if errors >= FEWEST_ERRORS else f"fewer than {FEWEST_ERRORS} errors"
+
+
+def overlaps(
+    people: np.ndarray, models: Sequence[np.ndarray], seed: int = 0
+) -> list[list[Overlap]]:
+    """Return for each model the overlap with each annotator.
+
+    `people` has the codes of annotators x examples, each model one code for each example.
+    """
+    errors = [_Model.of(model, people) for model in models]
+    found = [[model.overlap(own, len(people)) for own in people] for model in errors]
+    judged = np.array([[not own.why_not for own in row] for row in found], dtype=bool)
+    if not judged.any():
+        return found
+    edges = [model.excess(people) - ROUNDING for model in errors]
+    reached, drawn = np.zeros(judged.shape), 0
+    for permuted in _permutations(people, np.random.default_rng(seed)):
+        for number, (model, edge) in enumerate(zip(errors, edges, strict=True)):
+            reached[number] += (model.excess(permuted) >= edge).sum(0)
+        drawn += len(permuted)
+        if drawn >= DRAWS * len(people) or reached[judged].min() >= ENOUGH:
+            break
+    ps = (1 + reached) / (1 + drawn)  # the observed answers are one of the permutations
+    return [
+        [own if own.why_not else replace(own, p=float(p)) for own, p in zip(row, of, strict=True)]
+        for row, of in zip(found, ps, strict=True)
+    ]
+
+
+def _permutations(people: np.ndarray, draw: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield permutations of the answers within examples, CHAINS at a time, without an end.
+
+    Each example keeps its answers and each annotator the number of errors. A permutation comes from
+    random trades between pairs of annotators (Strona and others 2014, "Curveball").
+    """
+    varied = np.flatnonzero((people > 0).any(0) & (people.max(0) != people.min(0)))
+    chains = np.repeat(people[None, :, varied].astype(np.int16), CHAINS, axis=0)
+    whole = np.repeat(people[None], CHAINS, axis=0)
+    rounds = TRADES + 2 * len(people).bit_length()  # until the first permutation
+    while True:
+        for _round in range(rounds):
+            order = draw.permutation(len(people))
+            half = len(order) // 2
+            _trade(chains, order[:half], order[half : 2 * half], draw)
+        whole[:, :, varied] = chains
+        yield whole
+        rounds = TRADES
+
+
+def _trade(
+    chains: np.ndarray, first: np.ndarray, second: np.ndarray, draw: np.random.Generator
+) -> None:
+    """Trade answers between the pairs of annotators, who keep their numbers of errors."""
+    ours, theirs = chains[:, first], chains[:, second]
+    wrong = ours > 0
+    alone = wrong != (theirs > 0)  # one of the two is wrong: choose again who
+    number = (wrong & alone).sum(-1, keepdims=True)
+    keys = draw.random(ours.shape, dtype=np.float32)
+    ranked = np.sort(np.where(alone, keys, np.float32(2)), axis=-1)
+    limit = np.take_along_axis(ranked, np.maximum(number - 1, 0), axis=-1)
+    stays = np.where(alone, ((keys <= limit) & (number > 0)) == wrong, keys < 0.5)
+    chains[:, first] = np.where(stays, ours, theirs)
+    chains[:, second] = np.where(stays, theirs, ours)
