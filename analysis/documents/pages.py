@@ -30,6 +30,7 @@ from analysis.scores import findings, findings_columns, performance
 from analysis.scores import sensitivity as rules
 from analysis.scores.attrition import ADMISSION, ATTRITION
 from analysis.scores.columns import TableRows
+from analysis.scores.overlap import OVERLAP
 from analysis.scores.pages import FORMATS, chosen_kind, csv_file, of_kind, reading
 from annotation.models import Study
 from annotation.monitoring import report_answers
@@ -314,7 +315,7 @@ def _finding(name: str, study: Study, kind: str) -> Sequence[findings.Finding]:
 # Table name to its columns and its rows for one kind.
 TABLES: dict[str, tuple[Sequence[Column], TableRows]] = {
     **{name: (findings_columns.COLUMNS[name], partial(_finding, name)) for name in findings.TABLES},
-    **{table.name: (table.columns, table.rows) for table in (ATTRITION, ADMISSION)},
+    **{table.name: (table.columns, table.rows) for table in (ATTRITION, ADMISSION, OVERLAP)},
     "sensitivity": (rules.COLUMNS, rules.table),
     "leaderboard": (leaderboard.COLUMNS, leaderboard.rows),
     "gold-audit": (gold_audit.COLUMNS, gold_audit.rows),

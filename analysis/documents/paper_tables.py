@@ -29,6 +29,7 @@ from analysis.scores import (
 from analysis.scores.attrition import ADMISSION, ATTRITION, SAMPLE
 from analysis.scores.columns import ASSUMES, Table
 from analysis.scores.markup import PaperTable, as_latex
+from analysis.scores.overlap import OVERLAP
 from analysis.stats.two_way import BOTH
 from annotation.models import Kind, Study
 from tasks.columns import Column
@@ -197,6 +198,7 @@ TABLES: dict[str, tuple[str, Maker]] = {
        for name in findings.TABLES},
     ATTRITION.name: _simple(ATTRITION),
     ADMISSION.name: (ADMISSION.title, _admission),
+    OVERLAP.name: _simple(OVERLAP),
     "sensitivity": ("Sensitivity to inclusion criteria", _sensitivity),
     "models": ("Humans and models by task", _models),
     "effort": _simple(

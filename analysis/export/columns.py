@@ -11,6 +11,7 @@ from analysis.scores import (
     ceilings,
     findings_columns,
     metrics,
+    overlap,
     rendering,
     sensitivity,
     training,
@@ -258,6 +259,7 @@ _OWN: dict[str, dict[str, str]] = {
         "against_gold": "1 if that answer is incorrect (a doubtful gold), else 0",
     },
     "sensitivity.csv": OF_CELL | _without(meanings(sensitivity.COLUMNS), "task"),
+    "overlap.csv": OF_CELL | _without(meanings(overlap.COLUMNS), "task"),
     "flow.csv": SCENARIO
     | ARM
     | {"kind": "person, simulated or model", "seats": "current number of seats for that kind"}

@@ -11,7 +11,7 @@ from analysis.examples import difficulty, gold_audit
 from analysis.export.columns import ALLOCATED, ANSWERS, COLUMNS
 from analysis.heavy import pd
 from analysis.models import differences, models_columns
-from analysis.scores import ceilings, findings, frames, means, sensitivity, tested
+from analysis.scores import ceilings, findings, frames, means, overlap, sensitivity, tested
 from analysis.scores.attrition import ATTRITION
 from analysis.scores.columns import in_file
 from analysis.scores.findings_columns import COLUMNS as TABLES
@@ -168,7 +168,7 @@ def scenarios_rows(frame: pd.DataFrame) -> Iterator[list[Any]]:
 
 CONCLUDED = (
     "agreement.csv", "intervals.csv", "contrasts.csv", "ceilings.csv", "items.csv",
-    "attrition.csv", "sensitivity.csv", "model_differences.csv",
+    "attrition.csv", "sensitivity.csv", "overlap.csv", "model_differences.csv",
 )  # fmt: skip
 HEAD = 5  # columns before the figures: study and manifest, which all rows have, kind, task, version
 
@@ -200,6 +200,7 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
             ("contrasts.csv", TABLES["contrasts"], judged),
             ("attrition.csv", ATTRITION.columns, ATTRITION.rows(study, kind)),
             ("sensitivity.csv", sensitivity.COLUMNS, sensitivity.table(study, kind)),
+            ("overlap.csv", overlap.COLUMNS, overlap.table(study, kind)),
             ("model_differences.csv", models_columns.DIFFERENCES, paired),
         )
         for name, columns, of_tasks in whole:

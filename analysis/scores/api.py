@@ -14,6 +14,7 @@ from analysis.scores import (
     findings,
     findings_columns,
     marks,
+    overlap,
     performance,
     rendering,
     sensitivity,
@@ -72,6 +73,14 @@ class Sensitivity(KindOfTable):
     def get(self, request: Request, name: str) -> Response:
         study = scores_of(request, name)
         rows = self.rows(request, study, sensitivity.COLUMNS, sensitivity.table)
+        return tagged(request, {"rows": rows})
+
+
+class ErrorOverlap(KindOfTable):
+    @extend_schema(parameters=[KIND], responses=OBJECT, summary="Error overlap with models")
+    def get(self, request: Request, name: str) -> Response:
+        study = scores_of(request, name)
+        rows = self.rows(request, study, overlap.COLUMNS, overlap.table)
         return tagged(request, {"rows": rows})
 
 

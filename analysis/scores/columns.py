@@ -211,7 +211,8 @@ INTEGERS = {
     "late_seats", "by_program", "score_seen", "compared", "answers", "respondents", "unanimous",
     "against_gold", "annotators", "new_people", "base_people", "replicate", "retries", "seed",
     "input_tokens", "output_tokens", "invalid", "refusals", "in_family", "number", "began_from",
-    "completed_from", "began_to", "completed_to",
+    "completed_from", "began_to", "completed_to", "errors", "same", "model_errors", "telling",
+    "telling_same",
 }  # fmt: skip
 NUMBERS = {
     "reachable", "s1", "seconds", "active_seconds", "reveal_seconds", "away_seconds", "mean_s1",
@@ -228,7 +229,8 @@ NUMBERS = {
     "per_elapsed_hour", "median_active_seconds", "median_elapsed_seconds", "total_active_seconds",
     "total_elapsed_seconds", "new", "base", "new_sd", "base_sd", "gain", "boot_low_95",
     "boot_high_95", "difference_low_95", "difference_high_95", "value", "temperature", "cost_usd",
-    "share_from", "share_to", "p_fisher", "trimmed", "lee_low", "lee_high",
+    "share_from", "share_to", "p_fisher", "trimmed", "lee_low", "lee_high", "share",
+    "others", "telling_others",
 }  # fmt: skip
 TIMES = {"shown_at", "submitted_at", "at"}
 

@@ -17,6 +17,7 @@ from analysis.scores import (
     findings_columns,
     frames,
     marks,
+    overlap,
     performance,
     rendering,
     training,
@@ -156,6 +157,15 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
     address = f"{reverse('analysis', args=[study.name])}?kind={kind}"
     job = findings.job_of(study, kind, owner=request.user)
     return redirect(address) if job is None else poll(request, job, address)
+
+
+@reading
+def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
+    """How often annotators' errors are those of a model, for one kind."""
+    study, kind, context = of_kind(request, name)
+    return render(
+        request, "scores/overlap.html", context | {"table": overlap.OVERLAP.page(study, kind)}
+    )
 
 
 @reading

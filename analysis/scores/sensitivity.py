@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.heavy import np, pd
-from analysis.scores import frames, marks
+from analysis.scores import frames, marks, overlap
 from analysis.scores.columns import LIMITS, assuming, between, mean_and_sd
 from analysis.scores.means import lowest_of
 from analysis.scores.test_sets import with_scores
@@ -110,6 +110,12 @@ RULES = (
     Rule("passed_checks", "without annotators who failed a check", _not("failed_checks")),
     Rule("not_flagged", "without annotators with a quality flag", _not("flagged")),
     Rule(
+        "errors_unlike_models",
+        "without annotators whose errors agree with a model’s more often than expected",
+        _not("errors_agree"),
+        lambda people: bool(people["errors_agree"].any()),
+    ),
+    Rule(
         "by_page",
         "without people for whom a program answered",
         _not("by_program"),
@@ -148,7 +154,8 @@ def people(
     participation (key), task, shots, annotator, analysed (bool), score, training_s1 (NaN at zero
     shots), median_seconds (of active time on an example of the annotation step), seen_before and
     ai_used (yes, no, unsure, or "" if not answered), failed_checks and flagged (bool: one or more
-    of the quality flags in annotators.csv), by_program (bool: a person with an answer by the API).
+    of the quality flags in annotators.csv), by_program (bool: a person with an answer by the API),
+    errors_agree (bool: more often with a model's than expected, overlap.py).
     """
     frame = frames.annotators(study) if annotators is None else annotators
     frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)]
@@ -166,9 +173,11 @@ def people(
     frame["flagged"] = [bool(raised.get(pk)) for pk in keys]
     programs = set(marks.by_program(study).values_list("pk", flat=True))
     frame["by_program"] = [pk in programs for pk in keys]
+    alike = overlap.agreeing(study, kind)
+    frame["errors_agree"] = [pk in alike for pk in keys]
     columns = ["participation", "task", "shots", "annotator", "analysed", "score", "training_s1"]
     told_or_seen = ["seen_before", "ai_used", "failed_checks", "flagged", "by_program"]
-    return frame[[*columns, "median_seconds", *told_or_seen]]
+    return frame[[*columns, "median_seconds", *told_or_seen, "errors_agree"]]
 
 
 @dataclass(frozen=True)

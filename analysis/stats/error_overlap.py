@@ -51,29 +51,16 @@ class Overlap:
     p: float = math.nan
     why_not: str = ""
 
-    @property
-    def difference(self) -> float:
-        return self.share - self.others
 
-
-@dataclass(frozen=True)
 class _Model:
     """A model's errors: the examples, the wrong answers, and how many annotators gave them."""
 
-    known: np.ndarray
-    places: np.ndarray
-    answers: np.ndarray
-    given: np.ndarray
-    telling: np.ndarray
-    others: int
-
-    @classmethod
-    def of(cls, model: np.ndarray, people: np.ndarray) -> _Model:
-        places = np.flatnonzero(model > 0)
-        own, answers = people[:, places], model[places]
-        telling = 2 * (own == 0).sum(0) > len(people)
-        given = (own == answers).sum(0)
-        return cls(model != UNKNOWN, places, answers, given, telling, max(len(people) - 1, 1))
+    def __init__(self, model: np.ndarray, people: np.ndarray) -> None:
+        self.known, self.places = model != UNKNOWN, np.flatnonzero(model > 0)
+        self.answers, own = model[self.places], people[:, self.places]
+        self.given = (own == self.answers).sum(0)
+        self.telling = 2 * (own == 0).sum(0) > len(people)
+        self.annotators, self.others = len(people), max(len(people) - 1, 1)
 
     def excess(self, people: np.ndarray) -> np.ndarray:
         """Return each annotator's errors that are the model's, minus the mean of the others."""
@@ -81,34 +68,25 @@ class _Model:
         same = (own == self.answers).sum(-1)
         return same - ((own > 0) @ self.given - same) / self.others
 
-    def overlap(self, own: np.ndarray, annotators: int) -> Overlap:
+    def overlap(self, own: np.ndarray) -> Overlap:
         """Return an annotator's overlap, without p."""
-        errors = int((own[self.known] > 0).sum())
-        theirs = own[self.places] == self.answers
+        errors, theirs = int((own[self.known] > 0).sum()), own[self.places] == self.answers
         same, telling = int(theirs.sum()), int(self.telling.sum())
-        counted = Overlap(
-            errors, len(self.places), same, telling, int((theirs & self.telling).sum())
-        )
-        if why_not := self._why_not(errors, annotators):
-            return replace(counted, why_not=why_not)
-        others = ((own[self.places] > 0) @ self.given - same) / self.others / errors
-        low, high = wilson(same, errors)
-        by_others = self.given[self.telling].sum() - counted.telling_same
-        return replace(
-            counted,
-            share=same / errors,
-            others=float(others),
-            low=float(low - others),
-            high=float(high - others),
-            telling_others=float(by_others / self.others / telling) if telling else math.nan,
-        )
-
-    def _why_not(self, errors: int, annotators: int) -> str:
-        if annotators < FEWEST_ANNOTATORS:
-            return f"fewer than {FEWEST_ANNOTATORS} annotators"
+        shared = int((theirs & self.telling).sum())
+        counted = Overlap(errors, len(self.places), same, telling, shared)
+        if self.annotators < FEWEST_ANNOTATORS:
+            return replace(counted, why_not=f"fewer than {FEWEST_ANNOTATORS} annotators")
         if len(self.places) < FEWEST_ERRORS:
-            return f"the model has fewer than {FEWEST_ERRORS} errors"
-        return "" if errors >= FEWEST_ERRORS else f"fewer than {FEWEST_ERRORS} errors"
+            return replace(counted, why_not=f"the model has fewer than {FEWEST_ERRORS} errors")
+        if errors < FEWEST_ERRORS:
+            return replace(counted, why_not=f"fewer than {FEWEST_ERRORS} errors")
+        others = (same - float(self.excess(own))) / errors
+        low, high = wilson(same, errors)
+        by_others = float(self.given[self.telling].sum() - shared) / self.others
+        return replace(
+            counted, share=same / errors, others=others, low=low - others, high=high - others,
+            telling_others=by_others / telling if telling else math.nan,
+        )  # fmt: skip
 
 
 def overlaps(
@@ -118,8 +96,8 @@ def overlaps(
 
     `people` has the codes of annotators x examples, each model one code for each example.
     """
-    errors = [_Model.of(model, people) for model in models]
-    found = [[model.overlap(own, len(people)) for own in people] for model in errors]
+    errors = [_Model(model, people) for model in models]
+    found = [[model.overlap(own) for own in people] for model in errors]
     judged = np.array([[not own.why_not for own in row] for row in found], dtype=bool)
     if not judged.any():
         return found
@@ -145,7 +123,7 @@ def _permutations(people: np.ndarray, draw: np.random.Generator) -> Iterator[np.
     random trades between pairs of annotators (Strona and others 2014, "Curveball").
     """
     varied = np.flatnonzero((people > 0).any(0) & (people.max(0) != people.min(0)))
-    chains = np.repeat(people[None, :, varied].astype(np.int16), CHAINS, axis=0)
+    chains = np.repeat(people[None, :, varied].astype(np.int32), CHAINS, axis=0)
     whole = np.repeat(people[None], CHAINS, axis=0)
     rounds = TRADES + 2 * len(people).bit_length()  # until the first permutation
     while True:

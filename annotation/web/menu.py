@@ -68,7 +68,7 @@ TABS = {
                    ("figures", "Figures", "read"), ("sensitivity", "Inclusion criteria", "read")),
         ),
         Page("Statistics", "analysis", "read"),
-        Page("Models", "study_models", "read", below=("study_differences",)),
+        Page("Models", "study_models", "read", below=("study_differences", "overlap")),
         Page("Items", "examples", "read", below=("example", "example_comment")),
     ],
     "Publish": [
@@ -185,6 +185,7 @@ _PAGES = {
     ),
     "researchers/analysis/#leaderboard": ("study_models leaderboard",),
     "researchers/analysis/#sensitivity": ("human_performance sensitivity",),
+    "statistics/#error-overlap": ("overlap",),
     "researchers/analysis/#planner": ("planner",),
     "researchers/analysis/#documents": ("preregistration", "report", "release"),
     "researchers/tasks/#import": ("task_add", "task_upload"),

@@ -1,15 +1,22 @@
 """Errors that an annotator shares with a model: the statistic, its null, and its table."""
 
+import csv
+import io
 import itertools
 from dataclasses import asdict
 
 import numpy as np
 import pytest
+from django.urls import reverse
 
+from analysis.scores import overlap, sensitivity
 from analysis.stats import error_overlap
 from analysis.stats.error_overlap import UNKNOWN, overlaps
 from analysis.stats.significance import holm
+from annotation.models import Kind, Study
 from benchmarks import ai_use
+from tests import factories
+from tests.analysis import five_studies
 
 
 def test_shares_are_those_computed_by_hand():
@@ -27,7 +34,6 @@ def test_shares_are_those_computed_by_hand():
     # On the six examples, each of the others gives the model's answer once.
     assert own.share == pytest.approx(5 / 6)
     assert own.others == pytest.approx(1 / 6)
-    assert own.difference == pytest.approx(4 / 6)
     # Wilson's interval of 5 of 6, minus 1/6.
     assert (own.low, own.high) == pytest.approx((0.43649 - 1 / 6, 0.96995 - 1 / 6), abs=1e-4)
     # More than half are right on the second, third and sixth; the others never say 1 there.
@@ -116,7 +122,7 @@ def test_the_seed_decides_the_p_value():
 def test_where_it_cannot_work_there_is_a_reason(people, model, why_not):
     own = overlaps(people, [model])[0][0]
     assert own.why_not == why_not
-    assert np.isnan([own.share, own.difference, own.low, own.p]).all()
+    assert np.isnan([own.share, own.others, own.low, own.p]).all()
 
 
 def test_examples_without_the_models_answer_are_left_out():
@@ -125,3 +131,119 @@ def test_examples_without_the_models_answer_are_left_out():
     own = overlaps(people, [unknown])[0][0]
     assert own.errors == (people[0, 10:] > 0).sum()
     assert own.model_errors == (model[10:] > 0).sum()
+
+
+# The table of a study ----------------------------------------------------------------------------
+
+
+def predicted(example) -> list[str]:
+    """The model's answer: wrong on every third example."""
+    return ["From a model"] if example.position % 3 == 0 else example.gold[:1]
+
+
+def answers_of(person: int):
+    """The first person copies the model; the others are wrong on every fourth example."""
+
+    def answer(turn):
+        example = turn.example
+        if person == 0:
+            return predicted(example)
+        return ["A guess"] if (example.position + person) % 4 == 0 else example.gold[:1]
+
+    return answer
+
+
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    """Five people who answer with short texts; the model's file has no shots."""
+    task = factories.make_kind("short text", test_size=24)
+    study = factories.make_study(
+        module_researcher, task, shots=[0], annotators=5, hourly_rate=0, hide_test_scores=True
+    )
+    for person in range(5):
+        factories.work_through(factories.seat(study.scenarios.get()), answers_of(person))
+    return five_studies.close(study, module_researcher).pk
+
+
+@pytest.fixture
+def study(db, stored):
+    return Study.objects.get(pk=stored)
+
+
+@pytest.fixture
+def compared(study):
+    """The study, with the predictions that it is compared with."""
+    factories.predict(study.owner, "T5-Large", study.tasks.get(), 0, predict=predicted)
+    return study
+
+
+def test_the_table_finds_the_annotator_who_copies(compared):
+    rows = overlap.table(compared, Kind.PERSON)
+    copier = compared.participations.order_by("pk").first()
+    assert [row.annotator for row in rows if row.agrees] == [copier.pseudonym]
+    assert overlap.agreeing(compared, Kind.PERSON) == {copier.pk}
+    (own,) = (row for row in rows if row.agrees)
+    assert (own.model, own.source) == ("T5-Large", "uploaded")
+    assert (own.overlap.same, own.overlap.errors, own.overlap.telling) == (8, 8, 8)
+    assert (own.overlap.share, own.overlap.others) == (1, 0)
+
+
+def test_page_csv_and_api_show_the_same_rows(ada, compared):
+    page = ada.get(reverse("overlap", args=[compared.name])).content.decode()
+    assert page.count("more often than expected</td>") == 1
+    assert page.count("as expected</td>") == 4
+    file = ada.get(reverse("overlap_file", args=[compared.name])).content.decode()
+    rows = list(csv.DictReader(io.StringIO(file, newline="")))
+    sent = ada.get(reverse("api_overlap", args=[compared.name])).json()["rows"]
+    assert [row["annotator"] for row in rows] == [row["annotator"] for row in sent]
+    assert [float(row["p_holm"]) for row in rows] == [row["p_holm"] for row in sent]
+    assert sorted(row["result"] for row in sent)[-1] == "more often than expected"
+
+
+def test_sensitivity_shows_the_cell_without_them(ada, compared):
+    rows = {row.rule: row for row in sensitivity.table(compared, Kind.PERSON)}
+    assert rows["reported"].n == 5
+    assert rows["errors_unlike_models"].n == 4
+    page = ada.get(reverse("sensitivity", args=[compared.name])).content.decode()
+    assert "without annotators whose errors agree with a model’s more often" in page
+    # The table has no effect on analysis and pay.
+    assert compared.participations.filter(in_analysis=True, is_paid=True).count() == 5
+
+
+def test_without_a_model_the_page_says_what_it_needs(ada, study):
+    assert overlap.table(study, Kind.PERSON) == []
+    assert "uploaded predictions" in ada.get(reverse("overlap", args=[study.name])).content.decode()
+    assert "errors_unlike_models" not in {row.rule for row in sensitivity.table(study, Kind.PERSON)}
+
+
+def test_models_that_have_seen_the_test_do_not_count(compared):
+    compared.tasks.get().prediction_files.update(seen_test="yes")
+    assert overlap.table(compared, Kind.PERSON) == []
+
+
+def test_a_model_has_the_answer_that_most_runs_gave(compared):
+    task = compared.tasks.get()
+    before = [row.overlap for row in overlap.table(compared, Kind.PERSON)]
+    for number in (2, 4):
+        factories.predict(compared.owner, "T5-Large", task, number, 1, predict=predicted)
+    factories.predict(compared.owner, "Guesser", task, 2, 1, predict=lambda _example: ["A guess"])
+    rows = overlap.table(compared, Kind.PERSON)
+    assert [row.overlap for row in rows if row.model == "T5-Large"] == before
+    assert {row.model for row in rows} == {"Guesser", "T5-Large"}
+
+
+def test_models_in_the_seat_are_compared_but_have_no_rows(researcher):
+    study = five_studies.models_as_annotators(researcher)
+    rows = overlap.table(study, Kind.PERSON)
+    assert {(row.model, row.source) for row in rows} == {("openai/toy", "seated")}
+    assert len(rows) == 12
+    assert {row.result for row in rows} == {"the model has fewer than 5 errors"}
+    assert overlap.table(study, Kind.MODEL) == []
+
+
+def test_while_scores_are_hidden_the_table_is_too(ada, researcher):
+    task = factories.make_kind("short text", name="hidden", test_size=4)
+    study = factories.make_study(researcher, task, shots=[0], hide_test_scores=True)
+    factories.work_through(factories.seat(study.scenarios.get()))
+    for name in ("overlap", "overlap_file", "api_overlap"):
+        assert ada.get(reverse(name, args=[study.name])).status_code == 403

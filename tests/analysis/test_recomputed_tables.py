@@ -74,6 +74,8 @@ NOT_RECOMPUTED = {
     ("human_performance.csv", "no time of added seats is exported"): "late_seats",
     ("human_performance.csv", "quoted from the paper"): "published_mean published_spread",
     ("model_differences.csv", "no time of uploads is exported"): "in_family",
+    ("overlap.csv", "by hand and by permutations: test_error_overlap.py"): "errors same share"
+    " others low_95 high_95 p p_holm model_errors telling telling_same telling_others",
     ("gains.csv", "a seeded bootstrap"): "boot_low_95 boot_high_95",
 }
 

@@ -160,8 +160,9 @@ def test_it_is_a_csv_with_all_digits(ada, study):
     names = {rule.name for rule in sensitivity.RULES}
     told = {name for name in names if name.startswith(("seen_before", "ai_used"))}
     assert len(told) == 4  # the exit questionnaire is unanswered
-    assert names - {row["rule"] for row in rows} == told | {"by_page"}
-    assert len(rows) == 2 * (len(names) - 5)
+    missing = told | {"by_page", "errors_unlike_models"}
+    assert names - {row["rule"] for row in rows} == missing
+    assert len(rows) == 2 * (len(names) - 6)
     assert rows[0]["rule"] == "reported"
     assert rows[0]["kind"] == "person"
     assert float(rows[0]["mean"]) == pytest.approx(2 / 3, abs=1e-12)

@@ -18,7 +18,7 @@ from tests.analysis import reports
 
 PAGES = [
     "human_performance", "training", "analysis", "sensitivity", "figures", "examples",
-    "gold_audit", "study_models", "study_differences", "report",
+    "gold_audit", "study_models", "study_differences", "overlap", "report",
 ]  # fmt: skip
 
 

@@ -1,0 +1,195 @@
+"""Annotators and models that make the same errors: one row for each annotator and model.
+
+Models are those whose predictions the study is compared with, and those in its seats. None of them
+has seen the gold of the test examples, unless an upload says so: these files are left out. A row is
+a sign to review, without any automatic effect.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from analysis.heavy import np
+from analysis.scores.columns import Table, between, percent
+from analysis.scores.test_sets import TestFile, given_texts
+from analysis.stats import error_overlap
+from analysis.stats.agreement import plurality
+from analysis.stats.error_overlap import UNKNOWN, Overlap
+from analysis.stats.significance import holm
+from annotation.models import Answer, Kind, Status, Step, Study
+from annotation.study import compared_files
+from tasks.cards import place
+from tasks.columns import Column
+from tasks.models import Prediction
+from tasks.models.predictions import Seen
+
+OFTEN = "more often than expected"
+ALARMS = 0.01  # the false-alarm rate over all annotators of a cell, for each model
+
+
+@dataclass(frozen=True)
+class Row:
+    """An annotator and a model. `p_holm` is corrected over the annotators of the cell."""
+
+    task: str
+    shots: int
+    annotator: str
+    participation: int
+    model: str
+    source: str  # uploaded or seated
+    overlap: Overlap
+    p_holm: float
+
+    @property
+    def agrees(self) -> bool:
+        """Do the errors agree more often than expected?"""
+        return self.p_holm < ALARMS
+
+    @property
+    def result(self) -> str:
+        return self.overlap.why_not or (OFTEN if self.agrees else "as expected")
+
+    @property
+    def interval(self) -> str:
+        return between([100 * self.overlap.low, 100 * self.overlap.high])
+
+
+Given = frozenset[str] | None  # a wrong answer, or None for a right one
+Answers = dict[int, Given]  # by example
+Models = dict[tuple[str, str], Answers]  # by name and source
+
+
+def table(study: Study, kind: str) -> list[Row]:
+    """Return the rows for the annotators of that kind who completed, also if excluded."""
+    models = {} if kind == Kind.MODEL else _models(study)
+    cells: dict[tuple[str, int], dict[int, str]] = defaultdict(dict)
+    people = study.participations.filter(kind=kind, status=Status.COMPLETED).in_cells()
+    people = people.filter(scenario__task__name__in=models).order_by("pseudonym")
+    fields = people.values_list("pk", "scenario__task__name", "scenario__shots", "pseudonym")
+    for pk, task, shots, name in fields:
+        cells[task, shots][pk] = name
+    wrong = _wrong(study, [pk for own in cells.values() for pk in own])
+    return [
+        row
+        for (task, shots), names in sorted(cells.items(), key=lambda c: (place(c[0][0]), c[0][1]))
+        for row in _of_cell(study, task, shots, names, wrong, models[task])
+    ]
+
+
+def agreeing(study: Study, kind: str) -> set[int]:
+    """Return the participations whose errors agree with a model's more often than expected."""
+    return {row.participation for row in table(study, kind) if row.agrees}
+
+
+def _wrong(study: Study, participations: list[int]) -> dict[int, Answers]:
+    """Map these participations to their wrong answers in the annotation step."""
+    seats = study.participations.filter(pk__in=participations)
+    answers = Answer.objects.filter(
+        turn__participation__in=seats, turn__step=Step.ANNOTATION, s1__lt=1
+    )
+    wrong: dict[int, Answers] = defaultdict(dict)
+    for participation, example, _label, texts, _s1 in given_texts(answers):
+        wrong[participation][example] = frozenset(texts)
+    return wrong
+
+
+def _models(study: Study) -> dict[str, Models]:
+    """Map tasks to their models' answers: on each example the answer that most runs gave."""
+    runs: dict[tuple[str, str, str], dict[int, list[Given]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    files = compared_files.files(study).exclude(seen_test=Seen.YES).order_by()
+    uploaded = Prediction.objects.filter(file__in=files).values_list(
+        "file__task__name", "file__model__name", "example_id", "predicted", "s1"
+    )
+    for task, model, example, texts, s1 in uploaded.iterator(chunk_size=5000):
+        runs[task, model, "uploaded"][example].append(None if s1 == 1 else frozenset(texts))
+    seats = study.participations.filter(kind=Kind.MODEL, status=Status.COMPLETED).in_cells()
+    seats = seats.exclude(worker__model=None)
+    seated = list(seats.values_list("pk", "scenario__task", "worker__model__name"))
+    wrong = _wrong(study, [pk for pk, *_of in seated])
+    tests = {task.pk: (task.name, TestFile(task).examples) for task in study.tasks.all()}
+    for pk, of, model in seated:
+        task, examples = tests[of]
+        for example in examples:
+            runs[task, model, "seated"][example].append(wrong[pk].get(example))
+    models: dict[str, Models] = defaultdict(dict)
+    for (task, model, source), by_example in sorted(runs.items()):
+        models[task][model, source] = {
+            example: most[0]
+            for example, given in by_example.items()
+            if (most := plurality([(one,) for one in given]))  # None if several tie
+        }
+    return models
+
+
+def _of_cell(
+    study: Study, task: str, shots: int, names: dict[int, str], wrong: dict[int, Answers],
+    models: Models,
+) -> Iterator[Row]:  # fmt: skip
+    """Yield the rows of one task and number of shots, model by model."""
+    own = [wrong[pk] for pk in names]
+    shown = sorted({example for given in (*own, *models.values()) for example in given})
+    numbers: dict[tuple[int, Given], int] = {(example, None): 0 for example in shown}
+
+    def codes(given: Answers) -> np.ndarray:
+        """Return 0 for right answers and a number for each different wrong one."""
+        keys = [(example, given[example]) if example in given else None for example in shown]
+        return np.array(
+            [UNKNOWN if key is None else numbers.setdefault(key, len(numbers)) for key in keys]
+        )
+
+    people = np.maximum([codes(given) for given in own], 0)  # not wrong: right
+    found = error_overlap.overlaps(people, [codes(of) for of in models.values()], study.seed)
+    for (model, source), overlaps in zip(models, found, strict=True):
+        corrected = holm([overlap.p for overlap in overlaps])
+        for (pk, name), overlap, p in zip(names.items(), overlaps, corrected, strict=True):
+            yield Row(task, shots, name, pk, model, source, overlap, p)
+
+
+_INTRO = (
+    "How often an annotator’s wrong answers are exactly those of a model. For a task, a number of"
+    f" shots and a model, “{OFTEN}” appears by chance for one annotator or more in at most"
+    f" {ALARMS:.0%} of studies. People and models can also make the same errors for the same"
+    " reasons. The result has no automatic effect and is not a reason to refuse pay."
+)
+
+
+def _share(name: str, heading: str, meaning: str) -> Column:
+    return Column(name, heading, meaning, "share", percent, f"overlap.{name}")
+
+
+def _count(name: str, heading: str, meaning: str) -> Column:
+    return Column(name, heading, meaning, get=f"overlap.{name}")
+
+
+COLUMNS = [
+    Column("task", "Task"),
+    Column("shots", "Shots", "size of the training step"),
+    Column("annotator", "Annotator", "pseudonym of the participation"),
+    Column("model", "Model", "its answer is the one that most of its runs gave"),
+    Column("source", meaning="uploaded, or seated (it took part in the annotator’s seat)"),
+    Column("result", "Errors agree", f"{OFTEN}: corrected p below {ALARMS}; or why unknown"),
+    _count("errors", "Errors", "examples on which the annotator is wrong"),
+    _count("same", "Same", "of these errors, those that are exactly the model’s wrong answer"),
+    _share("share", "Share", "same errors as a share of the annotator’s errors"),
+    _share("others", "Others", "mean of that share over the others on the same examples"),
+    Column("", "95 % CI", "of share minus others", get="interval"),
+    Column("low_95", "", "lower limit of the 95 % CI of share minus others", get="overlap.low"),
+    Column("high_95", "", "upper limit of the 95 % CI of share minus others", get="overlap.high"),
+    Column("p", "p", "one-sided, of share minus others", "0 to 1", get="overlap.p"),
+    Column("p_holm", "p (Holm)", "corrected over the annotators of the cell", "0 to 1"),
+    _count("model_errors", "", "examples on which the model is wrong"),
+    Column(
+        "",
+        "Telling",
+        "same errors, out of the examples where the model is wrong and more than half are right",
+        get=lambda row: f"{row.overlap.telling_same} of {row.overlap.telling}",
+    ),
+    _count("telling", "", "examples where the model is wrong and more than half are right"),
+    _count("telling_same", "", "of these, those on which the annotator gave the model’s answer"),
+    _share("telling_others", "Others on telling", "mean share of the others who gave that answer"),
+]
+OVERLAP = Table("overlap", "Error overlap with models", _INTRO, COLUMNS, table)
