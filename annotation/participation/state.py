@@ -41,7 +41,7 @@ from annotation.protocol import (
 )
 from annotation.recruitment import join_errors
 from annotation.recruitment.registry import current_exit, is_rejected
-from annotation.study import cross_task
+from annotation.study import compared_files, cross_task
 from annotation.study.consent_text import as_html
 from annotation.study.own_questions import OwnQuestion
 from annotation.web.wording import in_words, money, of_scripts, translated
@@ -121,8 +121,12 @@ def page_outside_turns(participation: Participation) -> dict:
 
 def consent_page(study: Study, address: str) -> dict:
     """Return the consent page, whose buttons lead to that URL."""
-    html = as_html(study.consent_text)
-    return {"stage": "consent", "consent_html": html, "consent_url": address}
+    return {
+        "stage": "consent",
+        "consent_html": as_html(study.consent_text),
+        "consent_url": address,
+        "has_models": compared_files.has_models(study),
+    }
 
 
 def questions_page(questions: list[OwnQuestion], address: str) -> dict:

@@ -6,7 +6,7 @@ the family of comparisons for Holm's correction; later files are shown separatel
 
 from django.db.models import Exists, OuterRef, Q
 
-from annotation.models import ComparedFile, Study, StudyStatus
+from annotation.models import ComparedFile, Kind, Study, StudyStatus
 from tasks.models import PredictionFile, PredictionFileQuerySet
 
 
@@ -26,6 +26,11 @@ def files(study: Study) -> PredictionFileQuerySet:
     return PredictionFile.objects.filter(
         Q(pk__in=frozen.order_by().values("file")) | Q(pk__in=late.order_by().values("pk"))
     )
+
+
+def has_models(study: Study) -> bool:
+    """Is the study compared with uploaded predictions, or did a model take one of its seats?"""
+    return files(study).exists() or study.participations.filter(kind=Kind.MODEL).exists()
 
 
 def family(study: Study) -> PredictionFileQuerySet:

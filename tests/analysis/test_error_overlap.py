@@ -247,3 +247,13 @@ def test_while_scores_are_hidden_the_table_is_too(ada, researcher):
     factories.work_through(factories.seat(study.scenarios.get()))
     for name in ("overlap", "overlap_file", "api_overlap"):
         assert ada.get(reverse(name, args=[study.name])).status_code == 403
+
+
+def test_the_consent_page_says_so_only_if_there_are_models(client, researcher):
+    task = factories.make_task()
+    study = factories.make_study(researcher, task, annotators=2)
+    address = reverse("work", args=[factories.join(study).token])
+    sentence = "compare your wrong answers with those of language models"
+    assert sentence not in " ".join(client.get(address).content.decode().split())
+    factories.predict(researcher, "T5-Large", task, 0)
+    assert sentence in " ".join(client.get(address).content.decode().split())
