@@ -29,7 +29,7 @@ class SimulationForm(PageForm):
 
     key = "robots"
     policy = forms.CharField(
-        max_length=40,
+        max_length=100,
         initial="noisy:0.8",
         help_text=f"One of {', '.join(POLICIES)}; noisy:0.8 is right with probability 0.8.",
     )
@@ -88,7 +88,7 @@ class Simulate(ApiView):
     """Run simulated annotators; rehearsals only."""
 
     class SimulateBody(serializers.Serializer):
-        policy = serializers.CharField(required=False, default="noisy:0.8", max_length=40)
+        policy = serializers.CharField(required=False, default="noisy:0.8", max_length=100)
         number = serializers.IntegerField(
             required=False,
             min_value=0,

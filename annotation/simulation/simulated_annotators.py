@@ -11,7 +11,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from urllib.parse import urljoin, urlsplit
 
@@ -21,14 +21,18 @@ from django.conf import settings
 from django.test import Client
 
 from annotation.models import Study
-from annotation.study import screening
+from annotation.study import compared_files, screening
 from tasks import spans
 from tasks.cards import Card
-from tasks.models import Example, Split
+from tasks.models import Example, Prediction, Split
 from tasks.tokens import tokens
 
 PATIENCE = 60  # seconds for one response from a server
-POLICIES = ("gold", "empty", "majority", "random", "noisy:P", "transfer:P:GAIN")
+POLICIES = (
+    "gold", "empty", "majority", "random", "noisy:P", "transfer:P:GAIN", "copier:MODEL:P",
+    "mixed:MODEL:P:SHARE",
+)  # fmt: skip
+OWN = 0.8  # the probability that a copier's own answer is right
 
 
 class Site(Protocol):
@@ -104,6 +108,7 @@ class Known:
     card: Card
     options: Sequence[str] = ()
     is_upstream: bool = False  # from an upstream task of a cross-task study
+    example: int = 0  # its key
 
     def text_of(self, span: spans.Span) -> str:
         return (
@@ -115,6 +120,7 @@ class Knowledge:
     """The gold for a study's tasks, by displayed text and question."""
 
     def __init__(self, study: Study) -> None:
+        self._study = study
         self._known: dict[tuple[Any, ...], Known] = {}
         self._majority: dict[str, str] = {}
         # Correct answers to the comprehension questions, as the form sends them.
@@ -127,11 +133,11 @@ class Knowledge:
         for task in [*study.tasks.all(), *study.trained_tasks]:
             card = task.card
             rows = Example.objects.filter(split__task=task)
-            fields = rows.values_list("context", "question", "gold", "options")
-            for context, question, gold, options in fields:
+            fields = rows.values_list("pk", "context", "question", "gold", "options")
+            for pk, context, question, gold, options in fields:
                 key = (card.title, card.wording(question), *options, *context)
                 shown = card.selectable_question(question)
-                known = Known(gold, context, shown, card, options, task.pk in trains)
+                known = Known(gold, context, shown, card, options, task.pk in trains, pk)
                 self._known[key] = known
             if not card.is_highlighted:
                 golds = rows.filter(split__kind=Split.Kind.TEST).values_list("gold", flat=True)
@@ -142,6 +148,16 @@ class Knowledge:
         self, title: str, question: str, segments: list[str], options: Sequence[str] = ()
     ) -> Known:
         return self._known[(title, question, *options, *segments)]
+
+    def predictions(self, model: str) -> dict[int, list[str]]:
+        """Map test examples to the texts in the first of that model's files for their task.
+
+        It is empty for a model that the study is not compared with.
+        """
+        files = compared_files.files(self._study).filter(model__name=model)
+        first = dict(files.reverse().values_list("task_id", "pk"))  # the first one comes last
+        rows = Prediction.objects.filter(file__in=first.values())
+        return dict(rows.values_list("example_id", "predicted"))
 
     def majority(self, card: Card) -> str:
         """Return a task's most common gold, without highlighting."""
@@ -166,6 +182,8 @@ def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
         return at_random
     if name.startswith("transfer:"):
         return transferring(name, rng)
+    if name.startswith(("copier:", "mixed:")):
+        return copying(name, knowledge, rng)
     kind, _colon, share = name.partition(":")
     try:
         probability = float(share)
@@ -173,9 +191,41 @@ def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
         probability = -1
     if kind != "noisy" or not 0 <= probability <= 1:
         raise ValueError(f"unknown policy {name!r}: expected one of {', '.join(POLICIES)}")
+    return noisy(probability, rng)
+
+
+def noisy(probability: float, rng: random.Random) -> Policy:
+    """Return a policy that is correct with about that probability."""
     # Vary the probability by a few points between annotators, as among humans.
     own = min(1.0, max(0.0, rng.gauss(probability, 0.02)))
     return lambda known, rng: gold(known, rng) if rng.random() < own else mistaken(known, rng)
+
+
+def copying(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
+    """Return a policy that gives a model's answer with probability P, else its own (noisy:OWN).
+
+    Of "mixed" annotators only that share copies, and the others are noisy:OWN. Raises ValueError.
+    """
+    kind, model, *numbers = name.split(":")
+    try:
+        copies, among = map(float, [*numbers, "1"] if kind == "copier" else numbers)
+    except ValueError:
+        copies = among = math.nan
+    if not (0 <= copies <= 1 and 0 <= among <= 1):
+        raise ValueError(f"unknown policy {name!r}: expected copier:MODEL:P or mixed:MODEL:P:SHARE")
+    predicted = knowledge.predictions(model)
+    if not predicted:
+        raise ValueError(f"The study is not compared with a model named {model!r}.")
+    honest = noisy(OWN, rng)
+    if rng.random() >= among:
+        return honest
+
+    def answer(known: Known, rng: random.Random) -> Choice:
+        if known.example not in predicted or rng.random() >= copies:
+            return honest(known, rng)
+        return gold(replace(known, gold=predicted[known.example]), rng)
+
+    return answer
 
 
 def transferring(name: str, rng: random.Random) -> Policy:

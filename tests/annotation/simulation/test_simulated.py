@@ -3,6 +3,7 @@
 import pytest
 from django.core.management import CommandError, call_command
 
+from analysis.scores import overlap
 from annotation.models import Answer, AnswerSpan, Kind, Participation, Status
 from annotation.simulation.simulated_annotators import Knowledge
 from tasks.formats import Record
@@ -105,9 +106,46 @@ def test_robots_know_the_gold(study):
     assert match.gold == example.gold
 
 
+@pytest.mark.parametrize("kind", factories.KINDS)
+def test_copiers_give_the_models_answers_to_every_kind(researcher, kind):
+    task = factories.make_kind(kind, test_size=6)
+    study = factories.make_study(researcher, task, shots=[0, 2], annotators=1, rehearsal=True)
+
+    def predicted(example):
+        is_wrong = example.position % 2
+        return (factories.wrong_texts if is_wrong else factories.right_texts)(example)
+
+    factories.predict(researcher, "T5", task, 0, predict=predicted)
+    simulate(study, "copier:T5:1")
+    assert study.participations.filter(status="completed").count() == 2
+    for answer in Answer.objects.filter(turn__step="annotation").select_related("turn__example"):
+        (copied,) = answer.turn.example.predictions.all()
+        assert list(answer.as_given().texts) == copied.predicted
+        assert answer.s1 == copied.s1
+
+
+def test_a_mixed_crowd_copies_in_part_and_is_found(researcher):
+    task = factories.make_kind("short text", test_size=60)
+    study = factories.make_study(researcher, task, shots=[0], annotators=10, rehearsal=True)
+    factories.predict(
+        researcher, "T5", task, 0,
+        predict=lambda e: ["From a model"] if e.position % 4 == 0 else e.gold[:1],
+    )  # fmt: skip
+    simulate(study, "mixed:T5:0.8:0.3", seed=3)
+    copied = Answer.objects.filter(values=["From a model"]).values("turn__participation").distinct()
+    copiers = {row["turn__participation"] for row in copied}
+    assert 1 <= len(copiers) <= 5
+    assert overlap.agreeing(study, Kind.SIMULATED) == copiers
+
+
 @pytest.mark.parametrize(
-    ("policy", "reason"), [("noisy:2", "unknown policy"), ("best", "unknown policy")]
-)
+    ("policy", "reason"),
+    [
+        ("noisy:2", "unknown policy"), ("best", "unknown policy"),
+        ("copier:T5:2", "unknown policy"), ("mixed:T5:0.8", "unknown policy"),
+        ("copier:T5:0.8", "not compared with a model named 'T5'"),
+    ],
+)  # fmt: skip
 def test_an_unknown_policy_is_named(study, policy, reason):
     with pytest.raises(CommandError, match=reason):
         simulate(study, policy)
