@@ -1,7 +1,7 @@
 """How often shared errors reveal annotators who copy a model (docs/statistics.md#error-overlap).
 
 `python benchmarks/ai_use.py` simulates crowds and prints the section's tables in Markdown (about
-ten minutes on one processor). Answers are right with probability 1 / (1 + exp(-x)), where x is a
+half an hour on one processor). Answers are right with probability 1 / (1 + exp(-x)), where x is a
 mean + the annotator - the example; people are right on .80 on average, and half of the variance of
 an example's difficulty is shared with the model. A wrong answer is the example's popular wrong
 answer with a probability that depends on the task, otherwise any wrong answer. Copiers give the
@@ -9,6 +9,7 @@ model's answer with probability .80, otherwise their own.
 """
 
 import argparse
+import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +23,7 @@ from analysis.stats.error_overlap import overlaps
 from analysis.stats.significance import holm
 from benchmarks.drawn import EXAMPLES_SD, expit
 
-SEEDS = 200
+SEEDS, OF_OTHERS = 200, 100  # crowds of each row of the first and the second table
 ALARMS = 0.01
 PEOPLE = 0.8  # their mean accuracy
 SHARED = 0.5  # share of the variance of the difficulty for people that also applies to the model
@@ -146,15 +147,18 @@ HEADINGS = (
 )  # fmt: skip
 
 
-def tables(seeds: int) -> Iterator[str]:
-    """Yield the lines of both tables."""
+def by_family(seeds: int) -> Iterator[str]:
+    """Yield the lines of the first table."""
     yield _line("answers", "model's accuracy", *HEADINGS)
     yield "|---" * (2 + len(HEADINGS)) + "|"
     for family, (answers, popular) in FAMILIES.items():
         for accuracy in ACCURACIES:
             row = measured(seeds, answers=answers, popular=popular, accuracy=accuracy)
             yield _line(family, f"{accuracy:.2f}".lstrip("0"), *row)
-    yield ""
+
+
+def by_crowd(seeds: int) -> Iterator[str]:
+    """Yield the lines of the second table."""
     yield _line("crowd", *HEADINGS)
     yield "|---" * (1 + len(HEADINGS)) + "|"
     for name, of in OTHERS.items():
@@ -168,5 +172,7 @@ def _line(*cells: str) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=SEEDS)
-    for line in tables(parser.parse_args().seeds):
+    parser.add_argument("--others", type=int, default=OF_OTHERS)
+    chosen = parser.parse_args()
+    for line in itertools.chain(by_family(chosen.seeds), [""], by_crowd(chosen.others)):
         print(line, flush=True)
