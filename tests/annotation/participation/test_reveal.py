@@ -343,7 +343,7 @@ def test_the_record_card_describes_the_gap_not_the_placeholder():
     helps = [text for each in card.help for text in (each.definition, each.example)]
     assert "a gap in place of one name" in card.instructions
     told = " ".join([card.description, card.instructions, card.submit_hint, *helps])
-    assert told.replace("a screen reader says “@placeholder”", "").count("@placeholder") == 0
+    assert told.replace("screen readers say “@placeholder”", "").count("@placeholder") == 0
 
 
 # How long a reveal was read --------------------------------------------------------------------
