@@ -9,13 +9,14 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from annotation.models import Kind, Participation, Study
+from annotation.participation import try_out
+from annotation.participation.question import Question
 from annotation.pay import promises
 from annotation.recruitment import join_errors
 from annotation.recruitment.links import COOKIE_AGE
 from annotation.recruitment.visitors import Arrival
 from annotation.study import cross_task, minutes
 from tasks.answers import KINDS
-from tasks.cards import Card
 
 REFUSED = "refused"  # name and salt of the cookie
 
@@ -49,6 +50,8 @@ def landing_page(
         # Only if the duration depends on the seat.
         "minutes_range": in_range(minutes) if len(minutes) > 1 else "",
         "rate": promises.promise(study, minutes),
+        "pay": [part for part in promises.parts(study, minutes) if part],
+        "example": _example(study),
         "idle_limit_hours": study.idle_limit_hours,
         "preview": arrival.is_preview,
         "state": "open" if begun or may_start else state,
@@ -99,6 +102,7 @@ def what_it_asks(study: Study) -> dict[str, Any]:
     cards += [task.card for task in cross_task.trained_first(study)]
     trained = [load.training + more for load in loads for more in {0, load.upstream}]
     counts = {
+        "examples": [load.examples - gone for load in loads for gone in {0, load.upstream}],
         "training": [number for number in trained if number],
         "screening": [load.screening for load in loads if load.screening],
         "test": [load.test for load in loads],
@@ -111,7 +115,7 @@ def what_it_asks(study: Study) -> dict[str, Any]:
     }
     labels, by = in_range(counts["labels"]), {card.kind for card in cards}
     return {
-        "what": sorted({card.description: card for card in cards}.values(), key=_description),
+        "what": [card for _description, card in sorted({c.description: c for c in cards}.items())],
         "always_trains": all(trained),
         "by": [gettext(k.brief.text) % {"labels": labels} for k in KINDS.values() if k in by],
         **{name: in_range(numbers) for name, numbers in counts.items()},
@@ -120,8 +124,16 @@ def what_it_asks(study: Study) -> dict[str, Any]:
     }
 
 
-def _description(card: Card) -> str:
-    return card.description
+def _example(study: Study) -> dict[str, Any]:
+    """Return a training example without its gold, or else an invented one.
+
+    Invented if some arm sees no examples, in a cross-task study, and if texts need a warning.
+    """
+    task = study.tasks.order_by("name")[0]
+    if 0 in study.shots or study.is_cross_task or study.audience.get("content_warning"):
+        return try_out.worked(task.card)
+    train = task.train_split(min(study.shots), min(study.splits))
+    return {"card": task.card, "question": Question(task.card, train.examples.all()[0])}
 
 
 def in_range(numbers: Iterable[int]) -> str:

@@ -25,6 +25,7 @@ from annotation.models import (
     Turn,
 )
 from annotation.models.participation import first_worked_before
+from annotation.participation import try_out
 from annotation.participation.forms import ComprehensionForm, ExitForm, OwnForm
 from annotation.participation.progress import ENOUGH, Place, Progress
 from annotation.participation.reveal import reveal_page
@@ -43,7 +44,7 @@ from annotation.recruitment import join_errors
 from annotation.recruitment.registry import current_exit, is_rejected
 from annotation.study import compared_files, cross_task
 from annotation.study.consent_text import as_html
-from annotation.study.own_questions import OwnQuestion
+from annotation.study.own_questions import AFTER, OwnQuestion, of_moment
 from annotation.web.wording import in_words, money, of_scripts, translated
 from tasks.cards import Card
 from tasks.comparison import compare_answer
@@ -196,6 +197,7 @@ def instructions_of(scenario: Scenario, card: Card | None = None) -> dict:
     return {
         "card": card,
         "instructions": paragraphs(card.instructions),
+        "worked": try_out.worked(card),
         "help_windows": card.help_windows,
         "show_examples": scenario.shows_help_examples,
         "shots": scenario.shots,
@@ -217,6 +219,8 @@ def _finished(participation: Participation) -> dict:
         "next_task": join_errors.next_task_is_offered(participation),
         "next_task_url": reverse("next_task", args=[token]),
         "exit_form": exit_form(participation),
+        "asked": participation.study.exit_questionnaire
+        or of_moment(participation.study.own_questions, AFTER),
         "questionnaire_url": reverse("questionnaire", args=[token]),
     }
 
@@ -234,8 +238,7 @@ def _learned(participation: Participation) -> dict[str, Any]:
 
     They have been revealed already. Results from the annotation step are never shown.
     """
-    answers = Answer.objects.filter(turn__participation=participation, turn__step=Step.TRAINING)
-    ticks = [s1 == 1 for s1 in answers.order_by("turn").values_list("s1", flat=True)]
+    ticks = _ticks(participation)
     if not ticks or not participation.scenario.task.card.kind.is_judged:
         return {}
     half = min(len(ticks) // 2, TEN)
@@ -244,6 +247,11 @@ def _learned(participation: Participation) -> dict[str, Any]:
         learned["first"] = _of(ticks[:half])
         learned["last"] = _of(ticks[-half:])
     return learned
+
+
+def _ticks(participation: Participation) -> list[bool]:
+    answers = Answer.objects.filter(turn__participation=participation, turn__step=Step.TRAINING)
+    return [s1 == 1 for s1 in answers.order_by("turn").values_list("s1", flat=True)]
 
 
 def _of(ticks: list[bool]) -> str:

@@ -5,18 +5,24 @@ labels, questions or text, and are in the interface language. Nothing is stored 
 counts towards the instructions. The design switches them on (Study.try_the_tool).
 """
 
+from typing import Any
+
 from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import get_language, get_language_bidi, gettext
 
 from annotation.models import Participation, Status, Step
 from annotation.participation.progress import Place, Progress
+from annotation.participation.question import Question
+from annotation.participation.reveal import reveal_page
 from annotation.participation.turn import TurnPage
 from annotation.web.wording import translated
 from tasks.answers.choices import MADE_UP_LABELS
 from tasks.cards import Card, Label
 from tasks.clock import database_now
+from tasks.comparison import compare_answer
 from tasks.models import Example
+from tasks.spans import GivenAnswer, anywhere
 from tasks.tokens import CHAR, WORD, has_no_spaces
 
 
@@ -59,6 +65,17 @@ def page(participation: Participation, number: int) -> TurnPage | None:
         shows_examples=False,
         progress=Progress(worked=worked.total_seconds(), **scenario.promise),
     )
+
+
+def worked(card: Card) -> dict[str, Any]:
+    """Return the first invented example and its reveal, for participation/_example.html."""
+    shown, example = _card(card), examples(card)[0]
+    gold = tuple(example.gold)
+    spans = tuple(next(anywhere(text, example.context)) for text in gold * card.is_highlighted)
+    label = gold[0] if card.labels else ""
+    given = GivenAnswer(spans, label, False, () if spans or label else gold)
+    reveal = reveal_page(shown, example, given, compare_answer(shown, example, given, gold))
+    return {"card": shown, "question": Question(shown, example), "reveal": reveal}
 
 
 def _card(card: Card) -> Card:

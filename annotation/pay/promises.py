@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from functools import reduce
-from math import ceil
 
-from django.utils.formats import number_format
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 
 from annotation.models import Study
 from annotation.pay.ledger import cap, cents, for_time, in_currency
@@ -18,57 +16,50 @@ def promise(study: Study, minutes: Iterable[int] = ()) -> str:
 
     If each scenario's minutes are given, the expected amount comes first.
     """
-    if not study.is_paid:
-        return gettext("none (you are a volunteer)")
-    promises, currency = [], study.currency
-    if study.hourly_rate:
-        promises.append(_expected(study, sorted(minutes)) or _rate(study))
-    if study.base_reward:
-        text = gettext("at least %(amount)s if you complete a task")
-        promises.append(text % {"amount": money(study.base_reward, currency)})
-    if study.minimum_pay:
-        text = gettext("at least %(amount)s once you have seen one example")
-        promises.append(text % {"amount": money(study.minimum_pay, currency)})
+    expected, *promises = parts(study, minutes)
+    if expected:
+        terms = {"amount": expected, "terms": promises[0]}
+        promises[0] = gettext("%(amount)s (%(terms)s)") % terms
     # Translators: two promises of pay, one after the other.
     both = gettext("%(first)s; %(second)s")
     return reduce(lambda first, second: both % {"first": first, "second": second}, promises)
 
 
+def parts(study: Study, minutes: Iterable[int] = ()) -> list[str]:
+    """Return the pay that an annotator can expect ("" if unknown), then each promise."""
+    if not study.is_paid:
+        return ["", gettext("none (you are a volunteer)")]
+    told, currency = [""], study.currency
+    if study.hourly_rate:
+        told = [_expected(study, sorted(minutes)), _rate(study)]
+    if study.base_reward:
+        text = gettext("at least %(amount)s if you complete a task")
+        told.append(text % {"amount": money(study.base_reward, currency)})
+    if study.minimum_pay:
+        text = gettext("at least %(amount)s once you have seen one example")
+        told.append(text % {"amount": money(study.minimum_pay, currency)})
+    return told
+
+
 def _expected(study: Study, minutes: Sequence[int]) -> str:
-    """Return the expected pay with the rate and cap, or "" if no duration is known."""
+    """Return the expected pay, or "" if no duration is known."""
     if not minutes or not minutes[0]:
         return ""
-
-    def in_words(amount: int) -> str:
-        return money(in_currency(amount), study.currency)
-
     least, longest = (
-        in_words(max(for_time(study, timedelta(minutes=each)), cents(study.base_reward)))
+        max(for_time(study, timedelta(minutes=each)), cents(study.base_reward))
         for each in (minutes[0], minutes[-1])
     )
-    expected = gettext("%(least)s to %(most)s") % {"least": least, "most": longest}
-    values = {
-        "expected": least if least == longest else expected,
-        "amount": money(study.hourly_rate, study.currency),
-    }
-    if (most := cap(study)) is None:
-        return gettext("about %(expected)s (%(amount)s per hour)") % values
-    text = gettext("about %(expected)s (%(amount)s per hour, at most %(most)s per task)")
-    return text % {**values, "most": in_words(most)}
+    pay = money(in_currency(least), study.currency)
+    if least != longest:
+        most = money(in_currency(longest), study.currency)
+        pay = gettext("%(least)s to %(most)s") % {"least": pay, "most": most}
+    return gettext("about %(pay)s") % {"pay": pay}
 
 
 def _rate(study: Study) -> str:
     """Return the hourly pay, with the cap, if any."""
-    rate, hours, most = money(study.hourly_rate, study.currency), study.max_paid_hours, cap(study)
-    if hours is None or most is None:
-        return gettext("%(amount)s per hour") % {"amount": rate}
-    return ngettext(
-        "%(amount)s per hour, for at most %(hours)s hour (%(most)s) per task",
-        "%(amount)s per hour, for at most %(hours)s hours (%(most)s) per task",
-        # Only exactly one hour is singular: half an hour is "0.5 hours".
-        1 if hours == 1 else max(ceil(hours), 2),
-    ) % {
-        "amount": rate,
-        "hours": number_format(f"{hours.normalize():f}"),
-        "most": money(in_currency(most), study.currency),
-    }
+    amount = money(study.hourly_rate, study.currency)
+    if (most := cap(study)) is None:
+        return gettext("%(amount)s per hour") % {"amount": amount}
+    text = gettext("%(amount)s per hour, at most %(most)s per task")
+    return text % {"amount": amount, "most": money(in_currency(most), study.currency)}

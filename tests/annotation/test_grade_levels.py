@@ -15,6 +15,7 @@ from django.urls import reverse
 from annotation.models import Participation, Status, StudyStatus
 from annotation.participation.state import ENDED_MESSAGES, NOT_COMPREHENDED
 from annotation.recruitment import join_errors
+from tasks import importing
 from tests import catalogues, factories, pseudo
 from tests.pseudo import answer, arrive, card_of, go_on, greek, made_task
 
@@ -187,6 +188,42 @@ def test_the_pages_without_a_seat(reader, researcher):
     for status in (StudyStatus.PAUSED, StudyStatus.CLOSED):
         type(study).objects.update(status=status)
         reader.get(reverse("landing", args=[study.link_code]), status)
+
+
+def words_of(page: str) -> int:
+    """Return the number of words in sight, without the study's own consent text."""
+    (main,) = lxml.html.fromstring(page).xpath("//main")
+    for path in (
+        ".//details/*[not(self::summary)]",
+        ".//script",
+        ".//*[@hidden]",
+        ".//*[contains(@class, 'visit-document')]",
+        ".//*[@class='visually-hidden']",
+    ):
+        for element in main.xpath(path):
+            element.drop_tree()
+    return len(" ".join(main.itertext()).split())
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", importing.CLUES)
+def test_at_most_350_words_precede_the_first_example(client, researcher, clues, name):
+    card, files = importing.read_clues(clues, name)
+    train = next(file.records for file in files if (file.shots, file.number) == (10, 1))
+    test = next(file.records for file in files if file.kind == "test")[:3]
+    task = factories.make_task(train={10: train}, shots=[], test=test, **card.as_dict())
+    study = factories.make_study(
+        researcher, task, shots=[10], title=card.title, hourly_rate=12, max_paid_hours="1.5"
+    )
+    pages = [client.get(reverse("landing", args=[study.link_code]))]
+    client.post(reverse("start", args=[study.link_code]))
+    token = Participation.objects.get().token
+    pages.append(client.get(reverse("work", args=[token])))
+    client.post(reverse("consent", args=[token]), {"agree": "yes"})
+    pages.append(client.get(reverse("work", args=[token])))
+    words = [words_of(page.content.decode()) for page in pages]
+    assert min(words) > 20
+    assert sum(words) <= 350, words
 
 
 @pytest.mark.django_db

@@ -85,12 +85,27 @@ def test_the_landing_page_states_examples_and_their_length(page, study):
     main = page.locator("main")
     expect(main).to_contain_text(f"Training: {trained} examples.")
     expect(main).to_contain_text("Main part: 3 examples.")
-    expect(main).to_contain_text(
-        re.compile(r"about \d+ words\.\s+You highlight words in the text\.")
-    )
+    expect(main).to_contain_text(re.compile(r"about \d+ words each"))
+    expect(main.locator(".visit-example")).to_contain_text("named in the text?")
     expect(main).to_contain_text("about 60 minutes")
     expect(main).to_contain_text("12.00 USD per hour")
     expect(main).to_contain_text("a computer, tablet or phone")
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1366, 657)])
+def test_start_and_begin_are_in_sight_without_scrolling(open_browser, study, size):
+    page = open_browser(viewport={"width": size[0], "height": size[1]})
+    seat = factories.join(study)
+    consent.record(seat, agree=True)
+    for address, name in (
+        (f"/join/{study.link_code}/", "Start"),
+        (f"/work/{seat.token}/", "Start the training"),
+    ):
+        page.goto(address)
+        box = page.get_by_role("button", name=name, exact=True).bounding_box()
+        assert box["y"] + box["height"] <= size[1]
+        facts = page.locator(".visit-facts > div").all()
+        assert all(f.bounding_box()["y"] < box["y"] for f in facts)
 
 
 def test_back_after_declining_explains_the_missing_page(open_browser, study):
@@ -111,7 +126,7 @@ def test_withdrawing_takes_three_presses_and_looks_distinct(page, put):
     desk.reload()
     withdraw = page.get_by_role("link", name="Withdraw my data")
     expect(withdraw).to_be_hidden()
-    page.get_by_text("Leave the study").click()
+    page.locator("#help summary").first.click()
     withdraw.click()
     erase = page.get_by_role("button", name="Yes, erase my answers")
     colours = "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).color]"

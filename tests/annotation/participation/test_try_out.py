@@ -81,6 +81,24 @@ def test_a_wrong_answer_is_explained_and_an_invalid_one_refused(client, seats):
     assert bad.status_code == 422
 
 
+def test_the_instructions_show_an_invented_example_with_its_reveal(client, seats):
+    page = text_of(client.get(reverse("work", args=[seats(shots=[0])[0].token])))
+    figure = page.split("<figure")[1].split("</figure>")[0]
+    assert "A made-up example" in figure
+    assert "reveal-right" in figure
+    assert "red bicycle" in figure
+
+
+@pytest.mark.parametrize(("options", "is_invented"), [({"shots": [2]}, False), ({}, True),
+    ({"shots": [2], "audience": {"content_warning": "Violence."}}, True)])  # fmt: skip
+def test_the_landing_page_shows_an_example_without_its_gold(client, seats, options, is_invented):
+    study = seats(**options)[0].study
+    page = text_of(client.get(reverse("landing", args=[study.link_code])))
+    figure = page.split("<figure")[1].split("</figure>")[0]
+    assert ("A made-up example" in figure) == is_invented
+    assert ("data-verdict" in figure) == is_invented
+
+
 def test_all_arms_see_the_same_sentences(client, seats):
     one, other = seats(shots=[0, 2])
     pages = [try_out.page(seat, number) for seat in (one, other) for number in (1, 2, 3)]

@@ -1,6 +1,7 @@
 """The cost of a study: cap, budget, and automatic pausing."""
 
 import json
+import re
 from datetime import timedelta
 from decimal import Decimal
 
@@ -84,7 +85,8 @@ def test_cap_budget_and_pausing_are_in_the_frozen_design(study):
 
 def test_the_landing_page_states_pay_first_then_rate_and_cap(client, study):
     page = client.get(reverse("landing", args=[study.link_code])).content.decode()
-    assert "about 2.00 USD (12.00 USD per hour, at most 6.00 USD per task)" in page
+    facts = re.findall(r"<dd>(.*?)</dd>", page)
+    assert facts[:2] == ["about 2.00 USD", "12.00 USD per hour, at most 6.00 USD per task"]
 
 
 @pytest.mark.parametrize(

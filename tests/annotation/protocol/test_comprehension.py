@@ -212,7 +212,9 @@ def test_exit_questions_are_optional_and_the_first_answers_count(client, researc
     client.post(address, {"ai_used": "yes"})
     stored = ExitAnswers.objects.get()
     assert (stored.ai_used, stored.seen_before, stored.comments) == ("no", "", "fine <b>")
-    assert "A few last questions" not in client.get(work).content.decode()
+    end = client.get(work).content.decode()
+    assert "A few last questions" not in end
+    assert "Your answers to the last questions are saved. Thank you!" in end
 
 
 def test_checks_are_attached_on_the_tasks_page(client, researcher, tmp_path):
