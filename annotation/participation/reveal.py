@@ -15,6 +15,7 @@ from tasks.findings import Finding, findings_on
 from tasks.models import Example
 from tasks.spans import QUESTION, GivenAnswer
 
+NEAR = 80  # characters around a mark in the review
 MAX_DIGITS = 9  # choices with one digit each; a longer list is searched
 
 
@@ -29,12 +30,26 @@ class RevealedPiece(NamedTuple):
     def text(self) -> str:
         return self.marks.text
 
+    def cut(self, follows: bool, precedes: bool) -> "RevealedPiece":
+        """Shorten it, unless marked, to what is near the marks that it follows and precedes."""
+        if self.marks.chosen or self.marks.missed or len(self.text) <= 2 * NEAR:
+            return self
+        head = self.text[: NEAR if follows else 0 if precedes else 4 * NEAR].rpartition(" ")[0]
+        tail = self.text[-NEAR:].partition(" ")[2] if precedes else ""
+        return self._replace(marks=self.marks._replace(text=f"{head} … {tail}"))
+
 
 @dataclass(frozen=True)
 class RevealedSegment:
     index: int
     name: str
     pieces: Sequence[RevealedPiece]
+
+    @property
+    def near(self) -> list[RevealedPiece]:
+        """Return the pieces without the words far from a mark."""
+        last = len(self.pieces) - 1
+        return [piece.cut(place > 0, place < last) for place, piece in enumerate(self.pieces)]
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from annotation.models.participation import first_worked_before
 from annotation.participation import try_out
 from annotation.participation.forms import ComprehensionForm, ExitForm, OwnForm
 from annotation.participation.progress import ENOUGH, Place, Progress
-from annotation.participation.reveal import reveal_page
+from annotation.participation.reveal import Reveal, reveal_page
 from annotation.participation.turn import TurnPage, paragraphs
 from annotation.pay import ledger
 from annotation.privacy.personal_data import WHOLE, personal_data
@@ -276,12 +276,11 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
     if turn.is_revealed and turn.given is not None:
         review = training_review.shown_after(participation, turn)
         if not review:
-            given, comparison = turn.answer.as_given(), training_step.reveal(turn)
-            revealed = reveal_page(
-                card, turn.example, given, comparison, training_step.other_kinds(turn)
-            )
+            revealed = _revealed(turn)
         if card.kind.is_judged:
-            tally = training_step.tally(participation, turn.step)
+            tally = (
+                _ticks(participation) if review else training_step.tally(participation, turn.step)
+            )
     draft = None if turn.given else getattr(turn, "draft", None)
     sizes = (len(participation.order_of(step)) for step in STEPS)
     place = Place.at(turn.step, turn.position, *sizes)
@@ -298,12 +297,19 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         shows_examples=scenario.shows_help_examples,
         reveal=revealed,
         review=review,
+        reviewed=[(mistake, list(map(_revealed, mistake.turns))) for mistake in review],
         tally=tally,
         refuses_pastes=scenario.design.refuse_pastes,
         advances=scenario.design.auto_advance and not turn.is_revealed and bool(card.labels),
         draft=(draft.content, draft.age) if draft else None,
         **shown,
     )
+
+
+def _revealed(turn: Turn) -> Reveal:
+    given, comparison = turn.answer.as_given(), training_step.reveal(turn)
+    kinds = training_step.other_kinds(turn)
+    return reveal_page(turn.card, turn.example, given, comparison, kinds)
 
 
 def render_turn(

@@ -19,7 +19,7 @@ from annotation.participation.progress import Place, Progress
 from annotation.participation.question import Question
 from annotation.participation.reveal import Reveal
 from annotation.protocol.training_review import Mistake
-from tasks.cards import Card, Help
+from tasks.cards import Card
 from tasks.models import Example
 
 # Precedes the position in the window's title.
@@ -49,8 +49,9 @@ class TurnPage:
     shows_examples: bool = False
     progress: Progress = field(default_factory=Progress)
     reveal: Reveal | None = None
-    # At the end of the training step, the most common mistakes.
+    # At the end of the training step, the most common mistakes, and some of them as revealed.
     review: Sequence[Mistake] = ()
+    reviewed: Sequence[tuple[Mistake, list[Reveal]]] = ()
     # Results for the last ten training examples, including this one.
     tally: Sequence[bool] = ()
     # The personal link that signs of work and drafts go to; "" where nothing is stored.
@@ -122,17 +123,8 @@ class TurnPage:
         ]
 
     @property
-    def instructions(self) -> list[str]:
-        return paragraphs(self.card.instructions)
-
-    @property
     def tally_right(self) -> int:
         return sum(self.tally)
-
-    @property
-    def review_rules(self) -> list[Help]:
-        """Return the rules for the mistakes in the review, each once."""
-        return list(dict.fromkeys(rule for mistake in self.review for rule in mistake.rules))
 
 
 @lru_cache(maxsize=1024)

@@ -28,9 +28,12 @@ class Mistake:
     count: int = 0
     instances: list[Finding] = field(default_factory=list)
     rules: list[Help] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)  # the latest first
 
-    def add(self, finding: Finding, rule: Help | None) -> None:
+    def add(self, finding: Finding, rule: Help | None, turn: Turn) -> None:
         self.count += 1
+        if turn not in self.turns:
+            self.turns.insert(0, turn)
         told = [(other.given, other.gold) for other in self.instances]
         if (finding.given, finding.gold) not in told:
             self.instances = [finding, *self.instances][:EXAMPLES]
@@ -49,9 +52,16 @@ def commonest(participation: Participation) -> list[Mistake]:
             key = (finding.kind, given, gold)
             rule = card.rule_for(turn.example.question, turn.example.gold)
             groups.setdefault(key, Mistake(*key)).add(
-                finding, None if finding.is_on_boundaries else rule
+                finding, None if finding.is_on_boundaries else rule, turn
             )
-    return sorted(groups.values(), key=lambda mistake: -mistake.count)[:SHOWN]
+    found = sorted(groups.values(), key=lambda mistake: -mistake.count)[:SHOWN]
+    told = set[Turn]()
+    for place, mistake in enumerate(found):
+        # In all SHOWN turns; each once, unless a mistake has no other.
+        others = [turn for turn in mistake.turns if turn not in told] or mistake.turns
+        mistake.turns = others[: 1 if place else SHOWN - len(found) + 1]
+        told.update(mistake.turns)
+    return found
 
 
 def _mistakes(turn: Turn, card: Card) -> Iterator[Finding]:

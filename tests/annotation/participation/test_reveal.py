@@ -177,6 +177,16 @@ def test_common_mistakes_are_reviewed_before_the_annotation_step(client, last_re
     assert seat.latest_turn().step == "annotation"
 
 
+def test_the_review_shows_mistakes_in_their_texts_with_all_ticks(client, last_reveal):
+    review = go_on(client, last_reveal, "reveal")
+    assert review.count('<i class="reveal-tick">') == 1
+    assert review.count("<i></i>") == 1
+    cards = review.split('class="turn-sheet"')[1:]
+    assert len(cards) == 2
+    # A highlight that is too short, in its sentence.
+    assert any("reveal-partial" in card and "Oslo" in in_words(card) for card in cards)
+
+
 def test_the_help_element_is_preserved_through_the_review(client, last_reveal):
     """htmx keeps an element only if it is on each page; it is sent empty to those that have it."""
     work = reverse("work", args=[last_reveal.token])
