@@ -259,6 +259,13 @@ def test_an_inexact_highlight_is_marked_with_its_finding(client, names, given, s
     assert "partly right" not in reply
 
 
+def test_words_for_screen_readers_leave_the_direction_to_the_text(client, names):
+    reply = answer(client, names(rows("train"), OTHER), ["Ann"])
+    said = re.findall(r"data-said lang=[^>]*>", reply)
+    assert said
+    assert all('dir="auto"' in each for each in said)
+
+
 def test_boundary_mistakes_quote_no_definition_of_the_kind(client, names):
     reply = answer(client, names(rows("train"), OTHER), ["Ann", "Bo"])
     assert 'data-finding="too_short"' in reply
