@@ -142,8 +142,8 @@ def measured(seeds: int, **of: Any) -> list[str]:
 
 
 HEADINGS = (
-    "model's errors", "telling", "AUC", "found at 1 % false alarms", "copiers flagged",
-    "honest flagged", "crowds with an honest flag", "no result",
+    "model's errors", "telling", "AUC", "found at 1 %", "copiers flagged",
+    "honest flagged", "crowds with one", "no result",
 )  # fmt: skip
 
 

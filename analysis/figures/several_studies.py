@@ -94,15 +94,14 @@ class Comparison:
         )
         if programs:
             caption += f" {programs}"
-        why_not = "" if self.rows else "No annotator of this kind has completed any of these"
-        " studies."
+        nothing = "No annotator of this kind has completed any of these studies."
         shown = figure_data.Data(humans_models.frame(self.rows), self.rows)
         return figure_data.Figure(
             name="several-studies",
             title=NAME,
             caption=caption,
             description=f"{NAME}. {caption}",
-            why_not=why_not,
+            why_not="" if self.rows else nothing,
             load=lambda: shown,
             make=charts.humans_and_models,
             all_columns=humans_models.COLUMNS,

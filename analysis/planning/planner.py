@@ -370,8 +370,10 @@ def _group_columns(wanted: dict[str, Any]) -> list[Column]:
     """Return the detectable difference between two groups, and what the wanted difference needs."""
     difference, people = f"{wanted['difference']:g}", wanted["annotators"]
     level = f"{LEVEL / wanted['comparisons']:.2g}"
-    both = "for a group below the mean of this cell and for one above it, with SDs that depend on"
-    " the mean"
+    both = (
+        "for a group below the mean of this cell and for one above it, with SDs that depend on the"
+        " mean"
+    )
     return [
         Column(
             "detectable",

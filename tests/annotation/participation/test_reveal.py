@@ -275,7 +275,7 @@ def test_boundary_mistakes_quote_no_definition_of_the_kind(client, names):
 def answers_of(html: str) -> list[str]:
     """Return the right answers at the top of the reveal, with the annotator's part in brackets."""
     top = html.split('class="reveal-answer"')[1].split("</p>")[0]
-    wholes = re.findall(r'class="reveal-whole"[^>]*>(.*?)</(?:bdi|span)>', top)
+    wholes = re.findall(r'class="reveal-whole"[^>]*>(.*?)</(?:bdi|span)\s*>', top)
     return [re.sub("</?b>", "|", whole).strip() for whole in wholes]
 
 
