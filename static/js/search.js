@@ -9,7 +9,13 @@ const OFF = "handful-keys-off"; // in localStorage
 const TABS = { o: "Overview", p: "Participants", r: "Results" };
 const WAIT = 150; // milliseconds after the last letter
 
-const dialog = /** @type {HTMLDialogElement} */ (document.querySelector("#search"));
+const content = /** @type {HTMLTemplateElement} */ (document.querySelector("#search-window"));
+const dialog = document.createElement("dialog");
+dialog.id = "search";
+dialog.setAttribute("aria-labelledby", "search-title");
+dialog.append(content.content);
+document.body.append(dialog);
+
 const input = /** @type {HTMLInputElement} */ (dialog.querySelector("[name=q]"));
 const found = /** @type {HTMLElement} */ (dialog.querySelector("[data-found]"));
 const keys = /** @type {HTMLInputElement} */ (dialog.querySelector("[data-keys]"));

@@ -59,7 +59,7 @@ def test_keys_open_the_search_and_lead_to_the_tabs(page, study):
     page.wait_for_url("**/human-performance/")
     page.keyboard.press("/")
     window = page.get_by_role("dialog")
-    expect(window.get_by_role("searchbox")).to_be_focused()
+    expect(window.get_by_role("textbox")).to_be_focused()
     page.keyboard.type(study.participations.first().pseudonym)  # its letters are no keys here
     window.get_by_role("link", name="Annotator").click()
     page.wait_for_url("**/annotators/*/")
