@@ -42,15 +42,18 @@ def addresses(name: str) -> dict[str, str]:
     ).select_related("turn__participation")[:1][0]
     participation, base = answer.turn.participation, f"/studies/{name}/"
     kind = f"?kind={participation.kind}"
+    scores = f"{base}human-performance/"
     in_order = (
-        base, f"{base}human-performance/", f"{base}training/", f"{base}examples/{kind}",
+        base, scores, f"{scores}?show=training", f"{base}examples/{kind}",
         f"{base}examples/{answer.turn.example_id}/", f"{base}annotators/{participation.pseudonym}/",
-        f"{base}figures/{kind}", f"{base}figures/learning.csv{kind}", f"{base}sensitivity/{kind}",
+        f"{scores}{kind}&show=figures", f"{base}figures/learning.csv{kind}",
+        f"{scores}{kind}&show=sensitivity",
         f"{base}models/{kind}", f"{base}models/differences/{kind}", "/planner/", f"{base}pay/",
-        f"{base}links/", f"{base}platforms/", f"{base}report/", f"{base}release/",
+        f"{base}recruit/?show=links", f"{base}recruit/?show=platforms", f"{base}report/",
+        f"{base}release/",
         f"{base}analysis/{kind}", f"{base}figures/shots.json{kind}",
-        f"{base}figures/shots/numbers/{kind}", f"{base}leaderboard/{kind}",
-        f"{base}gold-audit/{kind}", f"/compare/{kind}&study={name}",
+        f"{base}figures/shots/numbers/{kind}", f"{base}models/{kind}&show=leaderboard",
+        f"{base}examples/{kind}&show=gold_audit", f"/compare/{kind}&study={name}",
     )  # fmt: skip
     return dict(zip(PAGES, in_order, strict=True))
 
