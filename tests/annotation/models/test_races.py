@@ -304,7 +304,7 @@ def complete_while_expiring(researcher) -> Participation:
 
     def complete() -> None:
         with transaction.atomic():
-            answering.lock(seat.token)
+            Participation.objects.lock(seat.token)
             Participation.objects.filter(pk=seat.pk).update(status=Status.COMPLETED)
             updated.set()
             time.sleep(0.5)
