@@ -135,7 +135,7 @@ def _form(
     switches: tuple[bool, bool],
     _language: str | None,
 ) -> str:
-    """Return a question's form in the current language, with OWN in it, from nobody's page."""
+    """Return a question's form in the current language, with OWN in it, for any page."""
     (question, *context), options = texts
     csrf_token, key, address = OWN
     place = Place(Step.ANNOTATION, PRACTISED + 1 if practised else 1, 0)

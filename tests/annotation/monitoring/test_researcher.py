@@ -125,12 +125,12 @@ def walk_preview(client, study, scenario, step, answer) -> list[str]:
         reply = client.get(address)
         if address.endswith("/end/0/"):
             return seen
-        turn = reply.context["turn"]
+        turn = reply.context[-1]["turn"]
         seen.append(f"{turn.place.step} {turn.place.number}")
         reply = client.post(address, {"turn": turn.key, **answer})
         if reply.status_code == 200:
-            seen.append(reply.context["turn"].state)
-            address = reply.context["turn"].continue_url
+            seen.append(reply.context[-1]["turn"].state)
+            address = reply.context[-1]["turn"].continue_url
         else:
             address = reply.url
     raise AssertionError("the preview does not end")
