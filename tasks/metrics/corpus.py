@@ -6,39 +6,53 @@ raises ValueError.
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 ACCEPTABLE = "acceptable"  # of glue-cola, the Gym's only task with the Matthews correlation
 
 
-def classification_f1(said: Sequence[str], right: Sequence[str]) -> float:
+def classification_f1(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
     """Classification-F1: mean F1 of the labels that occur in golds or predictions.
 
     Labels compare exactly. A label that occurs only in predictions has F1 0 and lowers the mean.
     """
-    hits = Counter(a for a, b in zip(said, right, strict=True) if a == b)
-    counts = Counter(said) + Counter(right)
-    return math.fsum(2 * hits[label] / count for label, count in counts.items()) / len(counts)
+    said, right = first_golds(predictions, golds)
+    labels = {*said, *right}
+    return math.fsum(_f1_of_label(label, said, right) for label in labels) / len(labels)
 
 
-def matthews(said: Sequence[float], right: Sequence[float]) -> float:
-    """Matthew-Correlation of `acceptable` texts, in [-1, 1]; 0 if a side is constant."""
-    return 0.0 if _constant(said) or _constant(right) else correlation(said, right)
+def _f1_of_label(label: str, said: Sequence[str], right: Sequence[str]) -> float:
+    hits = sum(a == b == label for a, b in zip(said, right, strict=True))
+    # The label occurs in one of the lists, so the denominator is at least 1.
+    return 2 * hits / (said.count(label) + right.count(label))
 
 
-def acceptable(texts: Sequence[str]) -> list[float]:
+def matthews(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
+    """Matthew-Correlation of "acceptable" against all else, in [-1, 1]; 0 if a side is constant."""
+    said, right = (
+        [is_acceptable(text) for text in texts] for texts in first_golds(predictions, golds)
+    )
+    if _constant(said) or _constant(right):
+        return 0.0
+    return correlation(said, right)
+
+
+def is_acceptable(text: str) -> float:
     """Return 1 for "acceptable", else 0."""
-    return [float(text == ACCEPTABLE) for text in texts]
+    return float(text == ACCEPTABLE)
 
 
-def pearson(said: Sequence[float], right: Sequence[float]) -> float:
-    """Pearson-Correlation, in [-1, 1], or NaN if a side is constant.
+def pearson(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
+    """Pearson-Correlation of the texts as numbers, in [-1, 1], or NaN if a side is constant.
 
-    Raises ValueError for fewer than two examples.
+    Raises ValueError for fewer than two examples, and for a text that is not a finite number.
     """
+    said, right = map(as_numbers, first_golds(predictions, golds))
     if len(said) < 2:
         raise ValueError("a correlation takes two examples or more")
-    return math.nan if _constant(said) or _constant(right) else correlation(said, right)
+    if _constant(said) or _constant(right):
+        return math.nan
+    return correlation(said, right)
 
 
 def first_golds(
@@ -84,9 +98,122 @@ def correlation(first: Sequence[float], second: Sequence[float]) -> float:
     return max(-1.0, min(1.0, math.fsum(a * b for a, b in zip(*deviations, strict=True))))
 
 
+# Without each group -----------------------------------------------------------------------------
+
+# A group consists of all examples with one context. Each function returns a number per group, in
+# order of first appearance: the metric of the remaining examples up to rounding, NaN if it is
+# undefined or if nothing remains. The values are updated from totals, not recomputed.
+Left = Callable[[Sequence[str], Sequence[Sequence[str]], Sequence[Hashable]], list[float]]
+TOO_CLOSE = 1e-9  # share of the sum of squares below which subtraction loses too many digits
+
+
 def members(groups: Sequence[Hashable]) -> list[list[int]]:
     """Return the indexes of each group's examples, groups in order of first appearance."""
     places: dict[Hashable, list[int]] = {}
     for place, group in enumerate(groups):
         places.setdefault(group, []).append(place)
     return list(places.values())
+
+
+def classification_f1_without(
+    predictions: Sequence[str], golds: Sequence[Sequence[str]], groups: Sequence[Hashable]
+) -> list[float]:
+    """Classification-F1 without each group, by replacing the F1 of its labels in the sum."""
+    said, right = first_golds(predictions, golds)
+    hits = Counter(a for a, b in zip(said, right, strict=True) if a == b)
+    counts = Counter(said) + Counter(right)
+    f1 = {label: 2 * hits[label] / count for label, count in counts.items()}
+    total = math.fsum(f1.values())
+    values = []
+    for own in members(groups):
+        gone = Counter(text for place in own for text in (said[place], right[place]))
+        lost = Counter(said[place] for place in own if said[place] == right[place])
+        remaining, labels = total, len(counts)
+        for label, count in gone.items():
+            left = counts[label] - count
+            remaining -= f1[label]
+            if left:
+                remaining += 2 * (hits[label] - lost[label]) / left
+            else:
+                labels -= 1
+        values.append(max(0.0, remaining / labels) if labels else math.nan)
+    return values
+
+
+def matthews_without(
+    predictions: Sequence[str], golds: Sequence[Sequence[str]], groups: Sequence[Hashable]
+) -> list[float]:
+    """Matthew-Correlation without each group, from integer counts: exact."""
+    said, right = (
+        [int(is_acceptable(text)) for text in texts] for texts in first_golds(predictions, golds)
+    )
+    both = [a * b for a, b in zip(said, right, strict=True)]
+    sums = [sum(values) for values in (said, right, both)]
+    values = []
+    for own in members(groups):
+        n = len(said) - len(own)
+        a, b, ab = (
+            total - sum(column[place] for place in own)
+            for total, column in zip(sums, (said, right, both), strict=True)
+        )
+        spread = a * (n - a) * b * (n - b)
+        if not n:
+            values.append(math.nan)
+        else:
+            values.append((n * ab - a * b) / math.sqrt(spread) if spread else 0.0)
+    return values
+
+
+def pearson_without(
+    predictions: Sequence[str], golds: Sequence[Sequence[str]], groups: Sequence[Hashable]
+) -> list[float]:
+    """Pearson-Correlation without each group, from sums of the centred numbers.
+
+    It is NaN if a side is constant. If a group has most of the variance, the rest is recomputed.
+    """
+    sides = [as_numbers(texts) for texts in first_golds(predictions, golds)]
+    if any(len(set(side)) == 1 for side in sides):
+        return [math.nan] * len(members(groups))
+    first, second = (_centred(side) for side in sides)
+    counts = [Counter(side) for side in sides]
+    columns = [first, second]
+    columns += [
+        [a * b for a, b in zip(*pair, strict=True)]
+        for pair in ((first, first), (second, second), (first, second))
+    ]
+    sums = [math.fsum(column) for column in columns]
+    values = []
+    for own in members(groups):
+        n = len(first) - len(own)
+        if n < 2 or any(
+            _is_constant(count, side, own) for count, side in zip(counts, sides, strict=True)
+        ):
+            values.append(math.nan)
+            continue
+        x, y, xx, yy, xy = (
+            total - math.fsum(column[place] for place in own)
+            for total, column in zip(sums, columns, strict=True)
+        )
+        of_first, of_second = xx - x * x / n, yy - y * y / n
+        if of_first <= TOO_CLOSE * sums[2] or of_second <= TOO_CLOSE * sums[3]:
+            kept = sorted(set(range(len(first))) - set(own))
+            values.append(
+                pearson([predictions[place] for place in kept], [golds[place] for place in kept])
+            )
+        else:
+            r = (xy - x * y / n) / math.sqrt(of_first * of_second)
+            values.append(max(-1.0, min(1.0, r)))
+    return values
+
+
+def _centred(numbers: Sequence[float]) -> list[float]:
+    """Return deviations from the mean, scaled to at most 1, so that squares do not overflow."""
+    mean = math.fsum(numbers) / len(numbers)
+    largest = max(abs(number - mean) for number in numbers)
+    return [(number - mean) / largest for number in numbers]
+
+
+def _is_constant(count: Counter[float], side: Sequence[float], own: Sequence[int]) -> bool:
+    """Does only one value remain without the group?"""
+    gone = Counter(side[place] for place in own)
+    return len(count) - sum(times == count[value] for value, times in gone.items()) == 1

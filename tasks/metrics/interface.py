@@ -8,13 +8,15 @@ from typing import Any
 from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT, SPANS
 from tasks.metrics.corpus import (
     ACCEPTABLE,
-    acceptable,
+    Left,
     as_numbers,
     classification_f1,
-    first_golds,
+    classification_f1_without,
+    is_acceptable,
     matthews,
-    members,
+    matthews_without,
     pearson,
+    pearson_without,
 )
 from tasks.metrics.sets import check_rule, s1
 from tasks.metrics.texts import MAX_WORDS, accuracy, exact_match, normalise, qa_f1, rouge_l
@@ -26,8 +28,8 @@ CROSSFIT = "CrossFit (Ye, Lin, Ren 2021), dataloader/metrics.py"
 class Metric:
     """A metric: its name, its definition (recipe), its source and its range.
 
-    Either `by_example` (for means over examples) or `by_corpus` is set, which takes all predictions
-    and first golds, as `values_of` converts them (a correlation needs numbers).
+    Either `by_example` (for means over examples) or `by_corpus` is set. A correlation converts
+    texts to numbers with `value_of`. `left_out` implements `without_each`.
 
     A prediction is a text and its golds are alternatives; S1 takes a list of texts as prediction
     and all golds together. The metric applies to `kinds` of answer, for the reason `why`; labels
@@ -40,8 +42,9 @@ class Metric:
     lowest: float
     highest: float
     by_example: Callable[[Any, Sequence[str]], float] | None = None
-    by_corpus: Callable[[Sequence[Any], Sequence[Any]], float] | None = None
-    values_of: Callable[[Sequence[str]], list[Any]] = list
+    by_corpus: Callable[[Sequence[str], Sequence[Sequence[str]]], float] | None = None
+    value_of: Callable[[str], float] | None = None
+    left_out: Left | None = None
     kinds: Collection[str] = ()  # all
     why: str = ""
     reads: Callable[[str], str] = str
@@ -66,7 +69,7 @@ class Metric:
         if not predictions:
             raise ValueError("a test set has one example or more")
         if self.by_corpus is not None:
-            return self.by_corpus(*self._sides(predictions, golds))
+            return self.by_corpus(predictions, golds)
         return math.fsum(map(self.example, predictions, golds)) / len(golds)
 
     def without_each(
@@ -77,39 +80,20 @@ class Metric:
     ) -> list[float]:
         """Return the score without each group of examples, groups in order of first appearance.
 
-        NaN if it is undefined or if nothing remains. Raises TypeError for means over examples,
-        which follow from `example`.
+        Raises TypeError for means over examples, which follow from `example`.
         """
-        if self.by_corpus is None:
+        if self.left_out is None:
             raise TypeError(f"{self.name} is a mean over examples")
-        sides = self._sides(predictions, golds)
-        scores = []
-        for own in members(groups):
-            gone = set(own)
-            kept = [place for place in range(len(golds)) if place not in gone]
-            try:
-                said, right = ([side[place] for place in kept] for side in sides)
-                scores.append(self.by_corpus(said, right) if kept else math.nan)
-            except ValueError:  # too few examples
-                scores.append(math.nan)
-        return scores
-
-    def _sides(self, predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> list[list[Any]]:
-        return [self.values_of(texts) for texts in first_golds(predictions, golds)]
-
-    @property
-    def is_correlation(self) -> bool:
-        return self.lowest < 0
+        return self.left_out(predictions, golds, groups)
 
     def remark(self, predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> str:
         """Return the remark to print with a correlation if a side is constant, or else ""."""
-        if not self.is_correlation:
+        if self.value_of is None:
             return ""
         undefined = "undefined: " if math.isnan(self.corpus(predictions, golds)) else ""
-        said, right = self._sides(predictions, golds)
-        if len(set(said)) == 1:
+        if len({self.value_of(text.strip()) for text in predictions}) == 1:
             return f"{undefined}constant prediction"
-        return f"{undefined}constant gold" if len(set(right)) == 1 else ""
+        return f"{undefined}constant gold" if len({self.value_of(g[0]) for g in golds}) == 1 else ""
 
 
 def _mean(
@@ -121,14 +105,18 @@ def _mean(
 
 def _whole(
     name: str,
-    by_corpus: Callable[[Sequence[Any], Sequence[Any]], float],
+    by_corpus: Callable[[Sequence[str], Sequence[Sequence[str]]], float],
     how: str,
-    lowest: float = 0,
+    left_out: Left,
+    value_of: Callable[[str], float] | None = None,
     **fits: Any,
 ) -> Metric:
     words = f"{how}|golds:first|over:test set|v:1"
-    recipe = f"{name.lower()}|{words}"
-    return Metric(name, recipe, CROSSFIT, lowest, 1, by_corpus=by_corpus, **fits)
+    lowest = 0 if value_of is None else -1
+    return Metric(
+        name, f"{name.lower()}|{words}", CROSSFIT, lowest, 1,
+        by_corpus=by_corpus, value_of=value_of, left_out=left_out, **fits,
+    )  # fmt: skip
 
 
 TEXTS = (SPANS, OPTION, OPTIONS, SHORT_TEXT, LONG_TEXT)
@@ -159,15 +147,15 @@ METRICS = {
         ),
         _whole(
             "Classification-F1", classification_f1, "mean:labels of golds and predictions",
-            kinds=(LABEL, OPTION), reads=str.strip,
+            classification_f1_without, kinds=(LABEL, OPTION), reads=str.strip,
             why="it averages over labels, so each answer must be one of a list",
         ),
         _whole(
-            "Matthew-Correlation", matthews, "positive:acceptable|constant:0", -1,
-            values_of=acceptable, kinds=(LABEL,), why=f"it needs a label “{ACCEPTABLE}” and others",
+            "Matthew-Correlation", matthews, "positive:acceptable|constant:0", matthews_without,
+            is_acceptable, kinds=(LABEL,), why=f"it needs a label “{ACCEPTABLE}” and others",
         ),
         _whole(
-            "Pearson-Correlation", pearson, "constant:undefined", -1, values_of=as_numbers,
+            "Pearson-Correlation", pearson, "constant:undefined", pearson_without, float,
             kinds=(LABEL, NUMBER), why="it needs numbers",
         ),
     )

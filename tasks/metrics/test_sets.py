@@ -156,7 +156,7 @@ def by_chance(
                 known[key] = math.fsum(scores) / len(scores)
             means.append(known[key])
         return math.fsum(means) / len(means)
-    if chosen.is_correlation:
+    if chosen.value_of is not None:
         return 0.0
     draw = random.Random(SEED)
     contexts = range(len(golds))
