@@ -79,7 +79,7 @@ def help_page(request: HttpRequest, address: str = "") -> HttpResponseBase:
 @signed_in("GET")
 def search(request: ResearcherRequest) -> HttpResponse:
     """What this researcher may open and `q` names; without JavaScript, a page."""
-    words = " ".join(request.GET.get("q", "").replace("\0", "").split())
+    words = " ".join(request.GET.get("q", "").split())
     found = list(_found(request.user, words)) if words else []
     return render(request, "search.html", {"words": words, "found": found})
 

@@ -103,7 +103,7 @@ def overlaps(
         return found
     edges = [model.excess(people) - ROUNDING for model in errors]
     reached, drawn = np.zeros(judged.shape), 0
-    for permuted in _permutations(people, np.random.default_rng(seed)):
+    for permuted in permutations(people, np.random.default_rng(seed)):
         for number, (model, edge) in enumerate(zip(errors, edges, strict=True)):
             reached[number] += (model.excess(permuted) >= edge).sum(0)
         drawn += len(permuted)
@@ -116,7 +116,7 @@ def overlaps(
     ]
 
 
-def _permutations(people: np.ndarray, draw: np.random.Generator) -> Iterator[np.ndarray]:
+def permutations(people: np.ndarray, draw: np.random.Generator) -> Iterator[np.ndarray]:
     """Yield permutations of the answers within examples, CHAINS at a time, without an end.
 
     Each example keeps its answers and each annotator the number of errors. A permutation comes from

@@ -69,7 +69,7 @@ def _excess(people: np.ndarray, model: np.ndarray) -> float:
 
 def test_permutations_keep_examples_and_numbers_of_errors():
     people, _models = ai_use.crowd(np.random.default_rng(3), annotators=7, examples=40)
-    drawn = next(error_overlap._permutations(people, np.random.default_rng(1)))
+    drawn = next(error_overlap.permutations(people, np.random.default_rng(1)))
     assert (np.sort(drawn, axis=1) == np.sort(people, axis=0)).all()
     assert ((drawn > 0).sum(-1) == (people > 0).sum(-1)).all()
     assert (drawn != people).any()

@@ -81,7 +81,7 @@ def test_training_files_are_renumbered_if_asked_for(ada, clues):
 @pytest.mark.long
 def test_the_wrong_card_is_recognised_by_the_file_names(ada, clues):
     page = settle(ada, send(ada, published(clues, "SST-2"), "MNLI"))
-    assert "the card of MNLI expects files named mnli_..." in text(page)
+    assert "the MNLI card expects files named mnli_..." in text(page)
     page = settle(ada, act(ada, page, "files", card="SST-2"))
     assert "Import SST-2" in text(page)
 
