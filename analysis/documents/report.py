@@ -34,7 +34,7 @@ from analysis.documents.blocks import (
 from analysis.documents.checklists.facts import Facts as Record
 from analysis.documents.study_record import Amount, StudyRecord
 from analysis.documents.wording import moment, recomputed, same_recipe
-from analysis.scores import columns, marks, rendering
+from analysis.scores import columns, rendering
 from analysis.scores.attrition import SAMPLE
 from analysis.scores.performance import kinds_of, versions
 from annotation.models import Kind, Qualification, Reason, Status, Study
@@ -65,7 +65,7 @@ def for_study(
 
 def document(record: Record, answers: Mapping[str, str]) -> Document:
     """The report from these numbers and answers (by short-form field)."""
-    marked = [Paragraph(mark) for mark in marks.sentences(record.study)]
+    marked = [Paragraph(mark) for mark in record.marks]
     parts = results.parts(record)
     arms = planned_analysis.results(record.study) if record.study.is_cross_task else []
     tables = _sizes([*chain.from_iterable(parts.values()), *arms])
@@ -135,7 +135,7 @@ def _performance(record: StudyRecord, kind: str) -> list[Block]:
             table.heading,
             ["Shots", *(task.name for task in table.tasks)],
             rendering.lines(table),
-            rendering.notes(table),
+            rendering.notes(table, said=record.marks),
         )
         for table in versions(record.study, kind, record.frame)
     ]

@@ -213,6 +213,11 @@ class StudyRecord:
         return there.distinct().count(), there.analysed().distinct().count()
 
     @cached_property
+    def marks(self) -> list[str]:
+        """The remarks for all tables."""
+        return marks.sentences(self.study)
+
+    @cached_property
     def chose_scenario(self) -> bool:
         """Did participants on Prolific choose their scenario? If so, every table says it."""
         return marks.scenarios_were_chosen(self.study)

@@ -110,7 +110,8 @@ def _models(study: Study) -> dict[str, Models]:
     seats = seats.exclude(worker__model=None)
     seated = list(seats.values_list("pk", "scenario__task", "worker__model__name"))
     wrong = _wrong(study, [pk for pk, *_of in seated])
-    tests = {task.pk: (task.name, TestFile(task).examples) for task in study.tasks.all()}
+    tasks = study.tasks.all() if seated else ()
+    tests = {task.pk: (task.name, TestFile(task).examples) for task in tasks}
     for pk, of, model in seated:
         task, examples = tests[of]
         for example in examples:

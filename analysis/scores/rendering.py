@@ -1,6 +1,6 @@
 """The human-performance table in long form, and as printed in Markdown and LaTeX."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 
 from analysis.scores import findings, marks, markup, means
@@ -217,8 +217,13 @@ def definition(table: PerformanceTable) -> str:
     )
 
 
-def notes(table: PerformanceTable, with_intervals: bool = False) -> list[str]:
-    """The notes below the table: its definition, recipe, marks, and participations not counted."""
+def notes(
+    table: PerformanceTable, with_intervals: bool = False, said: Sequence[str] | None = None
+) -> list[str]:
+    """The notes below the table: its definition, recipe, marks, and participations not counted.
+
+    `said` are the marks, if they have been read.
+    """
     sentences = [definition(table), f"Recipe: {'; '.join(table.recipes)}"]
     if with_intervals:
         sentences.append(INTERVALS_NOTE)
@@ -229,7 +234,7 @@ def notes(table: PerformanceTable, with_intervals: bool = False) -> list[str]:
         sentences.append(f"Not included: {'; '.join(left_out)}.")
     if table.not_compared:
         sentences.append(table.not_compared)
-    sentences += marks.sentences(table.study)
+    sentences += marks.sentences(table.study) if said is None else said
     return [*sentences, PUBLISHED_NOTE] if table.has_published else sentences
 
 

@@ -204,7 +204,7 @@ def test_sensitivity_shows_the_cell_without_them(ada, compared):
     rows = {row.rule: row for row in sensitivity.table(compared, Kind.PERSON)}
     assert rows["reported"].n == 5
     assert rows["errors_unlike_models"].n == 4
-    page = ada.get(reverse("sensitivity", args=[compared.name])).content.decode()
+    page = ada.get(reverse("sensitivity", args=[compared.name]), follow=True).content.decode()
     assert "without annotators whose errors agree with a model’s more often" in page
     # The table has no effect on analysis and pay.
     assert compared.participations.filter(in_analysis=True, is_paid=True).count() == 5

@@ -273,7 +273,7 @@ def test_kinds_never_mix_and_excluded_are_listed_separately(ada, researcher):
     assert facts(page)["Mean S1"].startswith("100.0")
     assert sum(number or 0 for _text, number, _gold in layers(page)[0]) == 1
     other = read(ada, study, example, kind="simulated")
-    assert "simulated annotators (not people)" in other.text_content()
+    assert "Simulated (not people)" in other.text_content()
     assert [row[0] for row in table(other, "table-lanes")] == ["Gold", simulated.pseudonym]
     for query in ({"kind": "none"}, {"shots": "1"}, {"shots": "x"}):
         assert ada.get(address(study, example), query).status_code == 404

@@ -341,7 +341,11 @@ def test_the_table_can_be_had_as_markdown_and_latex(study):
 def test_the_training_table_distinguishes_examples_by_content(study):
     rows = {(row.task, row.shots): row for row in training.training(study)}
     four = rows["toy-places", 4]
-    assert four.block_names == ["in the 2", "in the 4", "the 2 new examples of the 4"]
+    assert [score.block.name for score in four.scores] == [
+        "in the 2",
+        "in the 4",
+        "the 2 new examples of the 4",
+    ]
     assert rows["toy-places", 2].texts[1:] == ["–", "–"]
     assert all("not nested" not in row.texts for row in rows.values())
 

@@ -67,9 +67,9 @@ def test_publish_ticks_what_is_stated_and_links_to_the_rest(ada, study, name):
     assert all(f'id="{link.partition("#")[2]}"' in page for link in to_do().values())
     assert ada.post(address, ITEMS | {"versions": "{}"}).status_code == 302
     assert list(to_do()) == [f"Checklist questions: 1 of {of} answered"]
-    for name in short_form.FIELDS:
+    for item in short_form.FIELDS:
         defaults = {"text": "Yes", "by": study.owner}
-        ReportAnswer.objects.get_or_create(study=study, item=name, defaults=defaults)
+        ReportAnswer.objects.get_or_create(study=study, item=item, defaults=defaults)
     assert to_do() == {}
 
 

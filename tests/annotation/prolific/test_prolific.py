@@ -139,7 +139,7 @@ def test_the_page_drafts_changes_and_publishes(payer, fake, study):
         reply = payer.post(form, {"action": "publish"} | agreed)
         assert reply.status_code == 409
         assert "Not published" in reply.content.decode()
-    confirmation = payer.get(f"{address}?ask=prolific&publish={draft.pk}").content.decode()
+    confirmation = payer.get(f"{address}&ask=prolific&publish={draft.pk}").content.decode()
     assert "2 places" in confirmation
     assert "Publish for 5.00 GBP" in confirmation
     assert "Prolific's price is 6.68 GBP" in confirmation

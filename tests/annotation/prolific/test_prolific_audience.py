@@ -62,7 +62,7 @@ def test_an_unlisted_audience_is_reported_and_nothing_is_created(
     assert fake.studies() == []
     draft.refresh_from_db()
     assert draft.status == "not created"
-    address = reverse("platforms", args=[study.name]) + "?ask=prolific"
+    address = reverse("recruit", args=[study.name], query={"show": "platforms", "ask": "prolific"})
     page = payer.get(address, follow=True).content.decode()
     assert "Audience," in page
 
