@@ -28,6 +28,7 @@ from annotation.models.participation import first_worked_before
 from annotation.participation import try_out
 from annotation.participation.forms import ComprehensionForm, ExitForm, OwnForm
 from annotation.participation.progress import ENOUGH, Place, Progress
+from annotation.participation.question import Question
 from annotation.participation.reveal import Reveal, reveal_page
 from annotation.participation.turn import TurnPage, paragraphs
 from annotation.pay import ledger
@@ -297,7 +298,7 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         shows_examples=scenario.shows_help_examples,
         reveal=revealed,
         review=review,
-        reviewed=[(mistake, list(map(_revealed, mistake.turns))) for mistake in review],
+        reviewed=[(mistake, list(map(_reviewed, mistake.turns))) for mistake in review],
         tally=tally,
         refuses_pastes=scenario.design.refuse_pastes,
         advances=scenario.design.auto_advance and not turn.is_revealed and bool(card.labels),
@@ -310,6 +311,11 @@ def _revealed(turn: Turn) -> Reveal:
     given, comparison = turn.answer.as_given(), training_step.reveal(turn)
     kinds = training_step.other_kinds(turn)
     return reveal_page(turn.card, turn.example, given, comparison, kinds)
+
+
+def _reviewed(turn: Turn) -> tuple[Reveal, Question]:
+    revealed = _revealed(turn)
+    return revealed, Question(turn.card, turn.example, revealed.filling)
 
 
 def render_turn(

@@ -51,7 +51,7 @@ class TurnPage:
     reveal: Reveal | None = None
     # At the end of the training step, the most common mistakes, and some of them as revealed.
     review: Sequence[Mistake] = ()
-    reviewed: Sequence[tuple[Mistake, list[Reveal]]] = ()
+    reviewed: Sequence[tuple[Mistake, list[tuple[Reveal, Question]]]] = ()
     # Results for the last ten training examples, including this one.
     tally: Sequence[bool] = ()
     # The personal link that signs of work and drafts go to; "" where nothing is stored.

@@ -355,6 +355,19 @@ def test_the_gap_of_a_question_is_filled_only_in_the_reveal(client, researcher):
     assert reply.count('class="turn-gap" data-filling="Oslo &lt;b&gt;"') == 2
 
 
+def test_the_review_fills_the_gaps_of_its_questions(client, researcher):
+    train = [
+        Record(name, ("Oslo is far.",), "What is @placeholder?", ("Oslo",)) for name in ("a", "b")
+    ]
+    task = factories.make_task(max_spans=1, train={2: train}, shots=[])
+    seat = factories.seat(factories.make_study(researcher, task, shots=[2]).scenarios.get())
+    for _example in range(2):
+        answer(client, seat, ["far"])
+        review = go_on(client, seat, "reveal")
+    assert 'data-mistake="instead"' in review
+    assert 'class="turn-gap" data-filling="Oslo"' in review
+
+
 def test_the_record_card_describes_the_gap_not_the_placeholder():
     card = load_card(CARDS / "record.toml")
     helps = [text for each in card.help for text in (each.definition, each.example)]
