@@ -292,7 +292,7 @@ def consent(facts: Facts) -> str:
     each = f" ({count(seats, 'participation')})" if seats != people else ""
     erased = "; their answers were erased" if facts.withdrawn else ""
     return (
-        f"Consent was requested before the first example: {people} consented{each} and"
+        f"Consent was requested before the first answer: {people} consented{each} and"
         f" {whole.declined} declined. Participations withdrawn later: {facts.withdrawn}{erased}."
     )
 
