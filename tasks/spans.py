@@ -260,7 +260,7 @@ def read_typed(
 
 
 def typed_lines(typed: str) -> list[str]:
-    """Return the distinct lines, without outer blanks or empty lines. Raises AnswerError."""
+    """Return the distinct lines, stripped and not empty. Raises AnswerError."""
     if len(typed) > LONGEST_PAYLOAD:
         raise AnswerError("too_long", sentence("The answer is too long."))
     refuse_broken(typed)

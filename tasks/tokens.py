@@ -17,7 +17,7 @@ GRANULARITIES = (WORD, CHAR)
 # Each character becomes the letter of its class; the patterns below match these letters.
 #   w letter, digit or "_"    m mark, belongs to what it follows    i mark that joins two letters
 #   l, v, t parts of a Korean syllable                              n, z joiners without width
-#   o any other sign          k colour of skin    r half of a flag  s blank or invisible
+#   o any other sign          k skin tone          r half of a flag  s blank or invisible
 _SPECIAL = {
     **dict.fromkeys((*range(0xE0020, 0xE0080), 0x0E33, 0x0EB3, 0xFF9E, 0xFF9F), "m"),
     **dict.fromkeys(map(ord, "\u094d\u09cd\u0acd\u0b4d\u0c4d\u0d4d\u1039\u17d2\u1a60"), "i"),

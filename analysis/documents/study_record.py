@@ -235,7 +235,7 @@ class StudyRecord:
 
     @property
     def breaks(self) -> str:
-        """The longest allowed interruption of the work; Prolific ends a submission earlier."""
+        """How long annotators may pause; Prolific ends a submission sooner than that."""
         idle = wording.count(self.manifest["idle_limit_hours"], "hour")
         if not self._on_prolific:
             return idle

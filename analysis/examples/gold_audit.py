@@ -185,7 +185,7 @@ def add(study: Study, example: Example, text: str, by: User, gold: str = "") -> 
 
 
 def wrong_gold(said: Iterable[ExampleComment]) -> ExampleComment | None:
-    """Return, of an example's ordered comments, the one that marks its gold as wrong.
+    """Return the comment that marks the example's gold as wrong.
 
     The latest opinion applies: None if it is "right after all".
     """

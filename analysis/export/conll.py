@@ -69,7 +69,7 @@ def _block(text: str, places: list[Place]) -> Block:
 
 
 def lines(card: Card, block: Block) -> Iterator[str]:
-    """Yield a block's lines, followed by an empty one; none for text without tokens."""
+    """Yield the lines of a block and a blank line, or nothing for a text without tokens."""
     found = tokens(block.text, card.granularity)
     for start, end in found:
         yield f"{block.text[start:end]}\t{start}\t{end}\t{_tag(block, start, end)}"

@@ -79,7 +79,7 @@ def _release(
 @login_required
 @require_POST
 def release_prepare(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Start to make the bundle, unless it is being made or is current."""
+    """Start building the bundle, unless it is up to date or already being built."""
     study = opened_study(request, name)
     form = BundleForm(request.POST)
     if not form.is_valid():

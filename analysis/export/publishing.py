@@ -108,7 +108,7 @@ def front_matter(study: Study, answers: Mapping[str, str]) -> str:
 
 
 def croissant(study: Study, answers: Mapping[str, str], folder: Path, on: date) -> dict[str, Any]:
-    """Return the metadata of the CSVs in `folder`, in the format Croissant 1.0 (JSON-LD)."""
+    """Return the metadata of the CSVs in `folder`, in Croissant 1.0 format (JSON-LD)."""
     named = authors(study, answers)
     about = {
         "@context": CONTEXT,

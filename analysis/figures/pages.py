@@ -75,7 +75,7 @@ def _drawn(
 
 @reading
 def figure_table(request: HttpRequest, name: str, figure: str) -> HttpResponse:
-    """The numbers of a figure as a table: for its place on the page, or as a separate page."""
+    """The numbers behind a figure, as part of its page or as a page of their own."""
     kind, chosen = _figure(request, name, figure)
     if request.htmx:  # type: ignore[attr-defined]  # django-htmx
         return render(request, "figures/_figure_numbers.html", {"figure": chosen})

@@ -60,7 +60,7 @@ class ChecksForm(PageForm):
 
 
 class CardTextsForm(PageForm):
-    """Each text in the card as a field; `card` is the edited card."""
+    """A field for each text of the card; `card` is the edited card."""
 
     key = "card"
 
@@ -145,7 +145,7 @@ COLUMNS = [
 
 
 def _text(task: Task) -> str:
-    """Return the text that the list's search covers."""
+    """Return the text that a search of the list looks at."""
     card = task.card
     return f"{task} {card.title} {card.description} {card.family} {card.source} {card.language}"
 

@@ -110,7 +110,7 @@ FILTERS = {
 
 
 def text(row: Summary) -> str:
-    """Return the text that the list's search covers."""
+    """Return the text that a search of the list looks at."""
     return f"{row.study.title} {row.study.name} {row.study.owner}"
 
 

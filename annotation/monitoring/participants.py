@@ -51,7 +51,7 @@ FILTERS = {
 
 
 def text(person: Participation) -> str:
-    """Return the text that the list's search covers."""
+    """Return the text that a search of the list looks at."""
     return f"{person.pseudonym} {person.scenario} {person.get_status_display()} {person.kind}"
 
 
@@ -139,9 +139,9 @@ class Beside:
 def beside(annotator: Participation, hidden_steps: Collection[str]) -> list[Beside]:
     """Return scores (S1 x 100) and seconds per example with medians, by step, in one query.
 
-    The others completed the same scenario, are of the same kind and in the analysis: a median of at
-    least FEWEST reveals no more about them than the table does. The annotator's score is omitted
-    for `hidden_steps`; the others' test score while the study hides it.
+    The others completed the same scenario, are of the same kind and are included in the analysis. A
+    median of at least FEWEST reveals no more about them than the table does. The annotator's score
+    is omitted for `hidden_steps`, and the others' test score while the study hides it.
     """
     by_step = _by_step(annotator)
     rows = []

@@ -1,4 +1,4 @@
-"""Retaining identities and deleting studies, by page and API; the list of deleted studies."""
+"""Retention of identities, deletion of studies, and the list of deleted studies."""
 
 from datetime import date
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from tasks.clock import database_now
 
 
 class RetentionForm(PageForm):
-    """The days after which identities, or the study with all its answers, are deleted."""
+    """How many days until identities, or the whole study, are deleted."""
 
     key = "retention"
     until = forms.DateField(

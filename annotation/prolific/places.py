@@ -33,7 +33,7 @@ def fit_places(study: Study, states: list[Found], client: Client, done: Synced) 
 
 
 def _share_out(wanted: list[int], room: int | None) -> list[int]:
-    """Distribute `room`, giving one at a time to the study that lacks most."""
+    """Distribute `room` places one by one, each to the study that needs the most."""
     if room is None:
         return wanted
     shares = [0] * len(wanted)

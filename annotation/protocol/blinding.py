@@ -1,8 +1,8 @@
 """Decisions on the analysis and on stopping are made without knowing the scores.
 
-Excluding frees the seat for another person: users who see scores first could repeat this until the
-result fits. So a person's score stays hidden until a decision on them, with its reason, is stored.
-Users who display it first can still decide, but the decision records that the score was seen.
+Excluding an annotator frees the seat for someone else: users who see scores first could repeat this
+until the result fits. So a person's score stays hidden until a decision on them, with its reason,
+is stored. A user who looks at the score first can still decide, but the decision records this.
 
 Rehearsals have no such decisions, so they hide nothing.
 

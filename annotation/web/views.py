@@ -32,7 +32,7 @@ class ApiView(APIView):
 
     parameters: frozenset[str] = frozenset()
     parser_classes: ClassVar[list[type[BaseParser]]] = [form_bodies.StrictJSONParser]
-    # OPTIONS would describe DRF's own forms, which are unused; the OpenAPI document has the format.
+    # OPTIONS would describe DRF's own forms, which are unused. See the OpenAPI document instead.
     http_method_names: ClassVar[list[str]] = [
         name for name in APIView.http_method_names if name != OPTIONS
     ]

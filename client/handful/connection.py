@@ -32,7 +32,7 @@ Record = dict[str, Any]
 
 
 class HandfulError(Exception):
-    """Any error of this package."""
+    """The base class of all errors raised by this package."""
 
 
 class NotReachable(HandfulError):

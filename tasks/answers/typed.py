@@ -303,7 +303,7 @@ class ShortText(LongText):
 
 
 def _read_text(card: "Card", fields: Mapping[str, str]) -> GivenAnswer:
-    """Read the field `text`, without outer blanks and with normalised line breaks.
+    """Read the field `text`, without surrounding white space and with normalised line breaks.
 
     Raises AnswerError: nothing_chosen, too_long, bad_characters, and those of "no answer".
     """

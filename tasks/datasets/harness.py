@@ -21,8 +21,8 @@ WANTED = (NUMBER, "doc", TARGET, "arguments", "filtered_resps")
 
 
 def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
-    """Read doc (its fields as doc.NAME), target and predicted as texts, and choices if there are
-    any.
+    """Read each sample: the fields of its document as doc.NAME, its target and prediction as text,
+    and any choices.
 
     `filter` selects the answers if the log has several filters. Raises FormatError.
     """

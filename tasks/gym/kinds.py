@@ -111,7 +111,7 @@ def is_typed(name: str, lines: Sequence[Line]) -> bool:
 
 
 def record_of(line: Line, shape: Shape, kind: Kind) -> Record:
-    """Return a line's example; its ID is its place, such as glue-rte_16_13_train:5."""
+    """Return the example of a line, whose ID says where it is, such as glue-rte_16_13_train:5."""
     texts, question = shape.texts(line.input), ""
     if asks(shape, kind):
         question, texts = texts[0], texts[1:]
@@ -126,7 +126,7 @@ def asks(shape: Shape, kind: Kind) -> bool:
 
 
 def _gold(line: Line, kind: Kind, options: Sequence[str]) -> tuple[str, ...]:
-    """Return the golds; sets in parts, options without outer blanks."""
+    """Return the golds: the parts of a set, or options without surrounding white space."""
     if not KINDS[kind.name].is_one_text:
         texts = [text for gold in line.golds for text in gold.split(SEPARATOR)]
     else:

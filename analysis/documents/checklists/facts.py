@@ -167,7 +167,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def items_per_person(self) -> list[int]:
-        """Test items for each participant in the analysis, over all of their participations."""
+        """The number of test items that each participant in the analysis answered, in all tasks."""
         rows = self.people.analysed().values_list("worker", "scenario__task__name")
         items: Counter[int] = Counter()
         for worker, task in rows:
@@ -185,7 +185,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def seated(self) -> list[ModelCell]:
-        """The models in annotators' seats that are in the analysis."""
+        """The seated models that are included in the analysis."""
         names = {task.pk: task.name for task in self.tasks}
         return [
             ModelCell(model.removesuffix(SEATED), names[task], shots, len(runs), is_seated=True)
@@ -212,7 +212,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def efforts(self) -> list[model_runs.Effort]:
-        """The effort behind seated models' answers, model by model."""
+        """How much time and money each seated model took to answer."""
         return [row for row in model_runs.efforts(self.study) if row.kind == Kind.MODEL]
 
     @cached_property
