@@ -258,6 +258,8 @@ def test_a_highlight_reaches_the_reveal_by_keyboard_only(names):
     assert names.stored == ["Lago"]
     assert "Right" in names.focused
     press(names, "Tab")
+    assert names.focused == "Lago is right."  # it frames its mark
+    press(names, "Tab")
     assert names.focused.startswith("Continue")
 
 

@@ -85,5 +85,5 @@ def test_the_first_pages_fit_on_a_phone(open_browser, researcher, settings):
     assert page.evaluate(OVERFLOW) == 0
     page.locator("button.main-action").click()
     page.locator("[name=agree][value=yes]").click()
-    page.wait_for_selector("#resume-link")
+    page.wait_for_selector("#resume-link", state="attached")  # under "Leave the study"
     assert page.evaluate(OVERFLOW) == 0
