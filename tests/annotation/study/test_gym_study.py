@@ -95,7 +95,7 @@ def test_people_and_models_are_scored_on_the_same_part_of_a_test(ada, researcher
         assert said in reply.content.decode(), ext
     prereg = ada.get(reverse("preregistration_file", args=[study.name])).content.decode()
     assert "glue-rte, 6 of 60 test examples drawn with seed 3" in prereg
-    assert "(of glue-rte: k per correct answer)" in prereg
+    assert "(for glue-rte: k per correct answer)" in prereg
 
 
 @pytest.mark.real_data
