@@ -30,8 +30,8 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(autouse=True)
 def no_browser(monkeypatch, request):
-    """But for the test of the printed report: a machine without Chromium."""
-    if "printed" not in request.node.name:
+    """A machine without Chromium, except in the test of the report as a PDF."""
+    if "with_a_browser" not in request.node.name:
         monkeypatch.setenv("PATH", "")
 
 
