@@ -103,7 +103,7 @@ def rows(folder, name) -> list[dict[str, str]]:
 
 
 STYLES = ["pico", "tokens", "base", "worker", "highlighter", "reveal", "researcher", "print"]
-STYLES += ["beside", "choices", "label-search", "pages"]
+STYLES += ["beside", "choices", "label-search", "pages", "visit"]
 
 
 def test_the_bundle_has_every_expected_file(study, bundle):
@@ -390,7 +390,9 @@ def test_pages_ask_for_nothing_that_is_not_in_the_bundle(bundle):
         text = page.read_text()
         assert "<script" not in text
         for address in re.findall(r'(?:src|href|hx-post|action)="([^"]*)"', text):
-            if address != "#":
+            if address.startswith("#"):
+                assert address == "#" or f' id="{address[1:]}"' in text, f"{page.name}: {address}"
+            else:
                 assert (page.parent / address).is_file(), f"{page.name}: {address}"
 
 
@@ -501,7 +503,7 @@ def test_a_draft_and_an_unknown_study_are_refused(researcher, tmp_path):
     draft = factories.make_study(researcher, factories.make_task(), status="draft")
     with pytest.raises(CommandError, match="draft"):
         call_command("release_study", draft.name, str(tmp_path / "out"))
-    with pytest.raises(CommandError, match="no study 'nothing'"):
+    with pytest.raises(CommandError, match="The study 'nothing' does not exist"):
         call_command("release_study", "nothing", str(tmp_path / "out"))
 
 
