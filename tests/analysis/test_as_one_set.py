@@ -59,7 +59,7 @@ def test_set_score_uses_the_same_answers_with_all_golds_together(ada, study, tmp
     assert cell.set_text == told
     assert performance.performance(study).cells["toy-set", 0].set_text == ""
     page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
-    note = "the golds of an example are alternatives"
+    note = "the gold answers of an example are alternatives"
     assert told in page
     assert note in page
     ceiling = f"the best possible answers reach {first:.1f}"
