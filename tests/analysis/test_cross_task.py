@@ -282,7 +282,7 @@ def test_attrition_by_arm_is_beside_the_gains(study, researcher, client):
     scores, other = [100 * s for s in score(1)], [100 * s for s in score(2)]
     assert row.lee_low == pytest.approx(min(scores) - other[1])
     assert row.lee_high == pytest.approx(max(scores) - other[1])
-    page = client.get(reverse("cross_task", args=[study.name])).content.decode()
+    page = client.get(reverse("cross_task", args=[study.name]), follow=True).content.decode()
     assert '<h2 id="attrition">Attrition by arm</h2>' in page
     assert "1 of 2 (50%)" in page
     file = client.get(reverse("cross_task_file", args=[study.name, "completions"]))
