@@ -376,16 +376,19 @@ def test_control_without_the_worker_lock_one_of_the_two_fails(researcher, no_loc
 
 @pytest.fixture
 def both_have_looked(monkeypatch):
-    """Neither of two goes on before both have looked whether the task was met elsewhere."""
-    looked, gate = QuerySet.exists, threading.Barrier(2)
+    """Both look for the exposure before either inserts it."""
+    look, gate, thread = QuerySet.get, threading.Barrier(2), threading.local()
 
-    def exists(self) -> bool:
-        found = looked(self)
-        if self.model is Exposure:
-            gate.wait(30)
-        return found
+    def get(self, *args, **conditions) -> object:
+        try:
+            return look(self, *args, **conditions)
+        finally:
+            # Only the first look: after a conflict, get_or_create() looks again.
+            if self.model is Exposure and not hasattr(thread, "has_looked"):
+                thread.has_looked = True
+                gate.wait(30)
 
-    monkeypatch.setattr(QuerySet, "exists", exists)
+    monkeypatch.setattr(QuerySet, "get", get)
 
 
 def two_studies_of_one_task(researcher) -> list[bool]:
