@@ -1,4 +1,4 @@
-"""Project set-up: settings, URLs, sign-in, logs and the checks before a server starts.
+"""Project configuration: settings, URLs, sign-in, logging and startup checks.
 
-Start with settings.py.
+Read settings.py first.
 """

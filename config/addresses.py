@@ -1,10 +1,10 @@
-"""Which pages are for annotators or researchers, and a URL's parent page."""
+"""Classify URLs as annotators' or researchers' pages, and find a page's parent page."""
 
 from django.urls import Resolver404, get_script_prefix, resolve
 
-# What follows these in a URL is a credential, or nearly one: a personal link, a password reset
-# link, an invitation, a link that confirms an email address. config/logs.py removes them from logs,
-# and tests/config/test_logs.py checks deploy/nginx.conf against every route.
+# The path segment after each of these prefixes is a secret: a personal link, a password reset key,
+# an invitation, or an email confirmation token. config/logs.py removes these segments from the
+# logs. tests/config/test_logs.py checks that deploy/nginx.conf does the same for every route.
 SECRET = (
     "work",
     "join",
@@ -37,7 +37,7 @@ def is_of_researchers(path: str) -> bool:
 
 
 def page_above(path: str) -> str:
-    """Return the nearest parent page: "/studies/pilot/status/" -> "/studies/pilot/"."""
+    """Return the URL of the nearest parent page: "/studies/pilot/status/" -> "/studies/pilot/"."""
     parts = path.strip("/").split("/")
     while parts:
         parts.pop()

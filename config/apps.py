@@ -1,4 +1,4 @@
-"""Set-up that runs once at startup."""
+"""App configuration that runs once at startup."""
 
 from datetime import timedelta
 from typing import Any
@@ -21,23 +21,23 @@ class HandfulConfig(AppConfig):
         periodic.PARTS["sessions"] = periodic.Part(sessions.prune, every=timedelta(hours=1))
         if settings.CELERY_BROKER_URL:
             jobs.send = send_to_workers
-        # This app has no models, so Django does not send it the signal.
+        # This app has no models, so Django does not send post_migrate for it.
         post_migrate.connect(create_cache_table, sender=apps.get_app_config("tasks"))
 
 
 def send_to_workers(job: int, number: int) -> None:
-    """Send a chunk to Celery, which is imported only when needed."""
+    """Send a chunk of a job to Celery. Celery is only imported when it is used."""
     from config import celery
 
     celery.send(job, number)
 
 
 def create_cache_table(using: str, **_kwargs: Any) -> None:
-    """Create the table of the shared cache, unless it exists or the cache uses another backend."""
+    """Create the shared cache table if the cache uses the database and the table is missing."""
     call_command("createcachetable", database=using, verbosity=0)
 
 
 class HandfulStaticFilesConfig(StaticFilesConfig):
-    """Skip unused files: compressing them took up most of the first startup."""
+    """Exclude static files that are never used. Compressing them slowed down the first startup."""
 
     ignore_patterns = [*StaticFilesConfig.ignore_patterns, "rest_framework", "redoc", "*es-bundle*"]

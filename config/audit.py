@@ -1,9 +1,9 @@
-"""Audit log for requests: changes without an entry from their step, and downloads.
+"""Middleware and signal handlers that write requests to the audit log.
 
-Steps write entries in their own transaction. Every other change by a researcher, at any URL, gets
-an entry when the response is ready, so new URLs are logged too. Downloads and reads by token get
-entries as well, at most one an hour per holder and URL. This is the only row that a researcher's
-GET writes, and no decision depends on it.
+Step functions write their own entries in their own transaction. For any other change by a
+researcher, the middleware adds an entry when the response is ready, so new URLs are covered.
+Downloads and API reads are logged too, at most once an hour per user or token and URL. No decision
+depends on these entries, which are the only rows that a researcher's GET writes.
 """
 
 import hashlib
@@ -24,15 +24,15 @@ from config.addresses import is_of_annotators
 from tasks.clock import database_now
 
 READS = ("GET", "HEAD")
-# Pages that show identities but are not downloads.
+# Pages that show identities without being downloads.
 IDENTITIES = {"recruit links": "names and links", "api_links": "names and links"}
-# URLs that a waiting page or a program polls.
+# URLs that open pages or programs poll.
 POLLED = {name for page, row in POSTS.items() if row.is_polled for name in (page, row.twin)}
-# Forms that also show a calculation for the current input, without storing it.
+# Forms that can also run a calculation on the current input without storing it.
 CALCULATED = {"study_new", "study_edit"}
-# allauth's pages are logged by its signals (below): they reply 200 even to a wrong code.
+# allauth's views are logged by the signals below, because they also return 200 for a wrong code.
 BY_SIGNALS = ("account_", "mfa_", "password_", "login", "logout")
-# Topics by URL name prefix; all other names are about results.
+# Maps URL name prefixes to topics. URL names without a match are about results.
 TOPICS = {
     "study": Topic.DESIGN, "clone": Topic.DESIGN, "team": Topic.TEAM, "participation": Topic.PEOPLE,
     "pay": Topic.PAY, "panel": Topic.PLATFORM, "prolific": Topic.PLATFORM,
@@ -45,7 +45,7 @@ TOPICS = {
 
 
 def audited(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
-    """Give steps the current request, and log what they did not log."""
+    """Make the request available to step functions, and log changes that they did not log."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         if is_of_annotators(request.path_info):
@@ -88,7 +88,7 @@ def _enter(request: HttpRequest, response: HttpResponse) -> None:
 
 
 def _taken(request: HttpRequest, response: HttpResponse) -> str:
-    """Describe what the response hands out, or return "" for an ordinary page."""
+    """Describe the data in the response for the log, or return "" for an ordinary page."""
     name = _name(request)
     if response.status_code != 200:
         return ""
@@ -101,7 +101,7 @@ def _taken(request: HttpRequest, response: HttpResponse) -> str:
 
 
 def _once_an_hour(request: HttpRequest, user: User, what: str, topic: str) -> None:
-    """Log it, unless the same holder has already done so within this clock hour."""
+    """Write an entry unless this user or token already has the same one in this clock hour."""
     token = getattr(request, "auth", None)
     hour = database_now().strftime("%Y-%m-%dT%H")
     holder = f"{user.pk} {token.pk if isinstance(token, ApiToken) else ''}"
@@ -120,7 +120,7 @@ def _once_an_hour(request: HttpRequest, user: User, what: str, topic: str) -> No
 
 
 def _name(request: HttpRequest) -> str:
-    """Return the URL name without the prefix that distinguishes the API from pages."""
+    """Return the URL name, without the "api_" prefix unless the prefixed name is listed."""
     match = request.resolver_match
     name = (match and match.url_name) or "a URL without a name"
     return name.removeprefix("api_") if name not in POSTS and name not in IDENTITIES else name
@@ -142,14 +142,14 @@ def _study(request: HttpRequest) -> Study | None:
 
 
 def _about(request: HttpRequest) -> str:
-    """Return what else the URL identifies, such as a pseudonym or a version."""
+    """Return the other URL arguments, such as a pseudonym or a version, separated by spaces."""
     match = request.resolver_match
     parts = match.kwargs if match else {}
     besides = [v for k, v in parts.items() if k != "name" or not _is_of_a_study(request)]
     return " ".join(map(str, besides))[:200]
 
 
-# Each signal, and what happened to the account of its `user`.
+# Maps each signal to the log entry for the account of its `user`.
 ACCOUNTS = {
     user_logged_in: "signed in",
     user_logged_out: "signed out",

@@ -1,11 +1,11 @@
-"""Celery, if CELERY_BROKER_URL is set: jobs run on workers, and beat runs the tick.
+"""Celery app, used only if CELERY_BROKER_URL is set. Workers run jobs; beat runs the tick.
 
-`celery -A config.celery worker` and `celery -A config.celery beat`; see docs/operating.md. Only
-apps.py imports this module, and only to send a job: a server without a broker needs no Celery.
+Start them with `celery -A config.celery worker` and `celery -A config.celery beat`
+(docs/operating.md). Only apps.py imports this module, when it sends a job, so a server without a
+broker does not need Celery.
 
-A message contains only a job number and a chunk number: the work, its attempts and its result are
-in the database (tasks/jobs.py). So lost or repeated messages are harmless, and Celery never retries
-anything; jobs do.
+A message contains only a job number and a chunk number. The work, its attempts and its result are
+in the database, so lost or repeated messages are harmless. Jobs do the retries (tasks/jobs.py).
 """
 
 import logging
@@ -23,7 +23,7 @@ from config import logs
 
 logger = logging.getLogger("handful.celery")
 TICK = 60.0  # seconds
-# A message is redelivered after this time: longer than any chunk of a job may take.
+# Messages are redelivered after this many seconds. No chunk of a job may take longer.
 VISIBILITY = 3600
 
 if not settings.CELERY_BROKER_URL:
@@ -35,12 +35,12 @@ app = Celery("handful", broker=settings.CELERY_BROKER_URL)
 app.conf.update(
     task_ignore_result=True,
     task_default_queue="handful",
-    # Acknowledge when done, so that a killed worker's message is redelivered.
+    # Acknowledge a message after its task is done, so that it is redelivered if the worker dies.
     task_acks_late=True,
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
     worker_send_task_events=False,
-    # A worker waits for its broker indefinitely; a sender fails at once.
+    # A worker retries its broker connection forever, but sending a message fails immediately.
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     task_publish_retry=False,
@@ -53,7 +53,7 @@ app.conf.update(
         "interval_max": 0.1,
     },
     beat_schedule={
-        # A tick is useless once the next one is due.
+        # Discard a tick once the next one is due.
         "tick": {"task": "handful.tick", "schedule": TICK, "options": {"expires": TICK}},
     },
     beat_schedule_filename=str(settings.VAR_DIR / "celery-beat"),
@@ -62,18 +62,18 @@ app.conf.update(
 
 @signals.setup_logging.connect
 def _leave_the_log(**_sent: object) -> None:
-    """Keep settings.LOGGING: Celery's own handlers would log links with their secrets."""
+    """Stop Celery from installing its own log handlers, which would log secret links."""
 
 
 @signals.task_prerun.connect
 def _number(task_id: str = "", **_sent: object) -> None:
-    """Identify tasks in the log by their Celery IDs."""
+    """Use the Celery task ID as the request ID in the log."""
     logs.request_id.set(task_id.replace("-", "")[:12])
 
 
 @app.task(name="handful.chunk")
 def run_chunk(job: int, number: int) -> None:
-    """Run the chunk if it is not done, then enqueue the next ones."""
+    """Run the chunk unless it is already done, then enqueue the next chunks."""
     from tasks import jobs
     from tasks.models import Job
 
@@ -86,7 +86,7 @@ def run_chunk(job: int, number: int) -> None:
 
 
 def send(job: int, number: int) -> None:
-    """Enqueue a chunk for the workers, as `send` in tasks/jobs.py. Raises QueueAway."""
+    """Enqueue a chunk for the workers (the `send` hook of tasks/jobs.py). Raises QueueAway."""
     from tasks.jobs import QueueAway
 
     try:
@@ -98,13 +98,13 @@ def send(job: int, number: int) -> None:
 
 @app.task(name="handful.tick")
 def tick() -> None:
-    """Run all periodic work that is due, as cron would; row locks prevent overlaps."""
+    """Run all periodic work that is due, like cron. Row locks prevent overlapping runs."""
     call_command("tick")
 
 
 @signals.worker_init.connect
 def _refuse_what_does_not_fit(**_sent: object) -> None:
-    """Check the folder and the keys before a worker starts, as `run_jobs` does."""
+    """Check the data folder and the keys before a worker starts, as `run_jobs` does."""
     from annotation import key_check
     from tasks import installation
 

@@ -1,8 +1,7 @@
-"""Checks of an installation's settings and files: `manage.py check --deploy`.
+"""System checks for the settings and files of an installation: `manage.py check --deploy`.
 
-`running_checks` checks what runs (database, clocks, email, proxies). It uses the database and the
-network, so it also needs `--database default`. Guards, keys and the owner of var/ are checked where
-they are defined.
+The checks in running_checks.py also need `--database default`, because they use the database and
+the network. Guards, keys and the owner of var/ are checked where they are defined.
 """
 
 import json
@@ -28,7 +27,7 @@ LONGEST_WITHOUT_BACKUP = timedelta(days=2)
 
 @register(Tags.security, deploy=True)
 def proxies_are_counted(**_options: Any) -> list[CheckMessage]:
-    """HTTPS=1 implies a proxy; without the proxy count, all clients share its address."""
+    """Check that TRUSTED_PROXIES is set if HTTPS=1, which requires a proxy."""
     if not settings.HTTPS or settings.TRUSTED_PROXIES:
         return []
     return [
@@ -43,7 +42,7 @@ def proxies_are_counted(**_options: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def keys_are_set(**_options: Any) -> list[CheckMessage]:
-    """Generated keys in var/ work, but change on another machine or if the folder is lost."""
+    """Check that the keys are set in the environment, not only in var/, and differ."""
     found: list[CheckMessage] = [
         Warning(
             f"{name} is not set: the key is read from a file in {settings.VAR_DIR}.",
@@ -68,7 +67,7 @@ def keys_are_set(**_options: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def addresses_fit(**_options: Any) -> Iterator[CheckMessage]:
-    """ALLOWED_HOSTS, SITE_URL and HTTPS name the same server."""
+    """Check that ALLOWED_HOSTS, SITE_URL and HTTPS are consistent."""
     site = urlsplit(settings.SITE_URL)
     if "*" in settings.ALLOWED_HOSTS:
         yield Warning(
@@ -98,7 +97,7 @@ def addresses_fit(**_options: Any) -> Iterator[CheckMessage]:
 
 @register(Tags.files, deploy=True)
 def files_are_private(**_options: Any) -> Iterator[CheckMessage]:
-    """var/ with its keys and uploads belongs to the server's user and is closed to others."""
+    """Check that var/, which contains keys and uploads, is private to the server's user."""
     folder = Path(settings.VAR_DIR)
     owner = folder.stat().st_uid
     if owner != os.geteuid():
@@ -122,7 +121,7 @@ def files_are_private(**_options: Any) -> Iterator[CheckMessage]:
 
 @register(Tags.files, deploy=True)
 def disk_has_room(**_options: Any) -> Iterator[CheckMessage]:
-    """There is free space for files and, with SQLite, for the database."""
+    """Check that there is enough disk space for files and for a SQLite database."""
     database = settings.DATABASES["default"]
     places = {Path(settings.VAR_DIR)}
     if database["ENGINE"].endswith("sqlite3") and Path(database["NAME"]).parent.is_dir():
@@ -146,7 +145,7 @@ def disk_has_room(**_options: Any) -> Iterator[CheckMessage]:
 
 @register(Tags.staticfiles, deploy=True)
 def static_files_are_collected(**_options: Any) -> list[CheckMessage]:
-    """Static files are collected, complete and up to date."""
+    """Check that the static files were collected and are complete and up to date."""
     collect = "manage.py collectstatic --noinput, then restart the server."
     manifest = Path(settings.STATIC_ROOT) / "staticfiles.json"
     if not manifest.exists():
@@ -167,7 +166,7 @@ def static_files_are_collected(**_options: Any) -> list[CheckMessage]:
 
 @register(Tags.files, deploy=True)
 def backups_are_written(**_options: Any) -> list[CheckMessage]:
-    """`manage.py backup` has run recently; other backup tools go undetected."""
+    """Check that `manage.py backup` has run recently. Other backup tools are not detected."""
     when = backups.last()
     hint = "Add the backup line from docs/operating.md#cron, and test restoring a backup."
     if when is None:

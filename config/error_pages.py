@@ -1,4 +1,4 @@
-"""Responses to forbidden requests and to errors."""
+"""Responses for forbidden requests and server errors."""
 
 import logging
 import sys
@@ -14,15 +14,15 @@ from annotation.web import problems
 from config import health, logs
 
 log = logging.getLogger("handful.refusals")
-AWAY = 5  # seconds until a client should retry
-# PostgreSQL's SQLSTATE: lost connections, no resources (disk, connections), shutdown, read-only.
+AWAY = 5  # seconds; sent as Retry-After
+# PostgreSQL SQLSTATE prefixes: lost connections, no resources, shutdown, read-only.
 STATES = ("08", "53", "57P", "25006")
-# The same for SQLite, as prefixes of more detailed names.
+# Equivalent SQLite error names. More detailed names begin with these.
 NAMES = ("BUSY", "LOCKED", "READONLY", "FULL", "CANTOPEN", "IOERR")
 
 
 def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403 with the reason; for results that are still hidden, within the study's pages."""
+    """Return a 403 page with the reason. For hidden results, show it within the study's pages."""
     if isinstance(exception, ScoresHidden):
         context = {"study": exception.study, "reason": str(exception)}
         return render(request, "web/scores_hidden.html", context, status=403)
@@ -30,11 +30,11 @@ def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse | JsonResponse:
-    """500 with the request ID, which is also in the log.
+    """Return a 500 response with the request ID, which is also in the log.
 
-    503 with Retry-After if the database is down, read-only or full. 503 with instructions if
-    `migrate` has not run. People get a page, a page's scripts get a line of text, and programs get
-    problem JSON.
+    Return 503 with Retry-After if the database is down, read-only or full, and 503 with
+    instructions if `migrate` has not run. Browsers get a page, htmx requests get plain text, and
+    API clients get problem JSON.
     """
     if is_away(sys.exc_info()[1]):
         response = _told(request, 503)
@@ -42,7 +42,7 @@ def server_error(request: HttpRequest) -> HttpResponse | JsonResponse:
         return response
     try:
         waiting = health.not_migrated()
-    except Exception:  # the cause of the error may affect this too
+    except Exception:  # this check may fail for the same reason
         waiting = []
     if not waiting:
         return _told(request, 500)
@@ -63,13 +63,13 @@ def _told(request: HttpRequest, status: int) -> HttpResponse | JsonResponse:
         try:
             page = render_to_string("500.html", {"request_id": number})
             return HttpResponse(page, status=status)
-        except Exception:  # the cause of the error may affect templates
+        except Exception:  # rendering a template may fail for the same reason
             log.exception("The error page also failed")
     return HttpResponse(plain, content_type="text/plain; charset=utf-8", status=status)
 
 
 def is_away(error: BaseException | None) -> bool:
-    """Would the request succeed if the database were reachable, writable and not full?"""
+    """Return whether the error means that the database is unreachable, read-only or full."""
     if isinstance(error, InterfaceError):
         return True
     if not isinstance(error, Error):
@@ -80,5 +80,5 @@ def is_away(error: BaseException | None) -> bool:
     if not isinstance(error, OperationalError):
         return False
     name = getattr(error.__cause__, "sqlite_errorname", "")
-    # PostgreSQL reports no SQLSTATE without a connection.
+    # Without a connection, PostgreSQL errors have no SQLSTATE.
     return not name or name.removeprefix("SQLITE_").startswith(NAMES)

@@ -1,6 +1,6 @@
-"""Gauges from the database for /metrics: a dozen grouped counts at each scrape.
+"""Gauges for /metrics that are computed from the database at each scrape.
 
-All nodes that share a database report the same values. If it is down, the counters remain.
+All nodes that share a database report the same values. The counters do not need the database.
 """
 
 import logging
@@ -53,7 +53,7 @@ class Stored(Collector):
 def _gauge(
     name: str, help_text: str, labels: list[str], rows: Iterable[tuple]
 ) -> GaugeMetricFamily:
-    """Each row holds the label values, followed by the number."""
+    """Return a gauge. Each row contains the label values, followed by the number."""
     family = GaugeMetricFamily(name, help_text, labels=labels)
     for *values, number in rows:
         family.add_metric([str(value) for value in values], number)
@@ -61,8 +61,8 @@ def _gauge(
 
 
 def _counts() -> Iterator[GaugeMetricFamily]:
-    """Count rows by the values of some columns."""
-    # `retrying`: has failed at least once and will be tried again.
+    """Yield gauges that count rows by the values of some columns."""
+    # "retrying": failed at least once and will be sent again.
     retried = Q(mail=Notice.MailState.WAITING, attempts__gt=0)
     mail_state = Case(When(retried, then=Value("retrying")), default=F("mail"))
     mails = Notice.objects.exclude(mail=Notice.MailState.NONE).annotate(state=mail_state)
@@ -80,7 +80,7 @@ def _counts() -> Iterator[GaugeMetricFamily]:
 
 
 def _seats() -> GaugeMetricFamily:
-    """Occupied seats in open or paused studies; an abandoned seat counts as taken until a tick."""
+    """Count seats of open and paused studies. Abandoned seats count as taken until a tick."""
     running = Q(study__status__in=RUNNING)
     offered = Scenario.objects.filter(running).aggregate(n=Sum("seats", default=0))["n"]
     seated = Participation.objects.filter(running, kind=Kind.PERSON).seated()
@@ -103,7 +103,7 @@ def _tick() -> Iterator[GaugeMetricFamily]:
 
 
 def _money() -> GaugeMetricFamily:
-    """Money due, in a batch and paid, and the maximum that seated annotators can still earn."""
+    """Sum the money that is due, in a batch, paid, or committed to seated annotators."""
     entries = LedgerEntry.objects.filter(Q(participation__is_paid=True) | ~Q(payment=None))
     state = Case(
         When(payment=None, then=Value("due")),

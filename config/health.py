@@ -1,6 +1,6 @@
-"""Liveness and readiness for load balancers and monitors.
+"""Liveness and readiness endpoints for load balancers and monitors.
 
-Both are public, so they only name the checks that failed; the log has the details.
+Both are public, so they report only the names of failed checks. The log contains the details.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from django.views.decorators.http import require_GET
 from annotation import guards, key_check
 from tasks import installation, periodic
 
-LEAST_SPACE = 200_000_000  # bytes free in var/: one upload of maximum size
+LEAST_SPACE = 200_000_000  # bytes free in var/; enough for one upload of the maximum size
 ASKS = "X-Handful-Check"
 _SIGNER = TimestampSigner(salt="handful.check")
 log = logging.getLogger("handful.health")
@@ -34,7 +34,7 @@ def _database() -> str:
 
 
 def not_migrated() -> list[str]:
-    """Return this program's migrations that the database lacks."""
+    """Return the names of migrations in this release that have not been applied."""
     executor = MigrationExecutor(connections["default"])
     waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
     return [f"{migration.app_label}.{migration.name}" for migration, _backwards in waiting]
@@ -59,7 +59,7 @@ def _folder() -> str:
     return "" if free >= LEAST_SPACE else f"{free / 1e6:.0f} MB are free in {settings.VAR_DIR}"
 
 
-# In order; after a database error the remaining checks are skipped.
+# Run in this order. After a database error, the remaining checks are skipped.
 CHECKS: dict[str, Callable[[], str]] = {
     "database": _database,
     "migrations": _migrations,
@@ -72,9 +72,9 @@ CHECKS: dict[str, Callable[[], str]] = {
 @never_cache
 @require_GET
 def live(request: HttpRequest) -> JsonResponse:
-    """The process answers; nothing else is checked, so that outages elsewhere do not restart it.
+    """Return 200 if the process responds; outages of other services must not restart it.
 
-    To a system check, which signs its request, it also reports what the proxies passed on.
+    If the request is signed by a system check, the response reports what the proxies forwarded.
     """
     body: dict[str, object] = {"status": "live"}
     with contextlib.suppress(BadSignature):
@@ -89,14 +89,14 @@ def live(request: HttpRequest) -> JsonResponse:
 
 
 def signed() -> str:
-    """Return the value of the ASKS header; it is valid for a minute."""
+    """Return a value for the ASKS header. It is valid for one minute."""
     return _SIGNER.sign("check")
 
 
 @never_cache
 @require_GET
 def ready(request: HttpRequest) -> JsonResponse:
-    """200 if every check passes, otherwise 503 with the names of the failed ones."""
+    """Return 200 if every check passes, otherwise 503 with the names of the failed checks."""
     found = dict.fromkeys(CHECKS, "")
     for name, check in CHECKS.items():
         try:
@@ -108,6 +108,6 @@ def ready(request: HttpRequest) -> JsonResponse:
     for name, sentence in wrong.items():
         log.error("Not ready: %s: %s", name, sentence)
     body = {"status": "not ready" if wrong else "ready", "wrong": list(wrong)}
-    if not wrong and periodic.is_overdue():  # reported, but traffic is still accepted
+    if not wrong and periodic.is_overdue():  # reported, but the server still accepts traffic
         body["overdue"] = ["tick"]
     return JsonResponse(body, status=503 if wrong else 200)

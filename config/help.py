@@ -1,7 +1,7 @@
-"""The documents in docs/ as public pages under /help/, and the search over them and the studies.
+"""Public help pages under /help/, rendered from docs/, and the search over studies and help.
 
-A URL is the document's path without `.md`; docs/README.md is /help/ itself. Anchors follow the
-rules of code forges, so that links work both there and here.
+The URL of a page is the path of its document without `.md`; docs/README.md is /help/ itself.
+Anchors follow the rules of GitHub, so links work there as well as here.
 """
 
 import posixpath
@@ -35,13 +35,13 @@ DOCS = settings.BASE_DIR / "docs"
 TAGS = {"p", "br", "em", "strong", "code", "pre", "blockquote", "ul", "ol", "li", "a", "img", "h1",
         "h2", "h3", "h4", "table", "thead", "tbody", "tr", "th", "td"}  # fmt: skip
 PICTURES = {".png": "image/png", ".svg": "image/svg+xml"}
-MOST = 8  # results of each sort in a search
+MOST = 8  # results of each type in a search
 COMMENT = re.compile(r"^<!--.*?-->\n?", re.M | re.S)
 
 
 @dataclass(frozen=True)
 class Page:
-    """A document as HTML, with its title and the anchors and text of its h2 headings."""
+    """A document as HTML, with its title and the anchor and text of each h2 heading."""
 
     title: str
     html: SafeString
@@ -50,7 +50,7 @@ class Page:
 
 @cache
 def documents() -> dict[str, str]:
-    """Return the document's path in docs/, given what follows /help/ in its URL."""
+    """Return a dict that maps URLs, relative to /help/, to document paths in docs/."""
     files = {}
     for path in sorted(DOCS.rglob("*.md")):
         file = path.relative_to(DOCS).as_posix()
@@ -59,13 +59,13 @@ def documents() -> dict[str, str]:
 
 
 def anchors(markdown: str) -> list[str]:
-    """Return the anchors of a document's headings in order, as forges generate them."""
+    """Return the anchors of a document's headings in order, as GitHub generates them."""
     return [anchor for anchor, _token in _headings(_parser().parse(markdown))]
 
 
 @require_safe
 def help_page(request: HttpRequest, address: str = "") -> HttpResponseBase:
-    """A document or one of its pictures; both are public."""
+    """Show a document, or return one of the pictures. Both are public."""
     if address in _pictures():
         return FileResponse(
             (DOCS / address).open("rb"), content_type=PICTURES[Path(address).suffix]
@@ -78,14 +78,14 @@ def help_page(request: HttpRequest, address: str = "") -> HttpResponseBase:
 
 @signed_in("GET")
 def search(request: ResearcherRequest) -> HttpResponse:
-    """What this researcher may open and `q` names; without JavaScript, a page."""
+    """Show the studies, annotators, items and help headings that match `q`."""
     words = " ".join(request.GET.get("q", "").split())
     found = list(_found(request.user, words)) if words else []
     return render(request, "search.html", {"words": words, "found": found})
 
 
 def _found(user: User, words: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the sort, the title and the URL of each result."""
+    """Yield the type, the title and the URL of each result."""
     seen, read, paid = (Study.objects.visible_to(user, right) for right in ("see", "read", "pay"))
     for study in seen.filter(Q(title__icontains=words) | Q(name__icontains=words))[:MOST]:
         yield "Study", study.title, reverse("study", args=[study.name])
@@ -111,7 +111,7 @@ def _found(user: User, words: str) -> Iterator[tuple[str, str, str]]:
 
 @cache
 def rendered(file: str) -> Page:
-    """Render a document; cached, as documents do not change while a server is running."""
+    """Render a document. The result is cached, as documents do not change while a server runs."""
     parser = _parser()
     tokens = parser.parse(COMMENT.sub("", (DOCS / file).read_text(encoding="utf-8")))
     title, contents = "", []
@@ -148,7 +148,7 @@ def _parser() -> MarkdownIt:
 
 
 def _headings(tokens: Sequence[Token]) -> list[tuple[str, Token]]:
-    """Return each heading with its anchor: lower case, hyphens for blanks, numbered if repeated."""
+    """Return each heading's anchor and token. Repeated anchors are numbered."""
     seen: Counter[str] = Counter()
     anchored = []
     for token, following in pairwise(tokens):
@@ -161,7 +161,7 @@ def _headings(tokens: Sequence[Token]) -> list[tuple[str, Token]]:
 
 
 def _lead_home(tokens: Sequence[Token], folder: str) -> None:
-    """Point links and pictures at /help/; a link to a file outside docs/ becomes plain text."""
+    """Point links and pictures to /help/, and remove links to files that are not served."""
     for token in tokens:
         if token.type == "image":
             token.attrSet("src", _leads_to(str(token.attrGet("src")), folder))
@@ -173,7 +173,7 @@ def _lead_home(tokens: Sequence[Token], folder: str) -> None:
 
 
 def _leads_to(target: str, folder: str) -> str:
-    """Return the target of a document's link in that folder, or "" if it is not served."""
+    """Resolve a link in a document of that folder. Return "" if its target is not served."""
     if re.match(r"[a-z]+:|#", target):
         return target
     path, hash_, anchor = target.partition("#")
@@ -187,7 +187,7 @@ def _leads_to(target: str, folder: str) -> str:
 
 
 def _address(file: str) -> str:
-    """Return a document's URL, relative to /help/."""
+    """Return the URL of a document, relative to /help/."""
     return f"{file.removesuffix('.md')}/".removesuffix("README/")
 
 

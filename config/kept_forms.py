@@ -1,9 +1,9 @@
-"""Forms sent after the session ended: nothing is stored, and no input is lost.
+"""Preserve form input if the session ended before the form was submitted.
 
-The reply is the sign-in page. It carries the signed input, so that the server stores nothing from
-visitors who are not signed in. After signing in, the researcher reviews it and either sends it or
-opens it in its form; it is never sent automatically. A form opened before its user signed in again
-in another tab gets the same page. Annotators' pages do not use this.
+The response is the sign-in page with the signed input in a hidden field, so the server stores
+nothing for visitors who are not signed in. After signing in, the researcher reviews the input and
+submits it or opens it in its form; it is never submitted automatically. A form opened before its
+user signed in again in another tab gets the same page. Annotators' pages do not use this.
 """
 
 from collections.abc import Callable
@@ -30,16 +30,16 @@ from config import users
 from config.addresses import is_of_researchers, page_above
 from config.sign_in import TooManyAttempts
 
-MOST = 200_000  # characters in the fields and file names
+MOST = 200_000  # characters in all fields and file names
 SALT = "kept form"
-NEVER_KEPT = ("password", "token")  # in field names
-# A POST with `show_again` to these shows the completed form without storing anything.
+NEVER_KEPT = ("password", "token")  # substrings of field names
+# These forms can be shown filled in, without storing anything, by a POST with `show_again`.
 SHOWN_AGAIN = {"study_new", "study_edit", "report"}
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Form input with its URL; files are included only by name."""
+    """Form input and the URL that it was sent to. Only the names of files are included."""
 
     address: str
     fields: list[tuple[str, str]]
@@ -47,7 +47,7 @@ class Kept:
 
     @property
     def page(self) -> str:
-        """The page with the form, or its parent page."""
+        """Return the URL of the page with the form, or of its parent page."""
         return page_above(self.address.partition("?")[0])
 
     @property
@@ -59,7 +59,7 @@ class Kept:
 
 
 def keep(request: HttpRequest) -> Kept | None:
-    """Return this POST's input, or None if it is empty or too large."""
+    """Return the input of this POST request, or None if it is empty or too large."""
     fields = [
         (name, value)
         for name, values in request.POST.lists()
@@ -74,12 +74,12 @@ def keep(request: HttpRequest) -> Kept | None:
 
 
 def pack(kept: Kept | None) -> str:
-    """Sign it as the value of a hidden field, or return "" for None."""
+    """Return the signed input as the value of a hidden field, or "" for None."""
     return signing.dumps(asdict(kept), salt=SALT, compress=True) if kept else ""
 
 
 def unpack(text: str) -> Kept | None:
-    """Return what `pack` signed, or None for any other text or after a day."""
+    """Return the input signed by `pack`, or None if it is invalid or older than a day."""
     try:
         packed = signing.loads(text, salt=SALT, max_age=24 * 3600)
     except signing.BadSignature:
@@ -88,7 +88,7 @@ def unpack(text: str) -> Kept | None:
 
 
 class SignIn(LoginView):
-    """Signs in, then shows the saved form input, if any."""
+    """Sign-in page that then shows the preserved form input, if any."""
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if users.awaits_first_owner():
@@ -104,14 +104,14 @@ class SignIn(LoginView):
         kept = unpack(packed)
         if kept is None:
             return response
-        if not self.request.user.is_authenticated:  # the second factor comes first
+        if not self.request.user.is_authenticated:  # a second factor is still required
             self.request.session[SALT] = packed
             return response
         return _to_send_again(self.request, kept, 200)
 
 
 class SecondStep(AuthenticateView):
-    """Checks the two-factor code, then shows the saved form input."""
+    """Page for the two-factor code that then shows the preserved form input, if any."""
 
     def form_valid(self, form: Form) -> HttpResponse:
         response = super().form_valid(form)
@@ -122,7 +122,7 @@ class SecondStep(AuthenticateView):
 
 
 def sign_in_page(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
-    """The sign-in page, as the response to any request."""
+    """Return the sign-in page as the response to any request."""
     view = SignIn()
     view.setup(request)
     form = LoginForm(request=request, initial={"login": request.POST.get("login", "")})
@@ -135,12 +135,12 @@ def _to_send_again(request: HttpRequest, kept: Kept, status: int) -> HttpRespons
 
 
 class PagesInstead:
-    """Pages for researchers in place of redirects and errors that lead nowhere.
+    """Middleware that replaces redirects and errors on researchers' pages.
 
-    - Instead of a redirect to sign in, the response is the sign-in page with the form input.
-    - GET of a URL that only accepts POST redirects to its parent page: users get there by signing
-      in after a form, with the Back button, or by reloading.
-    - TooManyAttempts becomes 429 with the sign-in page.
+    - Instead of a redirect to the sign-in page, a POST gets that page with its form input.
+    - GET of a URL that only accepts POST redirects to the parent page. Users get there by
+      signing in after submitting a form, with the Back button, or by reloading.
+    - TooManyAttempts becomes a 429 response with the sign-in page.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -170,10 +170,10 @@ class PagesInstead:
 def _sign_in_instead(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     htmx = HtmxDetails(request)
     if htmx and "calculate" in request.POST:
-        # The page sends requests while the user types, so the input remains in the form.
+        # The page sends these requests while the user types. The form still contains the input.
         return HttpResponse(status=204)
     if htmx:
-        # A fragment of a page cannot contain the sign-in form.
+        # The sign-in form cannot be shown inside a fragment of a page.
         to = redirect_to_login(htmx.current_url_abs_path or request.path)
         return HttpResponseClientRedirect(to["Location"])
     kept = keep(request) if request.method == "POST" else None
@@ -182,13 +182,13 @@ def _sign_in_instead(request: HttpRequest, response: HttpResponse) -> HttpRespon
 
 def _asked_to_sign_in(request: HttpRequest, kept: Kept) -> HttpResponse:
     response = sign_in_page(request, 401, kept=pack(kept), next=kept.page)
-    # 401 requires this header; browsers ignore unknown schemes and show no prompt.
+    # HTTP requires this header with 401. Browsers ignore unknown schemes and show no prompt.
     response["WWW-Authenticate"] = 'Form realm="Handful"'
     return response
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """A form with an old token, sent from our own page, is shown again with a new token."""
+    """Show a form again with a new token if it was sent from our own page with an old token."""
     origin = f"{request.scheme}://{request.get_host()}"
     if HtmxDetails(request) or request.headers.get("Origin") != origin:
         return _not_sent(request, reason)
@@ -203,13 +203,13 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def _not_sent(request: HttpRequest, reason: str) -> HttpResponse:
-    """Django's response with our template, for annotators in the study's language."""
+    """Return Django's response with our template, in the study's language for annotators."""
     with translation.override(visitors.language_of(request)):
         return django_csrf_failure(request, reason)
 
 
 def _signed_in_twice(request: HttpRequest) -> HttpResponse:
-    """The sign-in page was opened before the user signed in, or out, in another tab."""
+    """Handle a sign-in form from before the user signed in or out in another tab."""
     kept = unpack(request.POST.get("kept", ""))
     if not request.user.is_authenticated:
         return sign_in_page(request, 403, is_stale=True)

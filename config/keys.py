@@ -1,7 +1,7 @@
-"""Secrets of an installation: from the environment, or generated once and stored in its folder.
+"""Read secret keys from the environment, or generate them once in the data folder.
 
-They hash and encrypt IDs, so an empty, truncated or changed key would do damage silently. Such a
-key is refused at startup.
+The keys hash and encrypt IDs, so an empty, truncated or changed key would silently corrupt data.
+Such keys are refused at startup.
 """
 
 import contextlib
@@ -16,9 +16,9 @@ SHORTEST = 32  # characters
 
 
 def secret(name: str, folder: Path) -> str:
-    """Return the variable with that name, or a random secret stored in that folder.
+    """Return the value of an environment variable, or a random secret stored in that folder.
 
-    Raises ImproperlyConfigured if it is empty or too short.
+    Raises ImproperlyConfigured if the value is empty or too short.
     """
     value = os.environ.get(name, "")
     source = f"the variable {name}"
@@ -36,14 +36,14 @@ def secret(name: str, folder: Path) -> str:
 
 
 def _make(path: Path) -> None:
-    """Write a complete new secret under a name that only one process can create."""
+    """Write a new secret to a temporary file, then link it to `path` if no file exists there."""
     descriptor, draft = tempfile.mkstemp(dir=path.parent)  # mode 0600
     try:
         with open(descriptor, "w") as file:
             file.write(secrets.token_urlsafe(48))
             file.flush()
             os.fsync(file.fileno())
-        # The first process to link the file has made the key; the others read it.
+        # If several processes start at once, the first link wins and the others read that file.
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)
     finally:
@@ -51,14 +51,14 @@ def _make(path: Path) -> None:
 
 
 def private_folder(path: Path) -> Path:
-    """Create that folder for this user only: it contains personal links and hashes."""
+    """Create a folder that only this user can access. It contains personal links and hashes."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     _only_ours(path, 0o700)
     return path
 
 
 def private_file(path: Path) -> Path:
-    """Create that file if it is missing, readable by this user only."""
+    """Create a file that only this user can access, unless it exists."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     _only_ours(path, 0o600)
     return path

@@ -1,7 +1,7 @@
-"""Log records with time, level, request ID and message, but without secrets.
+"""Log formatters that add a request ID and remove secrets.
 
-A personal link is an annotator's only credential, so logs must not contain one. Secrets are cut
-from the finished text, including tracebacks, in every library's records.
+A personal link is an annotator's only credential, so it must not appear in logs. Secrets are
+removed from the formatted text, including tracebacks, for the records of every library.
 """
 
 import json
@@ -20,38 +20,38 @@ from config.addresses import SECRET
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
-# The longest first: "api/v1/join" before "join".
+# Longest first, so that "api/v1/join" matches before "join".
 _SECRET = "|".join(sorted(SECRET, key=len, reverse=True)).replace("/", "(?:/|%2F)")
 CUT = [
     (
         re.compile(rf"(?:\b|(?<=%2F))({_SECRET})(/|%2F)(?:(?!%2F)[^/\s?'\"<>])+", re.IGNORECASE),
         r"\1\2…",
     ),
-    # A query string can contain participants' IDs or form input.
+    # Query strings can contain participants' IDs or form input.
     (re.compile(r"(/[^\s?'\"<>]*)\?[^\s'\"<>]+"), r"\1?…"),
-    # PostgreSQL adds the whole row to its errors.
+    # PostgreSQL includes the whole row in its error messages.
     (re.compile(r"\b(DETAIL|Detail):.*", re.DOTALL), r"\1: …"),
 ]
 
 
 def begin_command() -> None:
-    """Give a command an ID and log its uncaught exceptions with secrets cut.
+    """Give a command a request ID, and log uncaught exceptions without secrets.
 
-    Python would print the traceback unchanged.
+    By default, Python would print the unchanged traceback.
     """
     request_id.set(secrets.token_hex(6))
     sys.excepthook = _log_uncaught
 
 
 def _log_uncaught(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-    if not issubclass(kind, Exception) or not logging.getLogger().handlers:  # before settings
+    if not issubclass(kind, Exception) or not logging.getLogger().handlers:  # or no logging yet
         sys.__excepthook__(kind, error, trace)
         return
     logging.getLogger("handful.command").critical("Stopped", exc_info=(kind, error, trace))
 
 
 def without_secrets(text: str) -> str:
-    """Cut links, queries and rows from the text; source locations in tracebacks stay."""
+    """Remove secret links, query strings and database rows, but keep source paths in tracebacks."""
     lines = []
     for line in text.splitlines():
         if not line.startswith('  File "'):
@@ -62,9 +62,9 @@ def without_secrets(text: str) -> str:
 
 
 def entry(record: logging.LogRecord) -> dict[str, str]:
-    """Return the parts of a record in order; `traceback` only if it is useful.
+    """Return the fields of a log record in order. `traceback` is omitted for database outages.
 
-    If the database is down, every request logs the same error as one line without a traceback.
+    If the database is down, every request logs the same error, so one line is enough.
     """
     parts = {
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
@@ -83,7 +83,7 @@ def entry(record: logging.LogRecord) -> dict[str, str]:
 
 
 class Plain(logging.Formatter):
-    """For human readers: one line, followed by the traceback."""
+    """Formats a record as one line of text, followed by the traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         parts = entry(record)
@@ -93,7 +93,7 @@ class Plain(logging.Formatter):
 
 
 class Json(logging.Formatter):
-    """For programs: one JSON object per line."""
+    """Formats each record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
         return json.dumps(entry(record), ensure_ascii=False)

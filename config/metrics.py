@@ -1,9 +1,9 @@
-"""Metrics in the Prometheus format, for clients with METRICS_TOKEN; disabled without one.
+"""Metrics in the Prometheus format. They are disabled unless METRICS_TOKEN is set.
 
-Each process counts requests and answers in a separate file (the library's multiprocess mode), in a
-folder on this server: /metrics sums over the processes on the machine being scraped. Gauges from
-the database are read at each scrape (config/gauges.py). Labels are route names, never URLs, so they
-contain no links.
+Each process counts requests and answers in a separate file (the client library's multiprocess
+mode) in a folder on this machine. /metrics returns the sums over all processes on the machine.
+Gauges are read from the database at each scrape (config/gauges.py). Labels contain route names
+instead of URLs, so they contain no secret links.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from annotation.models import Answer
 
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)  # histogram buckets
-FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library reads it at import
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # prometheus_client reads this variable when it is imported
 
 
 class Instruments:
@@ -57,10 +57,10 @@ instruments = functools.cache(Instruments)
 
 
 def folder_of_server() -> Path:
-    """Return the folder for this server's processes; delete the folders of stopped servers.
+    """Return the metrics folder of this server's processes, and delete folders of stopped servers.
 
-    A server's processes have the same parent, so a restarted process finds its predecessors'
-    counts. Raises ImproperlyConfigured if another user owns it.
+    The folder is named after the parent process, so a restarted worker process continues the
+    counts. Raises ImproperlyConfigured if another user owns the folder.
     """
     start = f"handful-metrics-{os.geteuid()}-"
     root = Path(tempfile.gettempdir())
@@ -78,7 +78,7 @@ def folder_of_server() -> Path:
 def measured(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Count each response and its duration; not used without METRICS_TOKEN."""
+    """Count responses and measure their duration. Disabled without METRICS_TOKEN."""
     if not settings.METRICS_TOKEN:
         raise MiddlewareNotUsed
     counted = instruments()
@@ -98,7 +98,7 @@ def measured(
 
 
 def count_answer(created: bool, **_kwargs: Any) -> None:
-    """Receiver of Answer's post_save: count an answer once it is committed."""
+    """Count a new answer once its transaction is committed (a receiver of post_save)."""
     if created:
         transaction.on_commit(instruments().answers.inc)
 
@@ -106,7 +106,7 @@ def count_answer(created: bool, **_kwargs: Any) -> None:
 @never_cache
 @require_GET
 def metrics(request: HttpRequest) -> HttpResponse:
-    """All metrics as text, for `Authorization: Bearer METRICS_TOKEN`; 404 if no token is set."""
+    """Return all metrics as text to clients with METRICS_TOKEN, or 404 if it is not set."""
     if not settings.METRICS_TOKEN:
         raise Http404
     sent = request.headers.get("Authorization", "")

@@ -1,4 +1,4 @@
-"""Headers for every response, and refusal of bad requests before any view."""
+"""Middleware that sets headers on every response and rejects malformed requests."""
 
 import codecs
 import contextlib
@@ -21,7 +21,7 @@ from config import logs
 from tasks import disk
 from tasks.uploads import AT_ONCE, MAX_BODY
 
-# Browser features that the pages do not use are disabled.
+# Browser features that our pages do not use. They are disabled in every response.
 UNUSED = (
     "accelerometer", "autoplay", "camera", "display-capture", "encrypted-media", "geolocation",
     "gyroscope", "magnetometer", "microphone", "midi", "payment", "publickey-credentials-create",
@@ -31,8 +31,8 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": ", ".join(f"{feature}=()" for feature in UNUSED),
 }
-# Browsers apply these to documents only: on scripts, style sheets and fonts they have no effect,
-# and an annotator's first visit loads about twenty of them, perhaps over a slow connection.
+# Browsers ignore these headers on scripts, style sheets and fonts. An annotator's first visit loads
+# about twenty such files, perhaps over a slow connection.
 OF_DOCUMENTS = (
     "Content-Security-Policy", "Cross-Origin-Opener-Policy", "Permissions-Policy",
     "Referrer-Policy", "X-Frame-Options",
@@ -45,18 +45,18 @@ def on_every_reply(
 ) -> Callable[[HttpRequest], HttpResponseBase]:
     """Set `HEADERS` on every response (tests/config/test_security_headers.py checks them).
 
-    Each request also gets an ID, for its log records and as a response header.
+    Each request also gets an ID, which is included in its log records and in a response header.
     """
 
     def answer(request: HttpRequest) -> HttpResponseBase:
-        # Not reset at the end: Django logs refused requests after the middleware has returned.
+        # Not reset afterwards, because Django logs refused requests after the middleware returns.
         logs.request_id.set(secrets.token_hex(6))
         response = get_response(request)
         for name, value in HEADERS.items():
             response.headers[name] = value
         if not isinstance(response, WhiteNoiseFileResponse):
             response.headers["X-Request-ID"] = logs.request_id.get()
-        # Static files are not logged, and a first visit loads about twenty of them.
+        # Static files are not logged, so they need no request ID.
         elif response.headers.get("Content-Type", "").startswith(PARTS_OF_A_PAGE):
             for name in OF_DOCUMENTS:
                 del response.headers[name]
@@ -67,19 +67,19 @@ def on_every_reply(
 
 Answer = Callable[[HttpRequest], HttpResponseBase]
 LONGEST_NAME: int = AbstractUser._meta.get_field("username").max_length or 0
-LONGEST_LENGTH = 18  # digits of a Content-Length
+LONGEST_LENGTH = 18  # digits in a Content-Length header
 
 
 class CheckedRequests:
-    """Refuses malformed requests, and bodies that a URL does not accept.
+    """Middleware that rejects malformed requests, and bodies that a URL does not accept.
 
-    - HEAD is answered like GET, without the body, at every URL, for monitors and link checkers.
-    - 404, 400 or 415 for input that a database or Django cannot handle: U+0000 in a path, a query
-      or a cookie, or a body in a charset other than UTF-8.
-    - 413 for a body that the URL does not accept, before any of it is read. Only views with
-      tasks.uploads.takes_files accept files, from signed-in users or programs with a token; others
-      accept a form of MAX_FORM bytes, which is never written to disk. 507 if the disk has no space
-      for accepted files. 400 for a Content-Length that is not a number.
+    - HEAD is answered like GET without the body, at every URL, for monitors and link checkers.
+    - 404, 400 or 415 for input that the database or Django cannot handle: U+0000 in a path,
+      a query or a cookie, or a body in a charset other than UTF-8.
+    - 413 for a body that is too large for the URL, before any of it is read. Only views with
+      tasks.uploads.takes_files accept files, from signed-in users or programs with a token.
+      All other views accept up to MAX_FORM bytes, which are never written to disk.
+    - 507 if the disk is full, and 400 if Content-Length is not a number.
     """
 
     def __init__(self, get_response: Answer) -> None:
@@ -141,12 +141,12 @@ def _is_utf_8(charset: str) -> bool:
 
 
 def _may_send_files(request: HttpRequest) -> bool:
-    """Is the user signed in, or has the program a valid token?"""
+    """Return whether the user is signed in or the request has a valid token."""
     return request.user.is_authenticated or has_token(request)
 
 
 def _count_files(request: HttpRequest, view: Callable[..., Any]) -> None:
-    """Raise TooManyFilesSent (400) if a view that accepts files gets too many at once."""
+    """Raise TooManyFilesSent (400) if the request has more files than the view accepts."""
     most = getattr(view, AT_ONCE, None)
     if most is None or not _may_send_files(request):
         return
@@ -155,7 +155,7 @@ def _count_files(request: HttpRequest, view: Callable[..., Any]) -> None:
 
 
 def _read_files(request: HttpRequest) -> HttpResponse | None:
-    """Read the body, files included; 507 if the disk is full."""
+    """Read the body, including files. Return a 507 response if the disk is full, otherwise None."""
     try:
         request.POST  # noqa: B018
     except UnreadablePostError:
@@ -164,14 +164,14 @@ def _read_files(request: HttpRequest) -> HttpResponse | None:
         if not disk.is_full(error):
             raise
         for handler in request.upload_handlers:
-            with contextlib.suppress(OSError):  # closing fails on a full disk, too
+            with contextlib.suppress(OSError):  # closing a file can fail on a full disk
                 handler.upload_interrupted()
         return _refused(request, 507, f"Nothing was stored. {disk.sentence()}")
     return None
 
 
 def _refused(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
-    """The message as a page, or as plain text or JSON for scripts."""
+    """Return the message as a page, as plain text for htmx, or as JSON for the API."""
     if request.path_info.startswith("/api/"):
         return problems.reply(status, sentence)
     if request.headers.get("HX-Request"):

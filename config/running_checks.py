@@ -1,6 +1,6 @@
-"""Checks of running services: database, clocks, cron, cache, email and proxies.
+"""System checks for running services: database, clocks, cron, cache, email and proxies.
 
-`manage.py check --deploy --database default`. They change nothing and send no email.
+Run them with `manage.py check --deploy --database default`. They change nothing and send no email.
 """
 
 import smtplib
@@ -32,7 +32,7 @@ Check = Callable[[], Iterator[CheckMessage]]
 
 
 def asked_for(check: Check) -> Check:
-    """Register the check for `--deploy --database default`."""
+    """Register a check that only runs with `--deploy --database default`."""
 
     def run(databases: Any = None, **_options: Any) -> list[CheckMessage]:
         if "default" not in (databases or []):
@@ -55,7 +55,7 @@ def asked_for(check: Check) -> Check:
 
 @asked_for
 def schema() -> Iterator[CheckMessage]:
-    """All migrations are applied."""
+    """Check that all migrations are applied."""
     if names := health.not_migrated():
         yield Error(
             f"{len(names)} migrations are not applied, such as {names[0]}.",
@@ -66,7 +66,7 @@ def schema() -> Iterator[CheckMessage]:
 
 @asked_for
 def durability() -> Iterator[CheckMessage]:
-    """Acknowledged answers are durable, and no stuck statement blocks the others."""
+    """Check that stored answers are durable and that stuck statements time out."""
     if connection.vendor == "sqlite":
         path = Path(connection.settings_dict["NAME"])
         if kind := network_of(path.resolve(), Path("/proc/self/mounts").read_text()):
@@ -83,7 +83,7 @@ def durability() -> Iterator[CheckMessage]:
                 hint=f"ALTER SYSTEM RESET {name} (or ALTER ROLE ... RESET {name}), then reload it.",
                 id="config.E023",
             )
-    # PgBouncer gives clients a made-up process ID.
+    # PgBouncer reports a process ID that is not the server's.
     is_pooled = _asked("SELECT pg_backend_pid()") != connection.connection.info.backend_pid
     if is_pooled and not settings.DATABASES["default"].get("DISABLE_SERVER_SIDE_CURSORS"):
         yield Error(
@@ -101,7 +101,7 @@ def durability() -> Iterator[CheckMessage]:
 
 
 def network_of(path: Path, mounts: str) -> str:
-    """Return a file's network file system from /proc/self/mounts, or "" if it is local."""
+    """Return the network file system of `path` from /proc/self/mounts, or "" if it is local."""
     rows = [line.split()[1:3] for line in mounts.splitlines()]
     within = [(place, kind) for place, kind in rows if path.is_relative_to(place)]
     _place, kind = max(within, key=lambda row: len(row[0]), default=("", ""))
@@ -116,7 +116,7 @@ def _asked(sql: str) -> Any:
 
 @asked_for
 def clocks() -> Iterator[CheckMessage]:
-    """The clocks of this machine and of the database agree, and neither was set back."""
+    """Check that the clocks of machine and database agree, and that neither was set back."""
     ahead = database_now() - timezone.now()
     if abs(ahead) > SKEW:
         yield Error(
@@ -138,7 +138,7 @@ def clocks() -> Iterator[CheckMessage]:
 
 @asked_for
 def cron() -> Iterator[CheckMessage]:
-    """All parts of `tick` have run recently, without errors."""
+    """Check that `tick` has run recently and that none of its parts fails."""
     started = PeriodicPart.objects.exclude(started_at=None).order_by("-started_at").first()
     hint = "Add the line from docs/operating.md#cron, or start the timer, as the server's user."
     if started is None:
@@ -157,7 +157,7 @@ def cron() -> Iterator[CheckMessage]:
 
 @asked_for
 def shared_cache() -> Iterator[CheckMessage]:
-    """The shared cache works; it counts sign-in attempts across all processes."""
+    """Check the shared cache, which counts sign-in attempts across all processes."""
     try:
         with transaction.atomic():
             cache.set("check", "well", 60)

@@ -1,7 +1,7 @@
-"""Lifetime and time zone of researchers' sessions, and deletion of expired data.
+"""Expiry and time zone of researchers' sessions, and deletion of expired data.
 
 Django deletes an expired entry of the cache table only if it is requested again or the table is
-full, so hashes of names and IP addresses would remain for years.
+full. Hashes of user names and IP addresses would otherwise remain for years.
 """
 
 import time
@@ -35,10 +35,10 @@ TIME_ZONE = "time_zone"  # in the session
 def of_researchers(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Show a researcher's pages in the chosen time zone; files and the API use UTC.
+    """Show researchers' pages in their chosen time zone. Files and the API use UTC.
 
-    A session expires a fixed time after its last use. Use is recorded at most once an hour, but
-    never on annotators' pages or for requests that an open page makes automatically.
+    A session expires a fixed time after its last use. The last use is updated at most once an
+    hour. Annotators' pages and the automatic requests of open pages do not extend a session.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
@@ -53,14 +53,14 @@ def of_researchers(
 
 
 def _renew(request: HttpRequest) -> None:
-    """Extend the session and adopt a time zone chosen in another browser."""
+    """Extend the session, and apply a time zone that was chosen in another browser."""
     now = int(time.time())
-    # A program that uses Basic authentication has a user but no session.
+    # API clients with Basic authentication have a user but no session.
     if SESSION_KEY not in request.session:
         return
     if now - request.session.get("renewed_at", 0) >= RENEWED_AFTER:
         request.session["renewed_at"] = now
-        if request.user.is_authenticated:  # the account may have been closed in the meantime
+        if request.user.is_authenticated:  # the account may have been closed since
             _take_over(request, request.user)
 
 
@@ -78,14 +78,14 @@ def begin_session(request: HttpRequest, user: User, **_signal: object) -> None:
     import_string(f"{settings.SESSION_ENGINE}.SessionStore").clear_expired()
 
 
-# After an invitation has ended or a platform's event has been processed.
+# Time after an invitation ended or a platform event was processed.
 KEPT_FOR = timedelta(days=30)
 
 
 def prune() -> str:
-    """Delete expired sessions, counts and invitations, and IDs in processed events.
+    """Delete expired sessions, cache entries and invitations, and clear IDs in old events.
 
-    An event's signature remains, so that the event is not accepted twice.
+    The signatures of events remain, so that the same event is not accepted twice.
     """
     SessionStore.clear_expired()
     counts = _clear_cache()
@@ -100,7 +100,7 @@ def prune() -> str:
 
 
 def _clear_cache() -> int:
-    """Delete expired entries; Redis expires them automatically."""
+    """Delete expired cache entries and return their number. Redis does this automatically."""
     cache = caches["default"]
     if not isinstance(cache, DatabaseCache):
         return 0

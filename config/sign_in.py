@@ -1,13 +1,14 @@
-"""Limits on signing in: django-allauth counts failed attempts in the shared cache.
+"""Rate limits for sign-in. django-allauth counts failed attempts in the shared cache.
 
-Refused attempts do not count, so they do not prolong a lock; correct passwords do not either:
+Neither refused attempts (which would extend a lock) nor correct passwords count.
 
-- per name and IP address: eight wrong passwords in 15 minutes;
-- per IP address, for all names: five times as many;
-- per name, from all IP addresses: 30 wrong passwords in a minute; a longer lock would let any
-  stranger lock a researcher out.
+- Per user name and IP address: eight wrong passwords in 15 minutes.
+- Per IP address, for all user names: 40 wrong passwords in 15 minutes.
+- Per user name, from all IP addresses: 30 wrong passwords in a minute. A longer lock would allow
+  anyone to lock a researcher out.
 
-The numbers are ACCOUNT_RATE_LIMITS; the second factor has the first limit, counted separately.
+ACCOUNT_RATE_LIMITS sets these numbers. Codes of the second factor have the first limit and are
+counted separately.
 """
 
 import logging
@@ -32,18 +33,18 @@ from annotation.recruitment import identities
 from annotation.recruitment.visitors import client_address
 from annotation.web.qr import svg
 
-# The longest waiting times: the windows of "login_failed" and of "login_failed_name".
+# The longest waiting times, equal to the windows of "login_failed" and "login_failed_name".
 OF_ADDRESS, OF_NAME = timedelta(minutes=15), timedelta(minutes=1)
 log = logging.getLogger("handful.sign_in")
 
-# A hash takes 100 MB and a processor: each process runs two at once, and one more may wait. Further
-# attempts are refused, as each waiting thread is lost to annotators.
+# A hash takes 100 MB and one CPU. Each process computes two at once, and one more attempt may wait.
+# Further attempts are refused, because a waiting thread cannot serve annotators.
 _HASHING = threading.BoundedSemaphore(2)
 _HASHING_OR_WAITING = threading.BoundedSemaphore(3)
 
 
 class TooManyAttempts(Exception):
-    """A sign-in refused before the password is checked; the user may try again later."""
+    """Sign-in was refused before the password was checked. The user may try again later."""
 
     def __init__(self, wait: timedelta):
         super().__init__("Too many attempts to sign in.")
@@ -62,7 +63,7 @@ def _turn_to_hash() -> Iterator[None]:
 
 
 class LimitedArgon2(Argon2PasswordHasher):
-    """Django's Argon2, limited to a few hashes at once. Raises TooManyAttempts."""
+    """Django's Argon2 hasher, limited to two hashes at once. Raises TooManyAttempts."""
 
     def encode(self, password: str, salt: str) -> str:
         with _turn_to_hash():
@@ -74,10 +75,10 @@ class LimitedArgon2(Argon2PasswordHasher):
 
 
 class Accounts(DefaultAccountAdapter):
-    """The allauth adapter: limits, hashed IP addresses, email and redirects."""
+    """allauth adapter with rate limits, hashed IP addresses, email and redirects."""
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Count an attempt; a correct password removes it. Raises TooManyAttempts."""
+        """Count an attempt, which a correct password later removes. Raises TooManyAttempts."""
         try:
             super().pre_authenticate(request, **credentials)
         except ValidationError:
@@ -93,7 +94,7 @@ class Accounts(DefaultAccountAdapter):
         self._login_failed_rl_usage.usage += of_name.usage
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
-        """Return the user with that name and password, or None. Raises TooManyAttempts."""
+        """Return the user with this name and password, or None. Raises TooManyAttempts."""
         try:
             return super().authenticate(request, **credentials)
         except TooManyAttempts:  # the password was not checked
@@ -101,20 +102,20 @@ class Accounts(DefaultAccountAdapter):
             raise
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        # By name and IP address: a stranger's attempts only lock out that address.
+        # Includes the IP address, so that failed attempts elsewhere do not lock out the user.
         return f"{credentials.get('username', '').lower()}\0{self.get_client_ip(request)}"
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return a salted hash: attempts are counted by IP address, but no address is stored."""
+        """Return a salted hash, so that attempts are counted by IP address without storing it."""
         address = client_address(request) or ""
         return salted_hmac("config.sign_in", address, algorithm="sha256").hexdigest()
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Return False: accounts come from the first visit, an invitation, or the admin."""
+        """Return False. Accounts are created on the first visit, by invitation, or by an admin."""
         return False
 
     def is_safe_url(self, url: str | None) -> bool:
-        """Return True if it is a URL on this server, or False for invalid URLs."""
+        """Return whether the URL is on this server. Invalid URLs return False."""
         try:
             return bool(super().is_safe_url(url))
         except ValueError:
@@ -124,7 +125,7 @@ class Accounts(DefaultAccountAdapter):
         return reverse("studies")
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send an email; log an unreachable server, which the page does not reveal."""
+        """Send an email. Connection errors are logged but not shown on the page."""
         try:
             super().send_mail(template_prefix, email, context)
         except (OSError, SMTPException) as error:
@@ -132,13 +133,13 @@ class Accounts(DefaultAccountAdapter):
 
 
 class TwoFactor(DefaultMFAAdapter):
-    """Encrypts secrets with IDENTITY_KEY, which is stored apart from the database."""
+    """allauth adapter that encrypts secrets with IDENTITY_KEY, which is not in the database."""
 
     def encrypt(self, text: str) -> str:
         return identities.encrypt(text)
 
     def decrypt(self, encrypted_text: str) -> str:
-        """Decrypt. Raises identities.LostKey under another IDENTITY_KEY."""
+        """Decrypt a secret. Raises identities.LostKey if IDENTITY_KEY has changed."""
         return identities.decrypt(encrypted_text)
 
     def get_totp_label(self, user: AbstractBaseUser) -> str:

@@ -1,7 +1,7 @@
-"""Static files with hashed names; our own files are also minified.
+"""Static files storage with hashed names that also minifies our own files.
 
-Rules in Pico, the largest style sheet, that match nothing here are removed. Imports between ES
-modules are also rewritten to the hashed names.
+Unused rules are removed from Pico, the largest style sheet. Imports between ES modules are
+rewritten to the hashed names.
 """
 
 import re
@@ -14,17 +14,17 @@ from rcssmin import cssmin
 from rjsmin import jsmin
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-# Parts of Pico selectors that match nothing here (tests/config/test_static.py).
+# Parts of Pico selectors that our pages do not use (tests/config/test_static.py).
 UNUSED = re.compile(
     r"data-tooltip|data-placement|dialog|\.modal|dropdown|role=switch|role=search|hgroup|aria-busy"
     r"|type=(?:range|color|date|time|month|week|search)|data-theme=dark\]$|\.grid|\.container"
 )
-EXCEPT = re.compile(r":not\([^()]*\)")  # :not(...) names what a selector does not match
-LIST = re.compile(r",(?![^(]*\))")  # commas between selectors, not those within :is(...)
+EXCEPT = re.compile(r":not\([^()]*\)")  # a selector may exclude an unused part
+LIST = re.compile(r",(?![^(]*\))")  # commas between selectors, not those inside :is(...)
 
 
 def without_unused(css: str) -> str:
-    """Return a minified style sheet without the rules that only match what UNUSED names."""
+    """Return a minified style sheet without rules that only match the parts in UNUSED."""
     kept = []
     for head, body in _blocks(css):
         if head.startswith(("@media", "@supports")):
@@ -38,7 +38,7 @@ def without_unused(css: str) -> str:
 
 
 def _blocks(css: str) -> Iterator[tuple[str, str]]:
-    """Yield the prelude and the content of each outermost block."""
+    """Yield the prelude and the content of each top-level block."""
     depth = start = opened = 0
     for part in re.finditer(r""""[^"]*"|'[^']*'|[{}]""", css):
         if part[0] == "{":
@@ -55,7 +55,7 @@ MINIFY = {"css/": cssmin, "js/": jsmin, "vendor/pico": without_unused}
 
 
 class _Minified:
-    """A storage that minifies scripts and style sheets when they are read."""
+    """Storage that minifies scripts and style sheets when they are read."""
 
     def __init__(self, storage: Storage, minify: Any):
         self.storage, self.minify = storage, minify
@@ -71,7 +71,7 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):
     def post_process(
         self, paths: dict[str, tuple[Any, str]], *args: Any, **options: Any
     ) -> Iterator[tuple[str, str, bool]]:
-        """Minify our own files before hashing, for a small first visit on a phone."""
+        """Minify our own files before hashing, to keep an annotator's first visit small."""
         ours = {
             name: (_Minified(storage, minify), path)
             for folder, minify in MINIFY.items()
@@ -81,5 +81,5 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):
         yield from super().post_process(paths | ours, *args, **options)
 
     def stored_name(self, name: str) -> str:
-        """Return the hashed name, or the plain one without collectstatic (tests, runserver)."""
+        """Return the hashed name, or the plain name if collectstatic has not run."""
         return super().stored_name(name) if self.hashed_files else name

@@ -1,4 +1,4 @@
-"""Routes: annotators under /join and /work, researchers under /studies and /tasks."""
+"""URL configuration: /join and /work are for annotators, /studies and /tasks for researchers."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from config.kept_forms import SecondStep, SignIn
 
 
 class Base36(StringConverter):
-    """The account in a link for a new password."""
+    """Path converter for the user ID in a password reset link."""
 
     regex = "[0-9A-Za-z]+"
 
@@ -27,13 +27,13 @@ register_converter(Base36, "base36")
 
 
 class PasswordReset(account.PasswordResetView):
-    """Sends a link by email, if this server sends email."""
+    """Page that sends a password reset link if this server sends email."""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(sends_mail=bool(settings.EMAIL_HOST), **kwargs)
 
 
-# The allauth pages in use, under the names that allauth expects.
+# The allauth views that we use, under the URL names that allauth expects.
 ACCOUNTS = [
     path("sign-in/", SignIn.as_view(), name="account_login"),
     path("sign-in/", SignIn.as_view(), name="login"),

@@ -1,10 +1,10 @@
-"""Accounts: the administrators' page, the first account of a server, and the user's own.
+"""User accounts: the administrators' page, the first account, and a user's own account.
 
 Administrators invite users, close and reopen accounts, and help with signing in. The first account
-needs the code that an empty server prints. Each process prints the same code, derived from
-SECRET_KEY and the database's ID, so it is not stored; it becomes invalid once the installation's
-row says that it was used. A user's new address is stored when the link emailed to it is opened; the
-old address is notified. A server that sends no email stores it at once.
+needs a code that the server prints at startup. It is derived from SECRET_KEY and the database's
+ID, so it is not stored and each process prints the same one. It becomes invalid once the
+Installation row says that it was used. A new email address is stored when the user opens the link
+sent to it, and the old address is notified. A server that sends no email stores it immediately.
 """
 
 import base64
@@ -54,7 +54,7 @@ from tasks.models import Installation
 @login_required
 @never_cache
 def users(request: ResearcherRequest) -> HttpResponse:
-    """GET lists the accounts; POST invites or changes one. Others get 404."""
+    """List the accounts, or invite a user or change an account. For administrators only."""
     if not request.user.is_superuser:
         raise Http404
     return _page(request) if request.method == "GET" else _change(request)
@@ -62,7 +62,7 @@ def users(request: ResearcherRequest) -> HttpResponse:
 
 @reauthentication_required
 def _change(request: ResearcherRequest) -> HttpResponse:
-    """Requires the password, in case an administrator's browser is left open."""
+    """Change an account. Asks for the password, in case an administrator left a browser open."""
     if request.POST.get("action") == "invite":
         return _invite(request)
     form = UserForm(request.user, request.POST)
@@ -135,7 +135,7 @@ def _invite(request: ResearcherRequest) -> HttpResponse:
 
 
 def _link(user: User) -> str:
-    """Return a link to choose a new password; it works once, for three days."""
+    """Return a link to choose a new password. It works once, for three days."""
     key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
     return str(get_adapter().get_reset_password_from_key_url(key))
 
@@ -150,7 +150,7 @@ def _page(request: ResearcherRequest, status: int = 200, **more: Any) -> HttpRes
     return render(request, "account/users.html", context, status=status)
 
 
-GROUP = 4  # characters of the code between two hyphens
+GROUP = 4  # characters between two hyphens of the code
 
 
 class NoMore(Exception):
@@ -158,7 +158,7 @@ class NoMore(Exception):
 
 
 def first_owner_code() -> str:
-    """Return 80 bits in capitals and digits: "ABCD-EFGH-IJKL-MNOP"."""
+    """Return the code for the first account, 80 bits in base32: "ABCD-EFGH-IJKL-MNOP"."""
     message = f"first owner of {Installation.objects.get().folder_id}".encode()
     digest = hmac.new(settings.SECRET_KEY.encode(), message, hashlib.sha256).digest()
     text = base64.b32encode(digest[:10]).decode()
@@ -166,20 +166,20 @@ def first_owner_code() -> str:
 
 
 def is_first_owner_code(typed: str) -> bool:
-    """Is it the code, regardless of case and hyphens?"""
+    """Return whether the text is the code, ignoring case and hyphens."""
     plain = "".join(character for character in typed.upper() if character.isalnum())
     return constant_time_compare(plain, first_owner_code().replace("-", ""))
 
 
 def awaits_first_owner() -> bool:
-    """Is there no account, and was the first one never created?"""
+    """Return whether there are no accounts and the first one was never created."""
     return not User.objects.exists() and Installation.objects.filter(owned_since=None).exists()
 
 
 def create_first_owner(user: User) -> None:
-    """Store the first account, with all permissions. Raises NoMore."""
+    """Store the first account with all permissions. Raises NoMore if one already exists."""
     with transaction.atomic():
-        # If two first visits coincide, the row lock lets only one of them match.
+        # If two visitors submit the code at once, the row lock lets only one update succeed.
         mine = Installation.objects.filter(owned_since=None).update(owned_since=database_now())
         if not mine or User.objects.exists():
             raise NoMore
@@ -188,7 +188,7 @@ def create_first_owner(user: User) -> None:
 
 
 def say_first_owner_code() -> None:
-    """Print the code when a server that has no account yet starts."""
+    """Print the code for the first account if this server has no accounts."""
     try:
         if not awaits_first_owner():
             return
@@ -205,9 +205,9 @@ def say_first_owner_code() -> None:
 @never_cache
 @sensitive_post_parameters()
 def first_visit(request: HttpRequest) -> HttpResponse:
-    """GET asks for the code that the server printed; POST creates the first account.
+    """GET asks for the code that the server printed. POST creates the first account.
 
-    404 once an account exists, also for the slower of two simultaneous requests.
+    Returns 404 once an account exists, also for the second of two simultaneous requests.
     """
     if not awaits_first_owner():
         raise Http404
@@ -226,7 +226,7 @@ def first_visit(request: HttpRequest) -> HttpResponse:
     return redirect("studies")
 
 
-DAYS = 3  # validity of a link that confirms an email address
+DAYS = 3  # a link that confirms an email address is valid for this time
 SALT = "address of an account"
 
 
@@ -234,7 +234,7 @@ SALT = "address of an account"
 @login_required
 @never_cache
 def your_account(request: ResearcherRequest) -> HttpResponse:
-    """GET shows the account; POST stores the time zone, effective at once in this browser."""
+    """GET shows the account. POST stores the time zone and applies it to this session."""
     chosen = Preferences.objects.filter(user=request.user).first() or Preferences(user=request.user)
     form = TimeZoneForm(request.POST or None, instance=chosen)
     if request.method == "POST" and form.is_valid() and not is_shown_again(request):
@@ -251,7 +251,7 @@ def your_account(request: ResearcherRequest) -> HttpResponse:
 @reauthentication_required
 @never_cache
 def change_address(request: ResearcherRequest) -> HttpResponse:
-    """GET shows the form; POST emails a link to the new address, or stores it at once."""
+    """GET shows the form. POST emails a link to the new address, or stores it immediately."""
     form = AddressForm(request.POST or None, initial={"email": request.user.email})
     if request.method == "GET" or is_shown_again(request) or not form.is_valid():
         context = {"form": form, "sends_mail": bool(settings.EMAIL_HOST)}
@@ -273,7 +273,7 @@ def change_address(request: ResearcherRequest) -> HttpResponse:
 @login_required
 @never_cache
 def confirm_address(request: ResearcherRequest, token: str) -> HttpResponse:
-    """GET asks; POST stores the address. 404 if the link has expired or is not theirs."""
+    """GET asks for confirmation. POST stores the address. Invalid or expired links give 404."""
     found = _read(token)
     if found is None or found[0] != request.user:
         return render(request, "account/address_confirm.html", status=404)
@@ -289,13 +289,13 @@ def confirm_address(request: ResearcherRequest, token: str) -> HttpResponse:
 @receiver(password_set)
 @receiver(password_reset)
 def end_tokens(request: HttpRequest, user: User, **_signal: object) -> None:
-    """Revoke tokens, which a stranger with the old password may have created."""
+    """Revoke the user's API tokens, as someone who knew the old password may have created them."""
     if ended := accounts.revoke_tokens(user, by=user):
         messages.info(request, f"API tokens of this account were revoked: {ended}.")
 
 
 def _send_link(request: ResearcherRequest, address: str) -> bool:
-    """Email the link to the new address; return False if the mail server is down."""
+    """Email a confirmation link to the new address. Return False if the mail server is down."""
     user = request.user
     token = signing.dumps([user.pk, user.email, address], salt=SALT)
     link = request.build_absolute_uri(reverse("your_address_confirm", args=[token]))
@@ -307,7 +307,7 @@ def _send_link(request: ResearcherRequest, address: str) -> bool:
 
 
 def _read(token: str) -> tuple[User, str] | None:
-    """Return a link's user and new address, or None if it was used or is invalid."""
+    """Return the user and the new address of a link, or None if it was used or is invalid."""
     try:
         key, old, address = signing.loads(token, salt=SALT, max_age=DAYS * 86400)
     except signing.BadSignature:
@@ -317,7 +317,7 @@ def _read(token: str) -> tuple[User, str] | None:
 
 
 def _store(user: User, address: str) -> None:
-    """Change the email address and notify the old one."""
+    """Change the email address and notify the old address."""
     old, user.email = user.email, address
     user.save(update_fields=["email"])
     AuditEntry.objects.record("email address changed", Topic.ACCOUNT, about=str(user), by=user)

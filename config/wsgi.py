@@ -15,17 +15,17 @@ from annotation import guards, key_check  # noqa: E402
 from config import users  # noqa: E402
 from tasks import installation  # noqa: E402
 
-# Refuse pre-release tables before anything reads them, and the folder of another database before
-# any of its files can be deleted.
+# Refuse tables from before the first release, and a data folder that belongs to another database,
+# before any data is read or any file is deleted.
 installation.require()
-# Keys that do not match the data would do damage silently.
+# Keys that do not match the database would silently corrupt data.
 key_check.require()
 guards.say_what_is_missing()
 users.say_first_owner_code()
 connections.close_all()
 
-# Load all views now; otherwise the first request does so, while others wait.
+# Load all views now. Otherwise the first request would, while others wait.
 get_resolver().url_patterns  # noqa: B018
-# Loaded modules stay until exit, so the garbage collector need not scan them.
+# Loaded modules stay in memory until exit, so the garbage collector need not scan them.
 gc.collect()
 gc.freeze()

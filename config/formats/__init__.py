@@ -1,1 +1,1 @@
-"""Corrections that bring Django's number formats in line with CLDR, which browsers use."""
+"""Corrections to Django's number formats, to match the CLDR formats used by browsers."""

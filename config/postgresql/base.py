@@ -1,4 +1,4 @@
-"""Django's PostgreSQL backend, but idle connections are checked without a statement."""
+"""Django's PostgreSQL backend with a cheaper check for idle persistent connections."""
 
 import select
 
@@ -10,10 +10,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def is_usable(self) -> bool:
         """Return whether the persistent connection is still open.
 
-        Between requests the server sends nothing, unless it ends the connection (a restart, a time
-        limit, an operator). So a connection with nothing to read is usable, and only others are
-        tested with a statement, which would otherwise precede every request. A failed transaction
-        accepts no statement except its end, so it counts as unusable.
+        Between requests the server sends data only if it ends the connection (restart, timeout,
+        operator). So a connection with nothing to read is usable. Only other connections are
+        tested with a statement, which Django would otherwise run before every request. A failed
+        transaction accepts no statement except a rollback, so it counts as unusable.
         """
         if self.connection is None or self.connection.closed:
             return False
