@@ -1,4 +1,4 @@
-"""The app for workers and studies, which registers guards for migrations and parts of tick."""
+"""App configuration: registers platform adapters, guards, key checks and parts of tick."""
 
 from datetime import timedelta
 
@@ -37,8 +37,8 @@ class AnnotationConfig(AppConfig):
             "old notices": periodic.Part(collecting.prune, every=timedelta(days=1)),
             "identities": periodic.Part(erasure.delete_due, every=timedelta(hours=1)),
         }
-        # Parts that call other servers run after local ones; webhooks, whose receivers may be
-        # anyone's servers, run last.
+        # Parts that call other servers run after the local ones. Webhooks run last, because anyone
+        # may operate the servers that receive them.
         ask_others = {
             "mail": periodic.Part(collecting.send_mails),
             "platform events": periodic.Part(prolific_sync.handle_waiting_events),

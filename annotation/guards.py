@@ -1,15 +1,15 @@
 """Database triggers that refuse changes to what was answered (docs/protocol.md#invariants).
 
-Turns, answers, their spans, reading times, answers to custom questions, model runs, the ledger,
-decisions, exposures, comments and the audit log are insert-only. Examples, and the manifest of a
-study that is not a draft, never change. Triggers refuse every UPDATE and DELETE except those named
-in GUARDED (the erase path requires a tombstone); PostgreSQL's TRUNCATE and SQLite's INSERT OR
-REPLACE bypass row triggers, so each has a separate guard. An answer cannot be stored as submitted
-before its example was shown; where the design restricts humans to the pages, a person's turn or
-answer cannot be stored as sent through the API.
+These tables are insert-only: turns, answers and their spans, reading times, answers to custom
+questions, model runs, the ledger, decisions, exposures, comments and the audit log. Examples never
+change, nor does the manifest of a study that is not a draft. Triggers refuse every UPDATE and
+DELETE except those that GUARDED allows; erasing answers requires a tombstone. PostgreSQL's
+TRUNCATE and SQLite's INSERT OR REPLACE bypass row triggers, so each has a separate guard. The
+database also refuses an answer that was submitted before its example was shown and, if the design
+restricts humans to the pages, a person's turn or answer that was sent through the API.
 
-A migration lifts the guards and restores them in its own transaction, so that a failed one leaves
-them in place (guards_in_migrations.py). `install` updates them after every migrate, and a system
+A migration drops the guards and restores them in the same transaction, so they remain in place if
+it fails (guards_in_migrations.py). `install` updates the guards after every migrate, and a system
 check compares the installed triggers with these definitions.
 """
 
@@ -35,7 +35,7 @@ OWN = "annotation_ownanswer"
 EXAMPLE = "tasks_example"
 STUDY, MANIFEST = "annotation_study", "annotation_studymanifest"
 PARTICIPATION = "annotation_participation"
-# Tables that the conditions below read in addition to the guarded ones.
+# Further tables that the conditions below read.
 ASKED = {
     "annotation_tombstone",
     PARTICIPATION,
@@ -47,9 +47,9 @@ ASKED = {
 
 
 class Rule(NamedTuple):
-    """What the database refuses for one table, as SQL conditions over the rows OLD and NEW."""
+    """The changes that the database refuses in one table, as SQL conditions on OLD and NEW."""
 
-    # Would this new row replace a guarded one? (SQLite's REPLACE deletes silently.)
+    # Whether the new row replaces a guarded one (SQLite's REPLACE deletes rows silently).
     replaces: str
     may_go: str = "FALSE"
     may_change: str = "FALSE"
@@ -70,7 +70,7 @@ def _erased_turn(turn: str) -> str:
 
 
 def _text(row: str, column: str) -> str:
-    """Return SQL for that column's JSON as text."""
+    """Return SQL for the JSON of a column as text."""
     return f"""coalesce(CAST({row}."{column}" AS text), '')"""
 
 
@@ -79,7 +79,7 @@ def _same(column: str) -> str:
 
 
 def _renamed(column: str) -> str:
-    """Return SQL: new text equals old with account u's name replaced by `deleted-` and its ID."""
+    """Return SQL that is true if only user u's name was replaced by `deleted-` and u's ID."""
     return (
         f"' ' || NEW.{column} || ' ' = replace(' ' || OLD.{column} || ' ',"
         " ' ' || u.username || ' ', ' deleted-' || u.id || ' ')"
@@ -110,7 +110,7 @@ GUARDED = {
         replaces=f"EXISTS (SELECT 1 FROM {RUN} r WHERE r.participation_id = NEW.participation_id)",
         may_go=_erased("OLD.participation_id"),
     ),
-    # A comment's author and time never change.
+    # The author and the time of a comment never change.
     COMMENT: Rule(replaces=f"EXISTS (SELECT 1 FROM {COMMENT} c WHERE c.id = NEW.id)"),
     OWN: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {OWN} o WHERE o.id = NEW.id"
@@ -119,8 +119,8 @@ GUARDED = {
     ),
     # Earnings are never erased.
     LEDGER: Rule(replaces=f"EXISTS (SELECT 1 FROM {LEDGER} l WHERE l.id = NEW.id)"),
-    # A reason may reveal a score: erasing the participation's answers clears it; the decision
-    # stays.
+    # A reason may reveal a score. When the participation's answers are erased, the reason is
+    # cleared but the decision remains.
     DECISION: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {DECISION} d WHERE d.id = NEW.id)",
         may_change=f"{_erased('OLD.participation_id')} AND OLD.id = NEW.id"
@@ -128,8 +128,8 @@ GUARDED = {
         " AND OLD.outcome = NEW.outcome AND OLD.at = NEW.at"
         " AND coalesce(OLD.by_id, 0) = coalesce(NEW.by_id, 0)",
     ),
-    # A reason in a sentence is erased with the answers of its annotator; the name of a closed
-    # account becomes that of an erased one (accounts/closing.py), as a whole word.
+    # A reason in an entry is erased with the annotator's answers. The name of a closed account may
+    # be replaced, as a whole word, by that of the erased account (accounts/closing.py).
     AUDIT: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {AUDIT} a WHERE a.id = NEW.id OR a.once = NEW.once)",
         may_change="(EXISTS (SELECT 1 FROM annotation_tombstone t JOIN annotation_participation p"
@@ -150,7 +150,7 @@ GUARDED = {
         replaces=f"EXISTS (SELECT 1 FROM {EXPOSURE} e WHERE e.id = NEW.id"
         " OR (e.worker_key = NEW.worker_key AND e.task_name = NEW.task_name))",
     ),
-    # S1 is stored with the answer: changing the gold would make it stale.
+    # S1 is stored with the answer, so it would be wrong if the gold changed.
     EXAMPLE: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {EXAMPLE} e WHERE e.id = NEW.id OR (e.split_id ="
         " NEW.split_id AND (e.position = NEW.position OR e.source_id = NEW.source_id)))",
@@ -170,7 +170,7 @@ GUARDED = {
         " AND NOT EXISTS (SELECT 1 FROM annotation_allocation a WHERE a.study_id = OLD.id))",
         says="is frozen: its manifest remains once a seat was taken",
     ),
-    # Deletable once its study is a draft again, which the rule above decides.
+    # May be deleted once its study is a draft again, which the previous rule controls.
     MANIFEST: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {MANIFEST} m WHERE m.study_id = NEW.study_id)",
         may_go=f"NOT EXISTS (SELECT 1 FROM {STUDY} y"
@@ -184,7 +184,7 @@ TOO_EARLY = (
 
 
 def _of_a_program(participation: str) -> str:
-    """Return SQL: the new row is a person's, sent by API where humans are restricted to pages."""
+    """Return SQL that is true if a person's row was sent by API in a study that forbids it."""
     return (
         f"NEW.channel = 'api' AND EXISTS (SELECT 1 FROM {PARTICIPATION} p JOIN {STUDY} y"
         f" ON y.id = p.study_id WHERE p.id = {participation} AND p.kind = 'person'"
@@ -199,16 +199,16 @@ BY_A_PROGRAM = {
 
 
 class Guard(NamedTuple):
-    """One trigger: its name, its table and its definition as the database reports it."""
+    """A trigger: its name, its table, and its definition as the database reports it."""
 
     name: str
     table: str
     trigger: str
-    # PostgreSQL only: the body of the function that the trigger runs.
+    # Body of the function that the trigger calls (PostgreSQL only).
     body: str = ""
 
     def make(self) -> Iterator[str]:
-        """Yield the statements that create the trigger."""
+        """Yield the SQL statements that create the trigger."""
         if self.body:
             yield (
                 f"CREATE OR REPLACE FUNCTION {self.name}() RETURNS trigger LANGUAGE plpgsql"
@@ -218,7 +218,7 @@ class Guard(NamedTuple):
 
 
 def _refusals() -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield (name, table, event, refusal condition, sentence) for each row guard."""
+    """Yield (name, table, event, condition, message) for each row-level guard."""
     for table, rule in GUARDED.items():
         sentence = f"{table} {rule.says}"
         yield f"{table}_no_update", table, "UPDATE", f"NOT ({rule.may_change})", sentence
@@ -267,7 +267,7 @@ def _postgresql() -> Iterator[Guard]:
 
 
 def _guards(connection: BaseDatabaseWrapper) -> list[Guard]:
-    """Return the guards that this database should have; none until all their tables exist."""
+    """Return the guards that this database needs, or [] if some tables do not exist yet."""
     with connection.cursor() as cursor:
         tables = set(connection.introspection.table_names(cursor))
     if not {*GUARDED, *ASKED} <= tables:
@@ -276,12 +276,12 @@ def _guards(connection: BaseDatabaseWrapper) -> list[Guard]:
 
 
 def _standing(connection: BaseDatabaseWrapper) -> set[Guard]:
-    """Return every active trigger, as the database defines it."""
+    """Return all active triggers, as defined in the database."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger'")
             return {Guard(*row) for row in cursor.fetchall()}
-        # 'D' is disabled; 'R' fires on a replica only: both count as missing.
+        # 'D' is disabled, and 'R' fires only on replicas. Both count as missing.
         cursor.execute(
             "SELECT t.tgname, c.relname, pg_get_triggerdef(t.oid, true), p.prosrc FROM pg_trigger t"
             " JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid"
@@ -297,7 +297,7 @@ def _not_standing(connection: BaseDatabaseWrapper) -> list[Guard]:
 
 
 def missing(connection: BaseDatabaseWrapper) -> list[str]:
-    """Return the names of guards that are missing, disabled or differently defined."""
+    """Return the names of guards that are missing, disabled or defined differently."""
     return [guard.name for guard in _not_standing(connection)]
 
 
@@ -307,7 +307,7 @@ def _drop(connection: BaseDatabaseWrapper, guard: Guard) -> str:
 
 
 def install(connection: BaseDatabaseWrapper) -> None:
-    """Create the missing guards. Safe to call repeatedly."""
+    """Create the missing guards. Calling it again has no effect."""
     for guard in _not_standing(connection):
         with transaction.atomic(connection.alias), connection.cursor() as cursor:
             cursor.execute(_drop(connection, guard))
@@ -316,9 +316,9 @@ def install(connection: BaseDatabaseWrapper) -> None:
 
 
 def lift(connection: BaseDatabaseWrapper) -> list[Guard]:
-    """Drop the guards, whatever their definition, and return them.
+    """Drop all guards, even those with another definition, and return them.
 
-    This is used during a migration, and before tests clear the tables.
+    Migrations use this, and tests before they clear the tables.
     """
     standing = [guard for guard in _standing(connection) if guard.table in GUARDED]
     with connection.cursor() as cursor:
@@ -332,7 +332,7 @@ def install_after_migrate(using: str, **_kwargs: object) -> None:
 
 
 def say_what_is_missing() -> None:
-    """Log each missing guard, so that no server starts silently without it."""
+    """Log each missing guard when a server starts."""
     connection = connections["default"]
     log = logging.getLogger("handful.guards")
     try:
@@ -355,7 +355,7 @@ def _sentence(name: str) -> str:
 def answers_are_guarded(
     *, databases: Sequence[str] | None = None, **_kwargs: object
 ) -> list[CheckMessage]:
-    """System check: every guard is installed as defined here. `check --database default`."""
+    """Check that every guard is installed as defined here (`check --database default`)."""
     return [
         Error(_sentence(name), id="annotation.E001")
         for alias in databases or []

@@ -1,8 +1,8 @@
-"""Each migration runs with its tables locked and the guards lifted.
+"""Lock the tables and drop the guards during each migration.
 
-On PostgreSQL a migration first locks every table. It yields to any transaction that holds one table
-and waits for another, so that `migrate` can run while annotators answer: they wait, and neither
-side is aborted. Then the guards are lifted, and restored at the end.
+On PostgreSQL, a migration first locks every table. It yields to any transaction that holds one
+table and waits for another, so `migrate` can run while annotators answer: they wait, and neither
+side is aborted. The guards are dropped after that and restored at the end.
 """
 
 import random
@@ -20,8 +20,8 @@ NO_WAY_BACK = (
     "Migrations cannot be reversed, so nothing was changed: restore the backup made"
     " before the upgrade (docs/operating.md)."
 )
-PATIENCE = 120  # seconds; a backup of a large study reads its tables for about as long
-LOCKED_BY_OTHERS = ("55P03", "40P01")  # PostgreSQL's codes: lock not available, deadlock
+PATIENCE = 120  # seconds, about as long as a backup of a large study reads its tables
+LOCKED_BY_OTHERS = ("55P03", "40P01")  # PostgreSQL error codes: lock not available, deadlock
 TABLES_ARE_HELD = (
     "Other transactions held locks for two minutes, so this migration changed nothing; earlier"
     " migrations remain applied. Wait until the backup or the long query has ended, then run"
@@ -31,14 +31,14 @@ TABLES_ARE_HELD = (
 
 
 def take_all_tables(connection: BaseDatabaseWrapper) -> None:
-    """Lock all our tables until the transaction ends, without deadlocks.
+    """Lock all our tables until the end of the transaction, without deadlocks.
 
-    Requests that store answers lock the same tables in another order. If one of them waits for a
-    table while holding another, this releases all locks and tries again, before PostgreSQL detects
-    a deadlock. The order lets through transactions that lock a participation's row first, as each
-    step does. Raises CommandError if another transaction holds a table for PATIENCE seconds.
+    Requests that store answers lock the same tables in another order. If one of them holds a table
+    and waits for another, this releases all locks and tries again before PostgreSQL detects a
+    deadlock. The table of participations is locked first, as in each step, so that running steps
+    can finish. Raises CommandError if tables are still locked after PATIENCE seconds.
     """
-    # Only installed apps' tables: other tables in the database may not be ours.
+    # Only tables of installed apps, as the database may contain others.
     names = connection.introspection.django_table_names(only_existing=True, include_views=False)
     names.sort(key=lambda name: (name != PARTICIPATION, name))
     tables = ", ".join(connection.ops.quote_name(name) for name in names)
@@ -48,7 +48,7 @@ def take_all_tables(connection: BaseDatabaseWrapper) -> None:
             with transaction.atomic(connection.alias), connection.cursor() as cursor:
                 cursor.execute("SHOW lock_timeout")
                 usual = cursor.fetchone()[0]
-                cursor.execute("SET LOCAL lock_timeout = '100ms'")  # detected after 1 s
+                cursor.execute("SET LOCAL lock_timeout = '100ms'")  # a deadlock takes 1 s
                 cursor.execute(f"LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE")
                 cursor.execute("SELECT set_config('lock_timeout', %s, true)", [usual])
             return
@@ -61,13 +61,13 @@ def take_all_tables(connection: BaseDatabaseWrapper) -> None:
 
 
 class Lift(Operation):
-    """The first operation in a migration of our tables: drop the guards, in its transaction."""
+    """First operation of a migration. Drops the guards in the migration's transaction."""
 
     def __init__(self) -> None:
         self.stood: list[Guard] = []
 
     def state_forwards(self, app_label: str, state: Any) -> None:
-        """Leave the models unchanged."""
+        """Leave the model state unchanged."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, *_states: Any) -> None:
         if schema_editor.connection.vendor == "postgresql":
@@ -76,7 +76,7 @@ class Lift(Operation):
 
 
 class PutBack(Lift):
-    """The last operation: restore the dropped guards on tables that still exist."""
+    """Last operation of a migration. Restores the dropped guards on tables that still exist."""
 
     def __init__(self, lifted: Lift) -> None:
         self.lifted = lifted
@@ -86,15 +86,15 @@ class PutBack(Lift):
             tables = schema_editor.connection.introspection.table_names(cursor)
             for guard in self.lifted.stood:
                 if guard.table in tables:
-                    cursor.execute(guard.trigger)  # dropping a trigger leaves its function
+                    cursor.execute(guard.trigger)  # the trigger's function was not dropped
 
 
 def go_with_each_migration(plan: Any, **_kwargs: Any) -> None:
-    """Receiver of pre_migrate: lift the guards within each migration of our tables.
+    """Drop and restore the guards within each migration of our tables (receiver of pre_migrate).
 
-    SQLite cannot rebuild a table that a trigger names, and data migrations fill guarded columns. If
-    a migration fails or is killed, its transaction also rolls back the lifting. Raises CommandError
-    for a plan that goes backwards, before any change.
+    SQLite cannot rebuild a table that a trigger refers to, and data migrations fill guarded
+    columns. If a migration fails or is killed, dropping the guards is rolled back too. Raises
+    CommandError if the plan reverses a migration, before anything changes.
     """
     if any(backwards for _migration, backwards in plan):
         raise CommandError(NO_WAY_BACK)

@@ -1,8 +1,8 @@
-"""Check that the keys are those that the data was stored under; rows hold keyed hashes.
+"""Check that the secret keys match the stored data.
 
-With another WORKER_KEY, a returning person would be new and could repeat a task; with another
-IDENTITY_KEY, most participants could not be paid. Both errors would be silent, so the server does
-not start.
+With a different WORKER_KEY, a returning person would seem new and could repeat a task. With a
+different IDENTITY_KEY, most participants could not be paid. Neither error would be noticed, so the
+server refuses to start.
 """
 
 from collections.abc import Sequence
@@ -21,19 +21,19 @@ NAMES = ("WORKER_KEY", "IDENTITY_KEY")
 
 
 def _value(name: str) -> str:
-    """Return the stored value for a key: a keyed hash of its name under the key."""
+    """Return the value to store for a key: a hash of the key's name, keyed with the key."""
     key = getattr(settings, name)
     return salted_hmac("annotation.key_check", name, secret=key, algorithm="sha256").hexdigest()
 
 
 def accept(*names: str) -> None:
-    """Store the current keys with those names as valid, replacing earlier ones."""
+    """Store the current keys with these names as valid, replacing earlier ones."""
     for name in names:
         KeyCheck.objects.update_or_create(name=name, defaults={"value": _value(name)})
 
 
 def wrong() -> str:
-    """Return an error message with the wrong keys and what to do, or ""."""
+    """Return an error message that names the wrong keys, or "" if all match."""
     stored = dict(KeyCheck.objects.values_list("name", "value"))
     names = [
         name
@@ -50,9 +50,9 @@ def wrong() -> str:
 
 
 def require() -> None:
-    """Raise ImproperlyConfigured for a wrong key; called when a server starts.
+    """Raise ImproperlyConfigured if a key is wrong. Called when a server starts.
 
-    It passes if the database is unreachable or has not been migrated yet.
+    Passes if the database is unreachable or not yet migrated.
     """
     try:
         sentence = wrong()
@@ -63,7 +63,7 @@ def require() -> None:
 
 
 def require_for_command() -> None:
-    """Raise CommandError for a wrong key; called by commands that use keys or move money."""
+    """Raise CommandError if a key is wrong. Called by commands that use keys or move money."""
     try:
         require()
     except ImproperlyConfigured as error:
@@ -71,7 +71,7 @@ def require_for_command() -> None:
 
 
 def store_after_migrate(using: str, **_kwargs: Any) -> None:
-    """Receiver of post_migrate: store the keys if none are stored."""
+    """Store the current keys unless keys are already stored (receiver of post_migrate)."""
     if using == "default" and _has_table():
         stored = KeyCheck.objects.values_list("name", flat=True)
         accept(*(name for name in NAMES if name not in set(stored)))
@@ -85,7 +85,7 @@ def _has_table() -> bool:
 def keys_fit_the_data(
     *, databases: Sequence[str] | None = None, **_kwargs: Any
 ) -> list[CheckMessage]:
-    """System check: `manage.py check --database default`, and every migrate."""
+    """Check the keys, in `manage.py check --database default` and in every migrate."""
     if "default" not in (databases or []) or not _has_table():
         return []
     sentence = wrong()

@@ -1,4 +1,4 @@
-"""URLs of the pages, with researchers' first; the API's URLs are in urls_api.py."""
+"""URLs of the pages. The API's URLs are in urls_api.py."""
 
 from django.urls import path
 
@@ -27,7 +27,7 @@ PROLIFIC = STUDY + "platforms/prolific/"
 TASK = "tasks/<str:name>/<int:version>/"
 UPLOAD = "tasks/import/<uuid:pk>/"
 
-RECRUIT = {"links": lists.links_page, "platforms": platforms.page}  # by ?show=
+RECRUIT = {"links": lists.links_page, "platforms": platforms.page}  # view by value of ?show=
 PLATFORMS = {"to": "recruit", "show": "platforms", "right": "own"}
 POSTS = monitoring_pages.POSTS | notices.POSTS | annotators.POSTS
 

@@ -1,4 +1,4 @@
-"""URLs under /api/v1/ without results; those with results are in analysis/urls.py."""
+"""URLs under /api/v1/, except those for results, which are in analysis/urls.py."""
 
 from django.urls import path
 
@@ -27,7 +27,7 @@ WEBHOOK = STUDY + "webhooks/<int:pk>/"
 TASK = "tasks/<str:name>/<int:version>/"
 files = uploads.takes_files(uploads.MAX_BYTES, uploads.MAX_FILES)
 
-# For participating programs: a study's link, and a participation's steps.
+# For programs that take part: a study's link, and the steps of a participation.
 PARTICIPANTS = [
     path("join/<str:code>/", joining.Join.as_view(), name="api_join"),
     path("work/", participants.State.as_view(), name="api_work"),

@@ -1,6 +1,6 @@
-"""Closing and erasing accounts, which also ends their invitations, tokens and webhooks.
+"""Close and erase accounts, including their invitations, tokens and webhooks.
 
-Erasure keeps the row under another name, since studies, decisions and the audit log refer to it.
+An erased account's row gets another name, because studies, decisions and logs refer to it.
 """
 
 from allauth.account.models import EmailAddress
@@ -26,15 +26,15 @@ from annotation.models.notices import WITH_MAKER
 from tasks.clock import database_now
 from tasks.models import TaskMember
 
-DELETED = "deleted-"  # prefix for erased accounts' names; refused for new accounts
+DELETED = "deleted-"  # prefix of erased accounts' names; new accounts may not use it
 
 
 class AccountError(ValueError):
-    """Why the account is unchanged; its text is shown to users."""
+    """The account was not changed. The message is shown to the user."""
 
 
 def close(user: User) -> None:
-    """Sign the account out; its invitations, tokens and webhooks end permanently."""
+    """Deactivate an account, and permanently end its invitations, tokens and webhooks."""
     with transaction.atomic():
         user.is_active = False
         user.save(update_fields=["is_active"])
@@ -49,7 +49,7 @@ def reopen(user: User) -> None:
 
 
 def revoke_tokens(user: User, by: User | None = None) -> int:
-    """Revoke all the account's API tokens; return how many there were."""
+    """Revoke all valid API tokens of an account, and return their number."""
     now = database_now()
     tokens = user.api_tokens.filter(revoked_at=None, expires_at__gt=now)
     ended = tokens.update(revoked_at=now)
@@ -60,9 +60,9 @@ def revoke_tokens(user: User, by: User | None = None) -> int:
 
 
 def erase(user: User) -> str:
-    """Delete what is stored about a closed account; return the new name of its row.
+    """Delete the data about a closed account, and return the new name of its row.
 
-    Its actions in studies remain under that name. Raises AccountError.
+    Entries about the user's actions remain under that name. Raises AccountError.
     """
     with transaction.atomic():
         user = User.objects.select_for_update().get(pk=user.pk)
@@ -79,7 +79,7 @@ def erase(user: User) -> str:
             signing_in._default_manager.filter(user=user).delete()
         Invitation.objects.filter(Q(made_by=user) | Q(accepted_by=user)).delete()
         _delete_sessions(user)
-        # Before the row: the log's guard allows removing a name only while the row has it.
+        # Must run before the row is renamed: the log's guard checks the old name against the row.
         _rename_in_the_log(user.username, name)
         _empty(user, name)
         AuditEntry.objects.record("account deleted", Topic.ACCOUNT, about=name)
@@ -105,7 +105,7 @@ def _delete_sessions(user: User) -> None:
 
 
 def _rename_in_the_log(old: str, new: str) -> None:
-    """Replace the name, as a whole word, in log sentences about teams or accounts."""
+    """Replace the user name, as a whole word, in log entries about teams, accounts and tasks."""
     entries = AuditEntry.objects.filter(topic__in=(Topic.TEAM, Topic.ACCOUNT, Topic.TASK))
     entries.filter(after={"member": old}).update(after={"member": new})  # in a task's team
     for entry in entries.filter(Q(what__contains=old) | Q(about__contains=old)):
@@ -114,7 +114,7 @@ def _rename_in_the_log(old: str, new: str) -> None:
 
 
 def _renamed(text: str, old: str, new: str) -> str:
-    """Return the text with the same replacement as in the log's guard (annotation/guards.py)."""
+    """Replace the name in the same way as the log's guard does (annotation/guards.py)."""
     return f" {text} ".replace(f" {old} ", f" {new} ")[1:-1]
 
 

@@ -1,4 +1,4 @@
-"""Forms that create or change accounts: first owner, invited users, time zone, email address."""
+"""Forms for creating and changing accounts, and the page of an invitation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ from annotation.web.fields import PageForm, PressedField, RowField, row_field
 
 
 class AccountForm(UserCreationForm):
-    """A free user name, a password twice, and an optional email address."""
+    """Form for a new account: user name, password and an optional email address."""
 
     class Meta:
         model = User
@@ -41,14 +41,14 @@ class AccountForm(UserCreationForm):
         self.fields["password2"].help_text = ""
 
     def clean_username(self) -> str:
-        """Refuse names of deleted accounts (annotation/accounts/closing.py)."""
+        """Refuse names that are reserved for deleted accounts (annotation/accounts/closing.py)."""
         name = str(super().clean_username())
         if name.lower().startswith(DELETED):
             raise forms.ValidationError("Choose another name. This form is for deleted accounts.")
         return name
 
     def clean_email(self) -> str:
-        """Convert to lower case, as lookups by email address expect."""
+        """Return the email address in lower case, as lookups expect."""
         return str(self.cleaned_data["email"]).lower()
 
 
@@ -69,7 +69,7 @@ class TimeZoneForm(forms.ModelForm):
 
 
 class AddressForm(forms.Form):
-    """The email address for studies and passwords; may be empty."""
+    """Form for the user's email address, which may be empty."""
 
     email = forms.EmailField(
         label="Email",
@@ -79,12 +79,12 @@ class AddressForm(forms.Form):
     )
 
     def clean_email(self) -> str:
-        """Convert to lower case, as lookups by email address expect."""
+        """Return the email address in lower case, as lookups expect."""
         return str(self.cleaned_data["email"]).lower()
 
 
 class FirstOwnerForm(AccountForm):
-    """The account form with the code that the server printed."""
+    """Form for the first account, which also asks for the code that the server printed."""
 
     code = forms.CharField(
         label="Code",
@@ -108,7 +108,7 @@ class FirstOwnerForm(AccountForm):
 
 
 class UserForm(PageForm):
-    """The account whose button was pressed, and the action."""
+    """Form for an administrator's action on another user's account."""
 
     key = "user"
     user = RowField(
@@ -136,7 +136,7 @@ class UserForm(PageForm):
         error_messages={"invalid_choice": "This action does not exist."},
     )
 
-    # Only for "delete", which is irreversible.
+    # Used only by "delete", which cannot be undone.
     typed = forms.CharField(required=False)
 
     def __init__(self, by: User, *args: Any, **kwargs: Any):
@@ -155,7 +155,7 @@ class UserForm(PageForm):
 @never_cache
 @sensitive_post_parameters()
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Show an invitation on GET; accept it on POST. Raise 404 if it was used or has ended."""
+    """Show an invitation on GET, accept it on POST. Used or expired ones give 404."""
     found = Invitation.objects.of(token)
     if found is None:
         return render(request, "accounts/invitation.html", status=404)

@@ -1,4 +1,4 @@
-"""The researcher's tokens: Handful's API tokens, and tokens for accounts on Prolific."""
+"""Pages for a researcher's tokens: Handful's API tokens, and tokens for Prolific accounts."""
 
 from datetime import timedelta
 from typing import Any
@@ -32,7 +32,7 @@ SCOPES = (
 
 
 class TokenForm(PageForm):
-    """A token's scopes, study and expiry."""
+    """Form for a new API token: name, scopes, study and expiry."""
 
     key = "token"
     name = forms.CharField(
@@ -60,7 +60,7 @@ class TokenForm(PageForm):
         row_field(self, "study").queryset = Study.objects.visible_to(owner).order_by("name")
 
     def make(self, owner: User) -> tuple[str, ApiToken]:
-        """Create the token; return it, to be shown only once, with its stored row."""
+        """Create the token. Return its text, which is shown only once, and its row."""
         sent = self.cleaned_data
         token, row = ApiToken.draw()
         row.owner, row.name, row.study = owner, sent["name"], sent["study"]
@@ -72,7 +72,7 @@ class TokenForm(PageForm):
 
 
 class ProlificTokenForm(PageForm):
-    """A Prolific token, which is never shown again and not restored after a lost session."""
+    """Form for a Prolific token. The token is not preserved if the session has ended."""
 
     key = "prolific"
     token = forms.CharField(
@@ -81,7 +81,7 @@ class ProlificTokenForm(PageForm):
         max_length=500,
         widget=forms.PasswordInput({"autocomplete": "off"}),
         help_text="On Prolific, choose Settings, then “Go to API token page”.",
-        # Otherwise, requests would fail with the header in the error message.
+        # Otherwise, requests would fail with an error message that contains the header.
         validators=[RegexValidator(r"\A[!-~]+\Z", "Enter only the token, without spaces.")],
     )
     workspace = forms.CharField(
@@ -102,7 +102,7 @@ class ProlificTokenForm(PageForm):
 @reauthentication_required(allow_get=True)
 @never_cache
 def tokens(request: ResearcherRequest) -> HttpResponse:
-    """List the researcher's tokens on GET; create one on POST, shown only in its response."""
+    """List the researcher's tokens on GET. On POST, create a token and show it once."""
     if request.method == "GET":
         return _page(request, TokenForm(request.user))
     form = TokenForm(request.user, request.POST)
@@ -143,9 +143,10 @@ def token_revoke(request: ResearcherRequest, pk: int) -> HttpResponse:
 @sensitive_post_parameters("token")
 @never_cache
 def prolific_token(request: ResearcherRequest) -> HttpResponse:
-    """Ask for the password and list the researcher's accounts on GET; store a token on POST.
+    """Ask for the password and list Prolific accounts on GET, or store a token on POST.
 
-    allauth would store a late POST in the session, with the token in plain text.
+    If a POST requires the password, show the page again: allauth would store the request, with the
+    token in plain text, in the session.
     """
     try:
         return _prolific_token(request)

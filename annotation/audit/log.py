@@ -1,6 +1,6 @@
-"""The audit log's columns and filters.
+"""Columns of the audit log.
 
-Readers see their study's log, and superusers the server's. Only payers see pay.
+Readers see their study's log, and superusers the server's. Only payers see entries on pay.
 """
 
 import json
@@ -13,7 +13,7 @@ from tasks.columns import Column
 
 
 def in_words(value: Any) -> str:
-    """Return an old or new value as a page shows it."""
+    """Format the old or new value of an entry for a page."""
     if value is None:
         return ""
     if not isinstance(value, dict):
@@ -29,7 +29,7 @@ def _name(entry: AuditEntry) -> str:
     return entry.by.get_username() if entry.by else ""
 
 
-# Columns in the page's CSV and the API.
+# Columns of the CSV file and the API.
 COLUMNS = [
     Column("at", meaning="UTC", kind=datetime),
     Column("by", meaning="user name; empty if the server or a command acted", get=_name),
@@ -43,5 +43,5 @@ COLUMNS = [
 
 
 def of_study(study: Study) -> AuditQuerySet:
-    """Return a study's log as its reader (StudyQuerySet.visible_to) sees it, newest first."""
+    """Return the log entries that the study's reader (visible_to) may see, newest first."""
     return study.events.readable_by(study.rights).select_related("by").order_by("-at", "-pk")

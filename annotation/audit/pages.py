@@ -1,4 +1,4 @@
-"""The audit log of a study and of the whole server, on pages and in the API."""
+"""Pages and API view of a study's audit log, and the page of the server's audit log."""
 
 from typing import Any, ClassVar
 
@@ -18,14 +18,14 @@ from annotation.web.fields import PageForm
 from annotation.web.paging import RowsView
 from tasks.csv_files import cell, csv_download, no_formula
 
-# Filter -> lookup; `until` is the last day (UTC) to include.
+# Maps filters to lookups. `until` is the last day (UTC) to include.
 LOOKUPS = {
     "topic": "topic", "who": "by__username", "since": "at__date__gte", "until": "at__date__lte",
 }  # fmt: skip
 
 
 class LogForm(PageForm):
-    """Filters in a GET request; an invalid field shows its error and has no effect."""
+    """Filters of a GET request. An invalid filter shows an error and is ignored."""
 
     key = "log"
     topic = forms.ChoiceField(label="Topic", required=False)
@@ -61,14 +61,14 @@ PER_PAGE = 50
 
 @signed_in("GET")
 def log(request: ResearcherRequest, name: str) -> HttpResponse:
-    """List actions on a study and its annotators, newest first; `?format=csv` downloads them."""
+    """List the actions in a study, newest first. `?format=csv` downloads them."""
     study = study_of(request, name, "read")
     return _shown(request, audit_log.of_study(study), study)
 
 
 @signed_in("GET")
 def site_log(request: ResearcherRequest) -> HttpResponse:
-    """List actions on this server, for superusers."""
+    """List the actions on this server. Only superusers may see them."""
     if not request.user.is_superuser:
         raise PermissionDenied("Only superusers can read the server's audit log.")
     everywhere = AuditEntry.objects.select_related("by", "study").order_by("-at", "-pk")

@@ -1,7 +1,7 @@
-"""Audit log entries about objects of `tasks` and Django: tasks, models, tokens, accounts.
+"""Write audit log entries for changes in `tasks` and Django: tasks, models, tokens, accounts.
 
-Those packages do not import the log, so this module listens to their signals, in their transaction.
-This covers pages, the API, jobs and commands.
+These packages do not import the log, so this module listens to their signals. The signals are sent
+within the transaction, and cover pages, the API, jobs and commands.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ record = AuditEntry.objects.record
 
 @receiver(post_delete, sender=UnfinishedImport)
 def task_imported(instance: UnfinishedImport, origin: Any, **_kwargs: Any) -> None:
-    """Log an import when this row alone is deleted; if its task goes too, it was abandoned."""
+    """Record an import if only this row is deleted, not its task (an abandoned import)."""
     model = origin.model if isinstance(origin, QuerySet) else type(origin)
     if model is UnfinishedImport:
         task = instance.task
@@ -71,7 +71,7 @@ def panel_stored(instance: Panel, created: bool, **_kwargs: Any) -> None:
 
 
 def fields(row: Model) -> dict[str, Any]:
-    """Return columns by name, without keys, references, payment codes or URLs containing them."""
+    """Return a row's fields as a dict, without keys, references, payment codes and URLs."""
     return {
         field.name: getattr(row, field.name)
         for field in row._meta.concrete_fields

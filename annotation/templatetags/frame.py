@@ -1,6 +1,6 @@
-"""Template tags: a researcher's page's menu, notices and help; times and numeric cells.
+"""Template tags for researchers' pages: menu, notices, help links, times and numeric cells.
 
-Numbers are right-aligned, with decimal points in line.
+Numbers are right-aligned, with aligned decimal points.
 """
 
 import re
@@ -24,7 +24,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def menu(context: dict[str, Any]) -> menus.Menu | None:
-    """Return the tabs of this page's study, or None on other pages."""
+    """Return the menu of the page's study, or None on pages without a study."""
     request = context.get("request")
     if request is None or request.resolver_match is None or not request.user.is_authenticated:
         return None
@@ -37,14 +37,14 @@ def menu(context: dict[str, Any]) -> menus.Menu | None:
 
 @register.simple_tag(takes_context=True)
 def unread(context: dict[str, Any]) -> int:
-    """Return the number of the researcher's unread notices."""
+    """Return the number of unread notices of the signed-in researcher."""
     user = context.get("user")
     return Notice.objects.filter(user=user, read_at=None).count() if isinstance(user, User) else 0
 
 
 @register.simple_tag(takes_context=True)
 def help_here(context: dict[str, Any]) -> str:
-    """Return the URL of this page's documentation."""
+    """Return the URL of the help page for the current page."""
     request = context.get("request")
     if request is None or request.resolver_match is None:
         return reverse("help_index")
@@ -54,7 +54,7 @@ def help_here(context: dict[str, Any]) -> str:
 
 @register.filter
 def moment(at: datetime | None, shape: str = "Y-m-d H:i") -> str:
-    """Render a time as <time>, in the reader's time zone, or "" for None."""
+    """Render a time as a <time> element in the reader's time zone, or "" for None."""
     if at is None:
         return ""
     own = timezone.localtime(at)
@@ -67,18 +67,18 @@ register.filter("change_in_words", audit_log.in_words)
 
 @register.simple_tag(takes_context=True)
 def section(context: dict[str, Any]) -> str:
-    """Return the site section: the first part of the page's URL."""
+    """Return the first part of the page's URL, which identifies the section of the site."""
     path = getattr(context.get("request"), "path", "")
     first = path.strip("/").split("/")[0]
     of_studies = ("new-study", "compare", "deleted-studies")
     return "studies" if first in of_studies else first
 
 
-# 12, 83.7 ± 0.6, 28.4 to 100.0, 3 of 4, < .001, -8.8, 12 min, and the dash for a missing one.
+# Matches 12, 83.7 ± 0.6, 28.4 to 100.0, 3 of 4, < .001, -8.8, 12 min, and – for no value.
 _NUMBER = re.compile(r"[-−+±<≤>≥≈ ]*\.?\d[^a-zA-Z]*( ?(to|of|min|s|h|USD|GBP|EUR)\b[^a-zA-Z]*)*|–")
 
 
 @register.filter
 def is_number(cell: str) -> bool:
-    """Is this cell's text a number, or the dash for a missing one?"""
+    """Return whether the cell's text is a number, or the dash for a missing number."""
     return _NUMBER.fullmatch(str(cell).strip()) is not None

@@ -1,5 +1,5 @@
-"""What all pages and API views share: access checks, rights, forms, lists, errors, tokens.
+"""Shared parts of pages and API views: access checks, forms, lists, errors, tokens.
 
-Start with access.py (who may use what) and posts.py (a researcher's form, declared once for the
-page and the API). This package imports only `models`, no other package of annotation.
+Read access.py (access checks) and posts.py (a POST declared once for the page and the API) first.
+Of the packages in annotation, this one imports only `models`.
 """

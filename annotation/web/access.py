@@ -1,8 +1,7 @@
-"""Access checks: the study, participation, worker or model that a request may use.
+"""Access checks: return the study, participation, worker or model that a request may use.
 
-Missing objects and objects without access both give 404. Views rely on these tested functions. The
-checks for annotators activate the study's language; their callers reset it, since threads are
-reused.
+Missing objects and objects without access both give 404. The checks for annotators activate the
+study's language. Their callers must reset it, because threads are reused.
 """
 
 from collections.abc import Callable
@@ -24,13 +23,13 @@ from tasks.predictions import upload_job
 
 
 class PageRequest(HttpRequest):
-    """A request with the attributes that our middleware sets."""
+    """A request with the attributes that our middleware adds."""
 
     htmx: HtmxDetails
 
 
 class ResearcherRequest(PageRequest):
-    """A request from a signed-in researcher, as views behind `login_required` receive it."""
+    """A request of a signed-in researcher, for views decorated with `login_required`."""
 
     user: User
 
@@ -38,7 +37,7 @@ class ResearcherRequest(PageRequest):
 def signed_in(
     *methods: str,
 ) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
-    """Decorate a page for signed-in researchers that accepts these methods."""
+    """Decorate a view that requires a signed-in researcher and accepts only these methods."""
 
     def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         return login_required(require_http_methods(list(methods))(view))
@@ -54,7 +53,7 @@ REFUSALS = {
 
 
 def studies_of(request: HttpRequest) -> StudyQuerySet:
-    """Return the studies visible to this researcher; a token for one study sees only that study."""
+    """Return the studies visible to this user. A token may be limited to one study."""
     if not isinstance(request.user, User):
         return Study.objects.none()
     visible = Study.objects.visible_to(request.user)
@@ -63,16 +62,16 @@ def studies_of(request: HttpRequest) -> StudyQuerySet:
 
 
 def token_of(request: HttpRequest) -> ApiToken | None:
-    """Return the request's API token (web/authentication.py), or None for a page."""
+    """Return the API token of the request (web/authentication.py), or None on pages."""
     token = getattr(request, "auth", None)
     return token if isinstance(token, ApiToken) else None
 
 
 def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
-    """Return the named study, if the researcher has that right in it (models.study.RIGHTS).
+    """Return the study with this name if the researcher has the right (models.study.RIGHTS).
 
-    Researchers outside the team get 404; members without the right get 403 with an explanation. A
-    token needs the right twice: by its owner's role and by its own scope.
+    Researchers outside the team get 404, and members without the right get 403. With an API token,
+    both its owner's role and its own scope must include the right.
     """
     study = get_object_or_404(studies_of(request), name=name)
     if right not in study.rights:
@@ -86,7 +85,7 @@ def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
 
 
 def annotator_of(request: HttpRequest, name: str, pseudonym: str, right: str) -> Participation:
-    """Return the annotator with that pseudonym, in a study where the researcher has that right."""
+    """Return an annotator's participation if the researcher has the right in the study."""
     participations = study_of(request, name, right).participations.select_related(
         "scenario__task", "worker"
     )
@@ -94,20 +93,20 @@ def annotator_of(request: HttpRequest, name: str, pseudonym: str, right: str) ->
 
 
 def upload_of(request: HttpRequest, pk: UUID) -> TaskUpload:
-    """Return the task upload if it belongs to this researcher, or raise 404."""
+    """Return a task upload of this researcher, or raise Http404."""
     return get_object_or_404(TaskUpload.objects.select_related("job"), pk=pk, owner=request.user)
 
 
 def predictions_job_of(request: HttpRequest, pk: int) -> Job:
-    """Return the job that imports this researcher's large predictions upload, or raise 404."""
+    """Return the job that imports a predictions file of this researcher, or raise Http404."""
     return get_object_or_404(Job, pk=pk, kind=upload_job.KIND, owner=request.user)
 
 
 def job_of(request: HttpRequest, pk: int) -> Job:
-    """Return a job that this researcher may see, or raise 404.
+    """Return a job that this researcher may see, or raise Http404.
 
-    A study's job requires the read right there, even for the researcher who started it. Other jobs
-    are visible to their owner. A token for one study sees only that study's jobs.
+    A study's job requires the read right, even for the researcher who started it. Other jobs are
+    visible to their owner. A token for one study sees only that study's jobs.
     """
     token = token_of(request)
     job = get_object_or_404(Job, pk=pk) if pk < 2**63 else None
@@ -124,9 +123,9 @@ def job_of(request: HttpRequest, pk: int) -> Job:
 
 
 def own_model(request: HttpRequest, name: str) -> LanguageModel:
-    """Return the named model if this researcher uploaded it, or raise 404.
+    """Return the model with this name if this researcher uploaded it, or raise Http404.
 
-    All researchers may view models and tasks; only the uploader may change a model.
+    All researchers may view models and tasks, but only the uploader may change a model.
     """
     if not request.user.is_authenticated:
         raise Http404

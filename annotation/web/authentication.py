@@ -1,7 +1,7 @@
-"""Authentication by the token in the Authorization header, and rate limits, without passwords.
+"""Token authentication with the Authorization header, and rate limits.
 
-Researchers' requests are counted in the cache that all processes share. Participants' requests are
-counted in each process, so that an answer never waits for a count in the database.
+Researchers' requests are counted in the cache shared by all processes. Participants' requests are
+counted per process, so that an answer never waits for a count in the database.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ SCHEME = "Bearer"
 
 
 def bearer(request: Request | HttpRequest) -> str | None:
-    """Return the token in the header, "" if it is malformed, or None without a header."""
+    """Return the token from the header, "" if it is malformed, or None without a header."""
     scheme, _, given = get_authorization_header(request).partition(b" ")
     if scheme.decode("latin-1").lower() != SCHEME.lower():
         return None
@@ -34,16 +34,16 @@ def bearer(request: Request | HttpRequest) -> str | None:
 
 
 def has_token(request: HttpRequest) -> bool:
-    """Does the header hold a researcher's valid token? Checked before a body is read."""
+    """Return whether the header contains a researcher's valid token, before reading the body."""
     given = bearer(request)
     return given is not None and ApiToken.objects.valid().filter(digest=digest(given)).exists()
 
 
 class TokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer handful_...`; never in the URL, since URLs are logged."""
+    """Authenticates `Authorization: Bearer handful_...`. Tokens in URLs would be logged."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
-        """Return the owner and the token, or None without a token. Raises AuthenticationFailed."""
+        """Return the owner and the token, or None without one. Raises AuthenticationFailed."""
         given = bearer(request)
         if given is None:
             return None
@@ -61,9 +61,9 @@ class TokenAuthentication(BaseAuthentication):
 
 
 class ParticipationToken(BaseAuthentication):
-    """The secret of one participation's personal link; `request.auth` holds it.
+    """Stores the secret of a participation's personal link in `request.auth`.
 
-    The step looks it up when it locks the participation, and responds with 401 if it is unknown.
+    The step looks it up when it locks the participation, and returns 401 if it is unknown.
     """
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, str] | None:
@@ -75,14 +75,14 @@ class ParticipationToken(BaseAuthentication):
 
 
 class HoldsParticipation(BasePermission):
-    """Requires a participation's token; researchers and visitors are not checked."""
+    """Requires a participation's token."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         return isinstance(request.auth, str)
 
 
 class Documented(OpenApiAuthenticationExtension):
-    """The same scheme for the OpenAPI document."""
+    """Documents TokenAuthentication in the OpenAPI document."""
 
     target_class = TokenAuthentication
     name = "token"
@@ -96,7 +96,7 @@ class Documented(OpenApiAuthenticationExtension):
 
 
 class DocumentedParticipation(OpenApiAuthenticationExtension):
-    """The scheme for a participation's token, for the OpenAPI document."""
+    """Documents ParticipationToken in the OpenAPI document."""
 
     target_class = ParticipationToken
     name = "participation"
@@ -110,7 +110,7 @@ class DocumentedParticipation(OpenApiAuthenticationExtension):
 
 
 class PerHolder(SimpleRateThrottle):
-    """100 requests a minute for each token, and for each researcher in the browser."""
+    """Allows 100 requests a minute for each API token and for each signed-in researcher."""
 
     rate = "100/min"
 
@@ -125,9 +125,9 @@ class PerHolder(SimpleRateThrottle):
 
 
 class PerParticipation(BaseThrottle):
-    """3000 requests per clock minute for each participation, in each process.
+    """Allows 3000 requests per clock minute for each participation, in each process.
 
-    A fast model answers within milliseconds; the limit stops a runaway loop.
+    A fast model answers within milliseconds. The limit stops programs that loop endlessly.
     """
 
     limit, window = 3000, 60  # requests; seconds
@@ -139,7 +139,7 @@ class PerParticipation(BaseThrottle):
         own_cache.add(key, 0, self.window)
         try:
             return own_cache.incr(key) <= self.limit
-        except ValueError:  # expired or evicted in the meantime: start a new count
+        except ValueError:  # the count has expired or was evicted
             return True
 
     def wait(self) -> float:

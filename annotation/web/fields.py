@@ -1,7 +1,7 @@
 """Form classes and fields for all pages: unique IDs, and numbers in ASCII digits.
 
-Django's fields refuse U+0000, and Django's rendering joins a field to its help and errors
-(aria-describedby, aria-invalid): templates/_field.html provides the IDs that it expects.
+Django's fields refuse U+0000 and link a field to its help and errors with aria-describedby.
+templates/_field.html provides the IDs that this needs.
 """
 
 import re
@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 
 
 class OnPage(forms.BaseForm):
-    """One of several forms on a page; `key` prefixes its IDs and names it in the context."""
+    """One of several forms on a page. `key` is the prefix of its IDs and of its variable."""
 
     key: str
 
@@ -29,25 +29,25 @@ class PageForm(OnPage, forms.Form):
 
 
 def by_key(*blank: OnPage, sent: OnPage | None = None) -> dict[str, OnPage]:
-    """Return a page's forms as context; `sent` replaces its blank form."""
+    """Return context variables for a page's forms. `sent` replaces one of the blank forms."""
     return {f"{form.key}_form": form for form in (*blank, sent) if form is not None}
 
 
 class _Pressed(forms.HiddenInput):
-    """Renders nothing: the form's buttons carry its name."""
+    """Widget that renders nothing, because the form's buttons have the field's name."""
 
     def render(self, *_args: Any, **_kwargs: Any) -> SafeString:
         return SafeString("")
 
 
 class PressedField(forms.ChoiceField):
-    """The button that was pressed; the template renders the buttons."""
+    """Field for the button that was pressed. The template renders the buttons."""
 
     widget = _Pressed
 
 
 class YesNoField(PressedField):
-    """Which of two buttons was pressed, as a bool; the API takes true or false."""
+    """Field for two buttons, as a boolean. The API accepts true or false."""
 
     default_error_messages = {"required": "Press one of the buttons."}
 
@@ -60,7 +60,7 @@ class YesNoField(PressedField):
 
 
 class TextField(forms.CharField):
-    """Multi-line text: a line break counts as one character, as in browsers."""
+    """Field for multi-line text. A line break counts as one character, as in browsers."""
 
     widget = forms.Textarea
 
@@ -73,7 +73,7 @@ class FilesInput(forms.ClearableFileInput):
 
 
 class FilesField(forms.FileField):
-    """Any number of files; if required, at least one."""
+    """Field for any number of files, or at least one if required."""
 
     widget = FilesInput
 
@@ -83,19 +83,19 @@ class FilesField(forms.FileField):
 
 
 def row_field(form: forms.BaseForm, name: str) -> forms.ModelChoiceField:
-    """Return the form field with that name, whose choices are table rows."""
+    """Return a form's field of that name, which must choose among table rows."""
     field = form.fields[name]
     assert isinstance(field, forms.ModelChoiceField)
     return field
 
 
 def is_shown_again(request: HttpRequest) -> bool:
-    """Was this form restored after a lost session, to be shown filled in but not stored?"""
+    """Return whether this is input preserved from an ended session, to be shown but not stored."""
     return "show_again" in request.POST
 
 
 class WholeNumberField(forms.IntegerField):
-    """At most 18 ASCII digits: Python would also accept digits in other scripts, and 1_000."""
+    """Integer field for up to 18 ASCII digits. Python would also accept other scripts and 1_000."""
 
     def to_python(self, value: Any) -> int | None:
         if value not in self.empty_values and not re.fullmatch(
@@ -106,12 +106,12 @@ class WholeNumberField(forms.IntegerField):
 
 
 def _is_row_number(value: Any) -> bool:
-    """Is it a number of at most 18 ASCII digits? Databases refuse larger ones."""
+    """Return whether the value has at most 18 ASCII digits. Databases refuse larger numbers."""
     return re.fullmatch(r"[0-9]{1,18}", str(value)) is not None
 
 
 class RowField(forms.ModelChoiceField):
-    """A row by its number, among those allowed by the form."""
+    """Field for the primary key of one of the form's rows."""
 
     def to_python(self, value: Any) -> Any:
         if value not in self.empty_values and not _is_row_number(value):
@@ -124,7 +124,7 @@ class RowField(forms.ModelChoiceField):
 
 
 class RowsField(forms.ModelMultipleChoiceField):
-    """Rows by their numbers, among those allowed by the form."""
+    """Field for the primary keys of several of the form's rows."""
 
     def clean(self, value: Any) -> Any:
         for number in value or ():
@@ -140,16 +140,16 @@ class RowsField(forms.ModelMultipleChoiceField):
 NO_REASON = "Enter a reason. It is stored with the decision."
 
 
-MAX_AMOUNT = Decimal(100_000)  # in currency, exclusive; for one person or place
+MAX_AMOUNT = Decimal(100_000)  # in currency units, exclusive; per person or place
 
 
 SENTENCE = "Enter an amount such as 1.50."
 
 
 def read_amount(text: str) -> Decimal:
-    """Return the amount in this text, at least 0 and below MAX_AMOUNT.
+    """Parse an amount of money of at least 0 and below MAX_AMOUNT.
 
-    Raises ValueError with a message.
+    Raises ValueError with a message for the user.
     """
     text = text.strip()
     if not re.fullmatch(r"[0-9]{1,5}(\.[0-9]{1,2})?", text):
@@ -158,12 +158,12 @@ def read_amount(text: str) -> Decimal:
 
 
 class AmountField(forms.DecimalField):
-    """A form field for an amount or a number of hours; the model sets its bounds."""
+    """Form field for an amount of money or a number of hours. The model validates its range."""
 
     default_error_messages = {"invalid": "Enter a number such as 12.50, with digits and a point."}
 
     def to_python(self, value: Any) -> Decimal | None:  # type: ignore[override]  # as in DecimalField
-        # Allow the sign, so that the validator can report the minimum.
+        # Accept a minus sign, so that the validator can report the minimum.
         if value not in self.empty_values and not re.fullmatch(
             r"-?[0-9]{1,12}(\.[0-9]{1,12})?", str(value).strip()
         ):

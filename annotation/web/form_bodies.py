@@ -1,7 +1,7 @@
-"""The pages' forms validate JSON bodies; unknown fields are refused.
+"""Validate JSON bodies with the forms of the pages, and refuse unknown fields.
 
-The keys of a body are the names of form fields. `fields_of` documents them in the OpenAPI document;
-`as_form_data` converts the body to the data that a browser would send.
+The keys of a body are form field names. `fields_of` documents them in the OpenAPI document, and
+`as_form_data` converts a body to the data that a browser would send.
 """
 
 import json
@@ -30,7 +30,7 @@ class Texts(serializers.ListField):
 
 
 class StrictJSONParser(JSONParser):
-    """JSON that a database can store: no lone surrogates, no U+0000, no infinite numbers."""
+    """Parses JSON that a database can store: no lone surrogates, U+0000 or infinite numbers."""
 
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
         try:
@@ -48,7 +48,7 @@ class StrictJSONParser(JSONParser):
 
 
 def as_object(data: Any) -> dict[str, Any]:
-    """Return the body, which must be an object; an empty object if nothing was sent."""
+    """Return the body as a dict, or {} if it is empty. Raises Unprocessable for other types."""
     if isinstance(data, QueryDict):
         return {key: data.get(key) for key in data}
     if data in (None, ""):
@@ -59,7 +59,7 @@ def as_object(data: Any) -> dict[str, Any]:
 
 
 def check_known(data: Mapping[str, Any], known: Any) -> None:
-    """Raise Unprocessable for unknown names, so that a misspelt field is never ignored."""
+    """Raise Unprocessable for unknown names, so that misspelt fields are not ignored."""
     unknown = sorted(str(name) for name in set(data) - set(known))
     if unknown:
         words = ", ".join(sorted(known)) or "none"
@@ -69,7 +69,7 @@ def check_known(data: Mapping[str, Any], known: Any) -> None:
 
 
 def as_form_data(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert to form data: strings, numbers as strings, booleans, lists; null is left out."""
+    """Convert JSON values to form data. Numbers become strings, and nulls are left out."""
     return {
         name: [_plain(name, item) for item in value]
         if isinstance(value, list)
@@ -88,7 +88,7 @@ def _plain(name: str, value: Any) -> str | bool:
 
 
 def check(form: forms.BaseForm) -> None:
-    """Raise Unprocessable with the errors by field, or if a list is sent for a single value."""
+    """Validate the form. Raises Unprocessable with errors by field, or for unexpected lists."""
     several = (forms.SelectMultiple, forms.CheckboxSelectMultiple, forms.MultipleHiddenInput)
     for name, field in form.fields.items():
         if isinstance(form.data.get(name), list) and not isinstance(field.widget, several):
@@ -117,7 +117,7 @@ FIELDS: list[tuple[type[forms.Field], type[serializers.Field]]] = [
 
 
 def fields_of(form: FormClass, **more: serializers.Field) -> dict[str, Any]:
-    """Return a form's fields as serializer fields; `more` adds to them or replaces some."""
+    """Return a form's fields as serializer fields. `more` adds to them or replaces some."""
     named = {name: _field(field) for name, field in form.base_fields.items()}
     return {name: field for name, field in (named | more).items() if field is not None}
 
@@ -139,5 +139,5 @@ def _field(field: forms.Field) -> serializers.Field:
 
 
 def shape(name: str, fields: Mapping[str, Any], many: bool = False) -> serializers.Serializer:
-    """Return a documented object with these fields; without fields, an empty object."""
+    """Return a serializer with these fields for the OpenAPI document."""
     return inline_serializer(name, dict(fields), many=many)

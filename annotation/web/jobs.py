@@ -15,7 +15,7 @@ from tasks import jobs, uploads
 from tasks.models import Job
 from tasks.predictions import upload_job
 
-# Kind of job -> function that returns a finished job's result; other packages add their kinds.
+# Maps kinds of jobs to functions that return a finished job's result. Other packages add more.
 OUTCOMES: dict[str, Callable[[Job], Any]] = {
     uploads.IMPORT: lambda job: job.result[-1],
     uploads.IMPORT_WHOLE: lambda job: job.result[-1],
@@ -23,7 +23,7 @@ OUTCOMES: dict[str, Callable[[Job], Any]] = {
     upload_job.KIND: upload_job.outcome,
     "simulate": lambda job: {"answers": [part["answers"] for part in job.result]},
 }
-# Kinds that produce results: advancing them needs the read right.
+# Kinds of jobs with results. Running their next part requires the read right.
 READERS = {"bootstrap", "release", "report"}
 
 

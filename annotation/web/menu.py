@@ -1,8 +1,8 @@
-"""The tabs on a study's pages, and the views of one page that `?show=` selects.
+"""The tabs of a study's pages, and the views of a page that `?show=` selects.
 
 Pages that the reader may not open are hidden (models.study.RIGHTS). Results pages belong to
-`analysis`; this module knows only their names. It also maps each page to its explanation below
-/help/; tests/config/test_help_places.py checks that the map is complete.
+`analysis`, so this module only contains their URL names. It also maps each page to its help page;
+tests/config/test_help_places.py checks that this map is complete.
 """
 
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ from annotation.web.posts import View
 
 @dataclass(frozen=True)
 class Page:
-    """A page of a study: its title, URL name and the right that it requires.
+    """A page of a study, with the right that it requires.
 
-    `below` lists pages without a link of their own, such as those about one annotator. `views`
-    lists what `?show=` selects on this page: the value, its name and the right it requires.
+    `below` lists URL names of pages without a link in the menu, such as those about one annotator.
+    `views` lists the page's views: the value of `?show=`, the name and the required right.
     """
 
     name: str
@@ -30,14 +30,14 @@ class Page:
     right: str = "see"
     below: tuple[str, ...] = ()
     views: tuple[tuple[str, str, str], ...] = ()
-    unless: str = ""  # "draft" or "real": studies without this page
+    unless: str = ""  # "draft" or "real" for kinds of studies without this page
 
     def holds(self, here: str) -> bool:
-        """Is `here` this page, or one below it?"""
+        """Return whether `here` is the URL name of this page or of a page below it."""
         return here in (self.address, *self.below)
 
 
-# Each tab -> its sub-tabs, at most four.
+# Maps tabs to their pages, at most four.
 TABS = {
     "Overview": [Page("Overview", "study", below=("study_status",))],
     "Design": [
@@ -88,7 +88,7 @@ TABS = {
 
 @dataclass(frozen=True)
 class Link:
-    """A page as rendered; `current` is the value of aria-current, or "" for none."""
+    """A link in the menu. `current` is the value of aria-current, or ""."""
 
     name: str
     url: str
@@ -97,7 +97,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Menu:
-    """The navigation of a study's page: tabs, the open tab's sub-tabs, and the page's views."""
+    """The menu of a study's page: all tabs, the pages of the current tab, and the page's views."""
 
     study: Study
     tabs: list[Link]
@@ -106,7 +106,7 @@ class Menu:
 
 
 def for_study(study: Study, here: str, asked: QueryDict) -> Menu:
-    """Return its navigation for its reader; `here` and `asked` are the URL's name and query."""
+    """Return the menu for a page with URL name `here` and query `asked`, for the study's reader."""
     missing = {"draft"} if study.is_draft else set()
     missing |= set() if study.rehearsal else {"real"}
 
@@ -137,7 +137,7 @@ def for_study(study: Study, here: str, asked: QueryDict) -> Menu:
 
 
 def shown(default: View, **views: View) -> View:
-    """Return a page on which `?show=` selects one of these views instead of the default."""
+    """Return a page that shows the view selected by `?show=`, or `default`."""
 
     def view(request: HttpRequest, **names: str) -> HttpResponse:
         return views.get(request.GET.get("show", ""), default)(request, **names)
@@ -147,14 +147,14 @@ def shown(default: View, **views: View) -> View:
 
 @login_required
 def moved(request: HttpRequest, name: str, to: str, show: str, right: str = "read") -> HttpResponse:
-    """Redirect from the former address of what `show` selects on the page `to`."""
+    """Redirect an old URL to the view `show` of the page `to`."""
     study = study_of(request, name, right)
     query = request.GET.copy()
     query["show"] = show
     return redirect(reverse(to, args=[study.name], query=query))
 
 
-# Place below /help/ -> names of the pages that it explains, some with a view of `?show=`.
+# Maps paths below /help/ to the URL names, and views, of the pages that they explain.
 _PAGES = {
     "researchers/tutorial/": ("studies", "home"),
     "researchers/designs/#what-to-decide": ("study_new", "study_edit", "study_design"),
@@ -208,5 +208,5 @@ PLACES = {name: place for place, names in _PAGES.items() for name in names}
 
 
 def place_of(url_name: str | None, show: str = "") -> str:
-    """Return the path below /help/ that explains that page, or "" for the contents."""
+    """Return the path below /help/ that explains a page, or "" for the table of contents."""
     return PLACES.get(f"{url_name} {show}", PLACES.get(url_name or "", ""))

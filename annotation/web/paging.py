@@ -1,6 +1,6 @@
-"""Lists, paginated by cursor as JSON or streamed as CSV or JSON Lines.
+"""Lists of rows: paginated JSON, or streamed CSV or JSON Lines.
 
-Columns (tasks/columns.py) describe the rows, so that JSON, CSV and the OpenAPI document agree.
+JSON, CSV and the OpenAPI document are all generated from the columns (tasks/columns.py).
 """
 
 import csv
@@ -26,11 +26,11 @@ from annotation.web.views import ApiView
 from tasks.columns import Column
 from tasks.csv_files import CSV, cell, saved_as
 
-PIECE = 500  # rows read and sent at a time
+PIECE = 500  # rows to read and send at a time
 
 
 class Pages(CursorPagination):
-    """Pages by primary key: rows added in the meantime cause no repeats or gaps."""
+    """Cursor pagination by primary key. New rows cause no repeats or gaps."""
 
     page_size = 100
     page_size_query_param = "page_size"
@@ -38,7 +38,7 @@ class Pages(CursorPagination):
     ordering = "pk"
 
     def decode_cursor(self, request: Request) -> Any:
-        """Decode as DRF does; an invalid cursor gives 404."""
+        """Decode a cursor as DRF does, but raise NotFound if its position is invalid."""
         cursor = super().decode_cursor(request)
         place = getattr(cursor, "position", None)
         if place is not None and not re.fullmatch("[0-9]{1,18}", str(place)):
@@ -47,7 +47,7 @@ class Pages(CursorPagination):
 
 
 class _Streamed(BaseRenderer):
-    """Named by `?format=`; the view streams rows, so only errors are rendered here."""
+    """Renderer for a `?format=` that the view streams itself. It only renders errors."""
 
     charset = "utf-8"
 
@@ -66,8 +66,8 @@ class LinesRenderer(_Streamed):
 class RowsView(ApiView):
     """A list of rows, page by page."""  # shown in the OpenAPI document
 
-    # `queryset` returns the filtered rows, `row` converts one to JSON. `filters`: parameter ->
-    # (lookup, choices); None as choices accepts any text.
+    # `queryset` returns the filtered rows, and `row` converts one to JSON. `filters` maps
+    # parameters to (lookup, choices); None as choices accepts any text.
     columns: ClassVar[Sequence[Column]]
     summary: ClassVar[str] = ""
     description: ClassVar[str] = ""
@@ -77,7 +77,7 @@ class RowsView(ApiView):
     renderer_classes: ClassVar[list[type[BaseRenderer]]] = [JSONRenderer]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Document rows and parameters; each subclass gets a GET with its own documentation."""
+        """Document rows and parameters. Each subclass gets its own GET method to document."""
         super().__init_subclass__(**kwargs)
         if not cls.summary:
             return
@@ -160,11 +160,11 @@ class RowsView(ApiView):
         )
 
     def record(self, row: Any) -> dict[str, Any]:
-        """Return the JSON object of one row."""
+        """Return a row as a JSON object."""
         return {column.name: column.value(row) for column in self.columns}
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Any]:
-        """Return all rows that the user may see."""
+        """Return all rows that the user may see, before filters."""
         raise NotImplementedError
 
 
@@ -178,7 +178,7 @@ def _check_page_size(request: Request) -> None:
         raise ValidationError({"page_size": ["Expected a whole number from 1 to 1000."]})
 
 
-# Kind of a column's values -> the serializer field that documents them.
+# Maps the types of columns' values to serializer fields that document them.
 KINDS: dict[Any, type[serializers.Field]] = {
     str: serializers.CharField, int: serializers.IntegerField, float: serializers.FloatField,
     bool: serializers.BooleanField, datetime: serializers.DateTimeField,
@@ -192,12 +192,12 @@ def field_of(column: Column, **options: Any) -> serializers.Field:
 
 
 def documented(columns: Sequence[Column]) -> dict[str, serializers.Field]:
-    """Return serializer fields for these columns, with their meanings."""
+    """Return serializer fields that document these columns."""
     return {c.name: field_of(c, help_text=c.meaning, allow_null=True) for c in columns}
 
 
 def page_of(name: str, fields: dict[str, Any]) -> serializers.Serializer:
-    """Return the documented shape of a page of such rows."""
+    """Return a serializer that documents a page of such rows."""
     link = {"allow_null": True, "help_text": "URL of that page; null if there is none"}
     return form_bodies.shape(
         f"{name}Page",
@@ -210,12 +210,12 @@ def page_of(name: str, fields: dict[str, Any]) -> serializers.Serializer:
 
 
 def small_list(rows: Iterable[Any]) -> Response:
-    """Return a short list in the same format, as one page."""
+    """Return a short list as a single page in the same format."""
     return Response({"next": None, "previous": None, "results": list(rows)})
 
 
 class _Echo:
-    """A file object whose `write` returns its argument."""
+    """A file object whose `write` method returns its argument."""
 
     def write(self, text: str) -> str:
         return text

@@ -1,7 +1,7 @@
-"""A researcher's POST, declared once for its page and the API.
+"""POST requests by researchers, declared once for the page and the API.
 
-Its right is declared here or in rights.py, its input is a form, and its effect a step function.
-`page` builds the page's view; views.py builds the API's.
+A declaration names a form for the input and a step function for the effect. The required right is
+declared here or in rights.py. `page` builds the view for the page; views.py builds the API's.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,39 +21,39 @@ About = TypeVar("About")
 
 
 class Post(Generic[About]):
-    """One POST about a study, an annotator or a task.
+    """Declaration of a POST request about a study, an annotator or a task.
 
-    Exceptions from the step are shown at the field that `faults` names. `conflicts` depend on the
-    current state: the API responds to them with 409.
+    `faults` maps exceptions of the step to the field that shows them. `conflicts` are exceptions
+    that depend on the current state; the API returns 409 for them.
     """
 
-    row: ClassVar[str]  # the page's URL name, also its key in rights.py if `right` is unset
+    row: ClassVar[str]  # URL name of the page; looked up in rights.py if `right` is empty
     right: ClassVar[str] = ""
-    path: ClassVar[str] = ""  # "seats/", after `below`: the page's and API's URLs follow
+    path: ClassVar[str] = ""  # such as "seats/"; appended to `below` in the page's and API's URLs
     below: ClassVar[tuple[str, str]] = ("studies/<str:name>/",) * 2
     form_class: ClassVar[Any] = None
     faults: ClassVar[Mapping[type[Exception], str]] = {}
     conflicts: ClassVar[tuple[type[Exception], ...]] = ()
-    summary: ClassVar[str]  # this and those below: for the OpenAPI document
+    summary: ClassVar[str]  # this and the next ones are for the OpenAPI document
     operation_id: ClassVar[str | None] = None
     success = 200
-    tells = False  # Does the page show a sentence about the result?
+    tells = False  # whether the page shows a message after success
 
     @classmethod
     def twin(cls) -> str:
-        """Return the API's URL name for `path`."""
+        """Return the URL name of the API view."""
         return f"api_{cls.path.strip('/').replace('-', '_')}"
 
     def about(self, request: HttpRequest, sent: Mapping[str, Any], **names: Any) -> About:
-        """Return the subject, after the access check. Raises Http404, PermissionDenied."""
+        """Return the object that the request is about. Raises Http404 or PermissionDenied."""
         raise NotImplementedError
 
     def form(self, about: About, sent: Any, files: Any = None) -> Any:
-        """Return the bound form, or None if there is nothing to fill in."""
+        """Return the bound form, or None for a POST without fields."""
         return self.form_class(sent) if self.form_class else None
 
     def do(self, about: About, sent: dict[str, Any], by: User) -> Any:
-        """Call the step with the cleaned form; return the result, usually a sentence."""
+        """Run the step with the cleaned form data, and return its result, usually a sentence."""
         raise NotImplementedError
 
     def in_words(self, done: Any) -> str:
@@ -61,17 +61,17 @@ class Post(Generic[About]):
         return str(done)
 
     def fault(self, error: Exception) -> str:
-        """Return the field at which that exception is shown."""
+        """Return the name of the field that shows this exception."""
         return next(field for kind, field in self.faults.items() if isinstance(error, kind))
 
 
 def sentences(error: Exception) -> list[str]:
-    """Return an exception's sentences: more than one if it concerns several annotators."""
+    """Return the messages of an exception, one per annotator if it concerns several."""
     return list(getattr(error, "problems", {}).values()) or [str(error)]
 
 
 View = Callable[..., HttpResponse]
-Views = dict[type[Post[Any]], View]  # of pages
+Views = dict[type[Post[Any]], View]  # views of pages by declaration
 
 
 class StudyPost(Post[Study]):
@@ -89,10 +89,10 @@ class AnnotatorPost(Post[Participation]):
 
 
 def page(kind: type[Post[Any]], show: View, to: str | View, get: View | None = None) -> View:
-    """Return the page's view of a POST: `show` displays errors, success redirects `to` a page.
+    """Return a page's view for a POST. `show` displays errors; success redirects to `to`.
 
-    `to` is the name of a URL with the same parameters, or a function of request, result and
-    parameters. `get` handles GET requests to the same URL.
+    `to` is the name of a URL with the same parameters, or a function of the request, the result
+    and the parameters. `get` handles GET requests to the same URL.
     """
 
     @signed_in(*(["GET", "POST"] if get else ["POST"]))
@@ -119,7 +119,7 @@ def page(kind: type[Post[Any]], show: View, to: str | View, get: View | None = N
 
 
 def section(kind: type[Post[Any]], show: View, of: str, anchor: str) -> View:
-    """Return the view of a POST from a section of the page `of`: GET and success lead there."""
+    """Return the view for a POST form in a section of page `of`. GET redirects to that section."""
 
     def to(request: HttpRequest, *_done: Any, **names: Any) -> HttpResponse:
         return redirect(f"{reverse(of, kwargs=names)}#{anchor}")

@@ -1,4 +1,4 @@
-"""Errors as in RFC 9457: application/problem+json with a sentence and a code."""
+"""API errors in the format of RFC 9457: application/problem+json with a message and a code."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -19,7 +19,7 @@ from tasks import disk
 
 MEDIA_TYPE = "application/problem+json"
 
-# Errors that all operations may return, for the OpenAPI document.
+# Errors that any operation may return, for the OpenAPI document.
 DOCUMENTED = {
     "400": "An unknown or invalid parameter, or a body that cannot be read",
     "401": "No token, or an unknown, revoked or expired one",
@@ -31,7 +31,7 @@ DOCUMENTED = {
     " busy; wait for the time in the Retry-After header",
     "429": "More than 100 requests in a minute; wait for the time in the Retry-After header",
 }
-# Further errors of operations that change something.
+# Further errors of operations that change data.
 DOCUMENTED_OF_CHANGES = {
     "409": "The state of the study, job or other object does not allow it now",
     "413": "The body is larger than this URL accepts",
@@ -62,24 +62,24 @@ SHAPE = {
 
 
 class Unprocessable(exceptions.ValidationError):
-    """A readable body with invalid values: sentences by field."""
+    """The body can be parsed but has invalid values. `detail` maps fields to messages."""
 
     status_code = HTTPStatus.UNPROCESSABLE_ENTITY
 
 
 class Conflict(exceptions.APIException):
-    """A valid request that the current state does not allow; the detail is a sentence."""
+    """The request is valid, but the current state does not allow it."""
 
     status_code = HTTPStatus.CONFLICT
     default_code = "conflict"
 
 
 class NotAllowed(exceptions.PermissionDenied):
-    """The object belongs to another user; the detail is a sentence."""
+    """The object belongs to another user."""
 
 
 class NoRoom(exceptions.APIException):
-    """The disk is full; the detail is a sentence."""
+    """The disk is full."""
 
     status_code = HTTPStatus.INSUFFICIENT_STORAGE
     default_code = "disk_full"
@@ -88,7 +88,7 @@ class NoRoom(exceptions.APIException):
 def problem(
     status: HTTPStatus, code: str, detail: str, fields: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return an error's members, with `fields` for invalid values."""
+    """Return the members of an error object, with `fields` if some values are invalid."""
     told: dict[str, Any] = {
         "type": "about:blank",
         "title": status.phrase,
@@ -100,10 +100,10 @@ def problem(
 
 
 def as_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
-    """Return the response to a view's exception, or None for unknown ones (500).
+    """Return the response for an exception in an API view, or None for unknown exceptions (500).
 
-    Http404 and Django's PermissionDenied are handled; the headers of 401 and 429 are preserved.
-    Without a token or session, a researcher's URL explains how to get access; browsers get a page.
+    The headers of 401 and 429 are preserved. Without a token or session, the response explains how
+    to get access; browsers get a page with links to sign in.
     """
     if isinstance(error, disk.DiskFull):
         error = NoRoom(str(error))
@@ -135,7 +135,7 @@ def _is_browser(request: Request) -> bool:
 
 
 def _sign_in_page(request: Request, refused: Response) -> HttpResponse:
-    """Return a 401 page with links to sign in."""
+    """Return a 401 page with a link to sign in and a link to the API tokens page."""
     back = urlencode({"next": request.get_full_path()})
     sentence = format_html(
         'To open this URL in a browser, <a href="{}?{}">sign in</a>. Programs send a token;'
@@ -150,17 +150,17 @@ def _sign_in_page(request: Request, refused: Response) -> HttpResponse:
 
 
 def reply(status: int, sentence: str) -> JsonResponse:
-    """Return an error for a request refused before any view runs."""
+    """Return an error response for a request that is refused before any view runs."""
     told = problem(HTTPStatus(status), "refused", sentence)
     return JsonResponse(told, status=status, content_type=MEDIA_TYPE)
 
 
-# The sentence for a researcher's URL requested without a token or session.
+# Message for requests to researchers' URLs without a token or session.
 HOW_TO_ENTER = (
     "Send a token, as in Authorization: Bearer handful_...; create one on the API tokens page"
     " (/tokens/)."
 )
-# Status -> code and sentence for server failures.
+# Maps status codes to error codes and messages for server errors.
 FAILED = {
     500: ("failed", "Something went wrong here. If you report it, include the request id."),
     503: (
@@ -172,13 +172,13 @@ FAILED = {
 
 
 def failed(request_id: str, status: int = 500) -> JsonResponse:
-    """Return one of FAILED, with the request ID that the server's log contains."""
+    """Return the error response for a status in FAILED, with the request ID used in the log."""
     told = problem(HTTPStatus(status), *FAILED[status]) | {"request": request_id}
     return JsonResponse(told, status=status, content_type=MEDIA_TYPE)
 
 
 def document(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Add these responses to every operation in the OpenAPI document (a drf-spectacular hook)."""
+    """Add error responses to all operations in the OpenAPI document (drf-spectacular hook)."""
     result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = SHAPE
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for path in result["paths"].values():

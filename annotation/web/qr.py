@@ -6,10 +6,10 @@ from django.utils.safestring import SafeString, mark_safe
 
 
 def svg(text: str) -> SafeString:
-    """Return a text's QR code, dark on light, with the required quiet zone of four modules.
+    """Return a QR code as an SVG element, with the required quiet zone of four modules.
 
-    The class `qr` (static/css/researcher.css) sets its colours, so that it stays dark on light in
-    dark mode, where many readers would fail on inverted colours.
+    The CSS class `qr` (static/css/researcher.css) sets its colours, so that it is dark on light
+    even in dark mode. Many QR readers fail on inverted colours.
     """
     code = qrcode.QRCode(error_correction=qrcode.constants.ERROR_CORRECT_M, border=4)
     code.add_data(text)

@@ -1,7 +1,7 @@
-"""The rights required by POSTs of pages and their API counterparts, in one table.
+"""The rights that POST requests of pages and of the API require.
 
-The page's and API's views look up the same row (`right_to`), so that both require the same right. A
-URL without a counterpart gives a reason. tests/annotation/web/test_rights.py compares the table
+The page and its API counterpart look up the same row (`right_to`), so both require the same right.
+A URL without a counterpart gives a reason. tests/annotation/web/test_rights.py compares the table
 with the existing URLs.
 """
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Post:
-    """The right required by one POST of a page, and its API counterpart.
+    """The right that a page's POST request requires, and its API counterpart.
 
-    `right` is one of models.study.RIGHTS in its study, or "" outside studies, where users may
-    change their own objects. `twin` is the API's URL name, `reason` explains a missing one. Each
-    POST is logged in the audit log (config/audit.py), unless `unlogged` explains why not; polling
-    (`is_polled`) is logged at most once an hour.
+    `right` is one of models.study.RIGHTS, or "" for pages outside studies, where users may change
+    their own objects. `twin` is the URL name of the API counterpart, and `reason` explains a
+    missing one. Each POST is recorded in the audit log (config/audit.py) unless `unlogged`
+    explains why not. Polling (`is_polled`) is recorded at most once an hour.
     """
 
     right: str
@@ -38,8 +38,8 @@ PROLIFIC = "Only Prolific sends it, signed; it is stored as a WebhookEvent."
 
 FIRST = "It needs a code that the server printed; the new account is an entry."
 
-# The page's URL name -> its POST. "participation_decide" covers the analysis and admission;
-# decisions on pay have a separate row.
+# Maps URL names of pages to their POST. "participation_decide" is for decisions on analysis and
+# admission; decisions on pay have a separate row.
 POSTS = {
     "study_new": Post("", "api_studies"),
     "study_edit": Post("own", "api_study"),
@@ -122,5 +122,5 @@ POSTS = {
 
 
 def right_to(page: str) -> str:
-    """Return the right that this page's POST and its counterpart require."""
+    """Return the right that the page's POST and its API counterpart require."""
     return POSTS[page].right

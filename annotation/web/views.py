@@ -1,4 +1,4 @@
-"""Base classes of the API's views, and the response to unknown URLs."""
+"""Base classes for API views, and the view for unknown URLs."""
 
 import hashlib
 import json
@@ -32,13 +32,13 @@ class ApiView(APIView):
 
     parameters: frozenset[str] = frozenset()
     parser_classes: ClassVar[list[type[BaseParser]]] = [form_bodies.StrictJSONParser]
-    # OPTIONS would describe DRF's own forms, which are unused. See the OpenAPI document instead.
+    # OPTIONS would describe DRF's own forms, which are not used. See the OpenAPI document.
     http_method_names: ClassVar[list[str]] = [
         name for name in APIView.http_method_names if name != OPTIONS
     ]
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
-        """Ignore Accept: each URL has one format; files and errors have their own."""
+        """Ignore the Accept header, because each URL has only one format."""
         return super().perform_content_negotiation(request, force=True)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -52,7 +52,7 @@ class ApiView(APIView):
 
 
 def tagged(request: Request, data: Any) -> Response:
-    """Return the response with its ETag, or 304 without a body if the client already has it."""
+    """Return a response with an ETag, or 304 if the client already has this content."""
     tag = etag(data)
     headers = {"ETag": tag}
     known = [part.strip() for part in request.headers.get("If-None-Match", "").split(",")]
@@ -62,15 +62,15 @@ def tagged(request: Request, data: Any) -> Response:
 
 
 def etag(data: Any) -> str:
-    """Return a hash of the content; equal content gives equal hashes."""
+    """Return a hash of the content as an ETag. Equal content has equal ETags."""
     text = json.dumps(data, cls=JSONEncoder, sort_keys=True)
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
 
 
 def may_run(request: Request) -> None:
-    """Raise PermissionDenied if a token may not change shared objects, outside of studies.
+    """Raise PermissionDenied if the token may not change objects outside of studies.
 
-    Tasks and models belong to all researchers: a token needs the scope run and no single study.
+    All researchers share tasks and models. A token needs the scope run and no limit to one study.
     """
     token = token_of(request)
     if token is None:
@@ -101,7 +101,7 @@ class Twin(ApiView):
     faults: ClassVar[Mapping[type[Exception], str]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Document body and response; each subclass gets a `post` with its own documentation."""
+        """Document the body and the response. Each subclass gets its own `post` to document."""
         super().__init_subclass__(**kwargs)
         if not cls.summary:
             return
@@ -119,7 +119,7 @@ class Twin(ApiView):
         )(post)
 
     def answer(self, request: Request, **names: Any) -> Response:
-        """Check access, validate the form, run the step, return the response; each may refuse."""
+        """Check access, validate the form, run the step function and return the response."""
         sent = form_bodies.as_object(request.data)
         about = self.subject(request, sent, **names)
         form_bodies.check_known(sent, self.known(about))
@@ -136,7 +136,7 @@ class Twin(ApiView):
         return done if isinstance(done, Response) else Response(done, status=self.success)
 
     def known(self, about: Any) -> set[str]:
-        """Return the fields that a body may have."""
+        """Return the names of fields that the body may contain."""
         names = set(self.form_class.base_fields) if self.form_class else set()
         hidden = {name for name, field in self.more_fields.items() if field is None}
         return (names | set(self.more_fields)) - hidden
@@ -146,15 +146,15 @@ class Twin(ApiView):
         return sent
 
     def subject(self, request: Request, sent: dict[str, Any], **names: Any) -> Any:
-        """Return the request's object, after the access check."""
+        """Check access and return the object that the request is about."""
         raise NotImplementedError
 
     def form(self, about: Any, sent: dict[str, Any]) -> forms.BaseForm | None:
-        """Return the page's bound form, or None if the page has none."""
+        """Return the bound form of the page, or None if it has no fields."""
         raise NotImplementedError
 
     def do(self, about: Any, sent: dict[str, Any], request: Request) -> Any:
-        """Run the step with the cleaned form; return the response's JSON."""
+        """Run the step with the cleaned form data, and return the JSON of the response."""
         raise NotImplementedError
 
 
@@ -201,7 +201,7 @@ class PostTwin(Twin):
 
 
 def twin(step: type[Post[Any]]) -> type[PostTwin]:
-    """Return the view for a POST whose body is its form and whose response is a sentence."""
+    """Return the API view for a POST with a form as its body and a sentence as its result."""
     return type(step.__name__, (PostTwin,), {"step": step, "__doc__": step.__doc__})
 
 

@@ -1,4 +1,4 @@
-"""Quantities in words, in the page's language, and translations for its scripts."""
+"""Format durations and amounts in the page's language, and translate its scripts."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -12,16 +12,16 @@ from django.views.i18n import JavaScriptCatalog
 
 from tasks.sentences import Sentence
 
-# Forms of a sentence with a number, each with the numbers that take it.
+# Plural forms of a sentence. Each form is followed by the numbers that use it.
 Forms = list[list[str | int]]
-# Numbers that cover every plural category of every language (CLDR's cardinal rules).
+# Numbers that cover all plural categories of all languages (CLDR cardinal rules).
 SAMPLES = (0, 1, 2, 3, 4, 5, 6, 7, 11, 20, 21, 100, 1_000_000)
 
-IN_SECONDS = 120  # below it, seconds are shown
+IN_SECONDS = 120  # shorter durations are shown in seconds
 
 
 def in_words(time: timedelta) -> str:
-    """Return text such as "1 h 12 min", or "14 s" below two minutes."""
+    """Format a duration as "1 h 12 min", or as "14 s" if it is below two minutes."""
     if 0 < time.total_seconds() < IN_SECONDS:
         return gettext("%(seconds)s s") % {"seconds": max(1, round(time.total_seconds()))}
     hours, minutes = divmod(round(time.total_seconds() / 60), 60)
@@ -30,19 +30,19 @@ def in_words(time: timedelta) -> str:
 
 
 def money(amount: Decimal | str, currency: str) -> str:
-    """Return text such as "12.34 USD", or "12,34 USD" in German."""
+    """Format an amount as "12.34 USD", or "12,34 USD" in German."""
     values = {"amount": number_format(Decimal(amount), 2), "currency": currency}
     return gettext("%(amount)s %(currency)s") % values
 
 
 def invitation(title: str, link: str) -> str:
-    """Return a researcher's invitation to participants."""
+    """Return the text with which researchers invite participants."""
     text = gettext("You are invited to take part in the study “%(title)s”. Start here: %(link)s")
     return text % {"title": title, "link": link}
 
 
 def translated(sentence: Sentence) -> str:
-    """Return the sentence with its values, translated if the page's catalogue has it."""
+    """Translate a sentence and insert its values."""
     if sentence.plural:
         text = ngettext(sentence.text, sentence.plural, sentence.number)
     else:
@@ -52,10 +52,10 @@ def translated(sentence: Sentence) -> str:
 
 
 def of_scripts() -> dict[str, str | Forms]:
-    """Return the translations for the page's scripts by English sentence; {} for an English page.
+    """Return translations for the page's scripts by English sentence, or {} if it is in English.
 
-    A script calls `gettext("...")` with the English sentence (static/js/sentences.js). A sentence
-    with a number is listed under its English singular.
+    A script calls `gettext("...")` with the English sentence (static/js/sentences.js). Sentences
+    with a number are listed under their English singular.
     """
     language = get_language() or settings.LANGUAGE_CODE
     if language == settings.LANGUAGE_CODE:
