@@ -1,6 +1,6 @@
-"""Studies, scenarios, workers, participations, turns and answers.
+"""Database models: studies, scenarios, workers, participations, turns, answers and more.
 
-Where possible, the protocol's rules are database constraints here, with names that state them.
+Rules of the protocol are database constraints where possible. Constraint names state the rule.
 """
 
 from annotation.models.accounts import ApiToken, Invitation, Preferences

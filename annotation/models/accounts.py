@@ -1,4 +1,4 @@
-"""Accounts: API tokens (docs/researchers/api.md), invitations, and preferences for own pages."""
+"""API tokens (docs/researchers/api.md), invitations and users' preferences."""
 
 import hashlib
 import secrets
@@ -15,35 +15,35 @@ from annotation.models.study import Role, Study, made_by_an_owner
 from tasks.clock import database_now
 from tasks.models.choices import one_of
 
-PREFIX = "handful_"  # lets secret scanners recognise a token
+PREFIX = "handful_"  # lets secret scanners recognise tokens
 NOTED_AT_MOST_EVERY = timedelta(hours=1)
 
-# A role's right (study.RIGHTS) -> the token scope that it requires; any scope includes "see".
+# Maps rights (study.RIGHTS) to the token scope that they require. "see" needs any scope.
 SCOPE_OF_RIGHT = {"read": "read", "own": "run", "pay": "pay"}
 
 
 def digest(token: str) -> str:
-    """Return the token's SHA-256; its 256 random bits need no slower hash."""
+    """Return the SHA-256 of a token. It has 256 random bits, so a slower hash is unnecessary."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
     def valid(self) -> "ApiTokenQuerySet":
-        """Return the tokens of active accounts that are neither revoked nor expired."""
+        """Return tokens that are not revoked or expired and belong to an active account."""
         return self.filter(
             revoked_at=None, expires_at__gt=database_now(), owner__is_active=True
         ).select_related("owner")
 
     def of(self, token: str) -> "ApiToken":
-        """Return that token's valid row, or raise ApiToken.DoesNotExist."""
+        """Return the row of a valid token, or raise ApiToken.DoesNotExist."""
         return self.valid().get(digest=digest(token))
 
 
 class ApiToken(models.Model):
-    """A researcher's token: its scopes, its study (None: all) and its expiry.
+    """A researcher's API token, with scopes, an expiry and optionally a single study.
 
-    It never allows more than its owner's role: each request passes the same access checks as pages
-    (annotation/web/access.py).
+    A token never allows more than its owner's role, because its requests pass the same access
+    checks as pages (annotation/web/access.py).
     """
 
     owner = models.ForeignKey(
@@ -57,7 +57,7 @@ class ApiToken(models.Model):
     may_run = models.BooleanField(default=False)
     may_pay = models.BooleanField(default=False)
     digest = models.CharField(max_length=64, unique=True)
-    last_characters = models.CharField(max_length=4)  # identify tokens on the page
+    last_characters = models.CharField(max_length=4)  # shown on the page to identify the token
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True)
@@ -83,7 +83,7 @@ class ApiToken(models.Model):
 
     @classmethod
     def draw(cls) -> tuple[str, "ApiToken"]:
-        """Return a new token, and an unsaved row with its hash; the token itself is not stored."""
+        """Return a new token and an unsaved row with its hash. The token itself is not stored."""
         token = PREFIX + secrets.token_urlsafe(32)
         return token, cls(digest=digest(token), last_characters=token[-4:])
 
@@ -92,20 +92,20 @@ class ApiToken(models.Model):
         return [scope for scope in ("read", "run", "pay") if getattr(self, f"may_{scope}")]
 
     def allows(self, right: str) -> bool:
-        """Does its scope cover that right (study.RIGHTS)?"""
+        """Return whether a scope of the token covers this right (study.RIGHTS)."""
         return right not in SCOPE_OF_RIGHT or SCOPE_OF_RIGHT[right] in self.scopes
 
     def is_over(self, now: datetime) -> bool:
         return self.revoked_at is not None or self.expires_at <= now
 
     def note_use(self) -> None:
-        """Store the time of use at most once an hour."""
+        """Store the time of use, at most once an hour."""
         now = database_now()
         if self.last_used_at is None or now - self.last_used_at >= NOTED_AT_MOST_EVERY:
             ApiToken.objects.filter(pk=self.pk).update(last_used_at=now)
 
     def revoke(self) -> None:
-        """Revoke the token; the row stays as a record of its use."""
+        """Revoke the token. Its row remains as a record."""
         ApiToken.objects.filter(pk=self.pk, revoked_at=None).update(revoked_at=database_now())
 
 
@@ -114,27 +114,27 @@ LASTS = timedelta(days=7)
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def unused(self) -> "InvitationQuerySet":
-        """Return those neither accepted nor revoked; no joins, which updates would not recheck."""
+        """Return unaccepted, unrevoked ones. No joins, which updates would not recheck."""
         return self.filter(accepted_at=None, revoked_at=None)
 
     def open(self) -> "InvitationQuerySet":
-        """Return those not accepted, revoked or expired, whose inviter may still invite.
+        """Return unused invitations that have not expired and whose inviter may still invite.
 
-        The inviter must have an active account, as the study's owner or as an administrator.
+        The inviter needs an active account, and must own the study or be an administrator.
         """
         administrator = Q(study=None, made_by__is_active=True, made_by__is_superuser=True)
         still_open = self.unused().filter(expires_at__gt=database_now())
         return still_open.filter(administrator | made_by_an_owner())
 
     def of(self, token: str) -> "Invitation | None":
-        """Return that link's open invitation, or None."""
+        """Return the open invitation with this token, or None."""
         return self.open().select_related("study", "made_by").filter(digest=digest(token)).first()
 
 
 class Invitation(models.Model):
-    """A link that one person may use once; its secret is shown at creation and not stored."""
+    """A single-use invitation link. Its secret is shown once and not stored."""
 
-    # None: an administrator's invitation to this server.
+    # None for an administrator's invitation to this server.
     study = models.ForeignKey(
         Study, null=True, on_delete=models.CASCADE, related_name="invitations"
     )
@@ -177,7 +177,7 @@ UTC = "UTC"
 
 @cache
 def time_zones() -> tuple[str, ...]:
-    """Return the time-zone database's names, such as "Europe/Berlin", with UTC first."""
+    """Return the names of time zones, such as "Europe/Berlin", with UTC first."""
     places = (name for name in zoneinfo.available_timezones() if "/" in name)
     left_out = ("Etc/", "SystemV/", "US/", "posix/", "right/")
     return (UTC, *sorted(name for name in places if not name.startswith(left_out)))
@@ -190,7 +190,7 @@ def check_time_zone(name: str) -> None:
 
 
 class Preferences(models.Model):
-    """One account's preferences; without a row, all are defaults."""
+    """A user's preferences. Users without a row have the defaults."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL,
@@ -198,7 +198,7 @@ class Preferences(models.Model):
         on_delete=models.CASCADE,
         related_name="preferences",
     )
-    skips_first_study = models.BooleanField(default=False)  # the steps on the Studies page
+    skips_first_study = models.BooleanField(default=False)  # hides the guide on the Studies page
     time_zone = models.CharField(max_length=64, default=UTC, validators=[check_time_zone])
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Turns and answers: insert-only, as database triggers enforce (annotation/guards.py)."""
+"""Turns and answers. Database triggers make them insert-only (annotation/guards.py)."""
 
 import itertools
 from datetime import datetime, timedelta
@@ -17,12 +17,12 @@ from tasks.models.choices import one_of
 from tasks.spans import QUESTION, Span
 from tasks.spans import GivenAnswer as GivenAnswer
 
-# A longer gap between a worker's steps counts as an absence, not as work.
+# A longer gap between a worker's steps counts as absence instead of work.
 LONGEST_COUNTED_GAP = timedelta(minutes=5)
 
 
 class Channel(models.TextChoices):
-    """How a request arrived."""
+    """The channel through which a request arrived."""
 
     PAGE = "page", "a page"
     API = "api", "the API"
@@ -30,14 +30,14 @@ class Channel(models.TextChoices):
 
 class TurnQuerySet(models.QuerySet["Turn"]):
     def latest_of(self, participations: models.QuerySet) -> "TurnQuerySet":
-        """Return each participation's latest turn, with its answer and activity."""
+        """Return the latest turn of each participation, with its answer and activity."""
         own = self.filter(participation=models.OuterRef("pk")).order_by("-pk")
         latest = participations.order_by().values(latest=models.Subquery(own.values("pk")[:1]))
         return self.filter(pk__in=latest).select_related("answer", "activity")
 
 
 class Turn(models.Model):
-    """One example shown to one participation, created when it is first shown. Insert-only."""
+    """An example shown to a participation, stored when it is first shown. Insert-only."""
 
     participation = models.ForeignKey(
         "annotation.Participation",
@@ -49,9 +49,9 @@ class Turn(models.Model):
     step = models.CharField(max_length=10, choices=Step)
     position = models.PositiveIntegerField()
     shown_at = models.DateTimeField(default=timezone.now)
-    # Time worked before this example was shown, without absences (LONGEST_COUNTED_GAP).
+    # Time worked before this example was shown, excluding absences (LONGEST_COUNTED_GAP).
     worked_before = models.DurationField(default=timedelta)
-    # Channel of the request that showed it; if a decision showed it, the previous turn's channel.
+    # Channel of the request that showed it; after a decision, that of the previous turn.
     channel = models.CharField(max_length=4, choices=Channel)
 
     objects = TurnQuerySet.as_manager()
@@ -70,7 +70,7 @@ class Turn(models.Model):
                 name="one_turn_per_position_of_a_step",
             ),
         ]
-        # For a participation's latest turn, which every page loads.
+        # For finding a participation's latest turn, which every page loads.
         indexes = [models.Index(fields=["participation", "-id"], name="latest_turn")]
 
     def __str__(self) -> str:
@@ -78,32 +78,32 @@ class Turn(models.Model):
 
     @property
     def given(self) -> "Answer | None":
-        """Return the stored answer, or None if there is none yet."""
+        """Return the stored answer, or None."""
         return getattr(self, "answer", None)
 
     @property
     def is_revealed(self) -> bool:
-        """Is the gold shown after an answer to it?"""
+        """Return whether the gold is shown after the answer."""
         return self.step in REVEALED
 
     @property
     def shown_step(self) -> str:
-        """Return the step that annotators see: upstream counts as training; checks are unmarked."""
+        """Return the step that annotators see: upstream is training, checks are unmarked."""
         if self.is_revealed:
             return Step.TRAINING
         return Step.ANNOTATION if self.step == Step.CHECK else self.step
 
     @property
     def card(self) -> Card:
-        """Return its task's card: the scenario's task, or the upstream example's."""
+        """Return the card of the example's task. For the upstream step, this is another task."""
         if self.step == Step.UPSTREAM:
             return frozen.card_of_example(self.example_id)
         return self.participation.scenario.task.card
 
     def prime_empty_relations(self) -> None:
-        """Mark as empty the relations that this turn does not have, which saves queries.
+        """Cache that this turn has no answer, activity or draft, which saves queries.
 
-        A new turn has none; for the latest one, Participation.latest_turn asked for them.
+        A new turn has none of them. For others, Participation.latest_turn queried which exist.
         """
         for name in ("answer", "activity", "draft"):
             if not vars(self).get(f"has_{name}"):
@@ -112,8 +112,8 @@ class Turn(models.Model):
     def active_until(self, moment: datetime, cutoff: timedelta) -> timedelta:
         """Return the active time on this example until `moment` (docs/statistics.md#active-time).
 
-        It sums the gaps between display, signs of activity, the answer, and that moment. If a page
-        sends no signs (no JavaScript), a gap counts up to LONGEST_COUNTED_GAP.
+        This is the sum of the gaps between display, activity signals, the answer and `moment`. If
+        the page sends no signals (no JavaScript), a gap counts up to LONGEST_COUNTED_GAP.
         """
         activity = getattr(self, "activity", None)
         if activity is None:
@@ -129,14 +129,14 @@ class Turn(models.Model):
         return sum((min(max(gap, timedelta()), cutoff) for gap in gaps), seconds)
 
     def worked_until(self, moment: datetime, cutoff: timedelta) -> timedelta:
-        """Return the active time of this participation up to that moment, excluding absences."""
+        """Return the participation's active time until `moment`, excluding absences."""
         return self.worked_before + self.active_until(moment, cutoff)
 
 
 class Activity(models.Model):
-    """Signs of work on one example, summed as they arrive; the only mutable row of a turn.
+    """Activity signals on one example, added up as they arrive. The only mutable row of a turn.
 
-    `seconds` is the active time up to `last_at`. Typed text and pressed keys are not stored.
+    `seconds` is the active time until `last_at`. Typed text and pressed keys are not stored.
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
@@ -151,9 +151,9 @@ class Activity(models.Model):
 
 
 class Reading(models.Model):
-    """How long a turn's reveal was read, from the answer to Continue. Insert-only.
+    """Time for which the reveal of a turn was read, from the answer to Continue. Insert-only.
 
-    It has its own row, since turns and answers are never updated. This is active time, counted as
+    This is a separate row, because turns and answers are never updated. Active time is counted as
     for an answer (Turn.active_until).
     """
 
@@ -173,9 +173,9 @@ class Reading(models.Model):
 
 
 class Draft(models.Model):
-    """An unsent answer to a turn, saved by its page; the last write wins.
+    """An unsubmitted answer, saved by the page. The last write wins.
 
-    Unlike an answer, it may change. It is erased with the answer or the turn, and never exported.
+    Drafts can change. They are deleted with the answer or the turn, and never exported.
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
@@ -187,16 +187,16 @@ class Draft(models.Model):
 
     @property
     def age(self) -> float:
-        """Return the seconds since it was saved."""
+        """Return the number of seconds since the draft was saved."""
         return max(0.0, round((database_now() - self.saved_at).total_seconds(), 3))
 
 
 class Answer(models.Model):
-    """The submission for a turn: spans, a label, values, or the explicit "no answer".
+    """The answer to a turn: spans, a label, values, or an explicit "no answer". Insert-only.
 
-    `values` are chosen options, a number or typed text (GivenAnswer); null where the answer has
-    none. Insert-only. S1 is stored with it and stays valid, since neither answer nor gold can
-    change (docs/protocol.md#scoring).
+    `values` contains chosen options, a number or typed text (GivenAnswer), or null. S1 is stored
+    with the answer and remains valid, because neither the answer nor the gold can change
+    (docs/protocol.md#scoring).
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.PROTECT, primary_key=True)
@@ -205,7 +205,7 @@ class Answer(models.Model):
     values = models.JSONField(null=True)
     s1 = models.FloatField()
     tokeniser = models.CharField(max_length=10)
-    # Active time between display and submission (Turn.active_until), by the study's rule.
+    # Active time from display to submission, by the study's rule (Turn.active_until).
     active_seconds = models.FloatField()
     submitted_at = models.DateTimeField(default=timezone.now)
     # Channel of the submission.
@@ -230,7 +230,7 @@ class Answer(models.Model):
         return f"answer to {self.turn_id}"
 
     def as_given(self) -> GivenAnswer:
-        """Return the answer as the pure modules use it, with spans in order."""
+        """Return the answer as a GivenAnswer, with sorted spans."""
         spans = tuple(
             Span(span.segment, span.start, span.end, span.text) for span in self.spans.all()
         )
@@ -238,7 +238,7 @@ class Answer(models.Model):
 
 
 class AnswerSpan(models.Model):
-    """One highlighted span of an answer, as Unicode code points of its segment. Insert-only."""
+    """A highlighted span of an answer, in code points of its segment. Insert-only."""
 
     answer = models.ForeignKey(Answer, on_delete=models.PROTECT, related_name="spans")
     segment = models.SmallIntegerField()
@@ -266,9 +266,9 @@ class AnswerSpan(models.Model):
 
 
 def insert_together(rows: list[models.Model]) -> None:
-    """Insert new rows, in this order; on PostgreSQL in one message, which saves time.
+    """Insert new rows in this order; on PostgreSQL in a single message, which saves time.
 
-    The last row gets its primary key from the database; the others have theirs or do not need it.
+    The last row gets its primary key from the database. The others have one or do not need it.
     """
     if connection.vendor == "postgresql":
         _insert_in_one_message(rows)

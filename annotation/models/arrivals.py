@@ -1,4 +1,4 @@
-"""Workers, identified by keyed hashes; their arrivals: lists, offers, seats and refusals."""
+"""Workers, and how they arrive: links, access lists, offers, allocations and refusals."""
 
 from datetime import datetime, timedelta
 
@@ -10,12 +10,12 @@ from annotation.models.scenario import Scenario
 from annotation.models.study import Kind, Study, new_code
 from tasks.models.choices import one_of
 
-# For this long a worker is offered only the scenario that they declined.
+# For this time, a worker is offered only the scenario that they declined.
 OFFERED_AGAIN_FOR = timedelta(days=1)
 
 
 class PersonalLink(models.Model):
-    """A one-time link with a name that the researcher chose; its holder is one worker."""
+    """A personal link with a name chosen by the researcher. Its holder counts as one worker."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="personal_links")
     name = models.CharField(max_length=200)
@@ -37,7 +37,7 @@ class PersonalLink(models.Model):
 
 
 class Worker(models.Model):
-    """A person or program that answers. `key` is a keyed hash of platform and ID."""
+    """A person or program that answers. `key` is a keyed hash of the platform and the ID."""
 
     key = models.CharField(max_length=64, unique=True)
     platform = models.CharField(max_length=80)
@@ -54,7 +54,7 @@ class Worker(models.Model):
 
 
 class KeyCheck(models.Model):
-    """Identifies a key that IDs are hashed or encrypted with (key_check.py)."""
+    """Identifies a key with which IDs are hashed or encrypted (key_check.py)."""
 
     name = models.CharField(max_length=20, unique=True)
     value = models.CharField(max_length=64)
@@ -64,9 +64,9 @@ class KeyCheck(models.Model):
 
 
 class Exposure(models.Model):
-    """This worker has seen an example of this task, in any version; unique and permanent.
+    """Records permanently that a worker has seen an example of a task, in any version.
 
-    It has no foreign key, since the row must outlive the worker, the study and every purge.
+    It has no foreign keys, because it must remain when the worker or study is deleted.
     """
 
     worker_key = models.CharField(max_length=64)
@@ -96,10 +96,10 @@ class Criterion(models.TextChoices):
 
 
 class AccessRule(models.Model):
-    """An entry on a study's allow or deny list, in addition to the design.
+    """An entry on a study's allow list or deny list, in addition to the design.
 
-    It can be created and ended while the study is open, but never changes, which preserves the
-    history. `value` names a task or a study; a list of IDs has `listed` workers.
+    Entries can be added and ended while the study is open but never changed, so the history is
+    preserved. `value` is the name of a task or study. A list of IDs has `listed` workers.
     """
 
     Effect = Effect
@@ -135,7 +135,7 @@ class AccessRule(models.Model):
 
 
 class ListedWorker(models.Model):
-    """A worker on an entry's list of IDs, by keyed hash; the worker may never have arrived."""
+    """The keyed hash of a worker on a list of IDs. The worker may never have arrived."""
 
     rule = models.ForeignKey(AccessRule, on_delete=models.CASCADE, related_name="listed")
     key = models.CharField(max_length=64)
@@ -151,16 +151,16 @@ class ListedWorker(models.Model):
 
 
 class Allocation(models.Model):
-    """Why an arrival was given its scenario: which ones were joinable, and how full they were.
+    """Records why an arrival got its scenario: the joinable ones, and how full they were.
 
-    `arrival` counts the choices in the study, across all kinds. Together with the study's seed, it
-    breaks ties, so that every choice can be reproduced from this row.
+    `arrival` numbers the allocations in the study, across all kinds. Ties are broken by this
+    number and the study's seed, so every choice can be reproduced from this row.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="allocations")
     arrival = models.PositiveIntegerField()
     kind = models.CharField(max_length=10, choices=Kind)
-    # [[scenario key, seats taken, seats], ...] for the joinable ones.
+    # [[scenario key, seats taken, seats], ...] for the joinable scenarios.
     candidates = models.JSONField()
     scenario = models.ForeignKey(Scenario, on_delete=models.PROTECT, related_name="allocations")
     at = models.DateTimeField(default=timezone.now)
@@ -180,12 +180,12 @@ class Allocation(models.Model):
 
 class DeclinedOfferQuerySet(models.QuerySet["DeclinedOffer"]):
     def fresh(self, now: datetime) -> "DeclinedOfferQuerySet":
-        """Return the offers from the last day; older ones have no effect and are deleted."""
+        """Return offers declined within a day. Older ones have no effect and are deleted."""
         return self.filter(declined_at__gt=now - OFFERED_AGAIN_FOR)
 
 
 class DeclinedOffer(models.Model):
-    """The scenario that a worker declined; for a day, no other one is offered to them.
+    """The scenario that a worker declined. For a day, they are not offered another one.
 
     Only the keyed hash and a count in the scenario are stored.
     """
@@ -209,7 +209,7 @@ class DeclinedOffer(models.Model):
 
 
 class Reason(models.TextChoices):
-    """Why a visitor got no seat: the codes in recruitment/join_errors.py, and MET."""
+    """The reasons for refusing a visitor: the codes in recruitment/join_errors.py, and MET."""
 
     MET = "met", "had already done these tasks in another study"
     DONE = "done", "had already taken part in this study"
@@ -226,7 +226,7 @@ class Reason(models.TextChoices):
 
 
 class RefusedArrival(models.Model):
-    """How often visitors were refused for one reason, counted once per browser."""
+    """The number of visitors refused for a reason, counted once per browser."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="refused_arrivals")
     reason = models.CharField(max_length=12, choices=Reason)

@@ -1,7 +1,7 @@
-"""The audit log: actions through pages, tokens and commands; insert-only (guards.py).
+"""The audit log of actions on pages, with tokens and in commands. Insert-only (guards.py).
 
-A step writes its entry in its own transaction (`AuditEntry.objects.record`). Other actions, and
-downloads, are logged with the response (config/audit.py).
+Step functions write entries in their own transactions (`AuditEntry.objects.record`). Other actions
+and downloads are logged with the response (config/audit.py).
 """
 
 from contextvars import ContextVar
@@ -19,13 +19,13 @@ from annotation.models.accounts import ApiToken
 from annotation.models.study import Study
 from tasks.models.choices import one_of
 
-# The current request; None in commands. Set by config/audit.py.
+# The current request, set by config/audit.py, or None in commands.
 request_now: ContextVar[HttpRequest | None] = ContextVar("request_now", default=None)
-LONGEST = 200  # characters in a sentence
+LONGEST = 200  # characters in a field
 
 
 class Topic(models.TextChoices):
-    # Changes to a study outside its frozen design, which reports list.
+    # Changes to a running study outside its frozen design. Reports list them.
     STUDY = "study", "Changes while it runs"
     DESIGN = "design", "Design"
     TEAM = "team", "Team"
@@ -40,7 +40,7 @@ class Topic(models.TextChoices):
 
 
 def user_now() -> User | None:
-    """Return the current request's researcher, or None for annotators and in commands."""
+    """Return the researcher who sent the current request, or None."""
     user = getattr(request_now.get(), "user", None)
     return user if isinstance(user, User) else None
 
@@ -57,7 +57,7 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
         after: Any = None,
         by: User | None = None,
     ) -> "AuditEntry":
-        """Log an action by `by`, or else by the current request's researcher.
+        """Record an action by `by`, or by the researcher who sent the current request.
 
         Entries must not contain workers' identities, tokens or gold.
         """
@@ -72,15 +72,15 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
         )
 
     def readable_by(self, rights: frozenset[str]) -> "AuditQuerySet":
-        """Return the study's entries that these rights allow; only payers see pay."""
+        """Return the entries that these rights allow. Only payers see entries about pay."""
         return self if "pay" in rights else self.exclude(topic=Topic.PAY)
 
 
 class AuditEntry(models.Model):
-    """An action by a user, or by the server (`by` None); never changed.
+    """An action by a user, or by the server if `by` is None. Never changed.
 
-    The study reference has no constraint: the entry outlives a deleted draft. Reasons for decisions
-    stay in their Decision, where a withdrawal clears them.
+    The foreign key to the study has no constraint, because an entry remains when a draft is
+    deleted. Reasons for decisions are stored only in Decision, where a withdrawal clears them.
     """
 
     study = models.ForeignKey(
@@ -88,16 +88,16 @@ class AuditEntry(models.Model):
     )
     topic = models.CharField(max_length=8, choices=Topic, default=Topic.STUDY)
     what = models.CharField(max_length=LONGEST)
-    # A further subject: a pseudonym, a task or an account.
+    # Another subject of the action: a pseudonym, a task or an account.
     about = models.CharField(max_length=LONGEST, blank=True)
     before = models.JSONField(null=True, encoder=DjangoJSONEncoder)
     after = models.JSONField(null=True, encoder=DjangoJSONEncoder)
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
-    # Name of the API token used; "" for pages and commands.
+    # Name of the API token, or "" for pages and commands.
     token = models.CharField(max_length=60, blank=True)
-    # For entries logged once an hour: holder, URL and hour.
+    # Hash of holder, URL and hour, for entries that are recorded once an hour.
     once = models.CharField(max_length=64, null=True, unique=True)
     at = models.DateTimeField(default=timezone.now)
 
@@ -116,7 +116,7 @@ class AuditEntry(models.Model):
         return self.what
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Store the token's name, and mark the request as logged."""
+        """Add the token's name, and mark the request as logged."""
         request = request_now.get()
         if request is not None:
             token = getattr(request, "auth", None)

@@ -1,4 +1,4 @@
-"""Decisions about a participation, and its worker's answers at the end."""
+"""Decisions about participations, and workers' answers to questionnaires."""
 
 from collections.abc import Collection
 from functools import reduce
@@ -23,17 +23,17 @@ class About(models.TextChoices):
 
 class DecisionQuerySet(models.QuerySet["Decision"]):
     def readable_by(self, rights: Collection[str]) -> "DecisionQuerySet":
-        """Return decisions on pay for payers, and the others, which reveal scores, for readers."""
+        """Return decisions on pay for payers, and the others, which reveal scores, to readers."""
         on_pay = Q(about__in=[About.PAY, About.RELEASE])
         seen = (which for right, which in (("pay", on_pay), ("read", ~on_pay)) if right in rights)
         return self.filter(reduce(or_, seen, Q(pk=None)))
 
 
 class Decision(models.Model):
-    """A decision about a participation, by a user or by the design's rule, with its reason.
+    """A decision about a participation, by a user or by a rule of the design.
 
-    Its kinds are independent: in the analysis or not, paid or not, qualified after training or not,
-    and unusually high ledger entries released for payment (always yes, for entries before it).
+    There are four independent kinds: included in the analysis, paid, qualified after training, and
+    unusually high ledger entries released for payment (always "yes", for earlier entries).
     """
 
     About = About
@@ -48,7 +48,7 @@ class Decision(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
     at = models.DateTimeField(default=timezone.now)
-    # For a researcher's decision on the analysis: could the test score be seen before? Else null.
+    # Whether the test score could be seen before a researcher's decision on the analysis.
     score_seen = models.BooleanField(null=True)
 
     objects = DecisionQuerySet.as_manager()
@@ -69,7 +69,7 @@ class Decision(models.Model):
 
 
 class ScoreShown(models.Model):
-    """A user displayed this participation's score before deciding on the analysis."""
+    """Records that a user displayed a participation's score before deciding on the analysis."""
 
     participation = models.OneToOneField(
         Participation, on_delete=models.PROTECT, related_name="score_shown"
@@ -90,7 +90,7 @@ class SeenBefore(models.TextChoices):
 
 
 class ExitAnswers(models.Model):
-    """A worker's optional answers at the end; erased on withdrawal."""
+    """A worker's optional answers at the end. Erased on withdrawal."""
 
     SeenBefore = SeenBefore
 
@@ -130,9 +130,9 @@ class Moment(models.TextChoices):
 
 
 class OwnAnswer(models.Model):
-    """The answer to one custom question, or "" if skipped; erased on withdrawal.
+    """A worker's answer to a custom question, or "" if skipped. Erased on withdrawal.
 
-    `question` is its ID in the design (study/own_questions.py), which is frozen.
+    `question` is the question's ID in the frozen design (study/own_questions.py).
     """
 
     Moment = Moment

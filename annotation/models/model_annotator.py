@@ -1,4 +1,4 @@
-"""Models in the annotator's seat: a model worker's identity, and how its run went."""
+"""Models as annotators: the identity of a model worker, and statistics of its run."""
 
 from django.core.validators import MinValueValidator
 from django.db import models
@@ -11,10 +11,10 @@ from tasks.models.choices import one_of
 
 
 class ModelAnnotator(models.Model):
-    """A model worker's identity: a model on one training file, as the n-th replicate.
+    """The identity of a model worker: a model, a training file and a replicate number.
 
-    The worker's key is the keyed hash of all these fields (annotation/recruitment/links.py), so no
-    two workers share the same values. Zero shots have no split.
+    The worker's key is a keyed hash of all these fields (annotation/recruitment/links.py), so two
+    workers cannot have the same values. At zero shots, the split is null.
     """
 
     worker = models.OneToOneField(
@@ -22,7 +22,7 @@ class ModelAnnotator(models.Model):
     )
     name = models.CharField(max_length=200)
     revision = models.CharField(max_length=200, blank=True)
-    # SHA-256 of the template that builds the conversation, including its declared options.
+    # SHA-256 of the template of the conversation, including its declared options.
     prompt_hash = models.CharField(max_length=64)
     task_name = models.CharField(max_length=60)
     shots = models.PositiveIntegerField()
@@ -48,7 +48,7 @@ class Examples(models.TextChoices):
 
 
 class Context(models.TextChoices):
-    """What precedes a test example in a model's context."""
+    """The content of a model's context before a test example."""
 
     EACH = "each", "the training step and only this example"
     ALL = "all", "the training step and all earlier test examples"
@@ -57,8 +57,8 @@ class Context(models.TextChoices):
 class ModelRun(models.Model):
     """How a model's participation was run, reported by the program at its end. Insert-only.
 
-    Tokens and cost are the provider's; `invalid` counts answers that stayed invalid after all
-    retries, for which an empty answer was stored. `seconds` is the model's response time.
+    Tokens and cost are those reported by the provider. `invalid` counts answers that were stored
+    as empty because they were invalid after all retries. `seconds` is the model's response time.
     """
 
     Examples, Context = Examples, Context
@@ -72,7 +72,7 @@ class ModelRun(models.Model):
     context = models.CharField(max_length=4, choices=Context)
     temperature = models.FloatField(null=True, validators=[MinValueValidator(0.0)])
     seed = models.BigIntegerField(null=True)
-    retries = models.PositiveIntegerField()  # allowed for each answer
+    retries = models.PositiveIntegerField()  # allowed per answer
     input_tokens = models.PositiveBigIntegerField()
     output_tokens = models.PositiveBigIntegerField()
     cost_usd = models.DecimalField(max_digits=12, decimal_places=6, null=True)

@@ -1,4 +1,4 @@
-"""Money: earnings (an insert-only ledger) and payments."""
+"""Earnings (an insert-only ledger) and payments."""
 
 from django.conf import settings
 from django.db import models
@@ -20,9 +20,9 @@ class EntryKind(models.TextChoices):
 
 
 class LedgerEntry(models.Model):
-    """A participation's earnings, in integer cents. Insert-only (guards.py).
+    """An amount earned by a participation, in integer cents. Insert-only (guards.py).
 
-    An entry is never changed or deleted, even if the worker withdraws.
+    Entries are never changed or deleted, even if the worker withdraws.
     """
 
     Kind = EntryKind
@@ -33,7 +33,7 @@ class LedgerEntry(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     cents = models.PositiveIntegerField()
     currency = models.CharField(max_length=3)
-    # The submission that this pays for, if the platform pays it on exit.
+    # The submission for which the platform pays this amount on exit, if any.
     submission = models.ForeignKey(
         "annotation.Submission", null=True, on_delete=models.PROTECT, related_name="ledger"
     )
@@ -60,7 +60,7 @@ class LedgerEntry(models.Model):
 
     @property
     def amount(self) -> str:
-        """Return the amount in currency, such as 12.34."""
+        """Return the amount in currency units, such as "12.34"."""
         return f"{self.cents // 100}.{self.cents % 100:02d}"
 
 
@@ -79,10 +79,10 @@ class BatchState(models.TextChoices):
 
 
 class PaymentBatch(Row):
-    """Entries that are paid together, by one method. Its state only moves forward.
+    """Ledger entries that are paid together by one method.
 
-    prepared -> paying -> paid; a prepared batch may be cancelled, which releases its entries.
-    "paying" is stored before the payment request, so that a crash between the two is detected.
+    A batch moves from prepared to paying to paid. Cancelling a prepared batch releases its
+    entries. "paying" is stored before the payment request, to detect a crash between the two.
     """
 
     Method = Method
@@ -120,7 +120,7 @@ class PaymentBatch(Row):
 
 
 class Payment(models.Model):
-    """A ledger entry in the batch that pays it; unique, so that no entry is paid twice."""
+    """A ledger entry in a payment batch. Unique, so that no entry is paid twice."""
 
     batch = models.ForeignKey(PaymentBatch, on_delete=models.PROTECT, related_name="payments")
     entry = models.OneToOneField(LedgerEntry, on_delete=models.PROTECT, related_name="payment")

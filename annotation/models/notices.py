@@ -1,4 +1,4 @@
-"""Messages about a study: notices to researchers, once per event; webhooks and deliveries."""
+"""Notices to researchers about events in a study; webhooks and their deliveries."""
 
 import uuid
 
@@ -13,7 +13,7 @@ from tasks.models.choices import one_of
 
 
 class About(models.TextChoices):
-    """The events; researchers can switch off each one for a study."""
+    """Kinds of notices. Researchers can switch off each kind per study."""
 
     FIRST = "first", "The first annotator has started"
     CELL = "cell", "All seats of a scenario are taken"
@@ -37,9 +37,9 @@ class MailState(models.TextChoices):
 
 
 class Notice(models.Model):
-    """One event for one researcher; `subject` distinguishes it from others of the same kind.
+    """A notice about an event for one researcher. `subject` identifies the event.
 
-    Notices without a study tell researchers about import jobs that they started.
+    Notices without a study are about jobs that the researcher started.
     """
 
     About, MailState = About, MailState
@@ -52,7 +52,7 @@ class Notice(models.Model):
     subject = models.CharField(max_length=80)
     what = models.CharField(max_length=200)
     detail = models.CharField(max_length=400, blank=True)
-    page = models.CharField(max_length=40)  # URL name, within the study if set
+    page = models.CharField(max_length=40)  # URL name; within the study if there is one
     created_at = models.DateTimeField()
     read_at = models.DateTimeField(null=True)
     mail = models.CharField(max_length=7, choices=MailState, default=MailState.NONE)
@@ -89,13 +89,13 @@ class Notice(models.Model):
 
 
 class NoticeSwitch(models.Model):
-    """The notices that one researcher switched off for a study; without a row, all are on."""
+    """The kinds of notices that a researcher switched off in a study. By default, all are on."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notice_switches"
     )
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="notice_switches")
-    page_off = models.JSONField(default=list)  # list of About
+    page_off = models.JSONField(default=list)  # list of About values
     mail_off = models.JSONField(default=list)
 
     class Meta:
@@ -109,7 +109,7 @@ class NoticeSwitch(models.Model):
         return f"{self.user}, {self.study}"
 
 
-ENDED = "webhook ended: "  # start of its audit entry
+ENDED = "webhook ended: "  # prefix of audit log entries
 WITH_MAKER = " because its creator is no longer an owner of the study"
 
 
@@ -128,20 +128,20 @@ class WebhookQuerySet(models.QuerySet["Webhook"]):
 
 
 class Webhook(models.Model):
-    """A URL that receives a study's events (annotation/notices).
+    """A URL to which the events of a study are sent (annotation/notices).
 
-    It ends when its creator no longer owns the study or has a closed account.
+    The webhook ends when its creator stops owning the study or the creator's account is closed.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)
-    events = models.JSONField()  # list of Event
-    # Signs deliveries; encrypted, since it allows signing in our name.
+    events = models.JSONField()  # list of Event values
+    # Key for signing deliveries. Encrypted, because it allows others to sign as us.
     secret = models.TextField()
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
     )
-    # Earlier events are not sent; set by the database's clock.
+    # Database time. Events before it are not sent.
     created_at = models.DateTimeField()
 
     objects = WebhookQuerySet.as_manager()
@@ -158,7 +158,7 @@ class Webhook(models.Model):
         return f"webhook {self.pk} of {self.study}"
 
     def end(self, by: User | None = None, why: str = "") -> None:
-        """Delete it with its deliveries, and record that in the audit log."""
+        """Delete the webhook and its deliveries, and record this in the audit log."""
         with transaction.atomic():
             what = f"{ENDED}{self.pk}{why}"
             AuditEntry.objects.record(what, Topic.PLATFORM, study=self.study, by=by)
@@ -172,15 +172,15 @@ class DeliveryState(models.TextChoices):
 
 
 class Delivery(models.Model):
-    """One event for one webhook, with one delivery ID however often it is sent."""
+    """An event to be delivered to a webhook. Repeated attempts have the same delivery ID."""
 
     State = DeliveryState
 
-    # The delivery's ID for the receiver.
+    # Delivery ID, for the receiver.
     key = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     event = models.CharField(max_length=30, choices=Event)
-    subject = models.CharField(max_length=80)  # the event's subject, unique for each event
+    subject = models.CharField(max_length=80)  # unique per event
     body = models.JSONField()
     state = models.CharField(max_length=9, choices=DeliveryState, default=DeliveryState.WAITING)
     attempts = models.PositiveIntegerField(default=0)

@@ -1,4 +1,4 @@
-"""Participations: one worker in one scenario, with seat and progress."""
+"""Participations: a worker in a scenario, with a seat and progress."""
 
 import copy
 import itertools
@@ -22,9 +22,9 @@ from tasks.models.choices import Row, one_of
 if TYPE_CHECKING:
     from annotation.models.recruiting import Submission
 
-# How long a seat is held while the consent text is read.
+# How long a seat is reserved while a visitor reads the consent text.
 HELD_UNTIL_CONSENT = timedelta(minutes=10)
-# A worker who shows no sign of work for longer than this is not at work.
+# Workers without activity for longer than this are considered absent.
 AT_WORK_WITHIN = timedelta(minutes=10)
 
 
@@ -42,14 +42,14 @@ class Status(models.TextChoices):
     REJECTED = "rejected", "rejected on the platform"
 
 
-# A live participation holds a seat; workers who left may take theirs back while it is free.
+# Live participations hold a seat. Workers who left may resume while a seat is free.
 LIVE = (Status.ARRIVED, Status.WORKING, Status.WAITING, Status.BETWEEN)
 MAY_RESUME = (Status.EXPIRED, Status.RETURNED)
-# Included in table cells; ParticipationQuerySet.analysed is used wherever rows are loaded.
+# Participations in table cells. Use ParticipationQuerySet.analysed to load rows.
 ANALYSED = Q(status=Status.COMPLETED, in_analysis=True)
-# Fields as long as the task's files, deferred where many participations are loaded.
+# Large fields, as long as the task's files. Deferred where many participations are loaded.
 ORDERS = ("training_order", "screening_order", "annotation_order", "checks")
-# In SQL, since Django takes ten times as long to write its own.
+# Raw SQL, because generating the query with Django takes ten times as long.
 LATEST_TURN = """
     SELECT turn.*,
            EXISTS (SELECT 1 FROM annotation_answer WHERE turn_id = turn.id) AS has_answer,
@@ -62,12 +62,12 @@ LATEST_TURN = """
 
 class ParticipationQuerySet(models.QuerySet["Participation"]):
     def lock(self, token: str) -> "Participation":
-        """Return that personal link's participation, locked until the transaction ends.
+        """Return the participation with this token, locked until the transaction ends.
 
-        Every step takes this lock, so that two tabs (or a double click) are processed in sequence.
-        Raises Participation.DoesNotExist.
+        Every step takes this lock, so requests from two tabs (or a double click) run one after the
+        other. Raises Participation.DoesNotExist.
         """
-        # Unordered: the default order would join, and also lock, the study and the task.
+        # Clear the default ordering, whose joins would also lock the study and the task.
         participation = self.select_for_update(no_key=True).order_by().get(token=token)
         participation.scenario = copy.copy(frozen_scenario(participation.scenario_id))
         return participation
@@ -76,42 +76,42 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return self.filter(status__in=LIVE)
 
     def expired_at_work(self) -> "ParticipationQuerySet":
-        """Return those expired or returned after the first example: late workers can resume."""
+        """Return expired or returned participations that have seen an example and may resume."""
         begun = Turn.objects.filter(participation=models.OuterRef("pk"))
         return self.filter(models.Exists(begun), status__in=MAY_RESUME)
 
     def seated(self) -> "ParticipationQuerySet":
-        """Return those with a seat number: live, or completed and in the analysis."""
+        """Return participations with a seat: live ones, and completed ones in the analysis."""
         return self.filter(seat_number__isnull=False)
 
     def holding_seats(self, now: datetime, study: Study) -> "ParticipationQuerySet":
-        """Return that study's participations that currently occupy a seat.
+        """Return the participations that currently occupy a seat of the study.
 
-        Annotators idle for longer than the limit keep their seat number until another arrival needs
-        the seat (`expiry.expire_idle`), but the seat counts as free.
+        Idle annotators keep their seat number until another arrival needs the seat
+        (`expiry.expire_idle`), but their seats count as free.
         """
         seated = self.filter(study=study).seated()
         return seated.exclude(pk__in=seated.idle(now, study).order_by().values("pk"))
 
     def analysed(self) -> "ParticipationQuerySet":
-        """Return those included in the analysis: completed and not excluded."""
+        """Return participations in the analysis: completed and not excluded."""
         return self.filter(ANALYSED)
 
     def qualified_in(self, study_name: str) -> "ParticipationQuerySet":
-        """Return those that qualified in, or completed, the study with that name."""
+        """Return participations that qualified in, or completed, the study with this name."""
         theirs = self.filter(study__name=study_name)
         completed = theirs.filter(status=Status.COMPLETED).exclude(qualified=False)
         return theirs.filter(qualified=True) | completed
 
     def in_cells(self) -> "ParticipationQuerySet":
-        """Return those whose cell is a task and a number of shots, without an upstream step.
+        """Return participations without an upstream step, which form the tables' cells.
 
-        In a cross-task study, this is only the direct arm.
+        In a cross-task study, these are the participations of the direct arm.
         """
         return self.filter(scenario__arm__in=[Arm.NONE, Arm.DIRECT])
 
     def with_last_active(self) -> "ParticipationQuerySet":
-        """Annotate `last_active_at`, the last sign of work, which includes an open page."""
+        """Annotate `last_active_at`, the time of the last activity, including an open page."""
         return self.annotate(
             last_active_at=_latest("answer__submitted_at", "activity__last_at", "shown_at")
         )
@@ -122,14 +122,14 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return self.live().with_last_active().filter(last_active_at__gte=since)  # type: ignore[misc]  # annotated
 
     def idle(self, now: datetime, study: Study) -> "ParticipationQuerySet":
-        """Return that study's live participations without progress for longer than allowed.
+        """Return live participations of the study that have made no progress for too long.
 
-        The limit is HELD_UNTIL_CONSENT before consent, and the study's idle limit after it; for
-        workers waiting for a decision, it starts when the wait ends and their page continues.
+        The limit is HELD_UNTIL_CONSENT before consent, and the study's idle limit after it. For
+        workers who wait for a decision, it starts when the wait ends and their page continues.
         """
         limit = study.idle_limit
         at_work = [Status.WORKING, Status.BETWEEN]
-        # Progress is an answer, or an example shown: an open page alone does not hold a seat.
+        # Only an answer or a new example is progress. An open page does not hold a seat.
         return self.annotate(last_step_at=_latest("answer__submitted_at", "shown_at")).filter(
             Q(status__in=at_work, last_step_at__lt=now - limit)
             | Q(
@@ -144,7 +144,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
 
 
 def _latest(*of_turn: str) -> Greatest:
-    """Return the latest turn's first of these times that is set, or consent, arrival or return."""
+    """Return the time of the latest turn (its first field that is set), consent or arrival."""
     latest = Turn.objects.filter(participation=models.OuterRef("pk")).order_by("-pk")
     last_done = Coalesce(
         *(models.Subquery(latest.values(name)[:1]) for name in of_turn),
@@ -156,9 +156,9 @@ def _latest(*of_turn: str) -> Greatest:
 
 
 class Participation(Row):
-    """One worker in one scenario, from arrival to payment; holds a seat while live."""
+    """A worker in a scenario, from arrival to payment. Holds a seat while live."""
 
-    # Copied from the scenario for the one-live-participation-per-worker-and-study constraint.
+    # Copied from the scenario for the constraint of one live participation per worker and study.
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="participations")
     scenario = models.ForeignKey(Scenario, on_delete=models.PROTECT, related_name="participations")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="participations")
@@ -167,15 +167,15 @@ class Participation(Row):
     pseudonym = models.CharField(max_length=20)
     status = models.CharField(max_length=12, choices=Status, default=Status.ARRIVED)
     seat_number = models.PositiveIntegerField(null=True)
-    # Two independent facts, each with its own log (Decision).
+    # Independent of each other; both are changed by decisions (Decision).
     in_analysis = models.BooleanField(default=True)
     is_paid = models.BooleanField(default=True)
-    # In a cross-task study, drawn at the start; empty in the direct arm.
+    # Drawn at the start of a cross-task study. Empty in the direct arm.
     upstream_order = models.JSONField(default=list)
     training_order = models.JSONField(default=list)
     screening_order = models.JSONField(default=list)
     annotation_order = models.JSONField(default=list)
-    # Attention checks within the annotation order: never in S1.
+    # IDs of attention checks within the annotation order. Never included in S1.
     checks = models.JSONField(default=list)
     completion_code = models.CharField(max_length=20)
     arrived_at = models.DateTimeField(default=timezone.now)
@@ -183,23 +183,23 @@ class Participation(Row):
     consent_text = models.ForeignKey(
         "annotation.ConsentText", null=True, on_delete=models.PROTECT, related_name="+"
     )
-    returned_at = models.DateTimeField(null=True, blank=True)  # after the seat expired
+    returned_at = models.DateTimeField(null=True, blank=True)  # last return after the seat expired
     finished_at = models.DateTimeField(null=True)
     comprehension_attempts_used = models.PositiveIntegerField(default=0)
     comprehended_at = models.DateTimeField(null=True)
-    # The verdict by the rule after the training step; null: not judged.
+    # Result of the screening rule, or null if it was not applied.
     qualified = models.BooleanField(null=True)
     waiting_since = models.DateTimeField(null=True)
     decided_at = models.DateTimeField(null=True)
-    # Active time up to the end, stored when pay is settled: it outlives the answers.
+    # Active time until the end. Stored when pay is settled, because answers may be erased.
     worked_seconds = models.FloatField(null=True)
-    # Measures for completed ones (protocol/activity_summary.py), whose answers no longer change.
+    # Measures of completed participations (protocol/activity_summary.py). Their answers are final.
     signs = models.JSONField(null=True)
-    # Hash of a random first-party cookie: the same one under two IDs raises a quality flag.
+    # Hash of a random first-party cookie. If two IDs share it, a quality flag is raised.
     browser = models.CharField(max_length=64, blank=True)
-    # The part that this worker came for, in a study in several parts (0: the whole study).
+    # The part of the study for which the worker came, or 0 for the whole study.
     part = models.PositiveSmallIntegerField(default=0)
-    # Number of the Allocation that gave this seat.
+    # Number of the Allocation that assigned this seat.
     arrival = models.PositiveIntegerField()
 
     objects = ParticipationQuerySet.as_manager()
@@ -226,7 +226,7 @@ class Participation(Row):
             models.CheckConstraint(
                 condition=Q(
                     Q(status__in=LIVE) | ANALYSED,
-                    # NULL > 0 is unknown, and a check passes on unknown: both conditions are
+                    # NULL > 0 is unknown, which passes a check constraint, so both conditions are
                     # needed.
                     seat_number__isnull=False,
                     seat_number__gt=0,
@@ -247,7 +247,7 @@ class Participation(Row):
         return self.status in LIVE
 
     def latest_turn(self) -> "Turn | None":
-        """Return the turn that is this participation's state, with its example."""
+        """Return the latest turn, which is the participation's state, with its example."""
         turn = next(iter(Turn.objects.raw(LATEST_TURN, [self.pk])), None)
         if turn is not None:
             turn.participation = self
@@ -256,7 +256,7 @@ class Participation(Row):
         return turn
 
     def latest_submission(self) -> "Submission | None":
-        """Return the platform's record of this work; for a further task, that from the first visit.
+        """Return the platform's record of this work, or of the worker's first task in the study.
 
         Workers who continue with another task of the study do not return through the platform.
         """
@@ -264,7 +264,7 @@ class Participation(Row):
         return own or self.worker.submissions.filter(study=self.study_id).order_by("-pk").first()
 
     def order_of(self, step: str) -> list[int]:
-        """Return the stored order of example IDs in that step."""
+        """Return the list of example IDs in the order of this step."""
         return getattr(self, f"{Step(step)}_order", self.annotation_order)
 
     def show(
@@ -277,14 +277,14 @@ class Participation(Row):
         shown_at: datetime | None = None,
         save: bool = True,
     ) -> "Turn":
-        """Show the example at that position of the step to the worker: insert its turn.
+        """Show the example at a position of a step to the worker, and return its new turn.
 
-        `channel` is the request's. `after` is the worker's previous turn, with work counted up to
-        `until`. Both times default to now. Without `save`, the caller inserts the turn. The caller
-        holds the participation's lock.
+        `channel` is the channel of the request. `after` is the worker's previous turn; its work
+        counts until `until`. Both times default to now. If `save` is false, the caller inserts the
+        turn. The caller must hold the participation's lock.
         """
         now = shown_at or database_now()
-        if after is not None:  # clocks may be set back; each turn is shown after its previous step
+        if after is not None:  # clocks may be set back, but turns stay in order
             now = max(now, after.given.submitted_at if after.given else after.shown_at)
         example = frozen.example(self.order_of(step)[position])
         turn = Turn(
@@ -306,29 +306,29 @@ class Participation(Row):
         return turn
 
     def has_seen_an_example(self) -> bool:
-        """Was this participation shown an example, even if it has been erased since?"""
+        """Return whether an example was shown, even if the turn was erased since."""
         erased = Tombstone.objects.filter(participation=self, turns_erased__gt=0)
         return self.turns.exists() or erased.exists()
 
     def worked_before_first(self, moment: datetime) -> timedelta:
-        """Return the time from arrival to the instructions, including consent but not absences."""
+        """Return the time from arrival to the instructions, with consent but no absences."""
         dates = [self.arrived_at, self.consented_at, self.comprehended_at, moment]
         marks = [date for date in dates if date is not None]
         gaps = (later - earlier for earlier, later in itertools.pairwise(marks))
-        # Server clocks differ and may be set back: gaps are never negative.
+        # The clocks of servers differ and may be set back, but gaps are never negative.
         return sum((min(max(gap, timedelta()), LONGEST_COUNTED_GAP) for gap in gaps), timedelta())
 
 
 @lru_cache(maxsize=4096)
 def first_worked_before(participation: int) -> timedelta:
-    """Return the time that this participation worked before its first example, which is fixed."""
+    """Return the time worked before the first example, which never changes."""
     return Turn.objects.filter(participation=participation).earliest("pk").worked_before
 
 
 class Tombstone(models.Model):
-    """Permits erasing a participation's answers, and preserves their counts.
+    """Allows the answers of a participation to be erased, and preserves their counts.
 
-    The database allows deleting turns and answers only where this row exists (guards.py).
+    The database refuses to delete turns and answers unless this row exists (guards.py).
     """
 
     participation = models.OneToOneField(Participation, on_delete=models.PROTECT)

@@ -1,10 +1,10 @@
-"""The rules that a design can declare for after the training step, and their units."""
+"""The screening rules that a design can apply after the training step."""
 
 from django.db import models
 
 
 class Qualification(models.TextChoices):
-    """The rule after the training step (docs/protocol.md#after-the-training-step)."""
+    """The screening rule after the training step (docs/protocol.md#after-the-training-step)."""
 
     NONE = "none", "no screening"
     MINIMUM = "minimum", "a mean training S1 of at least the threshold"
@@ -19,7 +19,7 @@ class Qualification(models.TextChoices):
     RESEARCHER = "researcher", "a researcher decides while the annotator waits"
 
 
-# A threshold's unit: its largest value and its text.
+# Maps rules to the maximum threshold and the text that explains its unit.
 SCALES = {
     Qualification.MINIMUM: (100, "0 to 100, such as 60"),
     Qualification.POINTS_BELOW: (100, "0 to 100 points, such as 20"),

@@ -1,4 +1,4 @@
-"""Recruitment platforms: panels, and Prolific's studies, submissions and events."""
+"""Recruitment platforms: panels, Prolific accounts and studies, submissions and events."""
 
 from django.conf import settings
 from django.db import models, transaction
@@ -14,7 +14,7 @@ from tasks.models.choices import Row
 
 
 class Panel(models.Model):
-    """A platform that adds an ID to the study's URL and expects a code or a redirect back."""
+    """A platform that appends an ID to the study's URL and expects a code or redirect back."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="panels")
     name = models.CharField(max_length=60)
@@ -25,7 +25,7 @@ class Panel(models.Model):
     completed_code = models.CharField(max_length=60, blank=True)
     other_url = models.CharField(max_length=500, blank=True)
     other_code = models.CharField(max_length=60, blank=True)
-    # For visitors who never worked (no consent, full, wrong device): platforms do not pay them.
+    # For visitors who did no work (no consent, full, wrong device). Platforms do not pay them.
     turned_away_url = models.CharField(max_length=500, blank=True)
     turned_away_code = models.CharField(max_length=60, blank=True)
 
@@ -44,15 +44,15 @@ class Panel(models.Model):
 
 
 class ProlificAccount(models.Model):
-    """A researcher's account on Prolific: the API token, and where it creates studies.
+    """A researcher's Prolific account: its API token, and the workspace for new studies.
 
-    Removing the token leaves the row: studies on Prolific belong to the account that drafted them.
+    The row remains without its token, because studies on Prolific belong to this account.
     """
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="prolific_accounts"
     )
-    # The account's ID on Prolific; empty once the owner's account here is erased.
+    # ID on Prolific. Empty after the owner's account on this server is erased.
     external_id = models.CharField(max_length=40, blank=True)
     token = models.TextField(blank=True)  # encrypted (recruitment/identities.py)
     last_characters = models.CharField(max_length=4, blank=True)
@@ -79,7 +79,7 @@ class ProlificAccount(models.Model):
         return f"Prolific account {self.external_id}"
 
     def remove_token(self) -> None:
-        """Clear the token, and record that in the audit log."""
+        """Remove the token, and record this in the audit log."""
         stored = ProlificAccount.objects.filter(pk=self.pk).exclude(token="")
         with transaction.atomic():
             if stored.update(token="", last_characters="", workspace="", project=""):
@@ -90,16 +90,16 @@ class ProlificAccount(models.Model):
 
 
 class ProlificStudy(Row):
-    """A study on Prolific, which leads to all scenarios or to one part of them.
+    """A study on Prolific for all scenarios, or for some or a part of them.
 
-    Where participants choose their scenario, each has a separate study there. `part` is 0 where one
-    study contains everything; otherwise 1 is the training step, and 2, 3, ... are parts of the
-    annotation step (recruitment/seats.py). `until` is the end of a part, in examples; null where it
-    follows from the number of parts.
+    If participants choose their scenario, there is one Prolific study per scenario. `part` is 0 if
+    one Prolific study contains everything; otherwise 1 is the training step, and 2, 3, ... are
+    parts of the annotation step (recruitment/seats.py). `until` is the last example of a part, or
+    null if it follows from the number of parts.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="prolific_studies")
-    # The account that drafted it; null: the environment's token (PROLIFIC_TOKEN).
+    # The account that created it, or null for the token in the environment (PROLIFIC_TOKEN).
     account = models.ForeignKey(
         ProlificAccount, null=True, on_delete=models.PROTECT, related_name="studies"
     )
@@ -118,21 +118,21 @@ class ProlificStudy(Row):
     codes = models.JSONField(
         default=dict
     )  # outcome (platform_adapters.OUTCOMES) -> completion code
-    # Only certain workspaces have signed URLs.
+    # Signed URLs are available only to certain workspaces.
     signed = models.BooleanField(default=False)
-    signing_keys = models.JSONField(default=dict)  # as Prolific publishes them (JWKS)
+    signing_keys = models.JSONField(default=dict)  # as published by Prolific (JWKS)
     qualified_group = models.CharField(max_length=40, blank=True)
     blocklist_id = models.CharField(max_length=40, blank=True)
     blocklist_size = models.PositiveIntegerField(default=0)
-    # Locks out other requests while one creates it on Prolific, until this expires: if two people
-    # press Publish at once, only one continues.
+    # Locks out other requests until this time while one request creates the study on Prolific, so
+    # that it is not created twice if two people press Publish at once.
     creation = models.CharField(max_length=32, blank=True)
     creation_until = models.DateTimeField(null=True)
-    # Why it is paused there, and whether Handful paused it: only then does Handful restart it.
+    # Why it is paused on Prolific, and whether Handful paused it and may restart it.
     pause_reason = models.CharField(max_length=200, blank=True)
     paused_here = models.BooleanField(default=False)
-    # Submissions that were asked to return and have not, and when the first of them is approved
-    # automatically; and what was approved there for people who did no work here.
+    # The number of submissions that were asked to return and have not, when the first of them will
+    # be approved automatically, and how many were approved for people who did no work here.
     returns_open = models.PositiveIntegerField(default=0)
     returns_until = models.DateTimeField(null=True)
     approved_unknown = models.PositiveIntegerField(default=0)
@@ -153,16 +153,16 @@ class ProlificStudy(Row):
 
     @property
     def id_there(self) -> str:
-        """Return the ID on Prolific of a study that was created there."""
+        """Return the ID on Prolific. The study must have been created there."""
         assert self.external_id is not None
         return self.external_id
 
 
 class Submission(Row):
-    """A platform's record of one person's work on one of its studies.
+    """A platform's record of a person's work on one of its studies.
 
     `key` is a permanent keyed hash of platform and submission. `person` and `reference` are
-    encrypted IDs, which only payers see and `purge_identities` deletes.
+    encrypted IDs, which only payers see and which `purge_identities` deletes.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="submissions")
@@ -184,10 +184,10 @@ class Submission(Row):
     reference = models.TextField(blank=True)
     status = models.CharField(max_length=20, blank=True)
     outcome = models.CharField(max_length=20, blank=True)
-    # Does the platform confirm that it belongs to this person? null: not yet asked.
+    # Whether the platform confirms that it belongs to this person; null if not yet asked.
     verified = models.BooleanField(null=True)
     return_requested_at = models.DateTimeField(null=True)
-    # The participation's status before a rejection, restored if the rejection is reversed.
+    # Status before the platform rejected the submission, restored if the rejection is reversed.
     status_before_rejection = models.CharField(max_length=12, blank=True)
     arrived_at = models.DateTimeField(default=timezone.now)
 
@@ -199,14 +199,14 @@ class Submission(Row):
 
 
 class WebhookEvent(models.Model):
-    """An event from a platform, stored on arrival and processed by `tick`.
+    """An event received from a platform. `tick` processes it.
 
-    `event_id` is the signature of the request: the ID in its header is not signed, so a replay
-    could carry a different one.
+    `event_id` is the signature of the request. The ID in its header is not signed, so a replayed
+    request could have a different one.
     """
 
     event_id = models.CharField(max_length=100, unique=True)
-    resource = models.CharField(max_length=100, blank=True)  # the submission concerned
+    resource = models.CharField(max_length=100, blank=True)  # ID of the submission
     received_at = models.DateTimeField(default=timezone.now)
     handled_at = models.DateTimeField(null=True)
 

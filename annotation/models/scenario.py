@@ -1,4 +1,4 @@
-"""Scenarios: a study's cells, each with its seats."""
+"""Scenarios: the cells of a study, each with its seats."""
 
 from datetime import timedelta
 from functools import cached_property, lru_cache
@@ -13,30 +13,30 @@ from annotation.models.study import Arm, Kind, Study
 from tasks.models import Example, Task
 from tasks.models.choices import one_of
 
-# Models earn nothing and take no human annotator's seat: many are allowed, though not unlimited.
+# Models are not paid and take no human seats, so this limit can be generous.
 MODEL_SEATS = 100
 
 
 class ScenarioQuerySet(models.QuerySet["Scenario"]):
     def in_cells(self) -> "ScenarioQuerySet":
-        """Return scenarios without an upstream step (in a cross-task study, the direct arm's)."""
+        """Return scenarios without an upstream step (in a cross-task study, the direct arm)."""
         return self.filter(arm__in=[Arm.NONE, Arm.DIRECT])
 
 
 class Scenario(models.Model):
-    """One cell of a study: task, shots, training split and, in cross-task studies, arm."""
+    """A cell of a study: task, shots, training split and, in cross-task studies, arm."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="scenarios")
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="scenarios")
     shots = models.PositiveIntegerField()
     split_number = models.PositiveIntegerField(null=True)
-    # Are there others like it on other splits? If so, its name shows the split, without a query.
+    # Whether the study has the same scenario on other splits. If so, the name includes the split.
     is_one_of_splits = models.BooleanField(default=False)
     arm = models.CharField(max_length=8, choices=Arm, default=Arm.NONE, blank=True)
     seats = models.PositiveIntegerField()
-    # The estimate shown to annotators, fixed at opening.
+    # The estimate shown to annotators. Fixed when the study opens.
     minutes = models.PositiveIntegerField(null=True)
-    # Only this count is stored about people who do not consent.
+    # The only data stored about visitors who decline consent.
     declined = models.PositiveIntegerField(default=0)
 
     objects = ScenarioQuerySet.as_manager()
@@ -67,19 +67,19 @@ class Scenario(models.Model):
         return f"{self.task.name}, {self.shots} shots{split}{arm}"
 
     def seats_for(self, kind: str) -> int:
-        """Return how many participations of that kind it can hold, live or analysed."""
+        """Return the number of seats for this kind of annotator."""
         return max(self.seats, MODEL_SEATS) if kind == Kind.MODEL else self.seats
 
     @cached_property
     def training_examples(self) -> int:
-        """Return the training step's size; k shots may mean k per label."""
+        """Return the number of training examples. k shots may mean k examples per label."""
         if not self.shots:
             return 0
         return self.task.train_split(self.shots, self.split_number).examples.count()
 
     @cached_property
     def design(self) -> Study:
-        """Return the study, of which a frozen scenario may only use what its design freezes."""
+        """Return the study. A frozen scenario may only use fields that the design freezes."""
         return self.study
 
     @cached_property
@@ -88,7 +88,7 @@ class Scenario(models.Model):
 
     @cached_property
     def screening_examples(self) -> int:
-        """Return how many examples are answered before the annotation step and never revealed."""
+        """Return the number of unrevealed examples before the annotation step."""
         return 0 if self.shots else self.design.screening_examples
 
     @cached_property
@@ -100,21 +100,21 @@ class Scenario(models.Model):
 
     @cached_property
     def estimated_minutes(self) -> int:
-        """Return the estimated duration that annotators see."""
+        """Return the estimated minutes shown to annotators."""
         return self.minutes or self.design.estimated_minutes or 0
 
     @cached_property
     def idle_cutoff(self) -> timedelta:
-        """Return the longest time that a gap between two signs of work may count for."""
+        """Return the maximum time that counts between two activity signals."""
         return timedelta(seconds=self.design.idle_cutoff_seconds)
 
 
 @lru_cache(maxsize=1024)
 def frozen_scenario(pk: int) -> Scenario:
-    """Return a scenario that has a seat, with its task and design, kept per process.
+    """Return a scenario that has a seat, with its task and design, cached in this process.
 
-    These are frozen (docs/protocol.md#invariants), but the rest of the study is not, and is read
-    again. Copy the scenario before use.
+    The scenario, its task and its design are frozen (docs/protocol.md#invariants). Other fields of
+    the study can change, so they are loaded again. Copy the scenario before changing it.
     """
     scenario = Scenario.objects.select_related("task", "study").get(pk=pk)
     scenario.design = scenario._state.fields_cache.pop("study")
@@ -122,10 +122,10 @@ def frozen_scenario(pk: int) -> Scenario:
 
 
 class UpstreamExample(models.Model):
-    """An upstream example for the training of a cross-task arm, frozen at opening.
+    """An upstream example for the training of a cross-task arm, frozen when the study opens.
 
     Its text occurs in no unseen task of the study and in no other upstream task's examples
-    (study/cross_task.py), so that a worker never sees a text twice.
+    (study/cross_task.py), so a worker never sees a text twice.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="upstream_pool")
@@ -154,9 +154,9 @@ class UpstreamExample(models.Model):
 
 
 class ArmTaken(models.Model):
-    """This worker started in that arm of the study, and may never join another arm.
+    """Records permanently that a worker started in an arm of a study and may not join another.
 
-    Like an exposure, it outlives the worker and every purge.
+    Like an exposure, this row remains when the worker is deleted.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
@@ -179,9 +179,9 @@ class ArmTaken(models.Model):
 
 
 class AddedSeats(models.Model):
-    """Seats added to a scenario after its study was opened.
+    """Seats added to a scenario after the study opened.
 
-    `results_seen` means that a participant had completed by then, so results were visible.
+    `results_seen` means that a participation was already completed, so results were visible.
     """
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="added_seats")

@@ -1,4 +1,4 @@
-"""Studies and their teams; opening a study freezes its design."""
+"""Studies and their teams. Opening a study freezes its design."""
 
 import secrets
 from datetime import timedelta
@@ -27,15 +27,15 @@ and the times at which you gave them under a random pseudonym that does not reve
 Please work on your own, without the help of other people, search engines or AI tools."""
 
 
-# Field defaults, named here so that migrations can refer to them.
-new_code = partial(secrets.token_urlsafe, 12)  # an unguessable name for a URL: 96 bits
-new_token = partial(secrets.token_urlsafe, 18)  # an unguessable secret for a link: 144 bits
+# Default values of fields, named so that migrations can import them.
+new_code = partial(secrets.token_urlsafe, 12)  # for URLs that cannot be guessed: 96 bits
+new_token = partial(secrets.token_urlsafe, 18)  # for secret links: 144 bits
 new_seed = partial(secrets.randbelow, 2**31)
 first_split: partial[list[int]] = partial(list, (1,))
 
 
 class Kind(models.TextChoices):
-    """Kinds of annotators; they never share a seat or a table cell."""
+    """Kinds of annotators. Different kinds never share a seat or a table cell."""
 
     PERSON = "person", "people"
     SIMULATED = "simulated", "simulated annotators"
@@ -57,14 +57,14 @@ class Step(models.TextChoices):
     CHECK = "check", "attention check"
 
 
-# Steps whose answers a rule judges before the annotation step; a participation has at most one.
+# Steps to which the screening rule applies. A participation has at most one of them.
 JUDGED_STEPS = (Step.TRAINING, Step.SCREENING)
-# Steps that show the gold label after each answer.
+# Steps that show the gold after each answer.
 REVEALED = (Step.UPSTREAM, Step.TRAINING)
 
 
 class Arm(models.TextChoices):
-    """A cross-task study's arm: what precedes training on the unseen task, if anything."""
+    """An arm of a cross-task study: what the worker is trained on before the unseen task."""
 
     NONE = "", "no arm"
     UPSTREAM = "upstream", "upstream tasks"
@@ -73,15 +73,15 @@ class Arm(models.TextChoices):
 
 
 class Role(models.TextChoices):
-    """A user's role in a study's team."""
+    """The role of a user in the team of a study."""
 
     OWNER = "owner"
     ANALYST = "analyst"
     PAYER = "payer"
 
 
-# Rights by role. see: the study's page and progress; read: designs, answers and results; pay: pay,
-# money and identities; own: change the study, and decide about annotators.
+# Rights by role. "see": the study's page and progress. "read": designs, answers and results. "pay":
+# money and identities. "own": change the study and decide about annotators.
 RIGHTS = {
     Role.OWNER: frozenset({"see", "read", "pay", "own"}),
     Role.ANALYST: frozenset({"see", "read"}),
@@ -90,7 +90,7 @@ RIGHTS = {
 
 
 def money(help_text: str, default: Decimal = Decimal(0)) -> models.DecimalField:
-    """Return a field for an amount in the study's currency, never negative."""
+    """Return a model field for a non-negative amount in the study's currency."""
     return models.DecimalField(
         max_digits=7,
         decimal_places=2,
@@ -102,27 +102,27 @@ def money(help_text: str, default: Decimal = Decimal(0)) -> models.DecimalField:
 
 class StudyQuerySet(models.QuerySet["Study"]):
     def covering_test_scores(self) -> "StudyQuerySet":
-        """Return studies whose human test scores are hidden now (Study.covers_test_scores)."""
+        """Return studies whose human test scores are hidden (Study.covers_test_scores)."""
         running = [StudyStatus.OPEN, StudyStatus.PAUSED]
         return self.filter(hide_test_scores=True, rehearsal=False, status__in=running)
 
     def locked(self) -> "StudyQuerySet":
-        """Lock the studies until the transaction ends; take this lock before all others.
+        """Lock the studies until the transaction ends. Must be the first lock that is taken.
 
-        It serialises decisions on seats, money and the study's state. Rows that only refer to the
+        It serialises decisions about seats, money and the study's state. Rows that refer to the
         study can still be inserted.
         """
         return self.select_for_update(no_key=True)
 
     def visible_to(self, user: User, right: str = "see") -> "StudyQuerySet":
-        """Return the studies in which this researcher has that right, annotated with `role`."""
+        """Return studies in which the user has this right, annotated with `role`."""
         member = Member.objects.filter(study=models.OuterRef("pk"), user=user)
         role = models.Case(
             models.When(owner=user, then=models.Value(Role.OWNER)),
             default=models.Subquery(member.values("role")[:1]),
         )
         roles = [name for name, rights in RIGHTS.items() if right in rights]
-        # Deleted studies are left out.
+        # Exclude deleted studies.
         return self.annotate(role=role).filter(role__in=roles, deleted_at__isnull=True)
 
 
@@ -136,16 +136,16 @@ class Order(models.TextChoices):
 
 
 class ProlificReward(models.TextChoices):
-    """How the single reward on Prolific takes account of scenarios of different lengths."""
+    """How the reward on Prolific is set if scenarios have different lengths."""
 
     SHORTEST = "shortest", "based on the shortest scenario; longer work is paid as a bonus"
     LONGEST = "longest", "based on the longest scenario, regardless of the assigned scenario"
 
 
 class Study(Row):
-    """A researcher's study: tasks x shots, annotators per scenario, orders, pay and consent.
+    """A researcher's study: tasks, shots, annotators per scenario, orders, pay and consent.
 
-    The design can change while it is a draft. Opening freezes it: `manifest` is then the canonical
+    A draft's design can change. Opening the study freezes it: `manifest` is then the canonical
     JSON of everything that determines what annotators see, `manifest_hash` its SHA-256.
     """
 
@@ -178,7 +178,7 @@ class Study(Row):
         help_text="Numbers separated by spaces, such as 1 or 1 2 3. Each split is a separate"
         " scenario with separate seats.",
     )
-    # In a cross-task study: the arms' training material before the unseen tasks (`tasks`).
+    # Training material of the arms in a cross-task study. `tasks` are then the unseen tasks.
     upstream_tasks = models.ManyToManyField(
         Task,
         related_name="upstream_in",
@@ -230,7 +230,7 @@ class Study(Row):
         default="USD",
         validators=[RegexValidator(r"\A[A-Z]{3}\Z", "Use a three-letter code, such as USD.")],
     )
-    # Each scenario's resulting estimate is stored in Scenario.minutes (study/minutes.py).
+    # The estimate for each scenario is stored in Scenario.minutes (study/minutes.py).
     estimated_minutes = models.PositiveIntegerField(
         null=True,
         blank=True,
@@ -252,7 +252,7 @@ class Study(Row):
     )
     base_reward = money(help_text="Minimum earnings for annotators who complete the study.")
     minimum_pay = money(help_text="Minimum earnings for annotators who have seen an example.")
-    # With the rate, it caps one person's earnings: required to open if the rate is paid.
+    # Caps the earnings of each annotator. Required to open a study with an hourly rate.
     max_paid_hours = models.DecimalField(
         "maximum paid hours",
         max_digits=5,
@@ -263,8 +263,8 @@ class Study(Row):
         " annotators. Required to open a study that pays by the hour.",
         validators=[MinValueValidator(Decimal("0.1"))],
     )
-    # For all annotators together; required to open a paid study, null for volunteers.
-    # lifecycle.raise_budget raises it later.
+    # Amount for all annotators. Required to open a paid study; null for volunteers. It can be
+    # raised later (lifecycle.raise_budget).
     budget = models.DecimalField(
         "study budget",
         max_digits=9,
@@ -334,7 +334,7 @@ class Study(Row):
         " does not show. Enter 0 for no screening at zero shots.",
         validators=[MaxValueValidator(1000)],
     )
-    # Pause after this many consecutive annotators are screened out; null: never.
+    # Pause the study after this many consecutive screen-outs, or never if null.
     max_screen_outs_in_a_row = models.PositiveIntegerField(
         "pause after this number of screen-outs in a row",
         default=5,
@@ -382,7 +382,7 @@ class Study(Row):
         help_text="Applies to buttons, tool instructions and messages. Task texts are not"
         " translated.",
     )
-    # In points (score x 100); null: the design does not test equivalence.
+    # In points (score x 100), or null if the design does not test equivalence.
     equivalence_margin = models.FloatField(
         "equivalence margin (points)",
         null=True,
@@ -398,7 +398,7 @@ class Study(Row):
         help_text="Optional: your expectations before data collection. Frozen with the design;"
         " included in the preregistration and the report.",
     )
-    # Names of tasks/metrics, in addition to the metric on each task's card.
+    # Names of metrics in tasks/metrics, in addition to the metric on each task's card.
     metrics = models.JSONField(
         "further metrics",
         default=list,
@@ -450,7 +450,7 @@ class Study(Row):
         help_text="Sets the order of examples and breaks ties between scenarios.",
     )
     link_code = models.CharField(max_length=40, unique=True, default=new_code)
-    # Outside the frozen design: may change while the study runs; each change is logged.
+    # Not part of the frozen design: these may change in a running study, and changes are logged.
     open_link_on = models.BooleanField("Anyone can join through the open link", default=True)
     shared_computers = models.BooleanField(
         "Several people may take part from one browser", default=False
@@ -458,17 +458,17 @@ class Study(Row):
     shared_address = models.BooleanField(
         "Many people may start from one IP address, such as a class", default=False
     )
-    # Set together with its tombstone: the study is then no longer accessible.
+    # Set when the StudyTombstone is created. The study can then not be accessed.
     deleted_at = models.DateTimeField(null=True, blank=True)
-    # After this day, annotators' IDs are deleted (privacy/erasure.py); null: only manually.
+    # After this day, IDs are deleted (privacy/erasure.py). If null, only manually.
     identities_until = models.DateField("delete identities after", null=True, blank=True)
-    # After this day, the study is deleted with all answers; null: only manually.
+    # After this day, the study and its answers are deleted. If null, only manually.
     answers_until = models.DateField("delete the study after", null=True, blank=True)
     simulated_link_code = models.CharField(max_length=40, unique=True, default=new_code)
     manifest_hash = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True)
-    # Hidden from the study list; nothing else changes.
+    # Hides the study from the list, without further effects.
     archived_at = models.DateTimeField(null=True, blank=True)
 
     if TYPE_CHECKING:
@@ -490,7 +490,7 @@ class Study(Row):
                 name="a_screening_set_serves_a_rule",
                 violation_error_message="A screening set needs a screening rule.",
             ),
-            # The available languages depend on the catalogues, not on the schema.
+            # Languages depend on the message catalogues, so this constraint does not list them.
             models.CheckConstraint(
                 condition=~Q(interface_language=""), name="a_study_speaks_a_language"
             ),
@@ -533,12 +533,12 @@ class Study(Row):
 
     @property
     def rights(self) -> frozenset[str]:
-        """Return the rights of the researcher for whom this row was loaded (visible_to)."""
+        """Return the rights of the user for whom the study was loaded with `visible_to`."""
         return RIGHTS[self.role] if hasattr(self, "role") else frozenset()
 
     @property
     def manifest(self) -> str:
-        """Return the frozen design's canonical JSON, or "" for a draft; makes one query."""
+        """Return the canonical JSON of the frozen design, or "" for a draft. Runs a query."""
         try:
             return self.stored_manifest.text
         except ObjectDoesNotExist:
@@ -546,7 +546,7 @@ class Study(Row):
 
     @property
     def is_cross_task(self) -> bool:
-        """Are annotators trained on other tasks, by arm, before an unseen one?"""
+        """Return whether this is a cross-task study, in which arms train on other tasks first."""
         return self.upstream_examples is not None
 
     @property
@@ -565,17 +565,17 @@ class Study(Row):
 
     @property
     def is_running(self) -> bool:
-        """Is it open or paused, so that seats and budget can be raised?"""
+        """Return whether the study is open or paused."""
         return self.status in (StudyStatus.OPEN, StudyStatus.PAUSED)
 
     @property
     def covers_test_scores(self) -> bool:
-        """Are human test scores hidden now, until the study is closed?"""
+        """Return whether human test scores are currently hidden, until the study is closed."""
         return self.hide_test_scores and self.is_running and not self.rehearsal
 
     @property
     def is_paid(self) -> bool:
-        """Does it promise pay? Bonuses are possible in any study."""
+        """Return whether pay is promised. Bonuses are possible in any study."""
         return any((self.hourly_rate, self.base_reward, self.minimum_pay))
 
     @property
@@ -584,12 +584,12 @@ class Study(Row):
 
     @property
     def decision_limit(self) -> timedelta:
-        """Return the longest wait for the researcher's decision after training."""
+        """Return the maximum time to wait for a researcher's decision after training."""
         return timedelta(minutes=self.decision_minutes)
 
 
 class Member(models.Model):
-    """A member of a study's team; its creator (Study.owner) has no row, and is always an owner."""
+    """A member of a study's team. The creator (Study.owner) has no row but is always an owner."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="members")
     user = models.ForeignKey(
@@ -613,7 +613,7 @@ class Member(models.Model):
 
 
 def made_by_an_owner(field: str = "made_by") -> Q:
-    """Return a filter for rows where the account in `field` is active and owns the row's study."""
+    """Return a filter for rows whose user in `field` is active and owns the row's study."""
     owners = Member.objects.filter(
         study=OuterRef("study"), user=OuterRef(field), role=Role.OWNER
     ).order_by()

@@ -1,4 +1,4 @@
-"""A study's records outside its design: texts, comments, report, comparisons."""
+"""Records about a study outside its design: texts, comments, report answers, comparisons."""
 
 from django.conf import settings
 from django.db import models
@@ -11,9 +11,9 @@ from tasks.models.choices import one_of
 
 
 class StudyManifest(models.Model):
-    """The frozen design of a study that is not a draft; large and rarely read (guards.py).
+    """The frozen design of a study that is not a draft. Large, so stored in a separate table.
 
-    Its SHA-256 is the study's `manifest_hash`.
+    The study's `manifest_hash` is its SHA-256.
     """
 
     study = models.OneToOneField(
@@ -26,7 +26,7 @@ class StudyManifest(models.Model):
 
 
 class ConsentText(models.Model):
-    """One version of a study's consent text (Markdown); never changed."""
+    """A version of a study's consent text, in Markdown. Never changed."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="consent_texts")
     version = models.PositiveIntegerField()
@@ -46,14 +46,14 @@ class ConsentText(models.Model):
 
 
 class StudyTombstone(models.Model):
-    """A deleted study's record: its counts, and when and by whom it was deleted.
+    """Record of a deleted study: its counts, and when and by whom it was deleted.
 
     The study's row remains, with its design, money and counts, but is no longer accessible.
     """
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="tombstone")
     manifest_hash = models.CharField(max_length=64)
-    participations = models.JSONField()  # status -> number before the deletion
+    participations = models.JSONField()  # maps statuses to numbers before the deletion
     turns_erased = models.PositiveIntegerField()
     answers_erased = models.PositiveIntegerField()
     identities_purged = models.PositiveIntegerField(default=0)
@@ -69,16 +69,16 @@ class StudyTombstone(models.Model):
 
 
 class GoldOpinion(models.TextChoices):
-    """A comment's opinion on the example's gold label."""
+    """Opinion of a comment on the gold of its example."""
 
     WRONG = "wrong", "wrong"
     RIGHT = "right", "right after all"
 
 
 class ExampleComment(models.Model):
-    """A comment on an example in a study, with its author and time. Insert-only (guards.py).
+    """A comment on an example in a study. Insert-only (guards.py).
 
-    It may call the gold wrong or correct; the latest such statement counts. Scores do not change.
+    It may call the gold wrong or right. The latest such comment counts; scores do not change.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="comments")
@@ -100,9 +100,9 @@ class ExampleComment(models.Model):
 
 
 class ComparedFile(models.Model):
-    """A file compared with a closed study's annotators, stored when the study closes.
+    """A prediction file that was compared with annotators when the study closed.
 
-    Holm's correction covers these comparisons, so the file can no longer be deleted.
+    The file cannot be deleted anymore, because Holm's correction includes its comparison.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="compared_files")
@@ -121,9 +121,9 @@ class ComparedFile(models.Model):
 
 
 class ReportAnswer(models.Model):
-    """The researcher's answer to a field on the report's short form or title page, by name.
+    """A researcher's answer to an item of the report's form.
 
-    `sample` is the table of a demographic export, as JSON (monitoring/sample.py).
+    For the item `sample`, the text is a demographic table as JSON (monitoring/sample.py).
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="report_answers")
