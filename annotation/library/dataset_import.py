@@ -1,7 +1,7 @@
-"""A dataset's columns, sampling and card, from which the task's files are created.
+"""The page that creates a task's files from a dataset: columns, sampling and card.
 
-task_import stores the dataset before this step; after it, task_import shows the files' report and
-ten examples as annotators will see them, and confirms.
+task_import stores the dataset before this step. After it, task_import shows the data report and
+ten examples as annotators will see them, and confirms the import.
 """
 
 import re
@@ -25,11 +25,11 @@ from tasks.datasets.making import Plan, Wanted, name_of
 from tasks.datasets.reading import READERS, Reading
 from tasks.formats import FormatError
 
-# Column names from which roles are proposed; users can change a proposal.
+# Column names that suggest a role. Users can change the suggestion.
 TEXTS = ("text", "sentence", "context", "review", "tokens", "content")
 GOLDS = ("label", "labels", "gold", "answer", "answers", "target", "entities", "ner_tags", "class")
 OPTIONS, IDS = ("options", "choices", "endings"), ("id", "uid", "guid")
-FEW, MOST = 20, 100  # different values: of a likely gold column, and of one label at most
+FEW, MOST = 20, 100  # maximum number of different values in a likely gold column; for choices
 FORMATS = [("", "Detect from the file name")] + [
     (name, name) for name in READERS if name != "datasets"
 ]
@@ -43,7 +43,7 @@ GOLD_NAMES = {
 
 
 class ReadingForm(PageForm):
-    """How to read a dataset if its file name does not imply it (reading.Reading)."""
+    """Form that defines how to read a dataset (reading.Reading). The file name implies defaults."""
 
     key = "reading"
     format = forms.ChoiceField(label="Format", choices=FORMATS, required=False)
@@ -72,7 +72,7 @@ class ReadingForm(PageForm):
 
 
 def proposed(columns: Sequence[tuple[str, list[str], int]]) -> dict[str, Any]:
-    """Return likely roles of the columns (datasets/process.py), and the kind of answer."""
+    """Guess the roles of the columns (datasets/process.py) and the kind of answer."""
 
     def named(names: Sequence[str]) -> str:
         return next((name for name, *_rest in columns if name.lower() in names), "")
@@ -92,7 +92,7 @@ def proposed(columns: Sequence[tuple[str, list[str], int]]) -> dict[str, Any]:
 
 
 class ColumnsForm(PageForm):
-    """Roles of the columns, sampling, and the card; `wanted` combines them."""
+    """Form for the roles of columns, sampling, and the card. `wanted` returns the plan."""
 
     key = "columns"
     name = forms.CharField(label="Task name", max_length=60)
@@ -167,7 +167,7 @@ class ColumnsForm(PageForm):
                       "licence")),
     )  # fmt: skip
 
-    rare = ("Options of each row", "Numbers and typed answers")  # collapsed unless used
+    rare = ("Options of each row", "Numbers and typed answers")  # collapsed if unused
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class ColumnsForm(PageForm):
         field.choices = choices
 
     def clean_labels(self) -> list[list[str]]:
-        """Return [value, name, meaning] for each line."""
+        """Parse each line into [value, name, meaning]."""
         lines = [line for line in self.cleaned_data["labels"].split("\n") if line.strip()]
         parts = [[part.strip() for part in line.split("|")] for line in lines]
         if any(len(part) > 3 or not part[0] for part in parts):
@@ -207,7 +207,7 @@ class ColumnsForm(PageForm):
 
     @property
     def grouped(self) -> list[tuple[str, list[forms.BoundField], bool]]:
-        """Return the fields by heading, and whether the group is collapsed."""
+        """Return (heading, fields, whether the group is collapsed) for each group."""
         groups = [(title, [self[name] for name in names]) for title, names in self.groups]
         return [
             (title, fields, title in self.rare and not any(f.errors or f.value() for f in fields))
@@ -215,7 +215,7 @@ class ColumnsForm(PageForm):
         ]
 
     def wanted(self, reading: Reading) -> Wanted:
-        """Return the form's plan. Raises FormatError if it is impossible."""
+        """Return the plan that the form describes. Raises FormatError if it is impossible."""
         data = self.cleaned_data
         labels = data["labels"]
         columns = Columns(
@@ -237,12 +237,12 @@ class ColumnsForm(PageForm):
             columns,
             Plan(data["shots"], data["splits"], data["test"], data["seed"]),
             reading,
-            {key: data[key] for key in keys if data[key] or type(data[key]) is float},  # 0 is valid
+            {key: data[key] for key in keys if data[key] or type(data[key]) is float},  # keep 0
             {name or value: meaning for value, name, meaning in labels if meaning},
         )
 
 
-# Messages from tasks/datasets name make_task options. Option -> form field, where the names differ.
+# Maps options of make_task, which messages of tasks/datasets name, to form fields.
 _NAMED = {"as": "kind", "label": "labels", "define": "labels"}
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: ([a-z-]+))?")
 _FIELDS: dict[str, Any] = {**ReadingForm.base_fields, **ColumnsForm.base_fields}
@@ -254,7 +254,7 @@ def _field_of(option: str) -> str:
 
 
 def in_fields(sentence: str) -> str:
-    """Return a sentence from tasks/datasets with field labels instead of options."""
+    """Replace the options in a message of tasks/datasets by the labels of form fields."""
 
     def label(match: re.Match[str]) -> str:
         name, value = _field_of(match[1]), match[2] or ""
@@ -269,7 +269,7 @@ def in_fields(sentence: str) -> str:
 
 
 def refuse(form: PageForm, sentence: str, usual: str | None = None) -> None:
-    """Show a refusal at the first field that its sentence names, or else at `usual`."""
+    """Show an error at the first field that its message names, or otherwise at `usual`."""
     fields = (_field_of(match[1]) for match in _OPTION.finditer(sentence))
     form.add_error(
         next((name for name in fields if name in form.fields), usual), in_fields(sentence)
@@ -279,7 +279,7 @@ def refuse(form: PageForm, sentence: str, usual: str | None = None) -> None:
 @never_cache
 @signed_in("GET", "POST")
 def dataset_columns(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Show the form as last sent, or a proposal, on GET; create the task's files on POST."""
+    """Show the form with the last input or a proposal on GET; create the task's files on POST."""
     upload = upload_of(request, pk)
     path = dataset_uploads.path_of(upload)
     if path is None:

@@ -1,4 +1,4 @@
-"""Create tasks from a dataset or the Few-shot Gym in one request, with the pages' forms."""
+"""Create tasks from a dataset or the Few-shot Gym in a single request, using the pages' forms."""
 
 import dataclasses
 import json
@@ -27,7 +27,7 @@ from tasks.metrics import METRICS
 from tasks.models import TaskUpload
 from tasks.tokens import GRANULARITIES
 
-# Card keys for which the page's form has no field: (type, choices).
+# Maps card keys without a form field to (type, choices).
 CARD_KEYS: dict[str, tuple[type, Any]] = {
     "segments": (list, None),
     "family": (str, FAMILIES),
@@ -40,7 +40,7 @@ CARD_KEYS: dict[str, tuple[type, Any]] = {
 
 
 def mapping_of(request: Request, name: str) -> dict[str, Any]:
-    """Return the JSON object in that field of a multipart body. Raises Unprocessable."""
+    """Return the JSON object in a field of a multipart body. Raises Unprocessable."""
     text = request.data.get(name, "{}")
     try:
         data = json.loads(text if isinstance(text, str) else text.read())
@@ -63,7 +63,7 @@ class DatasetBody(serializers.Serializer):
 
 
 class DatasetForm(ReadingForm):
-    """The file, and how to read it."""
+    """Form for a dataset file and how to read it."""
 
     file = forms.FileField(error_messages={"required": "Choose a file that is not empty."})
 
@@ -129,13 +129,13 @@ class Datasets(ApiView):
 
 
 def _as_typed(fields: dict[str, Any]) -> Any:
-    """Return the mapping as typed into the form: one label per line, sizes separated by spaces."""
+    """Convert JSON to form input: one label per line, and sizes separated by spaces."""
     typed = dict(fields)
     if isinstance(typed.get("shots"), list):
         typed["shots"] = " ".join(map(str, typed["shots"]))
     if isinstance(typed.get("text"), str):
         typed["text"] = [typed["text"]]
-    match typed.get("gold"):  # the command accepts several columns, the form only one
+    match typed.get("gold"):  # make_task accepts several columns, but the form only one
         case [gold]:
             typed["gold"] = gold
     labels = typed.get("labels")
@@ -145,7 +145,7 @@ def _as_typed(fields: dict[str, Any]) -> Any:
 
 
 def _label(label: Any) -> str:
-    """Return a value, or {value, name, definition}, as a line for the form."""
+    """Convert a label, a value or {value, name, definition}, to a line of the form."""
     if isinstance(label, dict):
         check_known(label, {"value", "name", "definition"})
         return " | ".join(str(label.get(k, "")) for k in ("value", "name", "definition"))
@@ -153,7 +153,7 @@ def _label(label: Any) -> str:
 
 
 def _with_card(wanted: Wanted, mapping: dict[str, Any]) -> Wanted:
-    """Add to the plan the card keys that the form does not have."""
+    """Add the card keys that have no form field to the plan. Raises Unprocessable."""
     said = {}
     for key, (kind, choices) in CARD_KEYS.items():
         if key not in mapping:

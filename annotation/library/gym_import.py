@@ -1,4 +1,4 @@
-"""Importing from the Few-shot Gym: each task's answer kind, then a job (files: task_import)."""
+"""Import from the Few-shot Gym: choose tasks and kinds of answer, then run a job."""
 
 import secrets
 from typing import Any
@@ -21,7 +21,7 @@ from tasks.models import TaskUpload
 
 
 class PartitionForm(PageForm):
-    """Which of the uploaded tasks to read."""
+    """Form for choosing which of the uploaded tasks to read."""
 
     key = "partition"
     partition = forms.ChoiceField(
@@ -33,7 +33,7 @@ class PartitionForm(PageForm):
 
 
 class GymTasksForm(PageForm):
-    """The selection and answer kind for each task, and the sample for the tests."""
+    """Form for choosing tasks, their kinds of answer, and the sample of test examples."""
 
     key = "tasks"
     test = WholeNumberField(
@@ -49,7 +49,7 @@ class GymTasksForm(PageForm):
         super().__init__(*args, initial={"seed": secrets.randbelow(2**31)}, **kwargs)
         self.tasks = tasks
         for task in tasks:
-            # If its kind is not supported, the first choice says so.
+            # If the kind cannot be imported, the first choice says so.
             choices = [(kind, kind) for kind in task["possible"]]
             known = task["kind"] in task["possible"]
             if not known:
@@ -92,7 +92,7 @@ class GymTasksForm(PageForm):
 @never_cache
 @signed_in("GET", "POST")
 def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Show the tasks with their reports on GET; start importing the selected ones on POST."""
+    """Show the tasks with their reports on GET; start importing the chosen ones on POST."""
     upload = _upload(request, pk)
     if upload.job and upload.job.is_done:
         return redirect("tasks")
@@ -115,7 +115,7 @@ def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 
 @signed_in("POST")
 def gym_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Run part of the import; after the last part, the tasks exist."""
+    """Run a part of the import job, and redirect to the tasks after the last part."""
     upload = _upload(request, pk)
     if upload.job is None:
         return go_to(request, _address(upload))
@@ -135,7 +135,7 @@ def _address(upload: TaskUpload) -> str:
 
 
 def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
-    """Redirect to the tasks if all are imported, and delete the upload."""
+    """If all tasks are imported, delete the upload and redirect to the list of tasks."""
     job = upload.job
     if job is None or not job.is_done:
         return None

@@ -1,6 +1,6 @@
-"""Add a task: upload files in any layout, review the data report and ten examples, confirm.
+"""Add a task: upload files of any layout, review the data report and examples, confirm.
 
-Until it is confirmed, an upload is visible only to its researcher and is not a task.
+Until it is confirmed, an upload is not a task and only its researcher can see it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,11 +31,11 @@ from tasks.importing import CLUES
 from tasks.jobs import go_to, poll
 from tasks.models import Example, Task, TaskUpload
 
-SAID = 10  # file names listed in an error
+SAID = 10  # maximum number of file names in an error message
 
 
 class CardForm(forms.Form):
-    """An uploaded task's card: one of Handful's cards, or none."""
+    """Form for choosing one of Handful's cards, or the uploaded one."""
 
     card = forms.ChoiceField(
         choices=[("", "task.toml, one of the files")]
@@ -52,7 +52,7 @@ class RemoveForm(forms.Form):
 
 
 class AddForm(CardForm, PartitionForm, ReadingForm):
-    """Files in any layout, with the options of all layouts."""
+    """Form for uploading files of any layout, with the options of all layouts."""
 
     key = "add"
     upload = FilesField(
@@ -75,7 +75,7 @@ class AddForm(CardForm, PartitionForm, ReadingForm):
 
     @property
     def options(self) -> list[tuple[str, list[forms.BoundField]]]:
-        """Return the folded fields by the layout to which they apply."""
+        """Return the collapsed fields, grouped by the layout to which they apply."""
         layouts = {
             "For a labelled dataset": ReadingForm.base_fields,
             "For the CLUES layout": CardForm.base_fields,
@@ -84,7 +84,7 @@ class AddForm(CardForm, PartitionForm, ReadingForm):
         return [(title, [self[name] for name in names]) for title, names in layouts.items()]
 
     def parts(self) -> Iterator[tuple[str, Iterable[bytes]]]:
-        """Yield the name and content of each file, also inside ZIPs. Raises UploadError."""
+        """Yield the name and content of each file, including files in ZIPs. Raises UploadError."""
         for file in self.sent:
             for name, content in uploads.parts(file, gym_uploads.MAX_FILES):
                 if not is_beside(name):
@@ -114,9 +114,9 @@ def task_add(request: ResearcherRequest) -> HttpResponse:
 
 
 def _begin(form: AddForm, owner: Any) -> str:
-    """Store the files for the steps of their layout, and return the address of the next step.
+    """Store the files and return the URL of the next step for their layout.
 
-    The file names determine the layout. A single file is a dataset whatever its name, as the other
+    The file names determine the layout. A single file is always a dataset, because the other
     layouts need several files or a card. Raises UploadError.
     """
     chosen = form.cleaned_data
@@ -132,7 +132,7 @@ def _begin(form: AddForm, owner: Any) -> str:
         upload_jobs.start_check(upload, owner)
         return _address(upload)
     if is_alone:
-        parts = form.parts()  # keeps a ZIP open until it is read
+        parts = form.parts()  # keeps a ZIP file open while it is read
         upload = dataset_uploads.begin(*next(parts), form.reading, owner)
         return reverse("dataset_columns", args=[upload.pk])
     if any(reader.FILE_NAME.fullmatch(name) for name in names):
@@ -148,7 +148,7 @@ def _begin(form: AddForm, owner: Any) -> str:
 
 @signed_in("GET")
 def task_add_moved(request: ResearcherRequest) -> HttpResponse:
-    """Redirect from the addresses of the separate pages that this page replaced."""
+    """Redirect from URLs of the separate pages that this page replaced."""
     return redirect("task_add")
 
 
@@ -159,7 +159,7 @@ def _address(upload: TaskUpload) -> str:
 @never_cache
 @signed_in("GET")
 def task_upload(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Show the uploaded files: their errors, or the data report and examples."""
+    """Show an upload: its errors, or the data report and examples."""
     upload = upload_of(request, pk)
     job = upload.job
     if job and job.kind == uploads.IMPORT and job.is_done:
@@ -217,7 +217,7 @@ def _page(
 @uploads.takes_files(uploads.MAX_BYTES)
 @signed_in("POST")
 def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Add, replace or remove files, or select another card; then validate everything again."""
+    """Add, replace or remove files, or choose another card; then check everything again."""
     upload = upload_of(request, pk)
     if not upload_jobs.may_change(upload):
         messages.error(request, "The task is being imported; its files can no longer be changed.")
@@ -234,7 +234,7 @@ def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 
 
 def _add(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
-    """Store the sent files and card; if there are errors, return the page that shows them."""
+    """Store the files and card. If there are errors, return the page that shows them."""
     form, files = CardForm(request.POST), request.FILES.getlist("files")
     if not form.is_valid():
         return _page(request, upload, form=form)
@@ -251,7 +251,7 @@ def _add(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
 
 @signed_in("POST")
 def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Run part of the check or import; after the last part, the task exists."""
+    """Run a part of the check or import job. After the last part, redirect."""
     upload = upload_of(request, pk)
     if upload.job is None:
         return go_to(request, _address(upload))
@@ -261,24 +261,24 @@ def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 
 @signed_in("POST")
 def task_upload_confirm(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Import the task: small ones immediately; for others, the page shows the progress."""
+    """Import the task: immediately if it is small, otherwise as a job with progress."""
     upload = upload_of(request, pk)
     seen = upload_jobs.checked(upload)
-    # Content that is already stored changes nothing, regardless of its owner.
+    # Content that is already stored changes nothing, whoever its owner is.
     if seen and not Task.objects.filter(content_hash=seen["hash"]).exists():
         try:
             teams.check(upload_jobs.card_of(upload).name, request.user)
         except teams.NotInTeam as error:
             return _page(request, upload, [str(error)], status=403)
     origin = dataset_uploads.origin(upload)
-    # Files edited manually no longer match the sample.
+    # Files that were edited manually no longer match the sample.
     made_from = origin["made_from"] if origin and origin["hash"] == seen.get("hash") else None
     upload_jobs.confirm(upload, request.user, "rechain" in request.POST, made_from)
     return _imported(request, upload) or go_to(request, _address(upload))
 
 
 def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
-    """Redirect to the task if it exists, and delete the upload."""
+    """If the task was imported, delete the upload and redirect; otherwise return None."""
     job = upload.job
     if job is None or job.kind != uploads.IMPORT or not job.is_done:
         return None
@@ -302,7 +302,7 @@ def task_upload_discard(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @signed_in("GET", "POST")
 def task_upload_preview(request: ResearcherRequest, pk: UUID, number: int) -> HttpResponse:
-    """Show one of the ten examples as annotators see it, with the training reveal."""
+    """Show one of the ten examples as annotators see it, with its reveal in training."""
     upload = upload_of(request, pk)
     shown = upload_jobs.checked(upload).get("shown", [])
     if not 1 <= number <= len(shown):

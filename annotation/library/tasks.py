@@ -1,4 +1,4 @@
-"""Task pages: the list, and one task with its card, data report, examples, team and checks."""
+"""Pages for tasks: the list, and one task with its card, data report, team and checks."""
 
 from functools import partial
 from typing import Any
@@ -23,12 +23,12 @@ from tasks.datasets import making
 from tasks.formats import FormatError
 from tasks.models import Example, Split, Task, TaskMember
 
-# Card keys whose value is one text -> rows of their field.
+# Maps card keys with a single text to the number of rows of their form field.
 TEXTS = {
     "title": 1, "description": 2, "instructions": 8, "submit_hint": 1, "question": 2,
     "source": 1, "licence": 1,
 }  # fmt: skip
-# The card's tables -> their text keys, and the one that labels an entry.
+# Maps tables of the card to their text keys, and the key that names an entry.
 TABLES = {
     "labels": (("definition", "example"), "name"),
     "question_types": (("wording", "definition", "example"), "name"),
@@ -37,7 +37,7 @@ TABLES = {
 
 
 MAX_CHECKS = 1_000_000  # bytes
-MAX_NAME = 200  # bytes: file systems allow 255
+MAX_NAME = 200  # bytes; file systems allow 255
 
 
 class ChecksForm(PageForm):
@@ -49,7 +49,7 @@ class ChecksForm(PageForm):
     )
 
     def clean_checks(self) -> UploadedFile:
-        """Return the file with a valid file name."""
+        """Return the uploaded file with a safe file name. Refuse large files and long names."""
         file = self.cleaned_data["checks"]
         if file.size > MAX_CHECKS:
             raise forms.ValidationError("Choose a file of at most 1 MB.")
@@ -60,7 +60,7 @@ class ChecksForm(PageForm):
 
 
 class CardTextsForm(PageForm):
-    """A field for each text of the card; `card` is the edited card."""
+    """Form with a field for each text of a card. `card` returns the edited card."""
 
     key = "card"
 
@@ -85,7 +85,7 @@ class CardTextsForm(PageForm):
         self.fields[name] = kind(label=label, initial=value, widget=widget)
 
     def clean(self) -> dict[str, Any]:
-        """Validate with the card's own rules."""
+        """Validate the edited card with the rules for cards."""
         cleaned = super().clean() or {}
         if not self.errors:
             try:
@@ -116,7 +116,7 @@ class CardTextsForm(PageForm):
 
 @signed_in("GET")
 def tasks(request: ResearcherRequest) -> HttpResponse:
-    """List the newest version of each task that is not archived; archived ones on request."""
+    """List the newest version of each task, without archived tasks unless requested."""
     rows = list(Task.objects.listed().select_related("imported_by"))
     shown = listing.listing(
         request.GET,
@@ -131,7 +131,7 @@ def tasks(request: ResearcherRequest) -> HttpResponse:
     return render(request, "library/tasks.html", {"listing": shown if rows else None})
 
 
-# Columns of the task list.
+# Columns of the list of tasks.
 COLUMNS = [
     Column("task", "Task", get=str),
     Column("title", "Title", get=lambda task: task.card.title),
@@ -145,13 +145,13 @@ COLUMNS = [
 
 
 def _text(task: Task) -> str:
-    """Return the text that a search of the list looks at."""
+    """Return the text in which the list's search looks."""
     card = task.card
     return f"{task} {card.title} {card.description} {card.family} {card.source} {card.language}"
 
 
 def _families(tasks: list[Task]) -> listing.Filters[Task]:
-    """Return the existing families as choices for the list."""
+    """Return list filters for the task families that exist."""
     families = sorted({task.card.family for task in tasks})
     return {name: (name.replace("_", " ").capitalize(), partial(_is_of, name)) for name in families}
 
@@ -191,7 +191,7 @@ def _task_page(
     return render(request, "library/task.html", context, status=status)
 
 
-# Columns of a task's example list.
+# Columns of the list of a task's examples.
 EXAMPLES = [
     Column("example", "Example", get=lambda example: example.source_id),
     Column("file", "File", get=lambda example: example.split.filename),
@@ -204,7 +204,7 @@ EXAMPLES = [
 
 @signed_in("GET")
 def task_examples(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Show a task's text with its gold, file by file."""
+    """List a task's examples with their gold, file by file."""
     its = get_object_or_404(Task, name=name, version=version)
     rows = list(
         Example.objects.filter(split__task=its)
@@ -228,14 +228,14 @@ def _words(example: Example) -> str:
 
 @signed_in("GET")
 def task_card(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Download the card as task.toml, which an import accepts."""
+    """Download the card as task.toml, which can be imported again."""
     its = get_object_or_404(Task, name=name, version=version)
     return download(making.toml(its.card.as_dict()), making.CARD_FILE, "application/toml")
 
 
 @signed_in("GET")
 def task_files(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Download the card and files as a ZIP, which an import accepts with the same hash."""
+    """Download the card and files as a ZIP. Importing it gives the same content hash."""
     its = get_object_or_404(Task, name=name, version=version)
     content = exporting.as_zip(its)
     return download(content, f"{its.name}-v{its.version}.zip", "application/zip")
@@ -243,7 +243,7 @@ def task_files(request: ResearcherRequest, name: str, version: int) -> HttpRespo
 
 @signed_in("GET", "POST")
 def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Edit the card in a form; the result is validated like an upload and becomes a new version."""
+    """Edit the card in a form. The result is checked like an upload and becomes a new version."""
     its = get_object_or_404(Task, name=name, version=version)
     form = CardTextsForm(its.card, request.POST if request.method == "POST" else None)
     context = {"task": its, "form": form}
@@ -292,7 +292,7 @@ def task_archive(
     return redirect("task", name, version)
 
 
-@uploads.takes_files(10 * MAX_CHECKS)  # slightly too large files get a form error
+@uploads.takes_files(10 * MAX_CHECKS)  # files slightly above the limit get a form error
 @signed_in("POST")
 def task_checks(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
     its = get_object_or_404(Task, name=name, version=version)

@@ -1,4 +1,4 @@
-"""Tasks in the API: listing, viewing, and importing from files, a dataset or the Few-shot Gym."""
+"""Tasks in the API: list, view and import them, and change their team, state and checks."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -77,7 +77,7 @@ class SplitShape(serializers.Serializer):
 
 
 def as_record(task: Task) -> dict[str, Any]:
-    """Return one task with its files."""
+    """Return the JSON object of a task, including its files."""
     record = {column.name: column.value(task) for column in COLUMNS}
     splits = task.splits.annotate(size=Count("examples"))
     return record | {"splits": SplitShape(splits, many=True).data}
@@ -128,7 +128,7 @@ class Tasks(RowsView):
 
 
 def _taken(request: Request, upload: TaskUpload) -> Response:
-    """Return the response to the sent files; the caller deletes a refused upload."""
+    """Import the sent files and return the response. The caller deletes a refused upload."""
     card = request.FILES.get("card")
     if card is not None:
         card.name = "task.toml"
@@ -146,7 +146,7 @@ def _taken(request: Request, upload: TaskUpload) -> Response:
 
 
 def imported(upload: TaskUpload) -> Response:
-    """Return a small upload's task, and delete the upload; return a large one's job."""
+    """Return the task of a small upload and delete the upload, or the job of a large one."""
     job = upload.job
     if job is None:
         raise Conflict("The files changed in the meantime. Send them again.")
@@ -165,7 +165,7 @@ def imported(upload: TaskUpload) -> Response:
 
 
 def task_of(name: str, version: int) -> Task:
-    """Return that version of the task, or raise 404."""
+    """Return a version of a task, or raise Http404."""
     return get_object_or_404(Task, name=name, version=version if version < 2**31 else 0)
 
 
@@ -252,5 +252,5 @@ class TaskChecks(TaskTwin):
 
 
 def files_in(request: Request, *names: str) -> Iterable[Any]:
-    """Return the files sent under these names."""
+    """Return the uploaded files under these names."""
     return [file for name in names for file in request.FILES.getlist(name)]

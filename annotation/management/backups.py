@@ -1,8 +1,8 @@
-"""Backups in one file: a database snapshot, the files in var/, and fingerprints of the keys.
+"""Back up and restore a database snapshot and the files in var/, in a single file.
 
-The keys are not included, since the backup and the keys together reveal workers' IDs. The file is a
-tar archive, encrypted with age if a recipient is given. Its last member, backup.json, has the
-SHA-256 of all the others, so that a truncated or altered file is detected.
+The backup contains only fingerprints of the keys, because backup and keys together reveal workers'
+IDs. It is a tar archive, encrypted with age if a recipient is set. Its last member, backup.json,
+contains the SHA-256 of all others, to detect truncated and altered files.
 """
 
 import contextlib
@@ -29,22 +29,22 @@ from tasks import installation
 
 FORMAT = "handful-backup-1"
 LAST = "backup.json"
-WRITTEN = "last_backup.txt"  # in var/: for `manage.py check`
+WRITTEN = "last_backup.txt"  # in var/, for `manage.py check`
 DATABASES = {"sqlite": "database.sqlite3", "postgresql": "database.dump"}
 KEYS = ("SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")
 FOLDERS = ("uploads", "jobs")  # in var/
-# These tables' rows are left out, since a backup must not contain valid sessions.
+# Rows of these tables are not included, because a backup must not contain valid sessions.
 LEFT_OUT = ("django_session", "shared_cache")
-# Connection options that locate the database; our statement limits must not apply to dumps.
+# Connection options that locate the database. Our statement limits must not apply to dumps.
 PLACE = ("host", "port", "user", "dbname", "service", "sslmode", "sslrootcert", "sslcert", "sslkey")
 ENCRYPTED = b"age-encryption.org/"
 
 
 def write(path: Path, recipient: str = "") -> dict[str, Any]:
-    """Write the backup while the server runs; return backup.json. Raises CommandError.
+    """Write a backup while the server runs, and return the content of backup.json.
 
-    Files are read after the database, so that every file that the database names is included. The
-    path must be new; it appears only when the backup is complete.
+    Files are read after the database, so every file to which the database refers is included.
+    `path` must not exist, and is created only when the backup is complete. Raises CommandError.
     """
     if path.exists():
         raise CommandError(f"{path} already exists; a backup never overwrites another.")
@@ -61,19 +61,19 @@ def write(path: Path, recipient: str = "") -> dict[str, Any]:
             with archive.open("rb") as plain, finished.open("wb") as out:
                 age.encrypt_io(plain, out, [_recipient(age, recipient)])
         finished.chmod(0o600)
-        os.link(finished, path)  # fails if the path has been created in the meantime
+        os.link(finished, path)  # fails if the path was created in the meantime
     (Path(settings.VAR_DIR) / WRITTEN).write_text(f"{contents['made_at']}\n")
     return contents
 
 
 def last() -> datetime | None:
-    """Return when a backup was last written from this folder, or None."""
+    """Return the time of the last backup from this folder, or None."""
     path = Path(settings.VAR_DIR) / WRITTEN
     return datetime.fromisoformat(path.read_text().strip()) if path.exists() else None
 
 
 def _add(tar: tarfile.TarFile, members: list[tuple[str, Path]], folder: Path) -> dict[str, Any]:
-    """Add the members, then backup.json, which describes them; deleted files are left out."""
+    """Add the members, and a backup.json that describes them. Skip deleted files."""
     sums = {}
     for name, path in members:
         with contextlib.suppress(FileNotFoundError):
@@ -94,7 +94,7 @@ def _add(tar: tarfile.TarFile, members: list[tuple[str, Path]], folder: Path) ->
 
 
 def _files() -> list[tuple[str, Path]]:
-    """Return (name in the archive, path) for the files in var/: installation ID, FOLDERS."""
+    """Return (name in the archive, path) for the installation ID and the files in FOLDERS."""
     root = Path(settings.VAR_DIR)
     paths = [root / installation.FILE]
     paths += [path for name in FOLDERS for path in sorted((root / name).rglob("*"))]
@@ -102,7 +102,7 @@ def _files() -> list[tuple[str, Path]]:
 
 
 def fingerprints() -> dict[str, str]:
-    """Return fingerprints that identify the keys without revealing them."""
+    """Return hashes that identify the keys without revealing them."""
     return {name: _of_key(name) for name in KEYS}
 
 
@@ -117,7 +117,7 @@ def _sha256(path: Path) -> str:
 
 
 def dump(path: Path) -> None:
-    """Write a database snapshot to that path, without the rows of the tables in LEFT_OUT."""
+    """Write a database snapshot to a file, without the rows of the tables in LEFT_OUT."""
     connection.ensure_connection()
     if connection.vendor == "sqlite":
         with contextlib.closing(sqlite3.connect(path)) as copy:
@@ -132,7 +132,7 @@ def dump(path: Path) -> None:
 
 
 def _run(program: str, *options: str) -> None:
-    """Run a PostgreSQL program on our database, keeping its password out of process lists."""
+    """Run a PostgreSQL program on our database, without showing the password in process lists."""
     known = connection.get_connection_params()
     place = {name: known[name] for name in PLACE if known.get(name)}
     secret = {"PGPASSWORD": known["password"]} if known.get("password") else {}
@@ -151,10 +151,10 @@ def _run(program: str, *options: str) -> None:
 
 
 def restore(path: Path, identity: Path | None = None) -> dict[str, Any]:
-    """Restore a backup into an empty database and an empty var/; return backup.json.
+    """Restore a backup into an empty database and var/, and return the content of backup.json.
 
-    Raises CommandError, before any change, for an incomplete file, another database engine, other
-    keys, or a database or var/ that is not empty.
+    Raises CommandError, before any change, if the file is incomplete, if the database engine or
+    the keys are different, or if the database or var/ is not empty.
     """
     _require_empty()
     root = Path(settings.VAR_DIR)
@@ -184,7 +184,7 @@ def _require_empty() -> None:
 
 @contextlib.contextmanager
 def _opened(path: Path, identity: Path | None, folder: Path) -> Iterator[IO[bytes]]:
-    """Yield the archive as a plain file, decrypted if necessary."""
+    """Yield the archive as an open file, decrypted if necessary."""
     with path.open("rb") as file:
         is_encrypted = file.read(len(ENCRYPTED)) == ENCRYPTED
         file.seek(0)
@@ -211,9 +211,9 @@ def _key_line(identity: Path) -> str:
 
 
 def unpack(file: IO[bytes], folder: Path, path: Path) -> None:
-    """Extract only regular files inside `folder`, as Debian 12's Python has no tar filter.
+    """Extract the regular files of an archive, as Debian 12's Python has no tar filters.
 
-    Raises CommandError for anything else; its message names the backup `path`.
+    Raises CommandError for any other member. `path` is the name of the backup in the message.
     """
     try:
         with tarfile.open(fileobj=file) as tar:
@@ -231,7 +231,7 @@ def unpack(file: IO[bytes], folder: Path, path: Path) -> None:
 
 
 def _checked(folder: Path, path: Path) -> dict[str, Any]:
-    """Return backup.json after all checks. Raises CommandError."""
+    """Check the unpacked backup, and return the content of backup.json. Raises CommandError."""
     try:
         contents = json.loads((folder / LAST).read_text())
         sums, keys, engine = contents["sha256"], contents["keys"], contents["database"]
@@ -261,7 +261,7 @@ def _load(dump: Path) -> None:
         connection.close()
         target = Path(connection.settings_dict["NAME"])
         for name in (target.name, f"{target.name}-wal", f"{target.name}-shm"):
-            target.with_name(name).unlink(missing_ok=True)  # the check above found it empty
+            target.with_name(name).unlink(missing_ok=True)  # known to be empty
         shutil.move(dump, target)
         target.chmod(0o600)
         return
@@ -276,7 +276,7 @@ def _recipient(age: Any, text: str) -> Any:
 
 
 def _age() -> Any:
-    """Import age, or raise CommandError."""
+    """Import pyrage, the age library. Raises CommandError if it is missing."""
     try:
         return importlib.import_module("pyrage")
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""Write everything that an installation holds, except its keys, into one file."""
+"""Write a backup of an installation, without its keys, to a single file."""
 
 from argparse import ArgumentParser
 from pathlib import Path

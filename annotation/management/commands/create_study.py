@@ -1,4 +1,4 @@
-"""Design a study from the command line, by the same rules as in the form."""
+"""Create a study from the command line, with the same rules as the form."""
 
 from argparse import ArgumentParser, BooleanOptionalAction
 from decimal import Decimal
@@ -18,12 +18,12 @@ from annotation.study.design_file import DesignFile
 from annotation.web.fields import read_amount
 from tasks.models import Task
 
-# Each design field is a flag, except the audience table.
+# Every design field except the audience table is a flag.
 FLAGS = [name for name in design_file.FIELDS.values() if name not in ("name", "audience")]
 
 
 def _option(field: Any) -> dict[str, Any]:
-    """Return that field's argparse options; amounts are parsed later, from their text."""
+    """Return the argparse options for a field. Amounts are parsed later from their text."""
     words = str(field.help_text or field.verbose_name).replace("%", "%%")
     if isinstance(field, models.BooleanField):
         return {"action": BooleanOptionalAction, "default": None, "help": words}
@@ -87,7 +87,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Dashboard:  {reverse('study', args=[study.name])}")
 
     def _flags(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Return the study fields that the flags set."""
+        """Return the fields that are set by flags."""
         given = {name: options[name] for name in ("name", *FLAGS) if options[name] is not None}
         for name in given:
             if isinstance(Study._meta.get_field(name), models.DecimalField):

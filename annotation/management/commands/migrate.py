@@ -1,4 +1,4 @@
-"""Django's migrate without checking the guards, since migrate restores them."""
+"""Django's migrate command, without the check of the guards that it restores."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from annotation import guards
 
 class Command(migrate.Command):
     def check(self, *args: Any, **kwargs: Any) -> None:
-        # Otherwise a failed upgrade, or a release with more guards, would block its own repair.
+        # Otherwise, missing guards would prevent the migration that adds or restores them.
         checks = registry.registry.registered_checks
         checks.discard(guards.answers_are_guarded)
         try:

@@ -1,7 +1,7 @@
-"""Test open points in Prolific's documentation on the real service, before the first paid study.
+"""Check undocumented behaviour of the real Prolific service before the first paid study.
 
-It reads, and creates one small draft that is never published and is deleted again. What only a
-participant can show (a token's audience, the effects of REQUEST_RETURN) is read from a past study.
+The command reads data, and creates and deletes a small draft that is never published. It reads
+from a past study what only a participant can trigger (a token's audience, REQUEST_RETURN).
 """
 
 import json
@@ -19,7 +19,7 @@ from annotation.prolific.client import Client, status_of
 from annotation.prolific.errors import ProlificError
 from annotation.prolific.submissions import Row
 
-ESTIMATE = 3  # minutes: Prolific's documented minimum for the maximum time is 12
+ESTIMATE = 3  # minutes; Prolific documents a minimum of 12 for the maximum time
 
 
 class Command(BaseCommand):
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{what}: {finding}")
 
     def _account(self, client: Client) -> str:
-        """Print the workspace, project and currency in use; return the project."""
+        """Print the workspace, project and currency in use, and return the project."""
         workspace = client.workspace()
         project = client.project(workspace)
         currency = client.currency(workspace)
@@ -75,7 +75,7 @@ class Command(BaseCommand):
         return project
 
     def _token(self, client: Client, address: str) -> None:
-        """Print a signed URL's claims, with only the names of the IDs."""
+        """Print the claims of a signed URL, without the values of its IDs."""
         token = parse_qs(urlsplit(address).query).get("prolific_token", [""])[0]
         try:
             header = jwt.get_unverified_header(token)
@@ -111,7 +111,7 @@ class Command(BaseCommand):
         )
 
     def _draft(self, client: Client, project: str) -> None:
-        """Print what creation accepts: too short a maximum time, signing, a paid screen-out."""
+        """Print how Prolific handles a short maximum time, signing and paid screen-outs."""
         shortest = drafts.shortest_maximum(ESTIMATE)
         with self._created(client, project, maximum_allowed_time=shortest) as draft:
             self._say(f"longest time of {shortest} minutes", draft["maximum_allowed_time"])
@@ -130,7 +130,7 @@ class Command(BaseCommand):
 
     @contextmanager
     def _created(self, client: Client, project: str, **fields: Any) -> Iterator[dict[str, Any]]:
-        """Create a draft with these fields temporarily; yield Prolific's response or error."""
+        """Create a draft temporarily, and yield Prolific's response or its error."""
         asked = {**_study(project), **fields}
         try:
             draft = client.create_study(asked)
@@ -148,7 +148,7 @@ class Command(BaseCommand):
 
 
 def _study(project: str) -> dict[str, Any]:
-    """Return a minimal draft's fields; its link is a dummy."""
+    """Return the fields of a minimal draft with a dummy link."""
     return {
         "project": project,
         "name": "Handful's check (a draft, deleted at once)",

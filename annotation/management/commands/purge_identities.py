@@ -1,4 +1,4 @@
-"""Delete the identities of annotators who have been paid."""
+"""Delete the identities of a study's annotators, or of all studies that are due."""
 
 from argparse import ArgumentParser
 from typing import Any

@@ -1,4 +1,4 @@
-"""Fill a study's simulated seats with simulated annotators."""
+"""Run simulated annotators on a study's seats for them."""
 
 import multiprocessing
 import random
@@ -69,7 +69,7 @@ class Command(BaseCommand):
                 answers += one_walk(job)
                 progress.update()
         else:
-            # Processes cannot share a connection: each opens a new one.
+            # Processes cannot share a connection, so each opens a new one.
             connections.close_all()
             with multiprocessing.get_context("fork").Pool(processes) as pool:
                 for given in pool.imap_unordered(one_walk, jobs):
@@ -79,11 +79,11 @@ class Command(BaseCommand):
         return answers
 
 
-_knowledge: dict[str, Knowledge] = {}  # by the frozen design's hash, in each process
+_knowledge: dict[str, Knowledge] = {}  # by hash of the frozen design, in each process
 
 
 def one_walk(job: tuple[int, str, str, str | None, str]) -> int:
-    """Run one simulated annotator; return the number of answers."""
+    """Run one simulated annotator, and return the number of answers."""
     study_id, policy, seed, url, address = job
     study = Study.objects.get(pk=study_id)
     if study.manifest_hash not in _knowledge:
