@@ -1,5 +1,5 @@
-"""Monitoring a running study: progress, quality flags, answers for the report.
+"""Monitor a running study: progress, quality flags, and answers for the report.
 
-Start with progress.py, whose parts are funnel.py, seats.py and costs.py; overview.py lists many
-studies, and participants.py one study's participants. Nothing here changes a participation.
+Read progress.py first; its parts are funnel.py, seats.py and costs.py. overview.py lists studies,
+and participants.py lists a study's participants. Nothing here changes a participation.
 """

@@ -1,4 +1,4 @@
-"""The researcher's page of one annotator: answers compared with gold, decisions, data."""
+"""Researchers' page about one annotator: answers compared with gold, decisions, data."""
 
 from typing import Any
 
@@ -27,23 +27,23 @@ PER_PAGE = 50
 
 @signed_in("GET")
 def participation(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
-    """Show all of one annotator's answers, in display order.
+    """Show an annotator's answers in the order in which the examples were shown.
 
-    Answers require the right to read; money requires the right to pay.
+    Answers are visible with the right to read, and money with the right to pay.
     """
     return _page(request, annotator_of(request, name, pseudonym, "see"))
 
 
 @signed_in("GET")
 def personal_data_file(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
-    """Download the annotator's personal data, as far as the researcher may read it."""
+    """Download the annotator's personal data, as far as the researcher's rights allow."""
     annotator = annotator_of(request, name, pseudonym, "see")
     return own_data_file(annotator, annotator.study.rights)
 
 
 @signed_in("GET")
 def behaviour_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Redirect to the annotators with quality flags, which had their own page."""
+    """Redirect the URL of a former page to the list of annotators with quality flags."""
     study = study_of(request, name, "read")
     return redirect(reverse("people", args=[study.name], query={"show": participants.FLAGGED}))
 
@@ -61,7 +61,7 @@ def _page(
     told_steps = (*JUDGED_STEPS, *REVEALED) if spares_training else ()
     wrong_only = request.GET.get("show") == "wrong"
     if wrong_only:
-        # Omitting only the correct answers would reveal hidden scores.
+        # Leaving out only correct answers would reveal hidden scores.
         turns = turns.filter(answer__s1__lt=1)
         turns = turns.filter(step__in=told_steps) if is_hidden else turns
     untold = [step for step in Step if step not in told_steps] if is_hidden else []
@@ -101,9 +101,9 @@ def _page(
 
 
 def _row(annotator: Participation, turn: Turn, is_hidden: bool) -> dict:
-    """Return a turn with its answer and gold; without an answer, it is the current question.
+    """Return a turn with its answer and gold. The current turn has neither.
 
-    While the score is hidden, only the answer is included.
+    While the score is hidden, the answer is included but not the gold.
     """
     card, example = turn.card, turn.example
     if turn.given is None:

@@ -96,7 +96,7 @@ class Decisions(RowsView):
 
 
 def _has(request: Request, study: Any, right: str) -> bool:
-    """Does the user have that right in the study, by role and by the token's scope?"""
+    """Return whether the user has the right in the study, by role and by the token's scope."""
     try:
         study_of(request, study.name, right)
     except PermissionDenied:
@@ -120,7 +120,7 @@ class AnnotatorShape(serializers.Serializer):
 
 
 def as_record(participation: Participation, may_read: bool) -> dict[str, Any]:
-    """Return one participation; flags and scores only if `may_read`."""
+    """Return the JSON object of a participation. Flags and scores need `may_read`."""
     record = {column.name: column.value(participation) for column in COLUMNS}
     is_hidden = blinding.is_hidden(participation)
     mean = None

@@ -1,4 +1,4 @@
-"""A study's money: earned, paid, held back, due and promised."""
+"""Money in a study: earned, paid, held back, due and promised amounts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from annotation.pay import ledger
 
 @dataclass(frozen=True)
 class Money:
-    """Amounts in cents for human annotators: `due` is earned, not yet paid and not held back.
+    """Amounts in cents for human annotators. `due` is earned, not paid and not held back.
 
-    `promised` is the minimum cost of the seats still open.
+    `promised` is the minimum cost of the open seats.
     """
 
     earned: int
@@ -46,10 +46,10 @@ class Money:
     def bar(
         self, budget: Decimal | None, is_closed: bool
     ) -> list[tuple[str, str, str, float, float]]:
-        """Return the parts of a bar chart of the money, as shares of the budget or of their sum.
+        """Return the parts of a bar chart, in per cent of the budget or of their sum.
 
         Each part is (name, description, amount, start in %, width in %). A closed study assigns no
-        seats, but annotators at work may finish.
+        more seats, but annotators at work may finish.
         """
         whole = self.earned - self.held_back + self.promised
         limit = max(whole, ledger.cents(budget or Decimal(0)), 1)
@@ -68,7 +68,7 @@ class Money:
 
 
 def money(study: Study, open_seats: Iterable[tuple[int, int]]) -> Money:
-    """Return the money; `open_seats` holds (number of seats, minutes for each)."""
+    """Return a study's amounts. `open_seats` contains (number of seats, minutes for each)."""
     least = ledger.cents(study.base_reward)
     promised = sum(
         number * max(least, ledger.for_time(study, timedelta(minutes=minutes)))
@@ -85,7 +85,7 @@ def of_people(entries: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
 
 
 def sums_by_status() -> dict[str, Sum]:
-    """Return ledger entry aggregates in cents, by payment status."""
+    """Return aggregates of ledger entries in cents, by payment status."""
     held = Q(participation__is_paid=False, payment__isnull=True)
     paid = Q(payment__batch__state=PaymentBatch.State.PAID)
     return {

@@ -1,6 +1,6 @@
 """Decisions about annotators: analysis, pay, admission; also bonuses, seats and reviews.
 
-Each has a form and an action that the page and the API share.
+Each decision has a form and a POST declaration that the page and the API share.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,9 +42,9 @@ DECIDE = {
 
 
 class DecisionForm(PageForm):
-    """A decision on analysis, pay, or admission to the annotation step.
+    """Form for a decision on analysis, pay, or admission to the annotation step.
 
-    Screening out and admitting are urgent, so their reason is optional.
+    Admission decisions are urgent, so their reason is optional.
     """
 
     about = forms.ChoiceField(choices=Decision.About.choices, widget=forms.HiddenInput)
@@ -82,7 +82,7 @@ class Decide(AnnotatorPost):
 
 
 class ReasonForm(PageForm):
-    """The reason for the decision that the URL names."""
+    """Form for the reason of a decision whose kind is given by the URL."""
 
     key = "reason"
     reason = _reason()
@@ -110,7 +110,7 @@ class Reinstate(Exclude):
 
 
 class TickedForm(PageForm):
-    """One decision with one reason about several annotators, selected in the list."""
+    """Form for a decision about several annotators selected in the list, with one reason."""
 
     key = "together"
     reason = _reason()
@@ -120,14 +120,14 @@ class TickedForm(PageForm):
 
     def __init__(self, ticked: Sequence[str] = (), *args: Any):
         super().__init__(*args)
-        # The step checks whether it is possible for each of them.
+        # The step function checks whether the decision is possible for each annotator.
         annotators = self.fields["annotators"]
         assert isinstance(annotators, forms.MultipleChoiceField)
         annotators.choices = [(name, name) for name in ticked]
 
 
 class TogetherForm(TickedForm):
-    """An admission decision about several waiting annotators."""
+    """Form for an admission decision about several waiting annotators."""
 
     outcome = YesNoField()
 
@@ -137,7 +137,7 @@ class TogetherForm(TickedForm):
 
 
 def ticked(sent: Any) -> list[str]:
-    """Return the pseudonyms in a page's form or a program's body."""
+    """Return the pseudonyms from form data or from a JSON body."""
     if hasattr(sent, "getlist"):
         return sent.getlist("annotators")
     names = sent.get("annotators")
@@ -242,7 +242,7 @@ class FreeSeat(AnnotatorPost):
 
 
 class WithdrawForm(PageForm):
-    """The reason for withdrawing a participant, and the confirmation."""
+    """Form for withdrawing a participant, with a reason and a confirmation."""
 
     key = "withdraw"
     reason = forms.CharField(
@@ -272,7 +272,7 @@ class Withdraw(AnnotatorPost):
 
 
 class ReviewForm(PageForm):
-    """The request to Prolific about one submission: return or rejection."""
+    """Form for requesting the return of a submission on Prolific, or rejecting it."""
 
     key = "review"
     action = PressedField(choices=[("return", "Request a return"), ("reject", "Reject")])

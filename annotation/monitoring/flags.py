@@ -1,6 +1,6 @@
-"""Quality flags: signs of possibly careless work, which never have automatic consequences.
+"""Quality flags for possibly careless work. They never have automatic consequences.
 
-Each sign can be recomputed from the exported CSVs. Thresholds: docs/statistics.md#quality-flags.
+Each flag can be recomputed from the exported CSV. Thresholds: docs/statistics.md#quality-flags.
 """
 
 import math
@@ -15,16 +15,16 @@ from annotation.models import ORDERS, Kind, Participation, Study
 from annotation.protocol import qualification
 from annotation.protocol.activity_summary import Signs, answers_by_participation, signs
 
-SHARE_TOO_FAST = 0.05  # share of answers; tolerates slips
-MODAL_SHARE = 0.9  # among at least FEWEST answers
+SHARE_TOO_FAST = 0.05  # of the answers, to tolerate slips
+MODAL_SHARE = 0.9  # requires at least FEWEST answers
 FEWEST = 10
-LONGEST_RUN = 15  # of identical answers
+LONGEST_RUN = 15  # identical answers in a row
 ABSENCE = 3600  # seconds
 BLURS_PER_ANSWER = 0.2
-FAST_PERSON_SDS = 3  # below the mean of at least OTHERS log-medians of others
+FAST_PERSON_SDS = 3  # below the mean log-median of at least OTHERS others
 OTHERS = 5
 
-# Flag name -> label for counts.
+# Maps names of flags to labels for counts.
 FLAGS = {
     "too_fast": "too fast",
     "fast_person": "much faster than others",
@@ -41,7 +41,7 @@ FLAGS = {
 def flags(
     work: Signs, others: Sequence[float] = (), shares_browser: bool = False
 ) -> dict[str, str]:
-    """Return flag name -> finding; `others` are the group's other medians (s)."""
+    """Return a dict from flags to findings. `others` are the other medians of the group, in s."""
     seen = {}
     if work.n and work.too_fast >= SHARE_TOO_FAST * work.n and work.too_fast:
         seen["too_fast"] = f"{work.too_fast} of {work.n} answers were too fast to have been read"
@@ -73,7 +73,7 @@ def flags(
 
 
 def is_fast_person(median: float | None, others: Sequence[float]) -> bool:
-    """Is this median time far below the others' (all > 0), on the log scale?"""
+    """Return whether the median time is far below those of the others (> 0), on a log scale."""
     known = [math.log(other) for other in others if other > 0]
     if not median or len(known) < OTHERS:
         return False
@@ -83,7 +83,7 @@ def is_fast_person(median: float | None, others: Sequence[float]) -> bool:
 
 @dataclass(frozen=True)
 class Flagged:
-    """How many completed annotators have any flag, and how many have each (by FLAGS)."""
+    """Numbers of completed annotators: in total, with any flag, and with each flag."""
 
     completed: int
     people: int
@@ -91,14 +91,14 @@ class Flagged:
 
     @property
     def in_words(self) -> str:
-        """Return text such as "too fast 3, shared browser 2"."""
+        """Return the counts as text, such as "too fast 3, shared browser 2"."""
         return ", ".join(f"{words} {count}" for words, count in self.by_flag)
 
 
 def for_completed(study: Study) -> Flagged:
-    """Count completed annotators' stored flags in two queries, without loading answers.
+    """Count the flags of completed annotators in two queries, without loading answers.
 
-    Each annotator is compared with others who completed the same scenario.
+    Annotators are compared with the others who completed the same scenario.
     """
     done = study.participations.filter(kind=Kind.PERSON, signs__isnull=False)
     people = {
@@ -116,10 +116,10 @@ def for_completed(study: Study) -> Flagged:
 def for_study(
     study: Study, scenarios: Collection[int] | None = None
 ) -> dict[int, tuple[Signs, dict[str, str]]]:
-    """Return participation -> signs and flags, for all who were shown an example.
+    """Return activity and flags by participation, for all that were shown an example.
 
-    `scenarios` (their keys) restricts this to some. Answers are loaded only for participations
-    that are not completed.
+    `scenarios` contains the primary keys of scenarios to include, by default all. Answers are
+    loaded only for participations that are not completed.
     """
     people = {
         person.pk: person
@@ -132,7 +132,7 @@ def for_study(
 
 
 def sentences(study: Study, scenarios: Collection[int] | None = None) -> dict[int, list[str]]:
-    """Return participation -> findings as sentences, for all who were shown an example."""
+    """Return findings as sentences by participation, for all that were shown an example."""
     again = qualification.flagged_again(study)
     raised = {pk: theirs for pk, (_signs, theirs) in for_study(study, scenarios).items()}
     return {
@@ -142,13 +142,13 @@ def sentences(study: Study, scenarios: Collection[int] | None = None) -> dict[in
 
 
 def of_one(participation: Participation) -> list[str]:
-    """Return the findings on that participation."""
+    """Return the findings on one participation."""
     seen = sentences(participation.study, [participation.scenario_id])
     return seen.get(participation.pk, [])
 
 
 def ranked(study: Study, seen: dict[int, list[str]]) -> list[tuple[Participation, list[str]]]:
-    """Return annotators with flags among `seen`, most flags first, then by scenario."""
+    """Return annotators with flags in `seen`, ordered by number of flags, then by scenario."""
     people = study.participations.select_related("scenario__task").order_by("scenario", "pk")
     people = people.defer(*ORDERS)
     flagged = [(person, seen[person.pk]) for person in people if seen.get(person.pk)]
@@ -158,7 +158,7 @@ def ranked(study: Study, seen: dict[int, list[str]]) -> list[tuple[Participation
 def _flagged(
     people: dict[int, Participation], read: dict[int, Signs], shared_browsers: set[str]
 ) -> dict[int, tuple[Signs, dict[str, str]]]:
-    """Yield participations with flags, with their signs (stored or computed)."""
+    """Return the stored or computed activity and the flags of each participation."""
     works = {pk: Signs(**person.signs) for pk, person in people.items() if person.signs} | read
     medians: dict[tuple[int, str], dict[int, float]] = defaultdict(dict)
     for pk, work in works.items():
@@ -176,7 +176,7 @@ def _flagged(
 
 
 def _shared_browsers(study: Study) -> set[str]:
-    """Return the browsers that arrived under more than one ID."""
+    """Return the browsers from which more than one ID arrived."""
     told = study.participations.exclude(browser="").order_by().values("browser")
     counts = told.annotate(workers=Count("worker", distinct=True))
     return set(counts.filter(workers__gt=1).values_list("browser", flat=True))

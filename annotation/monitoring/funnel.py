@@ -1,4 +1,4 @@
-"""The funnel: how many participants in a scenario reached each stage, arrival to analysis."""
+"""The funnel: how many participants of each scenario reached each stage, up to analysis."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ from tasks.models import Split
 ROBOTS = Kind.SIMULATED
 
 
-# A Funnel's columns.
+# Columns of a Funnel.
 FUNNEL = [
     Column("arrived", "Arrived", "Took a seat, including annotators who then declined."),
     Column("consented", "Consented", "Accepted the consent text."),
@@ -86,10 +86,10 @@ FUNNEL = [
 
 @dataclass(frozen=True)
 class Funnel:
-    """How many participants of one kind reached each stage, in one scenario or in all.
+    """Numbers of participants who reached each stage, of one kind, in one scenario or all.
 
-    `arrived` = `declined` + `at_work` + `completed` + `screened_out` + `returned` + `expired` +
-    `refused` + `withdrawn` + `rejected`.
+    `arrived` is the sum of `declined`, `at_work`, `completed`, `screened_out`, `returned`,
+    `expired`, `refused`, `withdrawn` and `rejected`.
     """
 
     arrived: int = 0
@@ -109,7 +109,7 @@ class Funnel:
 
     @property
     def cells(self) -> list[str]:
-        """Return the cells as text, in the order of FUNNEL."""
+        """Return the numbers as text, in the order of FUNNEL."""
         return [column.text(self) for column in FUNNEL]
 
     def __add__(self, other: "Funnel") -> "Funnel":
@@ -118,9 +118,9 @@ class Funnel:
 
 
 def with_training_size(study: Study) -> QuerySet[Scenario]:
-    """Annotate scenarios with the number of examples (NER: questions) before the annotation step.
+    """Annotate scenarios with `training_size`, the number of examples before the annotation step.
 
-    These are its training examples or, at zero shots, its screening examples.
+    These are the training examples or, at zero shots, the screening examples.
     """
     sizes = Split.objects.filter(
         task=OuterRef("task"),
@@ -134,7 +134,7 @@ def with_training_size(study: Study) -> QuerySet[Scenario]:
 
 
 def by_scenario_and_kind(study: Study, scenarios: list[Scenario]) -> dict[tuple[int, str], Funnel]:
-    """Return (scenario key, kind) -> funnel."""
+    """Return a Funnel for each (scenario key, kind)."""
     funnels = defaultdict(
         Funnel, {(scenario, kind): Funnel(**n) for scenario, kind, n in _counts(study, scenarios)}
     )
@@ -146,9 +146,9 @@ def by_scenario_and_kind(study: Study, scenarios: list[Scenario]) -> dict[tuple[
 
 
 def stages(study: Study) -> dict[int, str]:
-    """Return each participation's stage: arrived, consented, trained or qualified.
+    """Return the stage of each participation: arrived, consented, trained or qualified.
 
-    Withdrawn ones are left out, since their stored counts are not individual.
+    Withdrawn participations are excluded, because only counts are stored about them.
     """
     trained, passed = _trained_and_passed(study)
     stage = Case(
@@ -164,7 +164,7 @@ def stages(study: Study) -> dict[int, str]:
 
 
 def _size(scenarios: Iterable[Scenario]) -> Case:
-    """Return an expression for the training size of a participation's scenario."""
+    """Return a query expression for the training size of a participation's scenario."""
     sizes = (
         When(scenario=each.pk, then=Value(each.training_size))  # type: ignore[attr-defined]  # annotated
         for each in scenarios
@@ -172,7 +172,7 @@ def _size(scenarios: Iterable[Scenario]) -> Case:
     return Case(*sizes, default=Value(0))
 
 
-# Ways in which a participation can end that are counted separately.
+# Ways in which participations end, counted separately.
 ENDS = (
     Status.COMPLETED, Status.SCREENED_OUT, Status.RETURNED, Status.EXPIRED, Status.REFUSED,
     Status.WITHDRAWN, Status.REJECTED,
@@ -180,7 +180,7 @@ ENDS = (
 
 
 def _counts(study: Study, scenarios: list[Scenario]) -> Iterator[tuple[int, str, dict[str, int]]]:
-    """Yield (scenario key, kind, numbers for its Funnel)."""
+    """Yield (scenario key, kind, numbers for the Funnel)."""
     trained, passed = _trained_and_passed(study)
     which = {
         "consented": Q(consented_at__isnull=False), "trained": trained, "qualified": passed,
@@ -188,7 +188,7 @@ def _counts(study: Study, scenarios: list[Scenario]) -> Iterator[tuple[int, str,
         **{end.value: Q(status=end) for end in ENDS},
     }  # fmt: skip
     people = study.participations.order_by().alias(training_size=_size(scenarios))
-    # Prefixed, since the plain names are also column names.
+    # The prefix avoids conflicts with column names.
     counts = {f"n_{name}": Count("pk", filter=condition) for name, condition in which.items()}
     rows: Iterable[Any] = people.values("scenario", "kind").annotate(
         n_arrived=Count("pk"), **counts
@@ -199,21 +199,21 @@ def _counts(study: Study, scenarios: list[Scenario]) -> Iterator[tuple[int, str,
 
 
 def _trained_and_passed(study: Study) -> tuple[Q, Q]:
-    """Return conditions for having finished the step before the annotation step and passed it.
+    """Return conditions for having completed, and passed, the steps before the annotation step.
 
-    Both need the annotation `training_size`.
+    Both refer to the annotation `training_size`.
     """
     turns = Turn.objects.filter(participation=OuterRef("pk"))
     last = turns.filter(
         step__in=JUDGED_STEPS, position=OuterRef("training_size") - 1, answer__isnull=False
     )
     first = turns.filter(step=Step.ANNOTATION, position=0)
-    # Withdrawn participations have no turns and are not qualified; their tombstone has the number
-    # of turns, and a decision shows whether they qualified.
+    # Withdrawn participations have no turns and are not qualified. Their tombstone contains the
+    # number of turns, and a decision shows whether they qualified.
     decided = Decision.objects.filter(
         participation=OuterRef("pk"), about=Decision.About.QUALIFICATION
     )
-    # In a cross-task study, the erased turns include those in the upstream step.
+    # In a cross-task study, erased turns include those of the upstream step.
     upstream = Case(
         When(
             scenario__arm__in=[Arm.UPSTREAM, Arm.SHAM],

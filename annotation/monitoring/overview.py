@@ -1,4 +1,4 @@
-"""Overview of a researcher's studies: state, seats, annotators at work, money."""
+"""Overview of a researcher's studies: status, seats, annotators at work, money."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ from tasks.columns import Column
 
 @dataclass(frozen=True)
 class Summary:
-    """One study in the list: human annotators' seats, annotators at work, money in cents.
+    """A study in the list: human annotators' seats, annotators at work, money in cents.
 
-    It has no results, since a mean over tasks and numbers of shots would not be meaningful.
+    Results are not included, because a mean over tasks and numbers of shots is not meaningful.
     """
 
     study: Study
@@ -99,7 +99,7 @@ COLUMNS = [
     ),
 ]
 
-# List filters: name -> (label, condition).
+# Maps filters of the list to (label, condition).
 FILTERS = {
     status.value: (
         status.label.capitalize(),
@@ -110,12 +110,12 @@ FILTERS = {
 
 
 def text(row: Summary) -> str:
-    """Return the text that a search of the list looks at."""
+    """Return the text in which the list's search looks."""
     return f"{row.study.title} {row.study.name} {row.study.owner}"
 
 
 def for_studies(studies: QuerySet[Study]) -> list[Summary]:
-    """Return the overview, in three queries."""
+    """Return a Summary for each study, in three queries."""
     studies = studies.defer("consent_text", "comprehension_questions").select_related("owner")
     scenarios = Scenario.objects.filter(study=OuterRef("pk")).order_by().values("study")
     seats = Subquery(scenarios.annotate(seats=Sum("seats")).values("seats"))
@@ -141,7 +141,7 @@ def for_studies(studies: QuerySet[Study]) -> list[Summary]:
 
 
 def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
-    """Return study -> annotators completed, working and waiting, and the latest activity."""
+    """Return, by study, the annotators completed, at work and waiting, and the last activity."""
     recent = Q(kind=Kind.PERSON, status__in=LIVE)
     recent &= Q(last_active_at__gte=database_now() - AT_WORK_WITHIN)
     rows: Iterable[Any] = (
@@ -160,7 +160,7 @@ def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
 
 
 def _money_of(studies: QuerySet[Study]) -> dict[int, dict[str, int]]:
-    """Return study -> cents earned, paid and held back."""
+    """Return the cents earned, paid and held back, by study."""
     entries = LedgerEntry.objects.filter(participation__study__in=studies.values("pk"))
     by_study = of_people(entries).order_by().values("participation__study")
     rows: Iterable[Any] = by_study.annotate(**sums_by_status())

@@ -1,4 +1,4 @@
-"""Pages for watching studies: the list, one study's overview, recruitment, participants."""
+"""Pages for monitoring: the list of studies, a study's overview, recruitment, participants."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @signed_in("GET")
 def studies(request: ResearcherRequest) -> HttpResponse:
-    """List this researcher's studies with pending actions."""
+    """List the researcher's studies, with the actions that they require."""
     rows = overview.for_studies(Study.objects.visible_to(request.user))
     shown = listing.listing(
         request.GET,
@@ -58,13 +58,13 @@ def studies(request: ResearcherRequest) -> HttpResponse:
 
 @signed_in("GET")
 def study(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show one study: results, pending actions, seats, annotators, money."""
+    """Show a study's results, required actions, seats, annotators and money."""
     context = _overview(request, study_of(request, name, "see"))
     return render(request, "monitoring/study.html", context)
 
 
 def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
-    """Return the context for a study's page, in a fixed number of queries."""
+    """Return the context of a study's page, in a fixed number of queries."""
     rule = (study.qualification, study.shots, study.screening_examples)
     sums = consequences.for_study(study) if study.is_draft else None
     return _live(study) | {
@@ -82,7 +82,7 @@ def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
 
 
 def _live(study: Study) -> dict[str, Any]:
-    """Return the context that annotators' actions change."""
+    """Return the part of the context that changes with annotators' actions."""
     current = progress.for_study(study)
     return {
         "study": study,
@@ -128,12 +128,12 @@ def people(request: ResearcherRequest, name: str) -> HttpResponse:
 def people_page(
     request: ResearcherRequest, study: Study, form: TickedForm | None = None
 ) -> HttpResponse:
-    """Render the list, with the errors from a refused decision about several annotators."""
+    """Render the list of annotators, with the errors of a refused decision if there are any."""
     rows = study.participations.select_related("scenario__task").defer(
         *ORDERS, "scenario__task__card_data"
     )
     may_read, asks = "read" in study.rights, request.GET.get("show") == participants.FLAGGED
-    # Flags of all annotators are expensive: only the filter needs them.
+    # Computing the flags of all annotators is expensive and needed only for this filter.
     seen = flags.sentences(study) if may_read and asks else {}
     flagged = {
         participants.FLAGGED: ("Flagged", (lambda p: bool(seen.get(p.pk))) if asks else None)
@@ -166,7 +166,7 @@ def people_page(
     return render(request, "monitoring/people.html", context, status=422 if form else 200)
 
 
-# Page parts that reload automatically: ?part= -> template.
+# Maps ?part= to the template of a part of a page that reloads automatically.
 LIVE_PARTS = {
     "overview": "monitoring/_overview_live.html",
     "recruit": "monitoring/_scenarios.html",
@@ -176,7 +176,7 @@ LIVE_PARTS = {
 
 @signed_in("GET")
 def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Return the part that a page polls every few seconds, or 204 while it is unchanged."""
+    """Return a part of a page that polls every few seconds, or 204 if it is unchanged."""
     study = study_of(request, name, "see")
     template = LIVE_PARTS.get(request.GET.get("part", "overview"))
     if not request.htmx or template is None:

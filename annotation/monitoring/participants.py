@@ -1,4 +1,4 @@
-"""The table of a study's participations and their progress."""
+"""The list of a study's participations with their progress."""
 
 import statistics
 from collections import defaultdict
@@ -26,7 +26,7 @@ from tasks.models import Example, Split
 
 PER_PAGE = 50
 
-# List columns, for sorting and CSV. Progress is computed only for the displayed page.
+# Columns for sorting and CSV. Progress is computed only for the displayed page.
 COLUMNS = [
     Column("annotator", "Annotator", get=lambda person: person.pseudonym),
     Column("kind", "Kind"),
@@ -37,7 +37,7 @@ COLUMNS = [
 ]
 
 FLAGGED = "flagged"
-# List filters, in addition to FLAGGED: name -> (label, condition).
+# Maps filters of the list to (label, condition). FLAGGED is added by the page.
 FILTERS = {
     "live": ("In progress", lambda person: person.is_live),
     "waiting": ("Waiting", lambda person: person.status == Status.WAITING),
@@ -51,18 +51,18 @@ FILTERS = {
 
 
 def text(person: Participation) -> str:
-    """Return the text that a search of the list looks at."""
+    """Return the text in which the list's search looks."""
     return f"{person.pseudonym} {person.scenario} {person.get_status_display()} {person.kind}"
 
 
 def text_for_payers(person: Participation) -> str:
-    """Return the same, with the completion code once the annotator has seen it."""
+    """Return the same text, with the completion code if the annotator has seen it."""
     sees_none = person.is_live and person.status != Status.BETWEEN
     return text(person) if sees_none else f"{text(person)} {person.completion_code}"
 
 
 def neighbours(annotator: Participation) -> tuple[str, str]:
-    """Return the previous and next pseudonym in the list of participants, "" at its ends."""
+    """Return the previous and the next pseudonym in the list of participants, or ""."""
     people = Participation.objects.filter(study=annotator.study_id)
     at, pk = annotator.arrived_at, annotator.pk
     before = people.filter(Q(arrived_at__gt=at) | Q(arrived_at=at, pk__gt=pk))
@@ -74,7 +74,7 @@ def neighbours(annotator: Participation) -> tuple[str, str]:
 
 
 def participation_rows(study: Study, page: list[Participation], flags: dict) -> list[dict]:
-    """Return these participations' progress in the study, in three queries."""
+    """Return the progress of these participations, in three queries."""
     sizes = dict(
         Example.objects.filter(split__kind=Split.Kind.TEST, split__task__studies=study)
         .order_by()
@@ -111,7 +111,7 @@ def participation_rows(study: Study, page: list[Participation], flags: dict) -> 
                 "is_hidden": participation.pk in hidden,
                 "by_program": participation.kind == Kind.PERSON
                 and any(row["by_api"] for row in done.values()),
-                # Reasons name scores.
+                # Only the first part is shown, because the rest may reveal scores.
                 "flags": [said.partition(":")[0] for said in flags.get(participation.pk, ())],
                 "total": sizes.get(participation.scenario.task_id, 0),
                 "last_active_at": max(
@@ -122,12 +122,12 @@ def participation_rows(study: Study, page: list[Participation], flags: dict) -> 
     return rows
 
 
-FEWEST = 3  # others: with fewer, a median would reveal individual scores
+FEWEST = 3  # with fewer others, the median could reveal individual scores
 
 
 @dataclass(frozen=True)
 class Beside:
-    """A number for this annotator and the median for `n` others, each None if missing."""
+    """A number for an annotator, and the median of `n` others. Each is None if missing."""
 
     name: str
     own: float | None
@@ -137,11 +137,11 @@ class Beside:
 
 
 def beside(annotator: Participation, hidden_steps: Collection[str]) -> list[Beside]:
-    """Return scores (S1 x 100) and seconds per example with medians, by step, in one query.
+    """Return an annotator's scores (S1 x 100) and seconds per example, with medians of others.
 
-    The others completed the same scenario, are of the same kind and are included in the analysis. A
-    median of at least FEWEST reveals no more about them than the table does. The annotator's score
-    is omitted for `hidden_steps`, and the others' test score while the study hides it.
+    The others are of the same kind, completed the same scenario and are in the analysis. A median
+    of at least FEWEST reveals no more about them than the table does. The annotator's score is
+    omitted for `hidden_steps`, and the others' test scores while the study hides them.
     """
     by_step = _by_step(annotator)
     rows = []
@@ -170,7 +170,7 @@ def _row(name: str, own: float | None, others: list[float], unit: str) -> Beside
 
 
 def _by_step(annotator: Participation) -> dict[str, dict[int, tuple[float, float]]]:
-    """Return step -> participation -> (mean S1, mean active seconds), this one included."""
+    """Return (mean S1, mean active seconds) by step and participation, including this one."""
     group = Participation.objects.filter(scenario=annotator.scenario_id, kind=annotator.kind)
     people = group.filter(ANALYSED) | group.filter(pk=annotator.pk)
     rows: Iterable[Any] = (

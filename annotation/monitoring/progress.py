@@ -1,7 +1,7 @@
-"""A study's progress: seats, funnel, annotators at work, time and money.
+"""Progress of a study: seats, funnel, annotators at work, time and money.
 
-Everything is counted in the database, in a number of queries that depends on neither annotators nor
-answers; no answers are loaded.
+Everything is counted in the database, without loading answers. The number of queries does not
+depend on the number of annotators or answers.
 """
 
 import hashlib
@@ -73,7 +73,7 @@ FACTS = {
 }
 
 SHOWN_AT_WORK = 20
-MAX_DRAWN = 24  # cells with more seats show only numbers
+MAX_DRAWN = 24  # larger scenarios show numbers only
 STAGES = ("arrived", "consented", "trained", "qualified", "completed", "analysed")
 EXITS = (
     "at_work", "declined", "screened_out", "returned", "expired", "refused", "withdrawn",
@@ -83,7 +83,7 @@ EXITS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """One scenario's seats; `drawn` labels each as done, working or free."""
+    """The seats of a scenario. `drawn` labels each seat as done, working or free."""
 
     row: Seats
     drawn: list[str]
@@ -91,7 +91,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """`rows` holds (task, its cells); a cell is None where a task has no such scenario."""
+    """A table of seats. `rows` contains (task, cells), with None for missing scenarios."""
 
     columns: list[str]
     rows: list[tuple[str, list[Cell | None]]]
@@ -99,7 +99,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class AtWork:
-    """An annotator with a recent sign of work (ParticipationQuerySet.at_work), and position."""
+    """An annotator with recent activity (ParticipationQuerySet.at_work), and their position."""
 
     pseudonym: str
     scenario: str
@@ -109,7 +109,7 @@ class AtWork:
 
 @dataclass(frozen=True)
 class Waiting:
-    """An annotator who is waiting for a researcher's decision after the training step."""
+    """An annotator waiting for a researcher's decision after the training step."""
 
     pseudonym: str
     scenario: str
@@ -118,7 +118,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Progress:
-    """A study's progress, which its page refreshes every few seconds."""
+    """The progress of a study. Its page refreshes it every few seconds."""
 
     status: str
     seats: list[Seats]
@@ -126,7 +126,7 @@ class Progress:
     at_work: list[AtWork]
     at_work_count: int
     waiting: list[Waiting]
-    rejected: list[str]  # pseudonyms of exclusion.rejected_elsewhere
+    rejected: list[str]  # pseudonyms; see exclusion.rejected_elsewhere
     money: Money
     flagged: flags.Flagged
     pace: Pace
@@ -161,9 +161,9 @@ class Progress:
 
     @property
     def full_on(self) -> date | None:
-        """Return the day on which the last seat will be completed at the recent pace.
+        """Estimate the day on which the last seat will be completed, from the recent pace.
 
-        Return None for a closed study.
+        Returns None for a closed study.
         """
         if self.status == StudyStatus.CLOSED:
             return None
@@ -175,7 +175,7 @@ class Progress:
 
     @property
     def stages(self) -> list[tuple[str, int, float]]:
-        """Return the funnel for a chart: (stage, annotators, % of arrivals)."""
+        """Return the funnel as (stage, annotators, % of arrivals), for a chart."""
         people = self.people
         counts = {stage: getattr(people, stage) for stage in STAGES}
         whole = max(people.arrived, 1)
@@ -186,7 +186,7 @@ class Progress:
 
     @property
     def exits(self) -> list[tuple[str, int]]:
-        """Return how many ended in each way without completing or are at work; omit zeros."""
+        """Return how many are at work, or ended without completing, by outcome. Omit zeros."""
         named = {column.name: column.heading.lower() for column in FUNNEL} | {
             "at_work": "in progress"
         }
@@ -199,18 +199,18 @@ class Progress:
 
     @property
     def is_moving(self) -> bool:
-        """Can annotators' actions still change anything here?"""
+        """Return whether annotators' actions can still change the progress."""
         live = self.people.at_work + self.simulated.at_work
         return self.status in (StudyStatus.OPEN, StudyStatus.PAUSED) or live > 0
 
     @property
     def version(self) -> str:
-        """Return a hash that changes exactly when the page would."""
+        """Return a hash that changes exactly when the page changes."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
 
 
 def for_study(study: Study) -> Progress:
-    """Return the study's progress, in nine queries."""
+    """Return the progress of a study, in nine queries."""
     scenarios = list(with_training_size(study))
     funnels = by_scenario_and_kind(study, scenarios)
     courses = seats.courses(study)
@@ -240,7 +240,7 @@ def for_study(study: Study) -> Progress:
 
 
 def _undecided(study: Study) -> ParticipationQuerySet:
-    """Return annotators waiting after training, and completed work that a platform rejected."""
+    """Return annotators who wait after training, or whose completed work a platform rejected."""
     rejected = exclusion.rejected_elsewhere(study).order_by().values("pk")
     people = study.participations.filter(Q(status=Status.WAITING) | Q(pk__in=rejected))
     people = people.select_related("scenario__task").order_by("waiting_since")
@@ -250,7 +250,7 @@ def _undecided(study: Study) -> ParticipationQuerySet:
 
 
 def _with_place(active: ParticipationQuerySet) -> Iterable[Any]:
-    """Return the latest annotators at work, with the step and position of their latest turn."""
+    """Return the annotators active last, with the step and position of their latest turn."""
     latest = Turn.objects.filter(participation=OuterRef("pk")).order_by("-pk")
     rows: Iterable[Any] = (
         active.select_related("scenario__task")
@@ -265,13 +265,13 @@ def _with_place(active: ParticipationQuerySet) -> Iterable[Any]:
 
 
 def _at_work(participation: Any) -> AtWork:
-    """Convert a participation from `_with_place`."""
+    """Convert a participation returned by `_with_place`."""
     if participation.step is None:
         where = "consent" if participation.status == Status.ARRIVED else "instructions"
     elif participation.status in (Status.WAITING, Status.BETWEEN):
         where = participation.get_status_display()
     else:
-        # Attention checks have positions in the annotation order.
+        # The positions of attention checks are within the annotation order.
         is_check = participation.step == Step.CHECK
         step = Step.ANNOTATION if is_check else Step(participation.step)
         where = f"{step.label}, {participation.position + 1} of {len(participation.order_of(step))}"
@@ -281,7 +281,7 @@ def _at_work(participation: Any) -> AtWork:
 
 
 def grid(seats: Sequence[Seats]) -> Grid:
-    """Return the grid for these scenarios, in their order."""
+    """Arrange scenarios in a grid of tasks and columns (shots, split, arm)."""
     columns: dict[tuple, str] = {}
     cells: dict[str, dict[tuple, Cell]] = {}
     ordered = sorted(seats, key=lambda row: (row.scenario.shots, row.scenario.split_number or 0))

@@ -1,4 +1,4 @@
-"""The researcher's answers to the report's short form: stored, shown, and never inferred."""
+"""Store the researcher's answers to the form of the report."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ from annotation.models import AuditEntry, ReportAnswer, Study, Topic
 
 
 class StaleAnswers(ValueError):
-    """Another user has since answered the same items."""
+    """Another user has answered the same items in the meantime."""
 
 
 def versions(study: Study) -> str:
@@ -26,9 +26,9 @@ def _mark(text: str) -> str:
 
 
 def touched(answers: Mapping[str, str], made_from: str) -> dict[str, str]:
-    """Return the answers that were edited on the page.
+    """Return the answers that the user changed on the page.
 
-    `made_from` is the result of `versions` for that page.
+    `made_from` is the result of `versions` when the page was rendered.
     """
     before = _read(made_from)
     sent = {item: text.replace("\r\n", "\n").strip() for item, text in answers.items()}
@@ -36,14 +36,14 @@ def touched(answers: Mapping[str, str], made_from: str) -> dict[str, str]:
 
 
 def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = "") -> int:
-    """Store the edited answers, all or none; an empty one deletes the earlier one.
+    """Store the changed answers, all or none. Empty answers are deleted.
 
-    `made_from` is the result of `versions` for the page, by default one without answers. Returns
-    the number of changes. Raises StaleAnswers.
+    `made_from` is the result of `versions` when the page was rendered, by default without answers.
+    Returns the number of changes. Raises StaleAnswers.
     """
     before = _read(made_from)
     with transaction.atomic():
-        # Of two owners who save at once, the second sees the first one's answers.
+        # If two owners save at once, the second one sees the answers of the first.
         Study.objects.locked().get(pk=study.pk)
         stored = dict(study.report_answers.values_list("item", "text"))
         sent = touched(answers, made_from).items()
@@ -71,7 +71,7 @@ def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = ""
 
 
 def _read(made_from: str) -> dict[str, str]:
-    """Return the hashes by item, or none if they cannot be parsed."""
+    """Parse the hashes by item. Return {} if they are invalid."""
     try:
         marks = json.loads(made_from)
     except (ValueError, RecursionError):

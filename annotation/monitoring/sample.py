@@ -1,7 +1,7 @@
-"""The sample table: answer counts for annotators in the analysis, with small cells hidden.
+"""Sample table: the answers of annotators in the analysis, with small cells hidden.
 
-It has two sources: the study's custom questions, and Prolific's demographic export. The export is
-read on upload and never stored; only its table is, with small cells hidden.
+There are two sources: the study's custom questions, and Prolific's demographic export. The export
+is read when it is uploaded and never stored. Only its table is stored, with small cells hidden.
 """
 
 import csv
@@ -23,12 +23,12 @@ from annotation.recruitment.arrivals import submission_key
 from annotation.recruitment.identities import worker_key
 from annotation.study.own_questions import CHOICE, NUMBER, OwnQuestion, parse
 
-FEWEST = 5  # people in a shown cell
+FEWEST = 5  # minimum number of people in a shown cell
 SMALL, WITHHELD = f"<{FEWEST}", "withheld"
 OTHER = "other values"
-ITEM = "sample"  # name of an export's table among the report's answers
+ITEM = "sample"  # name of the table of an export among the report's answers
 SUBMISSION, PARTICIPANT = "Submission id", "Participant id"
-# Export columns about the submission, not the person.
+# Columns of the export that describe the submission, not the person.
 NOT_OF_THE_PERSON = frozenset(
     {
         SUBMISSION, PARTICIPANT, "Status", "Custom study tncs accepted at", "Started at",
@@ -37,21 +37,21 @@ NOT_OF_THE_PERSON = frozenset(
     }
 )  # fmt: skip
 AGE = "Age"
-NO_DATA = frozenset({"", "DATA_EXPIRED", "CONSENT_REVOKED"})  # as written in the export
-LARGEST_EXPORT = 2_000_000  # bytes: a proxy accepts it at every URL
+NO_DATA = frozenset({"", "DATA_EXPIRED", "CONSENT_REVOKED"})  # as written in Prolific's export
+LARGEST_EXPORT = 2_000_000  # bytes; proxies accept this at every URL
 
 
 class ExportError(ValueError):
-    """Why an export cannot be read, with line and column; its text is shown to users."""
+    """The export cannot be read. The message has the line and column, and is shown to users."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One answer to a question, or one row for numbers: n, share of `of`, median, quartiles.
+    """A row of the table for one answer, or for the numbers given to a question.
 
-    `of` is the number of people who answered the question, or None below FEWEST. `hidden` is SMALL
-    for a cell with fewer than FEWEST people, or WITHHELD for one that would reveal such a cell; its
-    numbers are then None.
+    `of` is the number of people who answered the question, or None if it is below FEWEST. `hidden`
+    is SMALL for cells with fewer than FEWEST people, and WITHHELD for cells that would reveal such
+    a cell. The numbers of hidden cells are None.
     """
 
     question: str
@@ -72,7 +72,7 @@ class Row:
 
 
 def hidden(counts: Sequence[int]) -> list[str]:
-    """Return "", SMALL or WITHHELD for each cell, so that no hidden count can be computed.
+    """Return "", SMALL or WITHHELD for each cell, so that hidden counts cannot be computed.
 
     A reader knows the sum of all cells, the shown cells, and that a small cell has fewer than
     FEWEST people. The smallest shown cells are withheld until every hidden cell has more than one
@@ -90,10 +90,10 @@ def hidden(counts: Sequence[int]) -> list[str]:
 
 
 def _is_safe(counts: Sequence[int], marks: Sequence[str]) -> bool:
-    """Does each hidden cell have several possible values, given the hidden cells' sum?"""
+    """Return whether each hidden cell has several possible values, given their sum."""
     total = sum(n for n, mark in zip(counts, marks, strict=True) if mark)
     shown = [n for n, mark in zip(counts, marks, strict=True) if not mark]
-    largest = min([total, *shown])  # bound of a withheld cell: it was the smallest shown one
+    largest = min([total, *shown])  # withheld cells are at most as large as the smallest shown one
     ends = [(0, FEWEST - 1) if mark == SMALL else (FEWEST, largest) for mark in marks if mark]
     low, high = sum(least for least, _most in ends), sum(most for _least, most in ends)
     return all(
@@ -102,7 +102,7 @@ def _is_safe(counts: Sequence[int], marks: Sequence[str]) -> bool:
 
 
 def of_choices(question: str, answers: Mapping[str, int]) -> list[Row]:
-    """Return a row for each answer; missing answers are in no cell."""
+    """Return a row for each answer. Missing answers are not counted."""
     of, marks = sum(answers.values()), hidden(list(answers.values()))
     return [
         Row(question, answer, _of(of), None if mark else n, mark)
@@ -111,7 +111,7 @@ def of_choices(question: str, answers: Mapping[str, int]) -> list[Row]:
 
 
 def of_numbers(question: str, values: Sequence[float]) -> list[Row]:
-    """Return one row with median and quartiles, hidden for fewer than FEWEST people."""
+    """Return a row with the median and quartiles, hidden for fewer than FEWEST people."""
     if len(values) < FEWEST:
         return [Row(question, "", None, None, SMALL)]
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -126,7 +126,7 @@ def _of(number: int) -> int | None:
 
 
 def own_rows(study: Study) -> list[Row]:
-    """Return rows for custom questions with choices or numbers; text is not tabulated."""
+    """Return rows for custom questions with choices or numbers. Free text is not included."""
     questions = [q for q in parse(study.own_questions) if q.kind in (CHOICE, NUMBER)]
     if not questions:
         return []
@@ -134,7 +134,7 @@ def own_rows(study: Study) -> list[Row]:
     given: dict[str, dict[int, str]] = {question.id: {} for question in questions}
     rows = OwnAnswer.objects.filter(participation__in=people).order_by("pk")
     for name, worker, answer in rows.values_list("question", "participation__worker", "answer"):
-        # With several tasks, a person is asked more than once: use the first answer.
+        # People who do several tasks are asked several times. Use their first answer.
         if name in given and answer.strip():
             given[name].setdefault(worker, answer.strip())
     return [row for q in questions for row in _of_question(q, list(given[q.id].values()))]
@@ -159,12 +159,12 @@ def _number(text: str) -> float | None:
 
 
 def stored_rows(study: Study) -> list[Row]:
-    """Return an export's stored table, or []."""
+    """Return the stored table of an export, or []."""
     return [Row(**row) for row in _stored(study).get("rows", [])]
 
 
 def about_export(study: Study) -> str:
-    """Return a sentence with that table's size and date, or "" without one."""
+    """Return a sentence with the size and date of the stored export, or "" without one."""
     stored = _stored(study)
     if not stored:
         return ""
@@ -181,9 +181,9 @@ def _stored(study: Study) -> dict[str, Any]:
 
 
 def store_export(study: Study, text: str, by: User) -> int:
-    """Read an export and replace the stored table; return the number of people.
+    """Read an export and replace the stored table. Returns the number of people.
 
-    It stores nothing about individuals. Raises ExportError.
+    Nothing about individuals is stored. Raises ExportError.
     """
     people, others, rows = read_export(study, text)
     table = {
@@ -207,7 +207,7 @@ def store_export(study: Study, text: str, by: User) -> int:
 
 
 def drop_export(study: Study, by: User) -> None:
-    """Delete that table, if there is one."""
+    """Delete the stored table of an export, if there is one."""
     with transaction.atomic():
         Study.objects.locked().get(pk=study.pk)
         if study.report_answers.filter(item=ITEM).delete()[0]:
@@ -218,7 +218,7 @@ def drop_export(study: Study, by: User) -> None:
 
 
 def read_export(study: Study, text: str) -> tuple[int, int, list[Row]]:
-    """Return (people in the analysis, other lines, table rows). Raises ExportError."""
+    """Return (people in the analysis, other lines, rows of the table). Raises ExportError."""
     heads, lines = _lines(text)
     described = [head for head in heads if head and head not in NOT_OF_THE_PERSON]
     if not described:
@@ -245,7 +245,7 @@ def read_export(study: Study, text: str) -> tuple[int, int, list[Row]]:
 
 
 def _lines(text: str) -> tuple[list[str], dict[int, list[str]]]:
-    """Return the CSV's (headings, line number -> cells). Raises ExportError."""
+    """Parse the CSV into headings and cells by line number. Raises ExportError."""
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     lines: dict[int, list[str]] = {}
     heads: list[str] = []
@@ -278,7 +278,7 @@ def _lines(text: str) -> tuple[list[str], dict[int, list[str]]]:
 def _workers(
     study: Study, heads: Sequence[str], lines: Mapping[int, Sequence[str]]
 ) -> dict[int, int]:
-    """Return person in the analysis (worker key) -> line in the file. Raises ExportError."""
+    """Return the line number for each worker (key) in the analysis. Raises ExportError."""
     key_column = SUBMISSION if SUBMISSION in heads else PARTICIPANT
     place = heads.index(key_column)
     line_of: dict[str, int] = {}
@@ -299,7 +299,7 @@ def _workers(
         found: Iterable[tuple[str, int]] = of_people.values_list("key", "worker")
     else:
         found = people.values_list("worker__key", "worker")
-    # If one person has several submissions, use the first line.
+    # If a person has several submissions, use the first line.
     lines_of: dict[int, int] = {}
     for key, worker in found:
         if key in line_of:
@@ -317,7 +317,7 @@ def _age(number: int, value: str) -> float:
 
 
 def _pooled(values: Iterable[str]) -> dict[str, int]:
-    """Return value -> people; values with fewer than FEWEST people share one unnamed cell."""
+    """Count people by value. Values with fewer than FEWEST people are counted together."""
     counts = Counter(values)
     common = {value: n for value, n in sorted(counts.items()) if n >= FEWEST}
     rest = sum(counts.values()) - sum(common.values())

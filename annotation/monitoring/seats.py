@@ -1,4 +1,4 @@
-"""Each scenario's seats: completed, at work and free, with the time still required."""
+"""The seats of each scenario: completed, at work and free, and the remaining work."""
 
 import statistics
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ DAYS = 7
 
 
 class Course(NamedTuple):
-    """An annotator's scenario, outcome, arrival and end, and seconds of work."""
+    """An annotator's scenario, outcome, times of arrival and end, and seconds of work."""
 
     scenario: int
     status: str
@@ -28,9 +28,9 @@ class Course(NamedTuple):
 
 @dataclass(frozen=True)
 class Pace:
-    """Annotators who completed on each of the last days (UTC, ending today), and the latest.
+    """Annotators who completed on each of the last days (UTC, up to today), and the last arrival.
 
-    `per_day` is the mean over these days, or since the first arrival; 0 without completions.
+    `per_day` is the mean over these days or since the first arrival, or 0 without completions.
     """
 
     days: tuple[tuple[date, int], ...]
@@ -39,27 +39,27 @@ class Pace:
 
     @property
     def bars(self) -> list[tuple[date, int, int, int]]:
-        """Return (day, annotators, its bar's top and height as % of the best day's)."""
+        """Return (day, annotators, top and height of a bar in % of the maximum)."""
         most = max(1, *(count for _day, count in self.days))
         heights = [round(100 * count / most) for _day, count in self.days]
         pairs = zip(self.days, heights, strict=True)
         return [(day, count, 100 - height, height) for (day, count), height in pairs]
 
     def full_on(self, open_seats: int) -> date | None:
-        """Return the day on which that many more annotators will have completed at this pace."""
+        """Estimate the day on which this many more annotators will have completed."""
         if not self.per_day or not open_seats:
             return None
         return self.days[-1][0] + timedelta(days=min(open_seats / self.per_day, 10_000))
 
 
 def courses(study: Study) -> list[Course]:
-    """Return the courses of all the study's human annotators, in one query."""
+    """Return the courses of all human annotators in a study, in one query."""
     people = study.participations.filter(kind=Kind.PERSON).order_by()
     return [Course(*row) for row in people.values_list(*Course._fields)]
 
 
 def measured(rows: Iterable[tuple[datetime, datetime | None, str]], now: datetime) -> Pace:
-    """Return the pace from rows of (arrival, end, status)."""
+    """Compute the pace from rows of (arrival, end, status)."""
     came, done = [], Counter[date]()
     for arrived_at, finished_at, status in rows:
         came.append(arrived_at)
@@ -68,13 +68,13 @@ def measured(rows: Iterable[tuple[datetime, datetime | None, str]], now: datetim
     today = now.date()
     days = [today - timedelta(days=back) for back in reversed(range(DAYS))]
     counts = tuple((day, done[day]) for day in days)
-    # An arrival later than now was timed by another machine's clock.
+    # Another machine's clock may be ahead, so arrivals can be in the future.
     begun = min(today, max(days[0], min(came).date())) if came else today
     number = sum(count for _day, count in counts)
     return Pace(counts, number / ((today - begun).days + 1), max(came, default=None))
 
 
-# Columns of Seats; the page shows the task before them, and a preview link after them.
+# Columns of Seats. The page adds the task before them and a preview link after them.
 SEATS = [
     Column("shots", "Shots", get=lambda row: row.scenario.shots),
     Column("split", "Training split", get=lambda row: row.scenario.split_number or "–"),
@@ -110,10 +110,10 @@ SEATS = [
 
 @dataclass(frozen=True)
 class Seats:
-    """One scenario's seats: human annotators' seats by state, and simulated annotators.
+    """The seats of a scenario, by state, for human and simulated annotators.
 
-    `open_seats` (free or at work) are still to be completed while the study assigns seats; each
-    takes `seconds_each`, the median over `median_of` annotators, or the study's estimate (0).
+    `open_seats` (free or at work) remain to be completed while the study assigns seats. Each takes
+    `seconds_each`: the median over `median_of` annotators, or the study's estimate if that is 0.
     """
 
     scenario: Scenario
@@ -138,7 +138,7 @@ class Seats:
 
     @property
     def time_left(self) -> str:
-        """Return text such as "5 x 12 min (median of 3)"."""
+        """Return the remaining work as text, such as "5 x 12 min (median of 3)"."""
         if not self.open_seats:
             return "none"
         source = f"median of {self.median_of}" if self.median_of else "the study's estimate"
@@ -151,18 +151,18 @@ def for_scenarios(
     funnels: Mapping[tuple[int, str], Funnel],
     courses: Iterable[Course],
 ) -> list[Seats]:
-    """Return one row per scenario of the study, with the funnels by scenario and kind."""
+    """Return a row for each scenario of the study. `funnels` is by scenario and kind."""
     times_of: dict[int, list[float]] = defaultdict(list)
     for course in courses:
         if course.status == Status.COMPLETED and course.worked_seconds is not None:
             times_of[course.scenario].append(course.worked_seconds)
-    # The seats of annotators idle beyond the limit count as free.
+    # Seats of annotators idle for longer than the limit count as free.
     idle = study.participations.filter(kind=Kind.PERSON).idle(database_now(), study)
     left = Counter(idle.order_by().values_list("scenario", flat=True))
     rows = []
     for scenario in scenarios:
         people, robots = funnels[scenario.pk, Kind.PERSON], funnels[scenario.pk, ROBOTS]
-        # By constraint, exactly the live and analysed participations have a seat number.
+        # By constraint, live and analysed participations have seat numbers, and others do not.
         completed, working = people.analysed, people.at_work - left[scenario.pk]
         free = scenario.seats - completed - working
         times = times_of[scenario.pk]
@@ -174,7 +174,7 @@ def for_scenarios(
                 working=working,
                 free=free,
                 simulated=robots.analysed + robots.at_work,
-                # A closed study assigns no seats, but annotators at work may finish.
+                # A closed study assigns no more seats, but annotators at work may finish.
                 open_seats=working + (0 if study.is_closed else free),
                 seconds_each=statistics.median(times) if times else 60 * scenario.estimated_minutes,
                 median_of=len(times),

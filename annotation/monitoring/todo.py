@@ -1,4 +1,4 @@
-"""Actions that a study requires from researchers, as sentences with the pages for them."""
+"""Actions that a study requires from its researchers, with links to the pages for them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from annotation.pay import budget, ledger
 from annotation.web.wording import in_words
 
 QUIET = timedelta(hours=6)
-# With this many verdicts, mostly failures, the rule may be at fault rather than the annotators.
+# If most of at least this many annotators are screened out, the rule may be at fault.
 FEWEST_SCREENED_OUT = 3
-# With fewer completions the median wage is not reported; rounding differences are ignored.
+# Minimum number of completions to report the median wage, and tolerance for rounding.
 FEWEST_PAID = 3
 ENOUGH = 0.95
-NAMED = 5  # annotators named in a sentence
+NAMED = 5  # maximum number of annotators named in a sentence
 
 
 @dataclass(frozen=True)
 class Need:
-    """One required action. `name` identifies it on the page; `address` names the page for it.
+    """A required action. `address` is the URL name of the page for it.
 
-    `subject` changes when the same action recurs: notices (annotation/notices) report each once.
+    `subject` changes if the action is required again: notices report each subject only once.
     """
 
     name: str
@@ -36,18 +36,18 @@ class Need:
     subject: str = "study"
 
 
-# The right required to see each; for others, it is the right to see the study.
+# Rights required to see an action, if it is not the right to see the study.
 RIGHTS = {"rejected": "own", "pay": "pay", "wage": "pay", "flags": "read", "platform": "own"}
 
 
 def needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
-    """Return what this reader may and should look at, most urgent first."""
+    """Return the required actions that this reader may see, most urgent first."""
     listed = all_needs(study, progress, now)
     return [need for need in listed if RIGHTS.get(need.name, "see") in study.rights]
 
 
 def all_needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
-    """Return the same for the whole team; notices use it too."""
+    """Return the required actions for the whole team, which notices also use."""
     return [
         *_waiting(study, progress, now),
         *_rejected(progress),
@@ -59,7 +59,7 @@ def all_needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
 
 
 def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
-    """Yield participations that continue only after an owner's decision."""
+    """Yield an action if annotators are waiting for a decision."""
     if not progress.waiting:
         return
     number = len(progress.waiting)
@@ -79,7 +79,7 @@ def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
 
 
 def _rejected(progress: Progress) -> Iterator[Need]:
-    """Yield completed work rejected on a platform and not yet decided on by a researcher."""
+    """Yield an action if a platform rejected completed work and no decision was made yet."""
     if names := progress.rejected:
         them = "it" if len(names) == 1 else "each"
         yield Need(
@@ -95,7 +95,7 @@ def _rejected(progress: Progress) -> Iterator[Need]:
 
 
 def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
-    """Yield signs of problems with the recruitment or the rule."""
+    """Yield actions for problems with recruitment or the screening rule."""
     people = progress.people
     judged = people.screened_out + people.qualified
     if people.screened_out >= FEWEST_SCREENED_OUT and 2 * people.screened_out > judged:
@@ -106,7 +106,7 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
             "Review the rule",
             "study_design",
             warns=True,
-            # Reported again at twice the number.
+            # Reported again when the number has doubled.
             subject=f"level {(people.screened_out // FEWEST_SCREENED_OUT).bit_length()}",
         )
     free = sum(row.free for row in progress.seats)
@@ -148,7 +148,7 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
 
 
 def _elsewhere(study: Study) -> Iterator[Need]:
-    """Yield studies paused on a platform while open here."""
+    """Yield an action for each study that is paused on a platform while it is open here."""
     if study.status != StudyStatus.OPEN:
         return
     for there in study.prolific_studies.filter(status="PAUSED").exclude(pause_reason=""):
@@ -164,10 +164,10 @@ def _elsewhere(study: Study) -> Iterator[Need]:
 
 
 def _wage(study: Study, progress: Progress) -> Iterator[Need]:
-    """Did annotators who completed earn less per hour than the design promises?
+    """Yield an action if annotators earned less per hour than the design promises.
 
-    Apart from rounding, the ledger pays at least the rate times the active time unless the cap on
-    paid hours is reached, so this means that the cap is too low.
+    Apart from rounding, the ledger pays at least the hourly rate unless the cap on paid hours is
+    reached, so a lower wage means that the cap is too low.
     """
     if not study.hourly_rate or progress.people.completed < FEWEST_PAID:
         return
@@ -185,7 +185,7 @@ def _wage(study: Study, progress: Progress) -> Iterator[Need]:
 
 
 def _due(progress: Progress) -> Iterator[Need]:
-    """Yield money owed, and work to review."""
+    """Yield actions for money that is due and for flagged work."""
     if progress.money.due > 0:
         words = progress.money.in_words
         yield Need("pay", f"{words['due']} to pay", "Earned and not yet paid.", "Pay", "pay")
