@@ -1,5 +1,5 @@
-"""Messages about a study: notices to researchers, and signed webhooks.
+"""Notices to researchers, and signed webhooks, about events in a study.
 
-Start with webhooks.py (events), then sending.py (delivery and allowed addresses). None of this runs
+Read webhooks.py (events) and sending.py (delivery and allowed addresses) first. None of this runs
 in an annotator's request: events are read from stored rows.
 """

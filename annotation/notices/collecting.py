@@ -1,9 +1,9 @@
-"""Notices: a study's required actions (monitoring/todo.py) and past events.
+"""Notices about a study's required actions (monitoring/todo.py) and past events.
 
-They are read from stored rows by `manage.py tick`, never in a request. A constraint makes each
-notice one row, so that each researcher gets the same event once, however often this runs.
-Researchers who switched an event off get it as read and without an email, so that switching it on
-sends nothing old. Emails are plain text, and are retried at growing intervals.
+`manage.py tick` collects notices from stored rows; requests never do. A database constraint
+ensures that each researcher gets a notice about an event only once, however often this runs.
+Notices that a researcher switched off are stored as read and without an email, so that switching
+them on sends nothing old. Emails are plain text, and are retried at growing intervals.
 """
 
 import logging
@@ -28,19 +28,19 @@ from tasks import mail
 from tasks.clock import database_now
 from tasks.models import Job, PeriodicPart
 
-# Older events are not emailed, such as after server downtime or an upgrade.
+# Older events are not emailed, for example after downtime or an upgrade.
 FRESH = timedelta(days=1)
-# How long before identities are deleted owners are notified.
+# Owners are notified this long before identities are deleted.
 BEFORE_DELETION = timedelta(days=7)
-# How long a notice stays after it has been read.
+# Read notices are deleted after this time.
 KEPT = timedelta(days=90)
-# Anyone who starts a shorter job is assumed to have watched it, unless it failed.
+# Shorter jobs cause no notice unless they fail, because the user was probably waiting for them.
 LONG_JOB = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class Happened:
-    """A study's event for holders of the right; `only` restricts it to one user."""
+    """An event in a study, for users with `right`. `only` restricts it to one user."""
 
     about: str
     subject: str
@@ -52,7 +52,7 @@ class Happened:
 
 
 def collect() -> str:
-    """Store new notices; return a sentence stating how many."""
+    """Store new notices. Return a sentence with their number."""
     now, new = database_now(), 0
     open_studies = Study.objects.filter(status__in=(StudyStatus.OPEN, StudyStatus.PAUSED))
     recent = Job.objects.filter(touched_at__gte=now - FRESH).values_list("parameters__study")
@@ -70,9 +70,9 @@ def collect() -> str:
 
 
 def prune() -> str:
-    """Delete notices read long ago that cannot recur; return a sentence stating how many.
+    """Delete old read notices whose events cannot recur. Return a sentence with their number.
 
-    Open studies' notices stay, except those about jobs: they record which events were sent.
+    Notices of open studies (except about jobs) remain: they record which events were sent.
     """
     told_once = Q(about=NoticeAbout.JOB) | ~Q(
         study__status__in=(StudyStatus.OPEN, StudyStatus.PAUSED)
@@ -82,7 +82,7 @@ def prune() -> str:
 
 
 def of_study(study: Study, now: datetime) -> Iterator[Happened]:
-    """Yield all current events in the study, whether notified or not."""
+    """Yield all current events in the study, with or without an earlier notice."""
     if study.is_running:
         for need in todo.all_needs(study, progress.for_study(study), now):
             if need.name in NoticeAbout.values:
@@ -110,7 +110,7 @@ def _arrivals(study: Study) -> Iterator[Happened]:
 
 
 def _not_synced(study: Study) -> Iterator[Happened]:
-    """Yield one event since the last successful sync; the server's log has the reason."""
+    """Yield an event if syncing with Prolific fails. The server's log contains the reason."""
     failing = PeriodicPart.objects.filter(name="platforms").exclude(error="").first()
     if failing and study.prolific_studies.exclude(external_id=None).exists():
         since = failing.succeeded_at
@@ -123,7 +123,7 @@ def _not_synced(study: Study) -> Iterator[Happened]:
 
 
 def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
-    """Yield events that notify owners before the day, and again if the day changes."""
+    """Yield events before identities or a study are deleted, again if the date changes."""
     ids, whole = study.identities_until, study.answers_until
     for day, subject, what, detail in (
         (ids, "identities", f"Annotators' ids will be deleted after {ids}",
@@ -137,7 +137,7 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
 
 
 def _webhooks(study: Study, now: datetime) -> Iterator[Happened]:
-    """Yield events for webhooks that ended with their creators' role or account."""
+    """Yield an event for each webhook that ended because its creator is not an owner anymore."""
     for entry in study.events.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH):
         what = "A webhook has ended because its creator is no longer an owner of this study"
         detail = "No more events are sent to its URL. If you still need them, create a new webhook."
@@ -157,7 +157,7 @@ _ENDED = Q(state__in=(Job.State.DONE, Job.State.FAILED), owner__isnull=False)
 
 
 def _of_job(job: Job) -> Happened | None:
-    """Return an ended job's notice, or None if the person who started it was watching."""
+    """Return the event for an ended job, or None if the job was short and did not fail."""
     if not job.has_failed and job.touched_at - job.created_at < LONG_JOB:
         return None
     what = f"A job ({job.kind.replace('_', ' ')}) {'failed' if job.has_failed else 'is done'}"
@@ -166,9 +166,9 @@ def _of_job(job: Job) -> Happened | None:
 
 
 def _imports(now: datetime) -> int:
-    """Store notices about imports (jobs without a study) for their owners; return the number.
+    """Store notices about imports (jobs without a study), and return their number.
 
-    They appear only on the page: emails about them could not be switched off for a study.
+    They are only shown on the page, because users cannot switch off emails outside of studies.
     """
     ended = Job.objects.filter(_ENDED, touched_at__gte=now - FRESH)
     new = [
@@ -182,12 +182,12 @@ def _imports(now: datetime) -> int:
     ]  # fmt: skip
     known = set(Notice.objects.filter(study=None).values_list("user", "subject"))
     new = [notice for notice in new if (notice.user_id, notice.subject) not in known]
-    Notice.objects.bulk_create(new, ignore_conflicts=True)  # another process may run
+    Notice.objects.bulk_create(new, ignore_conflicts=True)  # another process may have stored some
     return len(new)
 
 
 def team_of(study: Study) -> list[tuple[User, frozenset[str]]]:
-    """Return all of the study's members who can sign in, with their rights in it."""
+    """Return all members of the study's team with an active account, with their rights."""
     team = [(study.owner, RIGHTS[Role.OWNER])]
     team += [
         (member.user, RIGHTS[Role(member.role)]) for member in study.members.select_related("user")
@@ -216,7 +216,7 @@ def _store(
         and event.right in rights
         and event.only in (None, user.pk)
     ]  # fmt: skip
-    Notice.objects.bulk_create(new, ignore_conflicts=True)  # another process may run
+    Notice.objects.bulk_create(new, ignore_conflicts=True)  # another process may have stored some
     return len(new)
 
 
@@ -227,17 +227,17 @@ AT_ONCE = 200  # emails per run
 
 
 def send_mails() -> str:
-    """Send due emails, oldest first; return a sentence stating how many."""
+    """Send the emails that are due, oldest first. Return a sentence with their number."""
     due = Notice.objects.filter(mail=Notice.MailState.WAITING, next_at__lte=database_now())
     rows = due.select_related("user", "study").order_by("next_at", "pk")[:AT_ONCE]
     return f"{sum(send(notice) for notice in rows)} sent"
 
 
 def send(notice: Notice) -> bool:
-    """Try to send once, unless another process does.
+    """Try to send an email, unless another process does. Return whether it was sent.
 
-    The attempt is counted and the next one scheduled before sending, so that an email is retried if
-    the process is killed.
+    The attempt is counted and the next one scheduled before sending, so that the email is retried
+    if the process is killed.
     """
     now, tried = database_now(), notice.attempts
     gap = GAPS[min(tried, len(GAPS) - 1)]
@@ -256,8 +256,8 @@ def send(notice: Notice) -> bool:
 
 
 def message(notice: Notice) -> EmailMessage:
-    """Return the email: a subject with study and event, and a body with details and a link."""
-    assert notice.study is not None  # notices without a study are shown on the page only
+    """Return the email for a notice, with a link to the page and a link to switch it off."""
+    assert notice.study is not None  # others are shown on the page only
     root = settings.SITE_URL
     lines = [f"{notice.what}.".replace("..", "."), notice.detail, ""]
     lines += [f"Study: {notice.study.title}", root + reverse(notice.page, args=[notice.study.name])]

@@ -1,4 +1,4 @@
-"""A user's notices; the page of a study's settings, which has the choice of notices."""
+"""Page of a user's notices, and the page of a study's settings."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def _events(label: str) -> forms.MultipleChoiceField:
 
 
 class SwitchForm(PageForm):
-    """Selected events are notified; the others are switched off."""
+    """Form for choosing the events for which a researcher gets notices."""
 
     key = "notices"
     page = _events("Show here")
@@ -48,7 +48,7 @@ PER_PAGE = 50
 
 @signed_in("GET", "POST")
 def notices(request: ResearcherRequest) -> HttpResponse:
-    """List the user's notices on GET, unread first; on POST, open one and mark it read, or all."""
+    """List the user's notices on GET, unread first. On POST, open one, or mark all as read."""
     visible = Study.objects.visible_to(request.user).values("pk")
     mine = request.user.notices.filter(Q(study=None) | Q(study__in=visible))
     if request.method == "POST":
@@ -97,7 +97,7 @@ def study_settings(request: ResearcherRequest, name: str) -> HttpResponse:
 def show_settings(
     request: ResearcherRequest, study: Study, sent: OnPage | None = None, **more: Any
 ) -> HttpResponse:
-    """Render the settings; `more` is the context of a problem or of a new invitation."""
+    """Render the settings. `more` is additional context for a problem or a new invitation."""
     status = more.pop("status", 422 if sent or more else 200)
     switch = study.notice_switches.filter(user=request.user).first() or NoticeSwitch()
     context = {

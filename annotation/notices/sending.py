@@ -1,9 +1,9 @@
-"""Webhook delivery: signed, retried at growing intervals, and only to public addresses.
+"""Send webhooks: signed, retried at growing intervals, and only to public addresses.
 
-The signature follows Standard Webhooks: HMAC-SHA256 over ID, time and body. Receivers check the
-signature and time, and accept each ID once. The name is resolved and checked here, and the
-connection uses the checked address: neither redirects (none is followed) nor a changed DNS response
-can lead elsewhere.
+Signatures follow Standard Webhooks: HMAC-SHA256 over ID, time and body. Receivers check the
+signature and the time, and accept each ID once. This module resolves and checks the host name and
+connects to the checked address. Redirects are not followed. So neither a redirect nor a changed
+DNS response can lead to another address.
 """
 
 import base64
@@ -31,12 +31,12 @@ from tasks.clock import database_now
 logger = logging.getLogger(__name__)
 
 TIMEOUT = 10  # seconds per delivery, from connecting to the response's status line
-RUN = 30  # seconds per run; the next run sends the rest
-LONGEST_LINE = 1024  # bytes in a status line
-# Intervals after each attempt without a 2xx; after the last one, the delivery has failed.
+RUN = 30  # seconds per run; the next run continues
+LONGEST_LINE = 1024  # bytes of a status line
+# Intervals after failed attempts. After the last one, the delivery has failed.
 GAPS = [timedelta(minutes=m) for m in (1, 5, 30, 120, 360, 720, 1440)]
 CARRYING = [ipaddress.ip_network(text) for text in ("64:ff9b::/96", "64:ff9b:1::/48")]  # NAT64
-# Special according to IANA's registries, though Python reports some of these as global.
+# Special-purpose networks in IANA's registries that Python may report as global.
 SPECIAL = [
     ipaddress.ip_network(text)
     for text in ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "3fff::/20", "2620:4f:8000::/48")
@@ -45,11 +45,11 @@ AT_ONCE = 200  # deliveries per webhook and run
 
 
 class Refused(ValueError):
-    """A URL that must not receive requests; its text is shown to users."""
+    """The URL must not receive requests. The message is shown to users."""
 
 
 def check_address(url: str) -> SplitResult:
-    """Return the parts of a valid webhook URL, without resolving its host name. Raises Refused."""
+    """Parse and validate a webhook URL without resolving its host. Raises Refused."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -68,14 +68,14 @@ def check_address(url: str) -> SplitResult:
 
 
 def _is_allowed(host: str, port: int | None) -> bool:
-    """Does a setting allow that host, or host:port, at any address?"""
+    """Return whether a setting allows this host or host:port, at any address."""
     return {host, f"{host}:{port}"} & set(settings.WEBHOOK_HOSTS) != set()
 
 
 def place_of(parts: SplitResult) -> str:
-    """Return the IP address to connect to: resolved now, and public unless a setting allows it.
+    """Resolve the host and return an IP address, which must be public unless a setting allows it.
 
-    Raises Refused if any of the name's addresses is not public, and OSError.
+    Raises Refused if any address of the host is not public, and OSError.
     """
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -89,7 +89,7 @@ def place_of(parts: SplitResult) -> str:
 
 
 def is_public(place: str) -> bool:
-    """Is it a public internet address, including IPv4 embedded in IPv6?"""
+    """Return whether this is a public IP address, including IPv4 embedded in IPv6."""
     try:
         ip = ipaddress.ip_address(place.partition("%")[0])
     except ValueError:
@@ -106,17 +106,17 @@ def is_public(place: str) -> bool:
 
 
 def signature(secret: str, identity: str, at: int, body: bytes) -> str:
-    """Return the webhook-signature header: v1 and the base64-encoded HMAC."""
+    """Return the webhook-signature header: v1 and the HMAC in base64."""
     key = base64.b64decode(secret.partition("_")[2])
     signed = f"{identity}.{at}.".encode() + body
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
 
 
 def send_due() -> int:
-    """Send due deliveries for at most RUN seconds, alternating webhooks; return how many arrived.
+    """Send due deliveries for up to RUN seconds, in turn per webhook. Return how many arrived.
 
-    After a failure, the webhook's other deliveries wait for its retry. A slow or dead receiver thus
-    delays only its own deliveries, and no other part of the tick.
+    After a failure, the other deliveries of the webhook wait until its retry. A slow or dead
+    receiver therefore delays only its own deliveries.
     """
     until, arrived = time.monotonic() + RUN, 0
     turns = _due_by_webhook()
@@ -133,7 +133,7 @@ def send_due() -> int:
 
 
 def _due_by_webhook() -> deque[deque[Delivery]]:
-    """Return the oldest due deliveries by webhook; webhooks with failures come last."""
+    """Return queues of due deliveries by webhook, with failing webhooks last."""
     due = Delivery.objects.filter(state=Delivery.State.WAITING, next_at__lte=database_now())
     queues = []
     for webhook in Webhook.objects.of_owners().filter(pk__in=due.order_by().values("webhook")):
@@ -143,7 +143,7 @@ def _due_by_webhook() -> deque[deque[Delivery]]:
 
 
 def _still_waits(delivery: Delivery) -> bool:
-    """Did it fail, with a retry pending? If so, its webhook's other deliveries wait too."""
+    """Return whether a delivery failed and will be retried. If so, delay the webhook's others."""
     now = Delivery.objects.filter(pk=delivery.pk, state=Delivery.State.WAITING).first()
     if now is None:
         return False
@@ -153,10 +153,10 @@ def _still_waits(delivery: Delivery) -> bool:
 
 
 def send(delivery: Delivery) -> bool:
-    """Try once, unless another process does; return True if it arrived. The row stores the outcome.
+    """Try to send a delivery, unless another process does. Return whether it arrived.
 
-    The attempt is counted and the next one scheduled before sending, so that a delivery is retried
-    under the same ID if the process is killed.
+    The attempt is counted and the next one scheduled before sending, so that the delivery is
+    retried with the same ID if the process is killed. The outcome is stored in the row.
     """
     now, tried = database_now(), delivery.attempts
     gap = GAPS[min(tried, len(GAPS) - 1)]
@@ -180,7 +180,7 @@ def send(delivery: Delivery) -> bool:
 
 
 def _attempt(delivery: Delivery, at: int) -> tuple[int | None, str]:
-    """Return the response's status, or why there is none."""
+    """Send the request. Return the response's status or None, and a description."""
     webhook, identity = delivery.webhook, str(delivery.key)
     body = json.dumps({**delivery.body, "id": identity}, sort_keys=True).encode()
     try:
@@ -202,10 +202,10 @@ def _attempt(delivery: Delivery, at: int) -> tuple[int | None, str]:
 
 
 def post(url: str, body: bytes, headers: dict[str, str]) -> int:
-    """POST to the checked address and return the status. Raises Refused, OSError.
+    """Send a POST request to a checked address, and return the status. Raises Refused, OSError.
 
-    It ends within TIMEOUT, whatever the receiver does; the system's resolver has its own limits for
-    name lookups. A redirect is returned as a status, and not followed.
+    The request ends within TIMEOUT, except that the system's resolver has its own time limits.
+    Redirects are returned as a status and not followed.
     """
     parts = check_address(url)
     place, until = place_of(parts), time.monotonic() + TIMEOUT
@@ -224,7 +224,7 @@ def post(url: str, body: bytes, headers: dict[str, str]) -> int:
 
 
 def _connected(parts: SplitResult, place: str, until: float) -> socket.socket:
-    """Connect to that IP address; with TLS, the certificate must match the host."""
+    """Connect to an IP address. With TLS, the certificate must match the host."""
     is_secure = parts.scheme == "https"
     raw = socket.create_connection((place, parts.port or (443 if is_secure else 80)), _left(until))
     if not is_secure:
@@ -238,7 +238,7 @@ def _connected(parts: SplitResult, place: str, until: float) -> socket.socket:
 
 
 def _status(connection: socket.socket, until: float) -> int:
-    """Return the status in the response's first line, and read no further, even after a 1xx."""
+    """Read only the first line of the response, and return its status, even if it is 1xx."""
     line = b""
     while b"\n" not in line and len(line) < LONGEST_LINE:
         connection.settimeout(_left(until))
@@ -253,7 +253,7 @@ def _status(connection: socket.socket, until: float) -> int:
 
 
 def _left(until: float) -> float:
-    """Return the seconds left. Raises TimeoutError."""
+    """Return the remaining seconds. Raises TimeoutError if there are none."""
     left = until - time.monotonic()
     if left <= 0:
         raise TimeoutError(f"no status line after {TIMEOUT} seconds")

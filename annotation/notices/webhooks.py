@@ -1,8 +1,8 @@
 """Webhook events, read from stored rows.
 
 `collect` runs in `manage.py tick`, never in an annotator's request. A constraint allows one
-Delivery for each event and webhook, so that none is sent as two deliveries, and a stopped process
-loses none. sending.py sends them.
+Delivery per event and webhook, so no event is delivered twice under different IDs, and a stopped
+process loses none. sending.py sends the deliveries.
 """
 
 import base64
@@ -31,10 +31,10 @@ from annotation.recruitment import identities
 from tasks.clock import database_now
 from tasks.models import Job
 
-MAX_WEBHOOKS = 20  # in a study
-PREFIX = "whsec_"  # as Standard Webhooks writes secrets
+MAX_WEBHOOKS = 20  # per study
+PREFIX = "whsec_"  # prefix of secrets in Standard Webhooks
 FINISHED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN)
-# Entry in the study's log -> event.
+# Maps the beginning of audit log entries to events.
 LOGGED = {
     "paused": Event.STUDY_PAUSED,
     PAUSED: Event.STUDY_PAUSED,
@@ -43,11 +43,11 @@ LOGGED = {
 
 
 class WebhookError(ValueError):
-    """Why a webhook was not created; its text is shown to users."""
+    """The webhook was not created. The message is shown to users."""
 
 
 def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, str]:
-    """Create a webhook; return it with its secret, shown only once. Raises WebhookError."""
+    """Create a webhook. Return it and its secret, which is shown once. Raises WebhookError."""
     unknown = sorted(set(events) - set(Event.values))
     if unknown or not events:
         raise WebhookError(f"Choose from these events: {', '.join(Event.values)}.")
@@ -57,7 +57,7 @@ def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, 
         raise WebhookError(str(error)) from None
     secret = PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
     with transaction.atomic():
-        Study.objects.locked().get(pk=study.pk)  # the second of two requests counts the first
+        Study.objects.locked().get(pk=study.pk)  # serialises requests
         if study.webhooks.count() >= MAX_WEBHOOKS:
             raise WebhookError(f"A study can have at most {MAX_WEBHOOKS} webhooks.")
         webhook = Webhook.objects.create(
@@ -76,7 +76,7 @@ def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, 
 
 
 def collect_and_send() -> str:
-    """Collect and send deliveries, for `manage.py tick`; return a sentence with the result."""
+    """Store and send deliveries, for `manage.py tick`. Return a sentence with the result."""
     for webhook in Webhook.objects.exclude(pk__in=Webhook.objects.of_owners().values("pk")):
         webhook.end(why=WITH_MAKER)
     new = collect()
@@ -84,7 +84,7 @@ def collect_and_send() -> str:
 
 
 def collect() -> int:
-    """Store a delivery for each new event; return their number."""
+    """Store a delivery for each new event, and return their number."""
     before = Delivery.objects.count()
     for webhook in Webhook.objects.of_owners().select_related("study"):
         now = database_now()
@@ -102,13 +102,13 @@ def collect() -> int:
                 for event, subject, data in events_of(webhook)
                 if event in webhook.events and (event, subject) not in told
             ],
-            ignore_conflicts=True,  # another process may run
+            ignore_conflicts=True,  # another process may have stored some
         )
     return Delivery.objects.count() - before
 
 
 def events_of(webhook: Webhook) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield (event, subject, data) since the webhook was created, sent or not."""
+    """Yield (event, subject, data) for all events since the webhook was created."""
     study, since = webhook.study, webhook.created_at
     ended = study.participations.filter(status__in=FINISHED, finished_at__gte=since)
     for participation in ended.only("pseudonym", "status", "kind", "scenario_id", "finished_at"):
@@ -143,7 +143,7 @@ def _finished(participation: Participation) -> dict[str, Any]:
 
 
 def filled(study: Study) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield scenarios with all human annotators' seats taken, once for each number of seats."""
+    """Yield an event for each full scenario, again if its number of seats changes."""
     holding = Participation.objects.holding_seats(database_now(), study).filter(kind=Kind.PERSON)
     taken: dict[int, int] = {}
     for scenario in holding.order_by().values_list("scenario_id", flat=True):
