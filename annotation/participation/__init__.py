@@ -1,5 +1,5 @@
-"""The annotator's pages, the participant API, and the study preview.
+"""Annotators' pages, the API for participants, and the preview of a study.
 
-Start with pages.py; state.py selects a participation's page, and turn.py renders one question or
-reveal. A question's context never contains gold.
+Read pages.py first. state.py selects the page of a participation, and turn.py renders a question
+or reveal. The context of a question never contains gold.
 """

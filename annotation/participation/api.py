@@ -1,8 +1,8 @@
-"""Participation by program: joining, then one participation's steps by its token.
+"""API for programs that take part: joining, and the steps of a participation.
 
-Each view calls the step function of the matching page (annotation/participation/), so that both
-follow one protocol. GET returns the state without changing it. Each POST returns the new state,
-even when refused (docs/researchers/api.md#participants).
+Each view calls the step function of the matching page, so both follow the same protocol. GET
+returns the state without changing it. Each POST returns the new state, even if it is refused
+(docs/researchers/api.md#participants).
 """
 
 from collections.abc import Callable, Mapping
@@ -57,7 +57,7 @@ class Unfit(ValidationError):
 
 
 def read(body: type[bodies.Body], request: Request) -> dict[str, Any]:
-    """Return the validated body. Raises Unfit."""
+    """Validate the request body and return it. Raises Unfit."""
     sent = body(data=request.data)
     if not sent.is_valid():
         raise Unfit(_flat(sent.errors))
@@ -65,7 +65,7 @@ def read(body: type[bodies.Body], request: Request) -> dict[str, Any]:
 
 
 def _flat(errors: Any, path: str = "") -> dict[str, list[str]]:
-    """Return nested fields' errors by path: "answer.spans.0.start"."""
+    """Flatten nested errors into a dict by path, such as "answer.spans.0.start"."""
     if isinstance(errors, Mapping):
         parts = [_flat(inner, f"{path}.{name}" if path else str(name))
                  for name, inner in errors.items()]  # fmt: skip
@@ -113,9 +113,9 @@ class Work(Spoken):
 
 
 def holder(request: Request) -> Participation:
-    """Return the token's participation, and activate its study's language.
+    """Return the participation with this token, and activate the language of its study.
 
-    Raises AuthenticationFailed.
+    Raises AuthenticationFailed if the token is unknown.
     """
     try:
         return visitors.participation_of(str(request.auth))
@@ -124,7 +124,7 @@ def holder(request: Request) -> Participation:
 
 
 def mine(request: Request) -> Participation:
-    """Return the same, if programs may work on it. Also raises answering.PeopleUsePages."""
+    """Return the participation if programs may work on it. Raises answering.PeopleUsePages."""
     participation = holder(request)
     answering.check_channel(Channel.API, participation.kind, participation.study)
     return participation
@@ -137,13 +137,13 @@ def refused(
     sentence: str,
     fields: Mapping[str, list[str]] | None = None,
 ) -> Response:
-    """Return problem details with the unchanged state as an additional member."""
+    """Return a problem response with the unchanged state as an additional member."""
     told = problems.problem(status, code, sentence, fields)
     told["state"] = state_of(participation)
     return Response(told, status=status, content_type=problems.MEDIA_TYPE)
 
 
-# A state has one of several shapes, identified by `step`: docs/researchers/api.md#participants.
+# The state's format depends on `step`: docs/researchers/api.md#participants.
 STATE = {200: OpenApiTypes.OBJECT}
 REFUSED = {409: OpenApiTypes.OBJECT, 422: OpenApiTypes.OBJECT}
 
@@ -321,7 +321,7 @@ class NextTask(Work):
 
 
 def holding(participation: Participation) -> dict[str, Any]:
-    """Return the response to a new participant: token and state."""
+    """Return the response for a new participant: token and state."""
     return {
         "token": participation.token,
         "participation": participation.pseudonym,

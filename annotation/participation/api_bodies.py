@@ -1,6 +1,6 @@
-"""JSON bodies that participants send: their shape for the OpenAPI document, and form fields.
+"""JSON bodies of participants' requests: serializers, and conversion to form fields.
 
-The answer kinds (tasks/answers/) read those fields, as they do for a page.
+The answer kinds (tasks/answers/) read these fields in the same way as those of a page.
 """
 
 import json
@@ -15,7 +15,7 @@ from tasks.answers import KINDS
 from tasks.spans import QUESTION
 
 MAX_KEY, MAX_INTEGER = 2**63 - 1, 2**31 - 1
-# The default message would repeat what was sent, even if it is not text.
+# The default message would repeat the input, even if it is not text.
 UNKNOWN = {"invalid_choice": "Expected one of the documented values."}
 
 
@@ -35,12 +35,12 @@ class Body(serializers.Serializer):
 
 
 def verbatim(**options: Any) -> serializers.CharField:
-    """Return a field for text that is stored exactly as sent."""
+    """Return a serializer field for text that is stored unchanged."""
     return serializers.CharField(trim_whitespace=False, allow_blank=True, **options)
 
 
 def place(**options: Any) -> serializers.IntegerField:
-    """Return a field for an index or a key, from 0."""
+    """Return a serializer field for a non-negative index or key."""
     return serializers.IntegerField(min_value=0, max_value=MAX_KEY, **options)
 
 
@@ -74,7 +74,7 @@ class AnswerFields(Body):
     )
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        """Return the fields of all kinds of answer, then those above."""
+        """Return the fields of all kinds of answer, followed by the fields of this class."""
         sent = dict.fromkeys(kind.sent for kind in KINDS.values() if kind.sent[0])
         made = {key: SENT[type](required=False, help_text=text) for key, type, text in sent}
         return made | super().get_fields()
@@ -155,7 +155,7 @@ class JoinBody(Body):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Require a model's description and place for models, and refuse them for other kinds."""
+        """Require `model` and `scenario` for models, and refuse them for other kinds."""
         for name in ("model", "scenario"):
             if (name in attrs) != (attrs.get("kind") == Kind.MODEL):
                 raise serializers.ValidationError(
@@ -195,7 +195,7 @@ class RunBody(Body):
 
 
 def fields_of(answer: Mapping[str, Any]) -> dict[str, str]:
-    """Return the page's form fields for that validated answer (AnswerFields)."""
+    """Convert a validated answer (AnswerFields) to the form fields of a page."""
     fields: dict[str, str] = {}
     for kind in KINDS.values():
         if kind.sent[0] in answer:

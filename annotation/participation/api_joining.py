@@ -1,7 +1,7 @@
-"""Joining a study by program: the content of its landing page, and a seat.
+"""API for joining a study: the content of its landing page, and taking a seat.
 
-Simulated annotators and models join with a researcher's token; each kind has separate seats.
-Programs may take a human annotator's seat, by the open link or a personal link, only where the
+Simulated annotators and models join with a researcher's token, and each kind has separate seats.
+Programs may take a human annotator's seat, through the open link or a personal link, only if the
 design allows it (protocol/answering.py).
 """
 
@@ -33,7 +33,7 @@ TOLD = (
 
 
 class PerResearcher(PerHolder):
-    """Requests with a researcher's token are counted; visitors are counted only at Start."""
+    """Limits requests with a researcher's token. Visitors are limited only when they start."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
         return access.token_of(request) is None or super().allow_request(request, view)
@@ -43,7 +43,7 @@ class Join(Spoken):
     """A study's link, by the code in its URL."""
 
     authentication_classes = [TokenAuthentication]
-    permission_classes: list[type] = []  # open to all visitors, like its page
+    permission_classes: list[type] = []  # public, like the landing page
     throttle_classes = [PerResearcher]
 
     @extend_schema(
@@ -95,10 +95,10 @@ class Join(Spoken):
 
 
 def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arrival:
-    """Return the arrival for a link that Handful gave out; raise 404 for an unknown link.
+    """Return the arrival for an open or personal link. Raises Http404 for unknown links.
 
-    A platform's link needs a platform ID, which programs are not asked for, so it raises
-    answering.PeopleUsePages, or Unfit where the design allows programs.
+    A platform's link needs an ID on that platform, which programs do not have. It raises
+    answering.PeopleUsePages, or Unfit if the design allows programs.
     """
     adapter = adapter_at(code)
     if adapter is not None and not isinstance(adapter, OpenLink):
@@ -110,9 +110,9 @@ def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arriv
 def _for_researcher(
     request: Request, arrival: visitors.Arrival, kind: str, sent: dict[str, Any]
 ) -> tuple[visitors.Arrival, Seated | None]:
-    """Return the arrival for a simulated annotator or model, joined with a researcher's token.
+    """Return the arrival of a simulated annotator or model, using a researcher's token.
 
-    Raises NotAuthenticated, PermissionDenied, Unfit, and Http404 for another researcher's study.
+    Raises NotAuthenticated, PermissionDenied, Unfit, or Http404 for another researcher's study.
     """
     if access.token_of(request) is None:
         raise NotAuthenticated("This kind requires a researcher's token with the scope run.")
@@ -136,7 +136,7 @@ def _for_researcher(
 
 
 def _scenario(study: Study, wanted: dict[str, Any]) -> Scenario:
-    """Return the requested scenario. Raises Unfit."""
+    """Return the scenario that the request describes. Raises Unfit if there is none."""
     scenario = study.scenarios.filter(
         task__name=wanted["task"], shots=wanted["shots"], split_number=wanted.get("split"),
         arm=wanted.get("arm", ""),
@@ -147,7 +147,7 @@ def _scenario(study: Study, wanted: dict[str, Any]) -> Scenario:
 
 
 def _seated(arrival: visitors.Arrival) -> Participation:
-    """Seat the arrival, or return its already ended participation. Raises RecruitmentError."""
+    """Assign a seat, or return the visitor's ended participation. Raises RecruitmentError."""
     try:
         return arrival.start(in_browser=False)
     except join_errors.RecruitmentError:

@@ -1,7 +1,7 @@
-"""A participation's state as JSON, from the functions that build its page.
+"""The state of a participation as JSON, built by the same functions as its page.
 
-Gold enters only through `_revealed`, from a page with a reveal: an answered training turn
-(docs/protocol.md#invariants).
+Gold is included only by `_revealed`, which needs a page with a reveal: that of an answered
+training turn (docs/protocol.md#invariants).
 """
 
 from typing import Any
@@ -36,7 +36,7 @@ from tasks.cards import Card, Help
 from tasks.spans import GivenAnswer
 
 DECLINED = "declined"
-# Values of `step`; for "gone", `status` gives the reason.
+# Values of `step`. For "gone", `status` is the reason.
 STEPS = (
     "consent", "own_questions", "instructions", "comprehension", "question", "reveal", "review",
     "waiting", "between", "finished", "gone", DECLINED,
@@ -44,7 +44,7 @@ STEPS = (
 
 
 def state_of(participation: Participation, turn: Turn | None = None) -> dict[str, Any]:
-    """Return the participation's state; `turn` is its latest, if loaded. Writes nothing."""
+    """Return the participation's state. `turn` is its latest, if loaded. Writes nothing."""
     translation.activate(participation.scenario.design.interface_language)
     about = {
         "participation": participation.pseudonym,
@@ -63,9 +63,9 @@ def state_of(participation: Participation, turn: Turn | None = None) -> dict[str
 
 
 def record_of(participation: Participation) -> dict[str, Any]:
-    """Return all answers of this participation in order, with gold where it was revealed.
+    """Return all answers of a participation in order, with gold where it was revealed.
 
-    It contains nothing beyond earlier responses, so that a program can continue after a crash.
+    A program can use it to continue after a crash. Earlier responses contained the same data.
     """
     translation.activate(participation.scenario.design.interface_language)
     scenario = participation.scenario
@@ -93,12 +93,12 @@ def record_of(participation: Participation) -> dict[str, Any]:
 
 
 def declined(way_out: Exit | None) -> dict[str, Any]:
-    """Return the state for an arrival that declined, which has no participation."""
+    """Return the state after declining, when the participation is deleted."""
     return {"step": DECLINED} | _exit(way_out)
 
 
 def _outside(participation: Participation) -> dict[str, Any]:
-    """Return the state for pages before the first and after the last turn."""
+    """Return the state before the first turn or after the last one."""
     page, study = page_outside_turns(participation), participation.study
     step = page["stage"]
     if step == "consent":
@@ -143,7 +143,7 @@ def _finished(participation: Participation, page: dict[str, Any]) -> dict[str, A
 
 
 def _own(participation: Participation, moment: str) -> list[dict[str, Any]]:
-    """Return the study's custom questions for that moment, while they are open."""
+    """Return the custom questions that are to be answered at this moment."""
     return [
         {
             "id": question.id, "text": question.text, "kind": question.kind,
@@ -169,7 +169,7 @@ def _instructions(scenario: Scenario, page: dict[str, Any]) -> dict[str, Any]:
 
 
 def task_of(card: Card, shows_examples: bool) -> dict[str, Any]:
-    """Return what annotators see about the task, in the instructions and with each example."""
+    """Return what annotators see about a task, in the instructions and with each example."""
     limits = {"lowest": card.lowest, "highest": card.highest, "step": card.step}
     return {
         "title": card.title,
@@ -219,7 +219,7 @@ def _at_turn(participation: Participation, page: TurnPage) -> dict[str, Any]:
 
 
 def _question(page: TurnPage) -> dict[str, Any]:
-    """Return the example: its text, question, choices and position."""
+    """Return the example of a turn: its text, question, options and position."""
     asked, place = page.question, page.place
     return {
         "turn": int(page.key),
@@ -234,7 +234,7 @@ def _question(page: TurnPage) -> dict[str, Any]:
 
 
 def _given(given: GivenAnswer) -> dict[str, Any]:
-    """Return an answer as stored."""
+    """Return an answer as it is stored."""
     return {
         "spans": [span._asdict() for span in given.spans],
         "label": given.label,
@@ -248,7 +248,7 @@ def _revealed(reveal: Reveal) -> dict[str, Any]:
     compared = reveal.comparison
     return {
         "gold": list(reveal.gold),
-        # Answers without a verdict have no score either: the page only compares them.
+        # Answers that are not judged have no score. The page shows both texts for comparison.
         "s1": None if reveal.verdict == "compare" else compared.s1,
         "verdict": reveal.verdict,
         **{name: list(getattr(compared, name)) for name in ("right", "missed", "extra", "partial")},

@@ -1,4 +1,4 @@
-"""The forms on the annotator's pages, except the answer, which tasks/spans.py reads."""
+"""Forms on annotators' pages, except for answers, which tasks/spans.py parses."""
 
 import re
 from collections.abc import Iterable
@@ -23,13 +23,13 @@ UNASKED = {"invalid_choice": gettext_lazy("Please choose one of the answers on t
 
 
 class ConsentForm(forms.Form):
-    """Yes or no; the template renders the buttons."""
+    """Form with yes and no. The template renders the buttons."""
 
     agree = forms.ChoiceField(choices=[("yes", "yes"), ("no", "no")])
 
 
 class ComprehensionForm(PageForm):
-    """The comprehension questions, each with its options."""
+    """Form with the comprehension questions and their options."""
 
     key = "questions"
 
@@ -45,12 +45,12 @@ class ComprehensionForm(PageForm):
             )
 
     def mark(self, wrong: Iterable[int]) -> None:
-        """Mark these questions as answered incorrectly."""
+        """Add an error to each of these questions."""
         for number in wrong:
             self.add_error(f"question-{number}", gettext("This is not right. Please choose again."))
 
     def sentence(self) -> str:
-        """Return a sentence naming the questions to review."""
+        """Return a sentence with the numbers of the questions to check."""
         numbers = ", ".join(name.removeprefix("question-") for name in self.errors)
         return ngettext(
             "Please check question %(numbers)s. Read the instructions above again.",
@@ -87,7 +87,7 @@ def _text(label: "StrPromise", rows: int) -> TextField:
 
 
 class OwnForm(PageForm):
-    """The study's custom questions; field names are `own-` followed by their ID."""
+    """Form with the study's custom questions. Field names are "own-" and the question's ID."""
 
     key = "own"
 
@@ -97,7 +97,7 @@ class OwnForm(PageForm):
             self.fields[f"own-{question.id}"] = _own_field(question)
 
     def own(self) -> dict[str, str]:
-        """Return question ID -> answer for a valid form."""
+        """Return the answers of a valid form by question ID."""
         return {
             name.removeprefix("own-"): "" if value is None else str(value)
             for name, value in self.cleaned_data.items()
@@ -106,7 +106,7 @@ class OwnForm(PageForm):
 
 
 def _own_field(question: OwnQuestion) -> forms.Field:
-    """Return the form field for its kind, with the researcher's wording unchanged."""
+    """Return a form field for a custom question, with the researcher's wording unchanged."""
     required = gettext_lazy("Please answer this question.")
     # Translators: a question that cannot be left out.
     mark = gettext(" (required)") if question.is_required else ""
@@ -135,7 +135,7 @@ def _own_field(question: OwnQuestion) -> forms.Field:
 
 
 class ExitForm(OwnForm):
-    """The questions at the end: this form's optional ones, and the study's custom ones."""
+    """Form for the end of the study: the optional questions here, and custom questions."""
 
     key = "exit"
     seen_before = _choice(gettext_lazy("Had you seen these texts or this task before?"))
@@ -151,7 +151,7 @@ class ExitForm(OwnForm):
 
 
 def turn_of(sent: QueryDict) -> int:
-    """Return the turn's number in a page's form, or raise 404."""
+    """Return the turn's number from form data, or raise Http404."""
     number = sent.get("turn", "").strip()
     if not re.fullmatch(r"[0-9]{1,18}", number):
         raise Http404

@@ -1,4 +1,4 @@
-"""Context of a study's landing page: the study, with Start or the reason for having no seat."""
+"""Context of a study's landing page, with a Start button or the reason for refusal."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -24,10 +24,10 @@ REFUSED = "refused"  # name and salt of the cookie
 def landing_page(
     arrival: Arrival, begun: Participation | None = None, code: str = ""
 ) -> dict[str, Any]:
-    """Return the context for participation/landing.html; `begun` is the visitor's participation.
+    """Return the context of participation/landing.html.
 
-    `code` is the reason for having no seat, if known. State found by an unverified ID is shown only
-    in the browser that started it.
+    `begun` is the visitor's participation, and `code` the reason for refusal, if they are known.
+    Participations found by an unverified ID are shown only in the browser that started them.
     """
     study, adapter = arrival.study, arrival.adapter
     state = code or arrival.refusal() or "open"
@@ -47,7 +47,7 @@ def landing_page(
         "title": study.title,
         **what_it_asks(study),
         "minutes": max(minutes),
-        # Only if the duration depends on the seat.
+        # Set only if the duration depends on the seat.
         "minutes_range": in_range(minutes) if len(minutes) > 1 else "",
         "rate": promises.promise(study, minutes),
         "pay": [part for part in promises.parts(study, minutes) if part],
@@ -57,11 +57,11 @@ def landing_page(
         "state": "open" if begun or may_start else state,
         "sentence": join_errors.NO_SEAT.get(state, ""),
         "resume_url": reverse("work", args=[begun.token]) if begun and not has_submission else "",
-        # Pressing Continue stores another submission, or the next part, as GET writes nothing.
+        # Continue sends a POST, which stores another submission or starts the next part.
         "goes_on_by_post": bool(begun and has_submission),
         "ended_url": reverse("work", args=[ended.token]) if ended else "",
         "exit": way_out,
-        # The page repeats it by POST, which counts it: GET writes nothing.
+        # The page sends this by POST to count the refusal, because GET does not write.
         "refused": state if is_refused and not arrival.is_preview else "",
         "refused_url": reverse("refused", args=[arrival.code]),
         "start_url": f"{start_url}?{arrival.query}" if arrival.query else start_url,
@@ -70,9 +70,9 @@ def landing_page(
 
 
 def count_refusal(request: HttpRequest, arrival: Arrival, response: HttpResponse) -> None:
-    """Count the landing page's refusal of this arrival: each reason once per browser.
+    """Count the refusal that the landing page shows, once per reason and browser.
 
-    The cookie stores the reasons, for this link's URLs only, and no identity.
+    The cookie contains only reasons, and is sent only to this link's URLs.
     """
     state = landing_page(arrival, arrival.begun())["refused"]
     if not state or arrival.kind != Kind.PERSON:
@@ -95,9 +95,9 @@ def count_refusal(request: HttpRequest, arrival: Arrival, response: HttpResponse
 
 
 def what_it_asks(study: Study) -> dict[str, Any]:
-    """Return the number and size of examples, as ranges, since the seat determines the task."""
+    """Return the number and size of examples, as ranges, because the task depends on the seat."""
     loads = minutes.workloads(study, list(study.tasks.all()))
-    # Neither the unseen task nor the arm is revealed in a cross-task study.
+    # In a cross-task study, neither the unseen task nor the arm may be revealed.
     cards = [load.task.card for load in loads]
     cards += [task.card for task in cross_task.trained_first(study)]
     trained = [load.training + more for load in loads for more in {0, load.upstream}]
@@ -119,15 +119,15 @@ def what_it_asks(study: Study) -> dict[str, Any]:
         "always_trains": all(trained),
         "by": [gettext(k.brief.text) % {"labels": labels} for k in KINDS.values() if k in by],
         **{name: in_range(numbers) for name, numbers in counts.items()},
-        # The larger number selects the plural form: "10 to 30 examples".
+        # The plural form depends on the larger number: "10 to 30 examples".
         "most": {name: max(numbers, default=0) for name, numbers in counts.items()},
     }
 
 
 def _example(study: Study) -> dict[str, Any]:
-    """Return a training example without its gold, or else an invented one.
+    """Return a training example without its gold, or an invented example.
 
-    Invented if some arm sees no examples, in a cross-task study, and if texts need a warning.
+    It is invented in cross-task studies, at zero shots, and if texts need a content warning.
     """
     task = study.tasks.order_by("name")[0]
     if 0 in study.shots or study.is_cross_task or study.audience.get("content_warning"):
@@ -148,6 +148,6 @@ def in_range(numbers: Iterable[int]) -> str:
 
 
 def roughly(words: int) -> int:
-    """Round a word count: 23 becomes 25, 187 becomes 200."""
+    """Round a number of words: 23 becomes 25, 187 becomes 200."""
     step = 5 if words < 50 else 10 if words < 100 else 50
     return max(step * round(words / step), 5)

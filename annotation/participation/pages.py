@@ -1,7 +1,7 @@
-"""The annotator's pages: a study's landing page, and one URL for everything after Start.
+"""Annotators' pages: the landing page of a study, and the pages of a participation.
 
-GET /work/<token>/ shows the participation's current state; each POST performs one step and returns
-the new state: as a fragment with htmx, otherwise by a redirect.
+GET /work/<token>/ shows the current state of the participation. Each POST performs one step and
+returns the new state, as a fragment for htmx or otherwise by a redirect.
 """
 
 from collections.abc import Callable
@@ -54,10 +54,10 @@ from tasks.spans import AnswerError
 
 
 def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
-    """Decorate a page for these methods, in the study's language and never cached.
+    """Decorate an annotator's page: allow these methods, set the language, disable caching.
 
-    The Back button must not restore an answered question. After "No, I do not take part", it leads
-    to a URL without a participation.
+    Pages are not cached because the Back button must not restore an answered question. After
+    declining, the Back button leads to a URL whose participation was deleted.
     """
 
     def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -82,7 +82,7 @@ def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
 
 @worker_page("GET")
 def landing(request: access.PageRequest, code: str) -> HttpResponse:
-    """Show the topic, duration and pay, with Start or the reason for having no seat."""
+    """Show what the study is about, its duration and pay, and the Start button or a refusal."""
     arrival = visitors.arrival(request, code)
     return _landing(request, arrival, arrival.begun())
 
@@ -100,14 +100,14 @@ def _landing(
 
 @worker_page("POST")
 def start(request: access.PageRequest, code: str) -> HttpResponse:
-    """Take a seat, or show why there is none."""
+    """Assign a seat and redirect to it, or show why there is none."""
     arrival = visitors.arrival(request, code, request.POST.get("arrival", ""))
     try:
         participation = arrival.start()
     except join_errors.RecruitmentError as refusal:
         if refusal.code == "busy":
             return _busy(request, arrival)
-        # A preview's page has an explanation.
+        # The page of a preview already has an explanation.
         refused = "" if refusal.code == "preview" else refusal.code
         return _landing(request, arrival, refused=refused, status=409)
     response = redirect("work", participation.token)
@@ -117,7 +117,7 @@ def start(request: access.PageRequest, code: str) -> HttpResponse:
 
 @worker_page("POST")
 def refused(request: access.PageRequest, code: str) -> HttpResponse:
-    """Count the landing page's refusal by reason, once per browser."""
+    """Count a refusal shown on the landing page, once per reason and browser."""
     arrival = visitors.arrival(request, code, request.POST.get("arrival", ""))
     response = HttpResponse(status=204)
     count_refusal(request, arrival, response)
@@ -125,7 +125,7 @@ def refused(request: access.PageRequest, code: str) -> HttpResponse:
 
 
 def _busy(request: access.PageRequest, arrival: visitors.Arrival) -> HttpResponse:
-    """Show that too many people are starting at once; the page keeps its Start button."""
+    """Show that too many people are starting at once. The Start button remains on the page."""
     response = _landing(request, arrival, refused="busy", status=429)
     response["Retry-After"] = str(visitors.WINDOW)
     return response
@@ -133,13 +133,13 @@ def _busy(request: access.PageRequest, arrival: visitors.Arrival) -> HttpRespons
 
 @worker_page("GET")
 def work(request: access.PageRequest, token: str) -> HttpResponse:
-    """Show the participation's state: consent, instructions, question, reveal or end."""
+    """Show the state of a participation: consent, instructions, question, reveal or end."""
     return _state(request, visitors.participation_of(token))
 
 
 @worker_page("POST")
 def consent(request: access.PageRequest, token: str) -> HttpResponse:
-    """Store consent, or delete the participation."""
+    """Store consent, or delete the participation if it is declined."""
     form = ConsentForm(request.POST)
     if not form.is_valid():
         participation = visitors.participation_of(token)
@@ -161,9 +161,9 @@ def consent(request: access.PageRequest, token: str) -> HttpResponse:
 @never_cache
 @require_GET
 def declined(request: access.PageRequest) -> HttpResponse:
-    """Show the page after declining, which is the same for all, since nothing is stored about them.
+    """Show the page after declining. Nothing is stored about these visitors.
 
-    The exit is signed in the URL, since no row could provide it.
+    The way back to the platform is therefore signed and included in the URL.
     """
     try:
         way_out = Exit(*signing.loads(request.GET.get("exit", "")))
@@ -176,7 +176,7 @@ def declined(request: access.PageRequest) -> HttpResponse:
 
 @worker_page("POST")
 def comprehend(request: access.PageRequest, token: str) -> HttpResponse:
-    """Check one attempt at the comprehension questions."""
+    """Check an attempt at the comprehension questions."""
     participation = visitors.participation_of(token)
     if not comprehension.is_open(participation):
         return redirect("work", token)
@@ -191,7 +191,7 @@ def comprehend(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def wait(request: access.PageRequest, token: str) -> HttpResponse:
-    """Poll for the decision on a waiting participation; respond with 204 without one."""
+    """Continue if the decision has been made or is overdue; otherwise return 204 to htmx."""
     participation = qualification.move_on(token)
     if request.htmx and participation.status == Status.WAITING:
         return HttpResponse(status=204)
@@ -202,14 +202,14 @@ def wait(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def ping(request: access.PageRequest, token: str) -> HttpResponse:
-    """Store a sign of work on the page's turn; the response is empty."""
+    """Store an activity signal for the page's turn."""
     active_time.ping(token, turn_of(request.POST), request.POST)
     return HttpResponse(status=204)
 
 
 @worker_page("POST")
 def draft(request: access.PageRequest, token: str) -> HttpResponse:
-    """Store an unsent answer to the page's question; the response is empty."""
+    """Store a draft of the answer to the page's question."""
     try:
         active_time.keep_draft(token, turn_of(request.POST), request.POST)
     except AnswerError:
@@ -245,7 +245,7 @@ def own(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def resume(request: access.PageRequest, token: str) -> HttpResponse:
-    """Resume after the seat has expired, if one is free."""
+    """Resume an expired or returned participation if a seat is free."""
     participation = visitors.participation_of(token)
     try:
         seats.resume(participation)
@@ -256,7 +256,7 @@ def resume(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("GET", "POST")
 def withdraw(request: access.PageRequest, token: str) -> HttpResponse:
-    """Ask for confirmation on GET; erase the answers on POST."""
+    """Ask for confirmation on GET. Erase the answers on POST."""
     participation = visitors.participation_of(token)
     if request.method == "POST":
         withdrawal.withdraw(token)
@@ -274,14 +274,14 @@ def own_data(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("GET", "POST")
 def try_tool(request: access.PageRequest, token: str, number: int) -> HttpResponse:
-    """Show an invented sentence; POST shows whether the answer is correct, and stores nothing."""
+    """Show an invented sentence. POST shows whether the answer is right, without storing it."""
     participation = visitors.participation_of(token)
     page = try_out.page(participation, number) if try_out.is_offered(participation) else None
     if page is None:
         address = reverse("work", args=[token])
         return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
     status = 200
-    if "turn" in request.POST:  # otherwise, it is the previous sentence's Continue button
+    if "turn" in request.POST:  # otherwise, this is the Continue button of the previous sentence
         page, status = tried(page, request.POST)
     return render_turn(request, page, status, participation=participation)
 
@@ -298,7 +298,7 @@ def begin(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def answer(request: access.PageRequest, token: str) -> HttpResponse:
-    """Store an answer, following the table in docs/protocol.md#replies."""
+    """Store an answer. docs/protocol.md#replies lists the responses."""
     try:
         participation, turn = answering.submit(token, turn_of(request.POST), request.POST)
     except answering.Conflict as conflict:
@@ -312,14 +312,14 @@ def answer(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def go_on(request: access.PageRequest, token: str) -> HttpResponse:
-    """Continue after a reveal, or after the review at the end of the training step."""
+    """Continue after a reveal, the review, or the next task's instructions."""
     participation, turn = training_step.go_on(token, request.POST.get("leaving", ""))
     return _after_post(request, participation, turn)
 
 
 @worker_page("POST")
 def next_task(request: access.PageRequest, token: str) -> HttpResponse:
-    """Start the study's next task, where it allows more than one per worker."""
+    """Start another task of the study, if it allows several per worker."""
     participation = visitors.participation_of(token)
     worker = participation.worker
     try:
@@ -338,7 +338,7 @@ def next_task(request: access.PageRequest, token: str) -> HttpResponse:
 def _after_post(
     request: access.PageRequest, participation: Participation, turn: Turn | None
 ) -> HttpResponse:
-    """Return the new state: as a fragment for htmx, else by redirect, so that reloading is safe."""
+    """Return the new state as a fragment for htmx, or redirect so that reloading is safe."""
     translation.activate(participation.scenario.design.interface_language)
     address = reverse("work", args=[participation.token])
     if not request.htmx:
@@ -358,7 +358,7 @@ def _state(
     notice: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """Show the participation's state, as a page or (htmx, at a turn) as a fragment."""
+    """Show the state of a participation as a page, or as a fragment for htmx at a turn."""
     is_working = participation.status == Status.WORKING
     turn = participation.latest_turn() if is_working else None
     card = upstream_step.card_shown_after(participation, turn)

@@ -1,10 +1,10 @@
-"""A preview of a scenario as annotators see it; stores nothing.
+"""Preview of a scenario as annotators see it. Nothing is stored.
 
-It covers all pages: consent, instructions with their questions, training with reveals, the
-annotation step, the questions at the end. A bar on each page leads forwards, backwards and out.
-
-Only the study's owners and analysts may open it, so a preview may reveal what an annotator's page
-would not yet. Requests are stateless: step and position are in the URL.
+The preview includes all pages: consent, instructions with their questions, training with reveals,
+the annotation step and the questions at the end. A bar on each page has links to the next and
+previous page and to the way out. Only owners and analysts of the study may open a preview, so it
+may show gold before annotators would see it. The step and position are in the URL, so no state is
+stored.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ from tasks.models import Example
 def scenario_preview(
     request: ResearcherRequest, name: str, scenario: int, step: str, position: int
 ) -> HttpResponse:
-    """Show an example on GET; show its reveal (training) or the next example on POST."""
+    """Show an example on GET. On POST, show its reveal (in training) or the next example."""
     study = study_of(request, name, right_to("scenario_preview"))
     chosen = get_object_or_404(study.scenarios.select_related("task", "study"), pk=scenario)
     if step in OUTSIDE:
@@ -73,11 +73,11 @@ def scenario_preview(
 
 
 def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
-    """Show that question, or the result of a POST; answers are validated as in the real step."""
+    """Show a question, or the result of a POST. Answers are checked as in the real step."""
     status = 200
     if request.method == "POST":
         if "turn" not in request.POST:
-            # The previous reveal's Continue button requests this example.
+            # This is the Continue button of the previous reveal.
             return go_to(request, page.answer_url)
         page, status = tried(page, request.POST)
         if page.reveal and page.place.step != Step.TRAINING:
@@ -86,7 +86,7 @@ def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
 
 
 def _examples(scenario: Scenario, step: str) -> Sequence[Example]:
-    """Return the step's examples, in file order."""
+    """Return the examples of a step in file order. Raises Http404 for unknown steps."""
     if step == Step.UPSTREAM:
         return cross_task.samples(scenario.study, scenario.arm)
     if step == Step.SCREENING:
@@ -118,7 +118,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Bar:
-    """A preview page's position: `parts` are (name, URL, whether it is this one)."""
+    """Navigation of a preview. `parts` contains (name, URL, whether it is the current part)."""
 
     scenario: str
     parts: list[tuple[str, str, bool]]
@@ -128,7 +128,7 @@ class Bar:
 
 
 def bar(scenario: Scenario, step: str, position: int) -> Bar:
-    """Return that page's bar."""
+    """Return the navigation for a page of the preview."""
     sizes = _sizes(scenario)
     places = [(part, number) for part, size in sizes.items() for number in range(size)]
     here = places.index((step, position))
@@ -140,7 +140,7 @@ def bar(scenario: Scenario, step: str, position: int) -> Bar:
 
 
 def _sizes(scenario: Scenario) -> dict[str, int]:
-    """Return each part's number of pages, in order, without missing parts."""
+    """Return the number of pages of each part, in order. Empty parts are omitted."""
     sizes = {
         CONSENT: 1,
         OWN: int(bool(of_moment(scenario.study.own_questions, BEFORE))),
@@ -155,11 +155,11 @@ def _sizes(scenario: Scenario) -> dict[str, int]:
 
 
 def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) -> HttpResponse:
-    """Show consent, instructions or the end; their buttons lead to the next page."""
+    """Show consent, questions, instructions or the end. Their buttons lead to the next page."""
     if step not in _sizes(scenario):
         raise Http404
     here = bar(scenario, step, 0)
-    if request.method == "POST":  # the previous page's button
+    if request.method == "POST":  # the button on the previous page
         return go_to(request, _address(scenario, step, 0))
     study, on = scenario.study, here.next_url or here.out_url
     with translation.override(study.interface_language):
@@ -179,7 +179,7 @@ def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) ->
 
 
 def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
-    """Return the end page as after the estimated minutes, with the design's questions."""
+    """Return the end page as it would be after the estimated minutes."""
     study = scenario.study
     own = of_moment(study.own_questions, AFTER)
     asks = study.exit_questionnaire or own
@@ -187,7 +187,7 @@ def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
     earned = max(ledger.for_time(study, worked), ledger.cents(study.base_reward))
     return {
         "stage": "finished",
-        # "arrived": someone viewing a preview has nothing to leave or withdraw.
+        # "arrived", because there is nothing to leave or withdraw in a preview.
         "participation": {"worked_seconds": worked.total_seconds(), "status": "arrived"},
         "answered": scenario.training_examples + scenario.task.test_split.examples.count(),
         "worked": in_words(worked),

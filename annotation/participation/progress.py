@@ -1,7 +1,7 @@
-"""A participation's progress: position, remaining examples, time left, earned and expected pay.
+"""Progress of a participation: position, remaining examples, time left, and pay.
 
-The pace is the participation's own after enough answers; before that, the study's estimate. These
-are pure functions of existing counts, for which nothing is stored.
+After ENOUGH answers, the time left is based on the participation's own pace; before that, on the
+study's estimate. These are pure functions of existing counts, and nothing is stored.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils.translation import gettext, gettext_lazy
 
-ENOUGH = 5  # answers required for a pace
+ENOUGH = 5  # minimum number of answers for a pace
 BREAK_EVERY = 50  # examples
 STEPS = {
     "try-out": gettext_lazy("Try-out"),
@@ -29,7 +29,7 @@ PLACES = {
 
 @dataclass(frozen=True)
 class Place:
-    """An example's position in its step, and how many examples the steps have."""
+    """The position of an example in its step, and the number of examples in each step."""
 
     step: str
     number: int
@@ -37,16 +37,16 @@ class Place:
     training_total: int = 0
     screening_total: int = 0
     test_total: int = 0
-    # An invented sentence before the first example, outside both steps (try_out.py).
+    # Whether this is an invented sentence before the first example (try_out.py).
     trying: bool = False
 
     @classmethod
     def at(
         cls, step: str, position: int, upstream: int, training: int, screening: int, test: int
     ) -> "Place":
-        """Return that position, from 0, as annotators see it; the others are the steps' sizes.
+        """Return the position that annotators see, given one from 0 and the steps' sizes.
 
-        Annotators see one training step: the upstream examples, then the task's.
+        Annotators see the upstream examples and the task's training examples as a single step.
         """
         totals = (upstream + training, screening, test)
         if step in ("upstream", "training"):
@@ -54,16 +54,16 @@ class Place:
             return cls("training", number, totals[0], *totals)
         if step == "screening":
             return cls(step, position + 1, screening, *totals)
-        return cls("annotation", position + 1, test, *totals)  # attention checks are unmarked
+        return cls("annotation", position + 1, test, *totals)  # checks are unmarked
 
     @property
     def name(self) -> Any:
-        """Return the step's name."""
+        """Return the name of the step."""
         return STEPS["try-out" if self.trying else self.step]
 
     @property
     def in_words(self) -> str:
-        """Return the step and position in full."""
+        """Return the step and position as a sentence."""
         return PLACES["try-out" if self.trying else self.step] % vars(self)
 
     @property
@@ -77,7 +77,7 @@ class Place:
 
     @property
     def begins_test(self) -> bool:
-        """Is this the first example without a reveal, after a training step?"""
+        """Return whether this is the first test example after a training step."""
         return self.step == "annotation" and self.number == 1 and self.training_total > 0
 
     @property
@@ -87,15 +87,15 @@ class Place:
 
     @property
     def answered(self) -> int:
-        """Return how many examples in all steps were answered before this one."""
+        """Return the number of answered examples before this one, in all steps."""
         before = {"annotation": self.before_test, "screening": self.training_total}
         return before.get(self.step, 0) + self.number - 1
 
     def tracks(self, done: int) -> list[dict[str, float]]:
-        """Return the start and progress of the tracks before and in the test, as % of the whole.
+        """Return the progress bars before and in the test, in % of the whole width.
 
-        `done` examples in this step have been answered. The track before the test is at least 15 %
-        wide, so that it is visible.
+        `done` is the number of answered examples in the current step. The bar before the test is
+        at least 15 % wide, so that it is visible.
         """
         totals = [self.before_test, self.test_total]
         if self.is_before_test and not self.before_test:
@@ -116,14 +116,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Progress:
-    """`answered` of `total` examples of both steps; times in seconds."""
+    """Number of answered examples and in total, in all steps. Times are in seconds."""
 
     answered: int = 0
     total: int = 0
-    # Time worked so far, and the part spent on answered examples.
+    # Time worked so far, and the part of it that was spent on answered examples.
     worked: float = 0.0
     on_examples: float = 0.0
-    # The study's estimate for all of the work; None if it has none.
+    # The study's estimate for all of the work, or None.
     estimated: float | None = None
     hourly_rate: Decimal = Decimal(0)
     max_paid_seconds: int | None = None
@@ -135,12 +135,12 @@ class Progress:
 
     @property
     def earned(self) -> str:
-        """Return earnings so far for the time worked, rounded down; the ledger has exact ones."""
+        """Return the earnings for the time worked, rounded down. The ledger has exact amounts."""
         return str(self._pay(self.worked_seconds).quantize(Decimal("0.01"), ROUND_DOWN))
 
     @cached_property
     def seconds_left(self) -> float | None:
-        """Return the time left at this pace or by the study's estimate, or None without either."""
+        """Return the time left, by the pace or the study's estimate, or None without either."""
         to_come = self.total - self.answered
         if self.answered >= ENOUGH:
             return self.on_examples / self.answered * to_come
@@ -150,27 +150,27 @@ class Progress:
 
     @cached_property
     def minutes_left(self) -> int | None:
-        """Return whole minutes, at least 1 while examples remain."""
+        """Return the minutes left, at least 1 while examples remain, or None."""
         left = self.seconds_left
         return None if left is None else max(int(self.answered < self.total), round(left / 60))
 
     @cached_property
     def expected_pay(self) -> Decimal | None:
-        """Return the capped pay for all work at this pace, or None without a rate or a time."""
+        """Return the expected pay for all work, at most the cap, or None if it is unknown."""
         if not self.hourly_rate or self.seconds_left is None:
             return None
         pay = self._pay(self.worked + self.seconds_left)
         return pay.quantize(Decimal("0.01"), ROUND_HALF_UP)
 
     def _pay(self, seconds: float) -> Decimal:
-        """Return the pay for that time, at most the cap."""
+        """Return the pay for this time, at most the cap."""
         if self.max_paid_seconds is not None:
             seconds = min(seconds, self.max_paid_seconds)
         return self.hourly_rate * Decimal(seconds) / 3600
 
     @property
     def is_milestone(self) -> bool:
-        """Is this a good moment for a break: every 50 examples, unless few are left?"""
+        """Return whether to suggest a break: every 50 examples, unless few are left."""
         return (
             self.answered > 0
             and self.answered % BREAK_EVERY == 0

@@ -1,8 +1,8 @@
-"""An example as annotators see it: the question and text as tokens, and the control for its answer.
+"""A question as annotators see it: text as tokens, and a control for the answer.
 
-The kind asked for is a coloured word, and a placeholder is a gap. The text never changes: screen
-readers and copying get the question as stored. The page loads only what its answer kind needs
-(tasks/answers/kind.py). Every control works without scripts; static/js/ enhances them.
+The kind asked for is coloured, and a placeholder is shown as a gap. The text is never changed, so
+screen readers and copying get it as stored. The page loads only what its kind of answer needs
+(tasks/answers/kind.py). All controls work without scripts; static/js/ enhances them.
 """
 
 import re
@@ -20,18 +20,18 @@ from tasks.models import Example
 from tasks.spans import AnswerError
 from tasks.tokens import tokens
 
-COLOURS = 3  # for a card's kinds: --kind-1 to --kind-3
+COLOURS = 3  # number of colours for a card's question types: --kind-1 to --kind-3
 PLACEHOLDER = "@placeholder"
-# CLUES created ReCoRD questions in this form; its instructions say to ignore it.
+# CLUES wrote ReCoRD questions in this form. Its instructions say to ignore it.
 FRAME = re.compile(r"\AAccording to claims in the suit,|What is @placeholder\?\Z")
 
 
 def token_markup(text: str, granularity: str) -> SafeString:
-    """Return the text as one line of token elements; gaps are elements too.
+    """Return a text as HTML elements, one per token and one per gap between tokens.
 
-    The elements' text concatenates to the whole text, so that the page can compute the token
-    offsets, which would make up two thirds of the response. Every piece of text is escaped here;
-    nothing else is ever marked safe.
+    The elements' texts add up to the whole text, so the page can compute the offsets of tokens,
+    which would make up two thirds of the response. This function escapes each piece of text;
+    nothing else may be marked safe.
     """
     parts = []
     end_of_last = 0
@@ -50,7 +50,7 @@ def token_markup(text: str, granularity: str) -> SafeString:
 
 @dataclass(frozen=True)
 class Segment:
-    """One text box: its name on the card, its text, and its tokens as markup."""
+    """A text box: its name on the card, its text, and its tokens as HTML."""
 
     index: int
     name: str
@@ -63,9 +63,9 @@ class Segment:
 
 
 def question_markup(text: str, kind: str = "", number: int = 0, filling: str = "") -> SafeString:
-    """Return the escaped question with elements around the kind, gaps and frame.
+    """Return the escaped question with elements for the kind, the gaps and the frame.
 
-    A reveal writes its answer into the gap (`filling`), at the same size.
+    A reveal writes the answer into the gap (`filling`), which keeps its size.
     """
     parts = [re.escape(kind)] if kind else []
     named = re.compile(rf"\b(?:{parts[0]})\b", re.IGNORECASE).search(text) if parts else None
@@ -78,19 +78,19 @@ def question_markup(text: str, kind: str = "", number: int = 0, filling: str = "
     for start, end, opened, closed in sorted(marks):
         pieces += [escape(text[at:start]), opened, escape(text[start:end]), closed]
         at = end
-    # Longer answers get smaller letters, because the words around them do not move.
+    # Long answers are shown in smaller letters, so that the words around them do not move.
     steps = (len(filling) > 12) + (len(filling) > 17)
     filled = f' data-filling="{escape(filling)}" data-steps="{steps}"' if filling else ""
     gap = f'<span class="turn-gap"{filled}>{PLACEHOLDER}</span>'
-    # Inside the frame too: otherwise "What is ...?" would not show the placeholder.
+    # Gaps in the frame are marked too, so that "What is ...?" shows the placeholder.
     return mark_safe(gap.join("".join([*pieces, escape(text[at:])]).split(PLACEHOLDER)))
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a page shows of an example and its card; never its gold, except in a reveal's gap.
+    """The parts of an example and its card that a page may show.
 
-    `filling` is the answer in that gap.
+    It contains no gold, except that a reveal sets `filling`, the answer in the gap.
     """
 
     card: Card
@@ -99,12 +99,12 @@ class Question:
 
     @property
     def control(self) -> str:
-        """Return the template with the control of a kind that is answered next to the text."""
+        """Return the name of the template that renders the control for this kind of answer."""
         return f"participation/answer/{self.card.answered_by.replace(' ', '_')}.html"
 
     @property
     def missing(self) -> str:
-        """Return the server's error for an empty answer; scripts show it before sending."""
+        """Return the error for an empty answer, which scripts show before sending it."""
         try:
             self.card.kind.read(self.card, self.example, {})
         except AnswerError as error:
@@ -117,36 +117,36 @@ class Question:
 
     @cached_property
     def kind(self) -> QuestionType | None:
-        """Return the kind asked for, if the card distinguishes kinds."""
+        """Return the kind asked for, or None if the card does not distinguish kinds."""
         kinds = self.card.question_types
         return next((kind for kind in kinds if kind.match == self.example.question), None)
 
     @cached_property
     def kind_number(self) -> int:
-        """Return the kind's colour number, from 1, or 0 for none."""
+        """Return the number of the kind's colour from 1, or 0 without a kind."""
         return self.card.question_types.index(self.kind) % COLOURS + 1 if self.kind else 0
 
     @cached_property
     def help_title(self) -> str:
-        """Return the help title for the kind asked for, or "" without kinds."""
+        """Return the title of the help for the kind asked for, or "" without kinds."""
         rule = self.card.rule_for(self.example.question, ())
         return rule.title if rule else ""
 
     @property
     def help_windows(self) -> list[Help]:
-        """Return the card's help, starting with that for the kind asked for."""
+        """Return the card's help, starting with the help for the kind asked for."""
         return sorted(self.card.help_windows, key=lambda help: help.title != self.help_title)
 
     @property
     def plain(self) -> SafeString:
-        """Return the question for reading."""
+        """Return the question as HTML for reading."""
         name = self.kind.name if self.kind else ""
         filling = self.filling if PLACEHOLDER in self.text else ""
         return question_markup(self.text, name, self.kind_number, filling)
 
     @cached_property
     def tokens(self) -> SafeString | str:
-        """Return the question for highlighting, or "" if the task does not allow that."""
+        """Return the question's tokens for highlighting, or "" if the task does not allow this."""
         card = self.card
         return token_markup(self.text, card.granularity) if card.question_selectable else ""
 
@@ -160,23 +160,23 @@ class Question:
 
     @property
     def limits(self) -> dict[str, str]:
-        """Return a number's range and step in plain digits, as far as the card has them."""
+        """Return the limits of a number that the card defines, in plain digits."""
         card = self.card
         stated = {"lowest": card.lowest, "highest": card.highest, "step": card.step}
         return {name: written(value) for name, value in stated.items() if value is not None}
 
     @cached_property
     def digits(self) -> range:
-        """Return the digits that select a label or option; none if two digits would be needed."""
+        """Return the digits that select a label or option. Empty if there are too many."""
         choices = len(self.card.labels or self.example.options) if self.card.kind.is_chosen else 0
         return range(1, choices + 1 if choices <= MAX_DIGITS else 1)
 
     @property
     def has_no_answer_key(self) -> bool:
-        """Does the key 0 select "no answer"? Not where it may be typed in an answer."""
+        """Return whether the key 0 selects "no answer". It cannot if digits may be typed."""
         return self.card.no_answer and self.card.kind.typing in ("", "letters")
 
     @property
     def is_searched(self) -> bool:
-        """Is the label list long enough to have a search field?"""
+        """Return whether the list of labels is so long that it needs a search field."""
         return len(self.card.labels) > MAX_DIGITS

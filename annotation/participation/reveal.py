@@ -1,7 +1,7 @@
-"""Context of a reveal: the answer compared with the gold.
+"""Context of a reveal, which compares an answer with the gold.
 
-This is the only module that adds gold to a page, and only for an answered turn of the training
-step, a preview, and researchers (docs/protocol.md#invariants).
+Only this module adds gold to a page, and only for answered training turns, previews and
+researchers (docs/protocol.md#invariants).
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,15 +15,15 @@ from tasks.findings import Finding, findings_on
 from tasks.models import Example
 from tasks.spans import QUESTION, GivenAnswer
 
-NEAR = 80  # characters around a mark in the review
-MAX_DIGITS = 9  # choices with one digit each; a longer list is searched
+NEAR = 80  # characters shown around a mark in the review
+MAX_DIGITS = 9  # choices with one digit each; longer lists are searchable
 
 
 class RevealedPiece(NamedTuple):
-    """A part of a text with its marks."""
+    """A piece of text with its marks."""
 
     marks: Piece
-    # How an inexact highlight differs from the answer; "" everywhere else.
+    # How an inexact highlight differs from the gold, otherwise "".
     differs: str
 
     @property
@@ -31,7 +31,7 @@ class RevealedPiece(NamedTuple):
         return self.marks.text
 
     def cut(self, follows: bool, precedes: bool) -> "RevealedPiece":
-        """Shorten it, unless marked, to what is near the marks that it follows and precedes."""
+        """Shorten unmarked text. `follows` and `precedes` say whether there are marks around it."""
         if self.marks.chosen or self.marks.missed or len(self.text) <= 2 * NEAR:
             return self
         head = self.text[: NEAR if follows else 0 if precedes else 4 * NEAR].rpartition(" ")[0]
@@ -47,7 +47,7 @@ class RevealedSegment:
 
     @property
     def near(self) -> list[RevealedPiece]:
-        """Return the pieces without the words far from a mark."""
+        """Return the pieces without words that are far from a mark."""
         last = len(self.pieces) - 1
         return [piece.cut(place > 0, place < last) for place, piece in enumerate(self.pieces)]
 
@@ -64,7 +64,7 @@ class RevealedChoice:
 
 @dataclass(frozen=True)
 class Reveal:
-    """The answer and the gold, in the page's texts."""
+    """An answer compared with the gold, with the texts that the page shows."""
 
     comparison: Comparison
     answer: GivenAnswer
@@ -73,13 +73,13 @@ class Reveal:
     choices: list[RevealedChoice]
     findings: Sequence[Finding]
     gold: Sequence[str]
-    # Is the answer judged as correct or wrong? Long texts are only compared (Kind.is_judged).
+    # Whether answers are right or wrong. Long texts are only compared (Kind.is_judged).
     is_judged: bool = True
-    # The researcher's explanation of the gold; "" if the file has none.
+    # The researcher's explanation of the gold, or "".
     explanation: str = ""
-    # After a wrong answer, the meaning of the correct label or of the kind asked for.
+    # After a wrong answer, the definition of the correct label or of the kind asked for.
     rule: Help | None = None
-    # After a mistake about a boundary, what the card says about boundaries.
+    # After a boundary error, the card's rule about boundaries.
     boundary_rule: str | None = None
 
     @property
@@ -88,16 +88,16 @@ class Reveal:
 
     @property
     def score(self) -> int:
-        """Return S1 x 100, rounded; 0 and 100 only if exact."""
+        """Return S1 x 100, rounded. 0 and 100 are only used for exact values."""
         if self.comparison.s1 in (0, 1):
             return int(100 * self.comparison.s1)
         return min(99, max(1, round(100 * self.comparison.s1)))
 
     @property
     def verdict(self) -> str:
-        """Return right, partly or wrong, from the score alone: a score of 0 is wrong.
+        """Return "right", "partly" or "wrong" depending on the score, or "compare".
 
-        Returns "compare" for answers that are not judged, unless exact or "no answer".
+        Answers that are not judged give "compare", unless they are exact or "no answer".
         """
         if not self.is_judged and self.score < 100 and not self.chose_no_answer:
             return "compare"
@@ -105,15 +105,15 @@ class Reveal:
 
     @property
     def filling(self) -> str:
-        """Return the answer that fills a gap in the question."""
+        """Return the answer that fills the gap in the question."""
         compared = [*self.comparison.right, *self.comparison.missed]
         return compared[0] if compared else ""
 
     @property
     def answers(self) -> list[list[tuple[str, bool]]]:
-        """Return each right answer in parts, with whether the annotator's answer has the part.
+        """Return each correct answer in parts, with whether the annotator's answer has the part.
 
-        Options are whole texts, and a text that is only compared is shown with its gold.
+        Returns [] for options, which are whole texts, and for texts that are only compared.
         """
         if self.verdict == "compare" or (self.choices and not self.answer.label):
             return []
@@ -153,9 +153,9 @@ def reveal_page(
     comparison: Comparison,
     other_kinds: Mapping[str, str] | None = None,
 ) -> Reveal:
-    """Build a reveal, only for an answered turn of the training step or a preview.
+    """Build a reveal. Use only for answered training turns and previews.
 
-    `other_kinds` is as in tasks/findings.py: gold from related questions that may be named.
+    `other_kinds` is gold of related questions that may be named, as in tasks/findings.py.
     """
     names = [label.name for label in card.labels] or list(example.options)
     said = findings_on(card, example, answer, comparison, example.gold, other_kinds)
@@ -181,7 +181,7 @@ def reveal_page(
 
 
 def _only_boundaries(said: Sequence[Finding]) -> bool:
-    """Are all mistakes boundary errors, which the meaning of the kind would not explain?"""
+    """Return whether all mistakes are about boundaries, which the kind's rule does not explain."""
     mistakes = [finding for finding in said if finding.is_mistake]
     return bool(mistakes) and all(finding.is_on_boundaries for finding in mistakes)
 
@@ -189,7 +189,7 @@ def _only_boundaries(said: Sequence[Finding]) -> bool:
 def _pieces(
     comparison: Comparison, segment: int, text: str, said: Sequence[Finding]
 ) -> list[RevealedPiece]:
-    """Split the text into pieces; those in an inexact highlight have its finding."""
+    """Split a text into pieces, and add findings to pieces of inexact highlights."""
     kinds = {
         finding.start: finding.kind
         for finding in said
@@ -207,7 +207,7 @@ def _pieces(
 def _choices(
     names: Sequence[str], answer: GivenAnswer, gold: Sequence[str]
 ) -> list[RevealedChoice]:
-    """Return all choices, or only the chosen and correct ones for a searchable list."""
+    """Return all choices, or only the chosen and correct ones of a long list."""
     choices = [
         RevealedChoice(number, name, name in answer.texts, name in gold)
         for number, name in enumerate(names, start=1)

@@ -1,4 +1,4 @@
-"""Context for a participation's page in each state: consent, instructions, turn, wait, end."""
+"""Context of a participation's page in each state: consent, instructions, turn, wait, end."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -82,14 +82,14 @@ NOT_COMPREHENDED = gettext_lazy(
     " You are paid for the time you worked."
 )
 
-# Whose sizes determine a place.
+# The sizes of these steps are needed for Place.at.
 STEPS = (Step.UPSTREAM, Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
-# First and last training answers, which the end page compares.
+# Number of first and last training answers that the end page compares, and minimum to do so.
 TEN, FEWEST_TO_COMPARE = 10, 3
 
 
 def page_outside_turns(participation: Participation) -> dict:
-    """Return the context for pages before the first and after the last turn, with `stage`."""
+    """Return the context for a page before the first or after the last turn."""
     token, study = participation.token, participation.study
     if participation.status == Status.ARRIVED:
         return consent_page(study, reverse("consent", args=[token]))
@@ -122,7 +122,7 @@ def page_outside_turns(participation: Participation) -> dict:
 
 
 def consent_page(study: Study, address: str) -> dict:
-    """Return the consent page, whose buttons lead to that URL."""
+    """Return the context of the consent page, whose buttons send to `address`."""
     return {
         "stage": "consent",
         "consent_html": as_html(study.consent_text),
@@ -132,12 +132,12 @@ def consent_page(study: Study, address: str) -> dict:
 
 
 def questions_page(questions: list[OwnQuestion], address: str) -> dict:
-    """Return the page with custom questions before the instructions."""
+    """Return the context of the page with custom questions before the instructions."""
     return {"stage": "own_questions", "own_form": OwnForm(questions), "own_url": address}
 
 
 def _why_it_ended(participation: Participation) -> str:
-    """Return a sentence that tells the annotator why it ended."""
+    """Return a sentence that explains to the annotator why the participation ended."""
     is_screened_out = participation.status == Status.SCREENED_OUT
     if is_screened_out and comprehension.is_open(participation):
         return str(NOT_COMPREHENDED)
@@ -159,14 +159,14 @@ def _instructions(participation: Participation) -> dict:
 def instructions_page(
     study: Study, scenario: Scenario, begin_url: str, card: Card | None = None
 ) -> dict:
-    """Return the instructions before the first example; their button leads to `begin_url`."""
+    """Return the context of the instructions before the first example."""
     page = instructions_of(scenario, card)
     page["training_total"] += cross_task.length(study, scenario.arm)
     return page | {"stage": "instructions", "begin_url": begin_url}
 
 
 def comprehension_page(study: Study, address: str, used: int = 0) -> dict:
-    """Return the questions about the instructions, after that many attempts."""
+    """Return the context of the comprehension questions after `used` attempts."""
     return {
         "questions_form": ComprehensionForm(study),
         "attempts_left": study.comprehension_attempts - used,
@@ -175,7 +175,7 @@ def comprehension_page(study: Study, address: str, used: int = 0) -> dict:
 
 
 def next_instructions(participation: Participation, card: Card) -> dict:
-    """Return the next task's instructions, between two tasks of a cross-task study."""
+    """Return the context of the next task's instructions in a cross-task study."""
     page = instructions_of(participation.scenario, card)
     return page | {
         "stage": "instructions",
@@ -186,14 +186,14 @@ def next_instructions(participation: Participation, card: Card) -> dict:
 
 
 def card_of_visit(participation: Participation) -> Card:
-    """Return the card for pages outside turns: before the end, never an unseen task's."""
+    """Return the card for pages outside turns. Unseen tasks are shown only at the end."""
     if participation.status == Status.COMPLETED:
         return participation.scenario.task.card
     return upstream_step.first_card(participation)
 
 
 def instructions_of(scenario: Scenario, card: Card | None = None) -> dict:
-    """Return the context for participation/_instructions.html for a scenario, or for that card."""
+    """Return the context of participation/_instructions.html for the task, or for `card`."""
     card = card or scenario.task.card
     return {
         "card": card,
@@ -227,7 +227,7 @@ def _finished(participation: Participation) -> dict:
 
 
 def exit_form(participation: Participation, *sent: Any) -> ExitForm | None:
-    """Return the questions at the end that this worker has not answered, or None."""
+    """Return a form with the unanswered questions at the end, or None if there are none."""
     asks = participation.study.exit_questionnaire
     asks = asks and not ExitAnswers.objects.filter(participation=participation).exists()
     own = own_questions.asked(participation, OwnAnswer.Moment.AFTER)
@@ -235,9 +235,9 @@ def exit_form(participation: Participation, *sent: Any) -> ExitForm | None:
 
 
 def _learned(participation: Participation) -> dict[str, Any]:
-    """Return the training answers in order, correct or not; {} without a training step.
+    """Return whether each training answer was right, in order, or {} without a training step.
 
-    They have been revealed already. Results from the annotation step are never shown.
+    Training answers have been revealed already. Results of the annotation step are never shown.
     """
     ticks = _ticks(participation)
     if not ticks or not participation.scenario.task.card.kind.is_judged:
@@ -260,7 +260,7 @@ def _of(ticks: list[bool]) -> str:
 
 
 def earned_in_words(participation: Participation) -> str:
-    """Return the earnings in the ledger, such as 12.34 USD, or "" if there are none."""
+    """Return the earnings in the ledger, such as "12.34 USD", or "" if there are none."""
     total = sum(entry.cents for entry in participation.ledger.all())
     return pay_in_words(total, participation.study.currency)
 
@@ -270,7 +270,7 @@ def pay_in_words(cents: int, currency: str) -> str:
 
 
 def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPage:
-    """Return a turn's page: its question or, for an answered training turn, its reveal."""
+    """Return a turn's page: its question, or the reveal of an answered training turn."""
     scenario = participation.scenario
     turn.participation = participation
     card, revealed, review, tally = turn.card, None, [], []
@@ -321,7 +321,7 @@ def _reviewed(turn: Turn) -> tuple[Reveal, Question]:
 def render_turn(
     request: HttpRequest, page: TurnPage, status: int = 200, **context: Any
 ) -> HttpResponse:
-    """Return that page, or only the part that changes for htmx."""
+    """Render a turn's page, or for htmx only the part that changes."""
     shown = {"turn": page, "form": page.form(get_token(request))}
     if request.htmx:  # type: ignore[attr-defined]  # by its middleware
         return render(request, page.template, shown, status=status)
@@ -330,9 +330,9 @@ def render_turn(
 
 
 def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
-    """Return a preview's or try-out's page after an answer, with its HTTP status.
+    """Check an answer in a preview or try-out. Returns the page with a reveal, and 200.
 
-    The answer is validated as in the real step, giving a reveal or errors (422). Stores nothing.
+    An invalid answer returns the page with an error, and 422. Nothing is stored.
     """
     card, example = page.card, page.example
     try:
@@ -344,10 +344,10 @@ def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
 
 
 def _progress(participation: Participation, turn: Turn, place: Place) -> Progress:
-    """Return this participation's progress and pace at that turn, its latest."""
+    """Return the progress and pace of a participation at its latest turn."""
     scenario = participation.scenario
     worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
-    # The example on the page counts once it is answered: its time is still growing.
+    # The time of the current example counts only after it is answered.
     on_examples = worked if turn.given else turn.worked_before
     answered = place.answered + (turn.given is not None)
     if answered >= ENOUGH:
@@ -363,7 +363,7 @@ def _progress(participation: Participation, turn: Turn, place: Place) -> Progres
 
 
 def own_data_file(participation: Participation, rights: Collection[str] = WHOLE) -> JsonResponse:
-    """Return JSON to download, named after the pseudonym and limited to those `rights`."""
+    """Return personal data as a JSON download, limited to these `rights`."""
     way_out = current_exit(participation)
     name = f"{participation.pseudonym}.json"
     return JsonResponse(

@@ -1,8 +1,8 @@
-"""Try the tool: three invented sentences, so that training teaches the task and not the widget.
+"""Three invented sentences to try the tool, so that training teaches only the task.
 
-They precede the first example and are the same in all of a task's scenarios. They never contain its
-labels, questions or text, and are in the interface language. Nothing is stored or scored; the time
-counts towards the instructions. The design switches them on (Study.try_the_tool).
+They are shown before the first example, and are the same in all scenarios of a task. They are in
+the interface language, and never contain labels, questions or texts of the task. Nothing is stored
+or scored, and the time counts as time for the instructions. Study.try_the_tool switches them on.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ from tasks.tokens import CHAR, WORD, has_no_spaces
 
 
 def is_offered(participation: Participation) -> bool:
-    """Is it offered, which is before the first example if the design switches it on?"""
+    """Return whether the try-out is offered: before the first example, if the design says so."""
     return (
         participation.study.try_the_tool
         and participation.status == Status.WORKING
@@ -36,7 +36,7 @@ def is_offered(participation: Participation) -> bool:
 
 
 def examples(card: Card) -> list[Example]:
-    """Return the three invented examples for that kind of answer, in the page's language."""
+    """Return the three invented examples for the card's kind of answer, translated."""
     return [
         Example(
             context=[translated(made_up.text)],
@@ -49,7 +49,7 @@ def examples(card: Card) -> list[Example]:
 
 
 def page(participation: Participation, number: int) -> TurnPage | None:
-    """Return that sentence's page, counted from 1, or None after the last one."""
+    """Return the page of the sentence with this number, from 1, or None after the last one."""
     scenario = participation.scenario
     shown = examples(scenario.task.card)
     if not 1 <= number <= len(shown):
@@ -68,7 +68,7 @@ def page(participation: Participation, number: int) -> TurnPage | None:
 
 
 def worked(card: Card) -> dict[str, Any]:
-    """Return the first invented example and its reveal, for participation/_example.html."""
+    """Return the first invented example with its reveal, for participation/_example.html."""
     shown, example = _card(card), examples(card)[0]
     gold = tuple(example.gold)
     spans = tuple(next(anywhere(text, example.context)) for text in gold * card.is_highlighted)
@@ -79,7 +79,7 @@ def worked(card: Card) -> dict[str, Any]:
 
 
 def _card(card: Card) -> Card:
-    """Return a card with the same widget, without the task's content."""
+    """Return a card with the same control but without the task's content."""
     language = get_language() or settings.LANGUAGE_CODE
     texts = " ".join(example.context[0] for example in examples(card))
     return Card(

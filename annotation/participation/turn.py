@@ -1,7 +1,7 @@
-"""Context of a turn's page: its question (question.py), its progress (progress.py) and its reveal.
+"""Context of a turn's page, with a question (question.py), progress and reveal (reveal.py).
 
-Turns, previews and try-outs use it. A question page is built only from context, question, options
-and card, never from gold (docs/protocol.md#invariants); gold enters only through reveal.py.
+Turns, previews and try-outs use it. A question is built only from context, question, options and
+card, never from gold (docs/protocol.md#invariants). Only reveal.py adds gold.
 """
 
 import secrets
@@ -22,7 +22,7 @@ from annotation.protocol.training_review import Mistake
 from tasks.cards import Card
 from tasks.models import Example
 
-# Precedes the position in the window's title.
+# Titles of the window after an answer.
 VERDICTS = {
     "right": gettext_lazy("Right: %(where)s"),
     "partly": gettext_lazy("Partly right: %(where)s"),
@@ -31,14 +31,14 @@ VERDICTS = {
 }
 
 
-# Stand in a form that is kept for what each annotator's page has of its own.
+# Placeholders in a cached form for the values that differ between annotators.
 OWN = (secrets.token_hex(16), secrets.token_hex(16), secrets.token_hex(16))
-PRACTISED = 10  # examples, after which the keys below the button are less prominent
+PRACTISED = 10  # number of examples after which the keys below the button are less prominent
 
 
 @dataclass(frozen=True)
 class TurnPage:
-    """The context for participation/_turn.html."""
+    """The context of participation/_turn.html."""
 
     card: Card
     example: Example
@@ -49,26 +49,26 @@ class TurnPage:
     shows_examples: bool = False
     progress: Progress = field(default_factory=Progress)
     reveal: Reveal | None = None
-    # At the end of the training step, the most common mistakes, and some of them as revealed.
+    # At the end of training: the most common mistakes, and the reveals of some of them.
     review: Sequence[Mistake] = ()
     reviewed: Sequence[tuple[Mistake, list[tuple[Reveal, Question]]]] = ()
-    # Results for the last ten training examples, including this one.
+    # Whether each of the last ten training answers was right, including this one.
     tally: Sequence[bool] = ()
-    # The personal link that signs of work and drafts go to; "" where nothing is stored.
+    # Token for activity signals and drafts, or "" if nothing is stored.
     token: str = ""
     cutoff_seconds: int = 60
-    # The stored draft for this question, and its age in seconds.
+    # The stored draft of the answer, and its age in seconds.
     draft: tuple[str, float] | None = None
-    # In the annotation step: a label is submitted as soon as it is chosen.
+    # Whether a label is submitted as soon as it is chosen (only in the annotation step).
     advances: bool = False
-    # Does the page refuse pasted text in a typed answer?
+    # Whether the page refuses pasted text in typed answers.
     refuses_pastes: bool = False
-    # What was wrong with the answer in `sent`, and what happened to it.
+    # What is wrong with the answer in `sent`, and a notice about what happened to it.
     error: str = ""
     notice: str = ""
     sent: dict[str, str] = field(default_factory=dict)
-    back_url: str = ""  # for an import preview
-    bar: object | None = None  # navigation of a study's preview
+    back_url: str = ""  # for the preview of an import
+    bar: object | None = None  # navigation of the preview of a study
 
     @property
     def state(self) -> str:
@@ -78,7 +78,7 @@ class TurnPage:
 
     @property
     def template(self) -> str:
-        """Return this state's template."""
+        """Return the name of the template for this state."""
         return "participation/_review.html" if self.review else "participation/_turn.html"
 
     @cached_property
@@ -86,9 +86,9 @@ class TurnPage:
         return Question(self.card, self.example, self.reveal.filling if self.reveal else "")
 
     def form(self, csrf_token: str) -> SafeString:
-        """Return the question's form, whose markup is the same for all annotators; "" otherwise.
+        """Return the HTML form of the question from a cache that all annotators share, or "".
 
-        It is "" where the form has a message or an earlier answer: the template then builds it.
+        Returns "" if the form has a message or an earlier answer. The template then renders it.
         """
         place, card, example = self.place, self.card, self.example
         said = self.error or self.notice or self.sent or self.back_url or self.reveal or self.review
@@ -105,7 +105,7 @@ class TurnPage:
 
     @property
     def where(self) -> str:
-        """Return the window's title: step, position, and the verdict once known."""
+        """Return the window title: step and position, and the verdict after an answer."""
         where = self.place.title
         return VERDICTS[self.reveal.verdict] % {"where": where} if self.reveal else where
 
@@ -115,7 +115,7 @@ class TurnPage:
 
     @property
     def options(self) -> list[tuple[str, bool]]:
-        """Return this example's options, each with whether the sent answer has it."""
+        """Return the options of the example, and whether each is selected in the sent answer."""
         sent = self.sent
         return [
             (text, sent.get("option") == str(place) or sent.get(f"option-{place}") == "1")
@@ -135,7 +135,7 @@ def _form(
     switches: tuple[bool, bool],
     _language: str | None,
 ) -> str:
-    """Return a question's form in the current language, with OWN in it, for any page."""
+    """Render the form of a question in the current language, with the placeholders in OWN."""
     (question, *context), options = texts
     csrf_token, key, address = OWN
     place = Place(Step.ANNOTATION, PRACTISED + 1 if practised else 1, 0)
