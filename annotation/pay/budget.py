@@ -1,8 +1,8 @@
 """A study's budget: its balance, who may spend it, and automatic pauses.
 
-A seat is assigned only if earnings so far, what those at work can still earn (each up to the cap)
-and the newcomer's cap fit into the budget; seats are assigned under the study's lock, which
-prevents overspending. Annotators with a seat may finish and are paid. Platform fees are extra.
+A seat is assigned only if the budget covers the earnings so far, what annotators at work can still
+earn (each up to the cap), and the cap of the new annotator. The study's lock prevents
+overspending. Annotators with a seat may finish and are paid. Platform fees are extra.
 """
 
 from collections.abc import Iterable
@@ -34,22 +34,22 @@ from annotation.pay import ledger
 from tasks.clock import database_now
 
 PERMISSION = "annotation.spend"
-# Audit entries for when a study starts to assign seats (lifecycle.TRANSITIONS), and when it pauses
-# automatically.
+# Audit log entries for opening a study (lifecycle.TRANSITIONS), and the beginning of entries for
+# automatic pauses.
 OPENINGS = ("opened", "reopened")
 PAUSED = "Paused automatically: "
 BUDGET_REACHED = "the budget is reached"
 
 
 class BudgetError(ValueError):
-    """Why an amount cannot be spent; its text is shown to users."""
+    """The amount cannot be spent. The message is shown to users."""
 
 
 # Who may spend --------------------------------------------------------------------------------
 
 
 def check_may_spend(user: User | None) -> None:
-    """Raise PermissionDenied for an account that may not spend; None means the command line."""
+    """Raise PermissionDenied if the user may not spend. None means the command line."""
     if user is not None and not user.has_perm(PERMISSION):
         raise PermissionDenied(
             "Your account may not spend money. An administrator of this server can grant it the"
@@ -58,7 +58,7 @@ def check_may_spend(user: User | None) -> None:
 
 
 def check_limit(study: Study, user: User | None) -> None:
-    """Raise PermissionDenied if this account may not set so high a budget."""
+    """Raise PermissionDenied if the study's budget is above the limit for this user."""
     limit = settings.STUDY_BUDGET_LIMIT
     above = study.budget is not None and study.budget > limit
     if above and user is not None and not user.has_perm(PERMISSION):
@@ -77,7 +77,7 @@ def _people(study: Study) -> ParticipationQuerySet:
 
 
 def _idle(study: Study, now: datetime | None) -> list[int]:
-    """Return idle participations: the next arrival frees their seats, so nothing is reserved."""
+    """Return idle participations. The next arrival frees their seats, so they reserve nothing."""
     return [
         participation.pk
         for participation in study.participations.idle(now or database_now(), study)
@@ -85,23 +85,23 @@ def _idle(study: Study, now: datetime | None) -> list[int]:
 
 
 def _left_unsettled(study: Study, idle: Iterable[int] = ()) -> ParticipationQuerySet:
-    """Return the unsettled participations of annotators who left after the first example."""
+    """Return unsettled participations of annotators who left after the first example."""
     left = Q(worked_seconds=None) & ~Q(status__in=LIVE)
     begun = Exists(Turn.objects.filter(participation=OuterRef("pk")))
     return _people(study).filter(begun, left | Q(pk__in=idle))
 
 
 def settle_left(study: Study) -> None:
-    """Settle participations that expired or returned, so that their earnings are in the ledger.
+    """Settle expired and returned participations, so that their earnings are in the ledger.
 
-    The caller holds the study's lock. Annotators who return can still continue.
+    The caller must hold the study's lock. Annotators who return can still continue.
     """
     for participation in _left_unsettled(study).order_by("pk"):
         ledger.settle(Participation.objects.select_for_update(no_key=True).get(pk=participation.pk))
 
 
 def settle_left_in_turn(study: Study) -> None:
-    """Do the same in separate transactions, so that others need not wait for all of them."""
+    """Settle the same participations in separate transactions, so that others wait less."""
     for pk in _left_unsettled(study).order_by("pk").values_list("pk", flat=True):
         with transaction.atomic():
             Study.objects.locked().get(pk=study.pk)
@@ -109,9 +109,9 @@ def settle_left_in_turn(study: Study) -> None:
 
 
 def spent(study: Study, returning: Participation | None = None, now: datetime | None = None) -> int:
-    """Return what annotators have earned so far, including bonuses, in cents, paid or not.
+    """Return the earnings of annotators so far in cents, including bonuses, paid or not.
 
-    For the `returning` participation, only ledger entries count: the rest is reserved.
+    For the participation `returning`, only its ledger entries count, because the rest is reserved.
     """
     entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
     entered = entries.aggregate(total=Sum("cents", default=0))["total"]
@@ -124,7 +124,7 @@ def spent(study: Study, returning: Participation | None = None, now: datetime | 
 def reserved(
     study: Study, returning: Participation | None = None, now: datetime | None = None
 ) -> int:
-    """Return what seat holders can still earn, each up to the cap, in cents."""
+    """Return what annotators with a seat can still earn, each up to the cap, in cents."""
     most = ledger.cap(study)
     if most is None:
         return 0
@@ -136,7 +136,7 @@ def reserved(
 
 
 def _still_due(left: ParticipationQuerySet) -> int:
-    """Return what will be entered for those who left, without bonuses; makes two queries."""
+    """Return what is due to annotators who left, without bonuses, in cents. Runs two queries."""
     entered = Sum("ledger__cents", filter=~Q(ledger__kind=ledger.Kind.BONUS), default=0)
     unpaid = left.filter(is_paid=True).defer(*ORDERS).annotate(entered=entered)
     last = {turn.participation_id: turn for turn in Turn.objects.latest_of(left)}
@@ -155,9 +155,9 @@ def has_room(
     returning: Participation | None = None,
     now: datetime | None = None,
 ) -> bool:
-    """Does the budget allow one more annotator, or the `returning` one, at that moment?
+    """Return whether the budget covers another annotator, or the one who is `returning`.
 
-    The result is binding only under the study's lock. Simulated annotators and models cost nothing.
+    The result is binding only under the study's lock. Only human annotators cost anything.
     """
     most = ledger.cap(study)
     if study.budget is None or not most or kind != Kind.PERSON:
@@ -172,7 +172,7 @@ def has_room(
 def _at_most_taken(study: Study, most: int, returning: Participation | None) -> int:
     """Return an upper bound on earned and reserved cents, in one query.
 
-    It assumes that everyone at work, or gone but not settled, earns up to the cap.
+    It assumes that all annotators at work, or gone but not settled, earn up to the cap.
     """
     live = Q(status__in=LIVE) | Q(pk=returning.pk if returning else None)
     unsettled = Q(pk__in=_left_unsettled(study).order_by().values("pk"))
@@ -186,9 +186,9 @@ def _at_most_taken(study: Study, most: int, returning: Participation | None) -> 
 
 
 def room(study: Study, taken: int | None = None) -> int | None:
-    """Return how many more annotators the budget allows now, or None without a limit.
+    """Return how many more annotators the budget covers, or None without a limit.
 
-    `taken` is what is spent and reserved in cents, if already known.
+    `taken` is the amount spent and reserved in cents, if the caller knows it.
     """
     most = ledger.cap(study)
     if study.budget is None or not most:
@@ -198,9 +198,9 @@ def room(study: Study, taken: int | None = None) -> int | None:
 
 
 def give_bonus(participation: Participation, amount: int, reason: str, by: User) -> LedgerEntry:
-    """Enter a bonus of that many cents, if the study's budget allows it.
+    """Enter a bonus in cents if the study's budget covers it.
 
-    Raises BudgetError if it does not, and ValueError as ledger.add_bonus does.
+    Raises BudgetError if it does not, and ValueError in the cases of ledger.add_bonus.
     """
     with transaction.atomic():
         study = Study.objects.locked().get(pk=participation.study_id)
@@ -222,23 +222,23 @@ def give_bonus(participation: Participation, amount: int, reason: str, by: User)
 
 
 def _promised(study: Study) -> int:
-    """Return the rewards for all places on Prolific, drafted or published, in cents."""
+    """Return the rewards for all places of drafted or published Prolific studies, in cents."""
     rows = study.prolific_studies.values_list("reward_cents", "places")
     return sum(reward * places for reward, places in rows)
 
 
 def within(study: Study, reward: int, places: int) -> int:
-    """Return how many of these places at that reward (cents) the remaining budget covers."""
+    """Return how many of these places the remaining budget covers. `reward` is in cents."""
     if study.budget is None or not reward:
         return places
     return min(places, max(ledger.cents(study.budget) - _promised(study), 0) // reward)
 
 
 def check_publication(study: Study, rewards: int) -> None:
-    """Raise BudgetError for rewards on a platform above the cap or the budget.
+    """Raise BudgetError if the rewards on a platform are above the cap or the budget.
 
-    `rewards` is what the platform pays for one whole participation, in cents. The budget must cover
-    all studies there before any of them is published.
+    `rewards` is what the platform pays for a whole participation, in cents. The budget must cover
+    all studies on Prolific before the first one is published.
     """
     most = ledger.cap(study)
     if most is not None and rewards > most:
@@ -262,13 +262,13 @@ def check_publication(study: Study, rewards: int) -> None:
 def watch(study_id: int) -> None:
     """Pause the study if necessary, after this transaction is committed.
 
-    The study's lock comes before a participation's, which is held here.
+    The study's lock must be taken before a participation's lock, which the caller already holds.
     """
     transaction.on_commit(partial(pause_if_due, study_id), robust=True)
 
 
 def pause_if_due(study_id: int) -> None:
-    """Pause an open study that has reached its budget or its number of consecutive screen-outs."""
+    """Pause an open study if its budget or its limit on consecutive screen-outs is reached."""
     with transaction.atomic():
         study = Study.objects.locked().get(pk=study_id)
         if study.status != StudyStatus.OPEN:
@@ -277,13 +277,13 @@ def pause_if_due(study_id: int) -> None:
         reason = BUDGET_REACHED if sums else _screened_out_in_a_row(study)
         if reason:
             study.store(status=StudyStatus.PAUSED)
-            if sums:  # owners and payers see amounts; the whole team sees the pause
+            if sums:  # only owners and payers may see amounts
                 study.events.record(f"Budget reached: {sums}", Topic.PAY, study=study)
             study.events.create(what=PAUSED + reason, by=None)
 
 
 def is_reached(study: Study) -> str:
-    """Return a sentence if the budget allows no further seat in any case, or "" otherwise."""
+    """Return a sentence if the budget cannot cover another seat in any case, otherwise ""."""
     most = ledger.cap(study)
     if study.budget is None or not most or not _has_free_seat(study):
         return ""
@@ -301,9 +301,9 @@ def _has_free_seat(study: Study) -> bool:
     return _people(study).seated().count() < seats
 
 
-# Screen-outs before any answer. They do not count from platforms where one client can arrive as
-# many people (set in apps.py): otherwise a stranger could pause a study within seconds by failing
-# the comprehension questions.
+# Screen-outs before the first answer. They do not count on platforms where one client can arrive as
+# many people (set in apps.py). Otherwise, anyone could pause a study within seconds by failing the
+# comprehension questions.
 _COSTS_NOTHING = Q(outcome=False) & ~Exists(
     Answer.objects.filter(turn__participation=OuterRef("participation"))
 )
@@ -311,10 +311,10 @@ anonymous_platforms = Q()
 
 
 def _screened_out_in_a_row(study: Study) -> str:
-    """Return a sentence if the design's number of consecutive annotators were screened out.
+    """Return a sentence if too many consecutive annotators were screened out, otherwise "".
 
-    The count starts at the latest opening, so that reopening restarts it. On an open link or a
-    panel, people count only once they have answered an example.
+    Counting restarts when the study is reopened. On an open link or a panel, annotators count only
+    after they have answered an example.
     """
     number = study.max_screen_outs_in_a_row
     if number is None:
@@ -330,7 +330,7 @@ def _screened_out_in_a_row(study: Study) -> str:
     if len(latest) < number or any(passed for passed, _at in latest):
         return ""
     if study.qualification == Qualification.NONE:
-        # Here only the comprehension questions screen out, and passing them leaves no verdict.
+        # Only comprehension questions can screen out here, and passing them stores no decision.
         since = latest[-1][1]
         if _people(study).filter(comprehended_at__gte=since).exists():
             return ""
@@ -338,7 +338,7 @@ def _screened_out_in_a_row(study: Study) -> str:
 
 
 def notice(study: Study) -> str:
-    """Return why the study is automatically paused now, or "" if it is not."""
+    """Return why the study is currently paused automatically, otherwise ""."""
     if study.status != StudyStatus.PAUSED:
         return ""
     latest = study.events.filter(Q(what__startswith=PAUSED) | Q(what__in=[*OPENINGS, "paused"]))

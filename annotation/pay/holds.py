@@ -1,8 +1,8 @@
-"""Ledger entries far above what others earned, which are held for a payer's review.
+"""Ledger entries that are held for review because they are far above the usual amount.
 
-Pings are reported by the client: if time-based earnings exceed three times the usual amount in the
-scenario, a person reviews them before payment. A held entry stays in the ledger, outside batches,
-until a payer releases it with a stored reason, or decides that this annotator is not paid.
+Clients report the activity that determines time-based earnings. Earnings above three times the
+usual amount in the scenario are reviewed by a person before payment. A held entry stays outside
+batches until a payer releases it with a reason, or decides not to pay the annotator.
 """
 
 import statistics
@@ -27,15 +27,15 @@ from annotation.models import (
 from annotation.pay import ledger
 from tasks.clock import database_now
 
-TIMES = 3  # times the usual amount, above which an entry is held
-OTHERS_NEEDED = 3  # minimum for their median; below it the estimate is used
-# Time-based entries. A person has already approved rewards for platform exits and bonuses.
+TIMES = 3  # entries above this multiple of the usual amount are held
+OTHERS_NEEDED = 3  # minimum number for a median; with fewer, the estimate is used
+# Time-based entries. For platform exits and bonuses, a person has already approved the amount.
 BY_TIME = (ledger.Kind.TOP_UP, ledger.Kind.PARTIAL, ledger.Kind.WAITING)
 
 
 @dataclass(frozen=True)
 class Hold:
-    """A participation's earnings, the usual amount, and the part held, in cents."""
+    """A participation's earnings, the usual amount, and the held entries. Amounts are in cents."""
 
     participation: Participation
     earned: int
@@ -48,7 +48,7 @@ class Hold:
 
 
 def holds(study: Study) -> list[Hold]:
-    """Return what is currently held for review, in ledger order."""
+    """Return the holds that are currently waiting for review, in the order of the ledger."""
     waiting: dict[int, list[LedgerEntry]] = defaultdict(list)
     entries = LedgerEntry.objects.filter(
         participation__study=study, participation__kind=Kind.PERSON, participation__is_paid=True,
@@ -82,7 +82,7 @@ def holds(study: Study) -> list[Hold]:
 
 
 def _earned(study: Study) -> dict[int, tuple[int, int, bool]]:
-    """Return participation -> (cents without bonuses, scenario, completed), if it has entries."""
+    """Return (cents without bonuses, scenario, completed) by participation, if it has entries."""
     people = study.participations.filter(kind=Kind.PERSON, ledger__isnull=False).annotate(
         cents=Sum("ledger__cents", filter=~Q(ledger__kind=ledger.Kind.BONUS), default=0)
     )
@@ -96,7 +96,7 @@ def _earned(study: Study) -> dict[int, tuple[int, int, bool]]:
 
 
 def _usual(participation: Participation, others: list[int]) -> float:
-    """Return the median for the others who completed or, if too few did, the estimated pay."""
+    """Return the median of others who completed or, if there are too few, the estimated pay."""
     if len(others) >= OTHERS_NEEDED:
         return statistics.median(others)
     study, minutes = participation.study, participation.scenario.estimated_minutes
@@ -105,7 +105,7 @@ def _usual(participation: Participation, others: list[int]) -> float:
 
 
 def release(participation: Participation, reason: str, by: User) -> None:
-    """Release this participation's held earnings for payment; logged with user and reason.
+    """Release the held earnings of a participation for payment. The decision is logged.
 
     Later entries are judged separately. Raises ValueError without a reason.
     """

@@ -1,11 +1,11 @@
-"""The ledger: active time, the hourly rate, and what is earned.
+"""The ledger: active time, the hourly rate, and the resulting earnings.
 
-Completing a task earns the larger of the base reward and the hourly rate times the active time;
-annotators who end earlier (screened out, returned, expired, withdrawn) earn the rate for the time
-worked, at least the study's minimum once they have seen an example. Those who end before the first
-example earn nothing, unless the comprehension questions screened them out. Waiting for a decision
-is also paid at the rate. Apart from bonuses, earnings never exceed the study's cap (`cap`). Amounts
-are integer cents, rounded up. The ledger only grows: `settle` enters what is due but missing.
+Annotators who complete a task earn the larger of the base reward and the hourly rate times the
+active time. Those who end earlier (screened out, returned, expired, withdrawn) earn the rate for
+the time worked, and at least the study's minimum if they have seen an example. Before that, they
+earn nothing, unless the comprehension questions screened them out. Waiting for a decision is paid
+at the rate too. Except for bonuses, earnings never exceed the study's cap (`cap`). Amounts are
+integer cents, rounded up. Entries are only added: `settle` adds what is due and missing.
 """
 
 import statistics
@@ -36,17 +36,17 @@ from tasks.clock import database_now
 
 Kind = LedgerEntry.Kind
 
-MAX_BONUS = 10_000  # in currency
+MAX_BONUS = 10_000  # in currency units
 SAME_BONUS_WITHIN = timedelta(minutes=1)
 
 
 def cents(amount: Decimal) -> int:
-    """Return a currency amount in cents, rounded up."""
+    """Convert an amount in currency units to cents, rounded up."""
     return int((amount * 100).to_integral_value(rounding=ROUND_CEILING))
 
 
 def for_time(study: Study, time: timedelta) -> int:
-    """Return the pay for that time in cents, up to the study's maximum paid hours."""
+    """Return the pay for this time in cents, up to the study's maximum of paid hours."""
     seconds = Decimal(str(time.total_seconds()))
     if study.max_paid_hours is not None:
         seconds = min(seconds, study.max_paid_hours * 3600)
@@ -54,9 +54,9 @@ def for_time(study: Study, time: timedelta) -> int:
 
 
 def cap(study: Study) -> int | None:
-    """Return the most that one participation can earn without bonuses, in cents, or None.
+    """Return the maximum that a participation can earn without bonuses, in cents, or None.
 
-    It includes time worked and waited, top-ups and the base reward.
+    This includes time worked and waited, top-ups and the base reward. None means no maximum.
     """
     if not study.hourly_rate:
         by_time = 0
@@ -68,9 +68,9 @@ def cap(study: Study) -> int | None:
 
 
 def active_time(participation: Participation) -> timedelta:
-    """Return the time worked from arrival to the last sign of work, by the study's rule.
+    """Return the time worked from arrival to the last activity, by the study's rule.
 
-    The clock stops when the wait for a decision starts, and at the end of a part.
+    Time waiting for a decision and time after the end of a part do not count.
     """
     if participation.worked_seconds is not None and not participation.is_live:
         return timedelta(seconds=participation.worked_seconds)
@@ -78,7 +78,7 @@ def active_time(participation: Participation) -> timedelta:
 
 
 def active_time_to(participation: Participation, last: Turn | None) -> timedelta:
-    """Return the same for an unsettled participation, whose latest turn is `last`."""
+    """Return the same for an unsettled participation with the latest turn `last`."""
     if last is None:
         end = participation.finished_at or participation.comprehended_at
         return participation.worked_before_first(
@@ -92,7 +92,7 @@ def active_time_to(participation: Participation, last: Turn | None) -> timedelta
 
 
 def _stopped_at(participation: Participation, last: Turn) -> datetime | None:
-    """Return when work on the latest turn ended without a further example, or None."""
+    """Return when work on the latest turn ended without another example, or None."""
     if last.given is not None and not last.is_revealed:
         return last.given.submitted_at
     since = participation.waiting_since
@@ -100,7 +100,7 @@ def _stopped_at(participation: Participation, last: Turn) -> datetime | None:
 
 
 def waiting_time(participation: Participation) -> timedelta:
-    """Return the time spent waiting for a decision, even if none came, up to the study's limit."""
+    """Return the time spent waiting for a decision, made or not, up to the study's limit."""
     end = participation.decided_at or participation.finished_at
     if participation.waiting_since is None or end is None:
         return timedelta()
@@ -109,12 +109,12 @@ def waiting_time(participation: Participation) -> timedelta:
 
 
 def amount_due(participation: Participation, worked: timedelta, has_begun: bool) -> int:
-    """Return what this participation's work is worth in cents, without waiting or bonuses.
+    """Return the earnings for a participation's work in cents, without waiting and bonuses.
 
-    `has_begun`: an example was shown to it.
+    `has_begun` says whether it was shown an example.
     """
     study = participation.study
-    # Consenting alone is repeatable and not paid as work; failing the questions is not repeatable.
+    # Consent can be repeated, so it is not paid as work. Failing the questions cannot be repeated.
     if not has_begun and participation.status != Status.SCREENED_OUT:
         return 0
     least = cents(study.minimum_pay) if has_begun else 0
@@ -124,17 +124,17 @@ def amount_due(participation: Participation, worked: timedelta, has_begun: bool)
 
 
 def for_waiting(participation: Participation, besides: int) -> int:
-    """Return what the wait for a decision is worth in cents, given the other earnings."""
+    """Return the pay for waiting in cents, given the other earnings, which count for the cap."""
     waited = for_time(participation.study, waiting_time(participation))
     most = cap(participation.study)
     return waited if most is None else min(waited, max(most - besides, 0))
 
 
 def settle(participation: Participation) -> list[LedgerEntry]:
-    """Enter what is due for an ended participation and not yet in the ledger.
+    """Add the ledger entries that are due for an ended participation and missing.
 
-    The caller holds the participation's lock. This does nothing for live participations, simulated
-    annotators, or participations that a researcher decided not to pay.
+    The caller must hold the participation's lock. This does nothing for live participations,
+    simulated annotators, and participations that a researcher decided not to pay.
     """
     study = participation.study
     if participation.is_live:
@@ -180,7 +180,7 @@ def _entry(
 def _enter_exits(
     participation: Participation, entered: dict[str, int], enter: Callable[..., None]
 ) -> None:
-    """Enter what Prolific itself pays for this participation's exits."""
+    """Add entries for amounts that Prolific pays for the exits of this participation."""
     paid_already = set(
         participation.ledger.filter(submission__isnull=False).values_list(
             "submission_id", flat=True
@@ -191,7 +191,7 @@ def _enter_exits(
         if submission.pk in paid_already:
             continue
         part = submission.prolific_study
-        assert part is not None  # by the filter
+        assert part is not None  # ensured by the filter
         if submission.outcome == "completed" or (
             submission.outcome == "not_qualified" and part.part == 1
         ):
@@ -203,9 +203,9 @@ def _enter_exits(
 
 
 def settle_ended(study: Study) -> int:
-    """Settle all of a study's ended participations; return how many entries were made.
+    """Settle all ended participations of a study, and return the number of new entries.
 
-    Expired and returned workers are settled here rather than when they leave, as they may return.
+    Expired and returned workers may still resume, so they are settled here and not earlier.
     """
     ended = study.participations.filter(kind="person").exclude(status__in=LIVE)
     count = 0
@@ -217,10 +217,10 @@ def settle_ended(study: Study) -> int:
 
 
 def decide(participation: Participation, is_paid: bool, reason: str, by: User | None) -> None:
-    """Decide whether a participation is paid; logs user and reason.
+    """Decide whether a participation is paid, and log the user and the reason.
 
-    Not paying stops entries not yet in the ledger, and holds back those outside batches. Inclusion
-    in the analysis is independent. Raises ValueError without a reason.
+    If it is not paid, no entries are added, and entries outside batches are held back. Inclusion
+    in the analysis is independent of this. Raises ValueError without a reason.
     """
     if not reason.strip():
         raise ValueError("Enter a reason. It is stored with the decision.")
@@ -245,7 +245,7 @@ def decide(participation: Participation, is_paid: bool, reason: str, by: User | 
 
 
 def add_bonus(participation: Participation, amount: int, reason: str, by: User) -> LedgerEntry:
-    """Enter a bonus of that many cents; budget.give_bonus checks the study's budget first.
+    """Enter a bonus in cents. budget.give_bonus also checks the study's budget.
 
     Raises ValueError without an amount or reason, and for simulated annotators.
     """
@@ -255,7 +255,7 @@ def add_bonus(participation: Participation, amount: int, reason: str, by: User) 
         raise ValueError("A bonus needs an amount above zero and a reason.")
     reason = reason.strip()[:200]
     with transaction.atomic():
-        # Two clicks run one after the other, and the second finds the first entry.
+        # If the button was clicked twice, the second request finds the entry of the first.
         Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         lately = database_now() - SAME_BONUS_WITHIN
         same = participation.ledger.filter(kind=Kind.BONUS, cents=amount, reason=reason, by=by)
@@ -268,7 +268,7 @@ def add_bonus(participation: Participation, amount: int, reason: str, by: User) 
 
 @dataclass(frozen=True)
 class Wage:
-    """One participation's earnings and times; amounts are in cents, wages in cents per hour."""
+    """Earnings and times of a participation. Amounts are in cents, and wages in cents per hour."""
 
     participation: Participation
     active_seconds: float
@@ -305,7 +305,7 @@ def wages(participations: Iterable[Participation]) -> list[Wage]:
 
 
 def elapsed_seconds(participation: Participation) -> float | None:
-    """Return the time from arrival to end, or None if returned or expired (end unknown)."""
+    """Return the time from arrival to the end, or None if the end is unknown."""
     end = participation.finished_at or participation.decided_at
     return max((end - participation.arrived_at).total_seconds(), 0.0) if end else None
 
@@ -316,7 +316,7 @@ def _is_paid(entry: LedgerEntry) -> bool:
 
 
 def settled(study: Study) -> "QuerySet[Participation]":
-    """Return the study's human participations with settled work, ready for `wages`."""
+    """Return the settled human participations of a study, with related rows for `wages`."""
     people = study.participations.filter(kind="person", worked_seconds__isnull=False)
     return people.select_related("scenario__task", "study").prefetch_related(
         "ledger__payment__batch"
@@ -330,5 +330,5 @@ def median_wage(wage_rows: Iterable[Wage]) -> float | None:
 
 
 def in_currency(amount: int) -> str:
-    """Return the amount in currency: 1234 gives 12.34."""
+    """Format an amount in cents in currency units: 1234 becomes "12.34"."""
     return f"{amount // 100}.{amount % 100:02d}"

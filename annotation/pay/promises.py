@@ -1,4 +1,4 @@
-"""The pay that a study promises, in sentences for annotators and researchers."""
+"""The pay that a study promises, as sentences for annotators and researchers."""
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
@@ -12,9 +12,9 @@ from annotation.web.wording import money
 
 
 def promise(study: Study, minutes: Iterable[int] = ()) -> str:
-    """Return the promised pay in words: the rate, the cap and the minimum for completing.
+    """Return the promised pay as text: the rate, the cap and the minimum for completing.
 
-    If each scenario's minutes are given, the expected amount comes first.
+    If `minutes` of the scenarios are given, the text begins with the expected amount.
     """
     expected, *promises = parts(study, minutes)
     if expected:
@@ -26,7 +26,7 @@ def promise(study: Study, minutes: Iterable[int] = ()) -> str:
 
 
 def parts(study: Study, minutes: Iterable[int] = ()) -> list[str]:
-    """Return the pay that an annotator can expect ("" if unknown), then each promise."""
+    """Return the expected pay ("" if unknown), followed by each promise."""
     if not study.is_paid:
         return ["", gettext("none (you are a volunteer)")]
     told, currency = [""], study.currency
@@ -57,7 +57,7 @@ def _expected(study: Study, minutes: Sequence[int]) -> str:
 
 
 def _rate(study: Study) -> str:
-    """Return the hourly pay, with the cap, if any."""
+    """Return the hourly rate, with the cap if there is one."""
     amount = money(study.hourly_rate, study.currency)
     if (most := cap(study)) is None:
         return gettext("%(amount)s per hour") % {"amount": amount}

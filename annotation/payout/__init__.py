@@ -1,5 +1,5 @@
-"""Paying what is due: batches, bonuses on Prolific, files for other platforms.
+"""Pay what is due: batches, bonuses on Prolific, and files for other platforms.
 
-Start with batches.py (what is due), then payments.py (sends money). A bonus is never requested
-twice: a batch is marked as paying first.
+Read batches.py (what is due) and payments.py (sends money) first. A bonus is never requested
+twice, because a batch is marked as paying before the request.
 """

@@ -1,6 +1,6 @@
-"""Batches of due ledger entries, by payment method; each entry is in at most one batch.
+"""Put due ledger entries into batches by payment method. Each entry is in at most one batch.
 
-Nothing is paid here (payments.py), but what Prolific paid for an exit is entered as paid.
+payments.py makes the payments. Here, only what Prolific paid for an exit is recorded as paid.
 """
 
 from collections import defaultdict
@@ -25,15 +25,15 @@ from tasks.clock import database_now
 
 Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
 APPROVABLE = {"ACTIVE", "AWAITING_REVIEW", "APPROVED", ""}
-MAX_BONUSES = 200  # lines in a batch, as Prolific recommends
+MAX_BONUSES = 200  # people per batch, as Prolific recommends
 
 
 class PaymentError(Exception):
-    """Why a payment is impossible now; its text is shown to users."""
+    """The payment is not possible now. The message is shown to users."""
 
 
 def unpaid(study: Study) -> list[LedgerEntry]:
-    """Return human annotators' ledger entries that are in no batch, oldest first."""
+    """Return human annotators' ledger entries that are not in a batch, oldest first."""
     entries = LedgerEntry.objects.filter(participation__study=study, payment__isnull=True)
     return list(
         entries.filter(participation__kind="person")
@@ -43,20 +43,20 @@ def unpaid(study: Study) -> list[LedgerEntry]:
 
 
 def payout_route(entry: LedgerEntry) -> tuple[str, int | None]:
-    """Return an entry's payment method ("" for not now) and its study's key on Prolific."""
+    """Return an entry's payment method ("" if not payable yet) and its ProlificStudy's key."""
     own = entry.submission
     if not entry.participation.is_paid:
         return "", None
     came_by = own or entry.participation.latest_submission()
     if came_by is not None and came_by.prolific_study_id is not None:
         if came_by.verified is None and came_by.reference:
-            return "", None  # not yet confirmed by Prolific
+            return "", None  # Prolific has not confirmed it yet
         if not came_by.verified or not came_by.person:
-            return Method.HAND, None  # Prolific cannot pay people it does not know
+            return Method.HAND, None  # Prolific cannot pay unknown people
     if entry.kind == Kind.SCREEN_OUT and own is not None:
         if own.status == "SCREENED_OUT":
             return Method.EXIT, own.prolific_study_id
-        # Left without entering the code: a bonus pays the amount once the place is returned.
+        # They left without entering the code. A bonus pays them after the place was returned.
         gone = own.status in ("RETURNED", "TIMED_OUT")
         return _by_bonus(own) if gone else ("", own.prolific_study_id)
     if entry.kind == Kind.BASE and own is not None and own.status in APPROVABLE:
@@ -67,34 +67,34 @@ def payout_route(entry: LedgerEntry) -> tuple[str, int | None]:
 
 
 def _by_bonus(submission: Submission) -> tuple[str, int | None]:
-    """Return a bonus on Prolific, or manual payment if the ID is no longer known."""
+    """Return the route for a bonus on Prolific, or for manual payment if the ID was lost."""
     if identities.is_lost(submission.person):
         return Method.HAND, None
     return Method.BONUS, submission.prolific_study_id
 
 
 def payable(study: Study) -> list[LedgerEntry]:
-    """Return unpaid entries except held ones (annotation/pay/holds.py)."""
+    """Return unpaid entries that are not held for review (annotation/pay/holds.py)."""
     held = {entry.pk for hold in holds.holds(study) for entry in hold.entries}
     return [entry for entry in unpaid(study) if entry.pk not in held]
 
 
 def prepared_in_words(number: int) -> str:
-    """Return a sentence about the prepared batches."""
+    """Return a sentence with the number of prepared batches."""
     if not number:
         return "Nothing new is due."
     return "1 batch was prepared." if number == 1 else f"{number} batches were prepared."
 
 
 def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
-    """Settle all ended participations and put entries without a batch into batches.
+    """Settle ended participations, and put entries that are not in a batch into batches.
 
-    What Prolific paid for an exit is entered as paid. Nothing else is paid here, and held entries
-    are left out.
+    Amounts that Prolific paid for an exit are recorded as paid; nothing else is paid here. Held
+    entries are left out.
     """
     ledger.settle_ended(study)
     with transaction.atomic():
-        # Of two clicks, the second finds nothing left.
+        # If the button was clicked twice, the second request finds nothing to prepare.
         Study.objects.locked().get(pk=study.pk)
         groups: dict[tuple[str, int | None], list[LedgerEntry]] = defaultdict(list)
         for entry in payable(study):
@@ -123,7 +123,7 @@ def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
 def log(
     batch: PaymentBatch, what: str, before: str | None, by: User | None = None, **more: Any
 ) -> None:
-    """Record a batch's new state in the audit log; `before` is its previous state."""
+    """Record the new state of a batch in the audit log. `before` is its previous state."""
     AuditEntry.objects.record(
         f"{what} ({batch.get_method_display()})", Topic.PAY, study=batch.study,
         about=f"batch {batch.pk}", by=by,
@@ -132,7 +132,7 @@ def log(
 
 
 def _portions(entries: list[LedgerEntry]) -> list[list[LedgerEntry]]:
-    """Split entries into portions for at most MAX_BONUSES people, each person in one portion."""
+    """Split entries into groups of at most MAX_BONUSES people, each person in one group."""
     by_worker: dict[int, list[LedgerEntry]] = defaultdict(list)
     for entry in entries:
         by_worker[entry.participation.worker_id].append(entry)
@@ -144,7 +144,7 @@ def _portions(entries: list[LedgerEntry]) -> list[list[LedgerEntry]]:
 
 
 def cancel(batch: PaymentBatch) -> None:
-    """Release a prepared batch's entries. Raises PaymentError."""
+    """Cancel a prepared batch, which releases its entries. Raises PaymentError."""
     with transaction.atomic():
         batch = PaymentBatch.objects.select_for_update(no_key=True).get(pk=batch.pk)
         if batch.state != State.PREPARED:
@@ -155,5 +155,5 @@ def cancel(batch: PaymentBatch) -> None:
 
 
 def total(batch: PaymentBatch) -> int:
-    """Return a batch's sum in cents."""
+    """Return the total amount of a batch in cents."""
     return batch.payments.aggregate(cents=Sum("entry__cents", default=0))["cents"]

@@ -1,4 +1,4 @@
-"""The researcher's pay page: earnings, payments, and what is due."""
+"""The Payments page for researchers: earnings, payments, and what is due."""
 
 from datetime import timedelta
 from typing import Any
@@ -47,7 +47,7 @@ class BatchForm(PageForm):
 
 @signed_in("GET", "POST")
 def pay_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show wages and batches on GET; prepare, pay, cancel or mark as paid on POST."""
+    """Show wages and batches on GET. Perform an action on a batch or held pay on POST."""
     study = study_of(request, name, right_to("pay"))
     if request.method == "GET":
         return _page(request, study)
@@ -63,7 +63,7 @@ def pay_page(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def _prepare(request: ResearcherRequest, study: Study) -> str:
-    """Put due entries into batches; return a sentence with the result."""
+    """Put due entries into batches, and return a sentence with the result."""
     if study.prolific_studies.exclude(external_id=None).exists():
         for problem in sync(study).problems[:10]:
             messages.warning(request, f"Sync with Prolific failed: {problem}")
@@ -72,7 +72,7 @@ def _prepare(request: ResearcherRequest, study: Study) -> str:
 
 
 def _batch(request: ResearcherRequest, study: Study, action: str) -> str:
-    """Pay a batch, mark it as paid, or cancel it; return a sentence with the result.
+    """Pay a batch, mark it as paid, or cancel it. Return a sentence with the result.
 
     Raises Http404 for another study's batch, PaymentError and ProlificError.
     """
@@ -141,7 +141,7 @@ def _page(
 
 
 def _looked_up(study: Study, code: str) -> dict[str, Any]:
-    """Return, for a payer, the annotator whose page now shows that completion code."""
+    """Return the annotator whose page currently shows this completion code, for payers."""
     owner = study.participations.filter(completion_code__iexact=code).first() if code else None
     way_out = current_exit(owner) if owner else None
     is_shown = way_out is not None and way_out.code.casefold() == code.casefold()
@@ -160,7 +160,7 @@ def _wage_row(wage: ledger.Wage) -> dict:
 
 
 def _hold_row(hold: holds.Hold, sent: ReleaseForm | None) -> dict:
-    """Return one annotator's held pay, with the form that releases it."""
+    """Return the context of an annotator's held pay, with the form that releases it."""
     pseudonym = hold.participation.pseudonym
     form = ReleaseForm()
     if sent is not None and sent.data.get("annotator") == pseudonym:
@@ -181,7 +181,7 @@ def _hourly(cents: float | None) -> str:
 
 @signed_in("GET")
 def batch_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Download a batch as CSV: for manual payment, or in Prolific's bonus format."""
+    """Download a batch as CSV for manual payment, or in Prolific's format for bonuses."""
     study = study_of(request, name, "pay")
     batch = get_object_or_404(study.payment_batches, pk=pk)
     try:

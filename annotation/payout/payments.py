@@ -1,10 +1,10 @@
-"""Paying ledger entries in batches (batches.py), safe against crashes.
+"""Pay batches of ledger entries (batches.py) so that a crash never causes a double payment.
 
-Approving a submission pays its reward and may be repeated. Paying a bonus batch may not: Prolific
-would pay again. So a batch is stored as "paying" before the request; one in that state later (after
-a crash, or a lost response) is first looked up: what Prolific shows for the submissions tells
-whether the money has arrived. Only an explicit refusal (`ProlificError.refused`) means that no
-money moved.
+Approving a submission pays its reward and may be repeated. Paying a bonus batch may not be
+repeated, because Prolific would pay it again. Therefore a batch is stored as "paying" before the
+request. If a batch is still in that state later (after a crash or a lost response), the bonuses
+that Prolific shows for its submissions determine whether the money has arrived. Only an explicit
+refusal (`ProlificError.refused`) means that no money was moved.
 """
 
 from collections import defaultdict
@@ -30,20 +30,20 @@ from annotation.recruitment.links import PersonalLinkAdapter
 from tasks.clock import database_now
 from tasks.csv_files import csv_text, no_formula
 
-# Prolific pays bonuses with a delay; only after that does their absence mean anything.
+# Prolific pays bonuses with a delay. Before this time, a missing bonus means nothing.
 SETTLING = timedelta(hours=1)
-LOST = "cannot be decrypted: IDENTITY_KEY was lost"  # replaces an ID
+LOST = "cannot be decrypted: IDENTITY_KEY was lost"  # shown instead of an ID
 SOMEBODY_ELSE = "This batch is already being paid."
-# Submissions that are or can be approved. Others were returned, were rejected or timed out.
+# Submissions that can still be approved. Others were approved, returned or rejected, or timed out.
 TO_APPROVE = {"RESERVED", "ACTIVE", "PROCESSING", "AWAITING_REVIEW"}
 BATCH_COLUMNS = ["platform", "id", "annotator", "amount", "currency", "kind", "reason", "code"]
-MAX_APPROVALS = 1000  # in a request, as Prolific recommends
+MAX_APPROVALS = 1000  # per request, as Prolific recommends
 
 
 def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch:
-    """Pay a prepared batch through Prolific, or look up the outcome of one already started.
+    """Pay a prepared batch through Prolific, or find out whether a started one was paid.
 
-    Raises PaymentError or ProlificError; the batch stores its progress, and calling this again
+    Raises PaymentError or ProlificError. The batch stores the progress, and another call
     continues.
     """
     batch.refresh_from_db()
@@ -60,9 +60,9 @@ def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch
 
 
 def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
-    """Approve every submission; those that cannot be approved leave the batch and stay due.
+    """Approve all submissions. Those that cannot be approved leave the batch and remain due.
 
-    Prolific approves many submissions with a delay: the status that it shows for each decides.
+    Prolific approves large numbers with a delay, so the status that it shows decides.
     """
     submissions = {submission.pk: submission for submission, _cents in _by_submission(batch)}
     references = _references(list(submissions.values()), batch, client)
@@ -80,11 +80,11 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
         if status == "APPROVED":
             Submission.objects.filter(pk=submission.pk).update(status=status)
         elif reference in refused or (status and status not in TO_APPROVE):
-            # Returned, timed out or refused: no money moved.
+            # Returned, timed out or refused, so no money was moved.
             batch.payments.filter(entry__submission=submission).delete()
             why = refused.get(reference) or status.lower().replace("_", " ")
             gone.append(f"{submission.participation} ({why})")
-            with suppress(ProlificError):  # the next run then syncs the outcome
+            with suppress(ProlificError):  # otherwise, the next run will sync it
                 sync_submission(reference, client)
         else:
             continue
@@ -98,7 +98,7 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
 
 
 def _tell(gone: list[str], waiting: list[Submission], lost: list[Submission]) -> None:
-    """Raise PaymentError if a batch of approvals is incomplete."""
+    """Raise PaymentError if some submissions of a batch were not approved."""
     sentences = []
     if gone:
         sentences.append(
@@ -118,9 +118,9 @@ def _tell(gone: list[str], waiting: list[Submission], lost: list[Submission]) ->
 
 
 def _ask_for(references: list[str], client: Client) -> dict[str, str]:
-    """Request these approvals; return the refused ones with Prolific's reasons.
+    """Approve submissions, and return Prolific's reasons for those that it refused.
 
-    They are sent together or, if Prolific refuses, one by one, so that no refusal blocks others.
+    If one request for all is refused, they are sent one by one, so that the others are approved.
     """
     refused = {}
     try:
@@ -142,9 +142,9 @@ def _ask_for(references: list[str], client: Client) -> dict[str, str]:
 def _references(
     submissions: list[Submission], batch: PaymentBatch, client: Client
 ) -> dict[int, str]:
-    """Return each submission's primary key -> its ID on Prolific.
+    """Return the IDs on Prolific by primary key of the submissions.
 
-    An ID lost with IDENTITY_KEY is found by its hash in Prolific's list, or left out.
+    If an ID was lost with IDENTITY_KEY, it is found by its hash in Prolific's list, or left out.
     """
     references, lost = {}, []
     for submission in submissions:
@@ -172,13 +172,13 @@ def _cannot_be_found(lost: list[Submission]) -> str:
 
 
 def _study_there(batch: PaymentBatch) -> str:
-    """Return the ID on Prolific of the study that the batch is paid through."""
+    """Return the ID of the Prolific study through which the batch is paid."""
     assert batch.prolific_study is not None
     return batch.prolific_study.id_there
 
 
 def _statuses(batch: PaymentBatch, client: Client) -> dict[str, str]:
-    """Return Prolific's status for each submission to the batch's study; skip malformed rows."""
+    """Return the status on Prolific by submission ID. Malformed rows are skipped."""
     shown = {}
     for told in client.submissions(_study_there(batch)):
         with suppress(ProlificError):
@@ -191,23 +191,23 @@ def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
     if batch.state == State.PAYING:
         return _look_up(batch, client)
     if not batch.external_id:
-        # Setting up bonuses pays nothing: if this is lost, they are set up again.
+        # Setting up bonuses pays nothing. If the response is lost, they are set up again.
         there = _study_there(batch)
         batch.store(external_id=client.prepare_bonuses(there, bonus_lines(batch)))
     if not _claim(batch, State.PREPARED, State.PAYING):
         raise PaymentError(SOMEBODY_ELSE)
-    # From here on, it may have been paid: look it up before another request.
+    # From here on, the batch may have been paid. Look it up before any other request.
     try:
         client.pay_bonuses(batch.external_id)
     except ProlificError as error:
-        if error.refused:  # such as missing funds
+        if error.refused:  # for example because of missing funds
             _claim(batch, State.PAYING, State.PREPARED)
         raise
     return _paid(batch)
 
 
 def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
-    """Move the batch on if it is still in that state; only one of two processes can."""
+    """Change the state of a batch if it is still in `source`. Only one process succeeds."""
     with transaction.atomic():
         moved = PaymentBatch.objects.filter(pk=batch.pk, state=source).update(
             state=target, paying_since=database_now()
@@ -219,7 +219,7 @@ def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
 
 
 def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
-    """Check the requested bonuses: all arrived, or none did after a long time."""
+    """Find out whether requested bonuses arrived. After a long time, request them again."""
     due = _by_submission(batch)
     references = _references([submission for submission, _cents in due], batch, client)
     if lost := [submission for submission, _cents in due if submission.pk not in references]:
@@ -235,14 +235,14 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
             f"Only {sum(arrived)} of {len(arrived)} bonuses of batch {batch.pk} have arrived at"
             " Prolific. Try again later."
         )
-    assert batch.paying_since is not None  # set with the state
+    assert batch.paying_since is not None  # always set in this state
     if database_now() - batch.paying_since < SETTLING:
         raise PaymentError(
             f"The connection failed while batch {batch.pk} was being paid. Prolific does not show"
             " its bonuses yet. Try again in an hour; payments are never made twice."
         )
-    # Nothing arrived in all that time: the request was lost. Set it up again under a new ID, unless
-    # another process has done so in the meantime, which then pays it.
+    # Nothing arrived for so long that the request must have been lost. Set up the bonuses again
+    # with a new ID, unless another process has already done so and will pay them.
     same = PaymentBatch.objects.filter(
         pk=batch.pk, state=State.PAYING, paying_since=batch.paying_since
     )
@@ -255,7 +255,7 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
 def _has_arrived(
     submission: Submission, reference: str, cents: int, batch: PaymentBatch, client: Client
 ) -> bool:
-    """Does Prolific show this bonus in addition to those paid before?"""
+    """Return whether Prolific shows this bonus in addition to those paid before."""
     shown = client.submission(reference).get("bonus_payments") or []
     if not isinstance(shown, list) or not all(isinstance(each, int | float) for each in shown):
         raise undocumented(f"list of the bonuses of {submission}", shown)
@@ -292,7 +292,7 @@ def mark_paid(batch: PaymentBatch) -> None:
 
 
 def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:
-    """Return the submissions that a batch pays, each with its sum in cents."""
+    """Return the submissions that a batch pays, each with its total in cents."""
     sums: dict[int, int] = defaultdict(int)
     submissions: dict[int, Submission] = {}
     payments = batch.payments.select_related("entry__submission", "entry__participation__worker")
@@ -315,7 +315,7 @@ def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:
 
 
 def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
-    """Return (participant, amount in currency) for each line, as Prolific expects bonuses.
+    """Return the lines of a bonus request for Prolific: (participant, amount in currency units).
 
     Raises PaymentError if a participant's ID is not available.
     """
@@ -334,9 +334,9 @@ def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
 def batch_csv(batch: PaymentBatch) -> str:
     """Return a batch as CSV for manual payment.
 
-    Prolific bonuses have its format (participant,amount, no header); all others have a header
-    (BATCH_COLUMNS). Cells that spreadsheets would read as formulas are escaped. A lost ID is marked
-    in its cell. Raises PaymentError for a bonus without an ID.
+    For bonuses, it has Prolific's format (participant,amount without a header), otherwise a header
+    (BATCH_COLUMNS). Cells that spreadsheets would treat as formulas are escaped. Cells of lost IDs
+    say so. Raises PaymentError for a bonus without an ID.
     """
     header = [] if batch.method == Method.BONUS else BATCH_COLUMNS
     rows = bonus_lines(batch) if batch.method == Method.BONUS else _batch_rows(batch)
@@ -344,7 +344,7 @@ def batch_csv(batch: PaymentBatch) -> str:
 
 
 def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
-    """Yield one row per payment (BATCH_COLUMNS)."""
+    """Yield a row (BATCH_COLUMNS) for each payment."""
     names = _link_names(batch.study)
     payments = batch.payments.select_related("entry__participation__worker").order_by("pk")
     for payment in payments:
@@ -363,7 +363,7 @@ def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
 
 
 def _link_names(study: Study) -> dict[str, str]:
-    """Return the key of each personal link's worker -> the link's name."""
+    """Return the names of personal links by worker key."""
     links: Iterable[PersonalLink] = study.personal_links.all()
     return {
         identities.worker_key(PersonalLinkAdapter.platform, link.code): link.name for link in links
@@ -371,9 +371,9 @@ def _link_names(study: Study) -> dict[str, str]:
 
 
 def pay_all(study: Study, by: User | None, client: Client | None = None) -> list[str]:
-    """Prepare and pay everything that goes through Prolific; return sentences about the results.
+    """Prepare and pay everything that is paid through Prolific. Return sentences with the results.
 
-    A failed batch does not prevent others from being paid.
+    If a batch fails, the others are still paid.
     """
     prepare(study, by)
     sentences = []
