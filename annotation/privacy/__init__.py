@@ -1,5 +1,5 @@
 """Withdrawal, erasure, personal data on request, and retention.
 
-Start with erasure.py, which deletes answers and leaves a tombstone; withdrawal.py uses it. No other
-package deletes participants' rows.
+Read erasure.py first, which deletes answers and leaves a tombstone. withdrawal.py uses it. No
+other package deletes participants' rows.
 """

@@ -1,9 +1,9 @@
-"""Deleting a study with its answers and identities; a tombstone records the counts.
+"""Delete a study with its answers and identities. A tombstone records the counts.
 
-Answers are erased as in a withdrawal, one participation at a time (withdrawal.py), so that the
-database guards allow it; participations without an answer are included, since reasons may have been
-written about them. KEPT names what remains: insert-only rows without answers (the ledger, the audit
-log, comments), and accounting data. The study is then no longer accessible
+Answers are erased as in a withdrawal, one participation at a time (withdrawal.py), because the
+database guards allow only this. Participations without an answer are included, as reasons may have
+been written about them. KEPT describes what remains: insert-only rows without answers (the ledger,
+the audit log, comments), and accounting data. The study is then not accessible any more
 (StudyQuerySet.visible_to).
 """
 
@@ -39,14 +39,14 @@ KEPT = (
 
 
 class ErasureError(ValueError):
-    """Why a study is not deleted; its text is shown to users."""
+    """The study was not deleted. The message is shown to users."""
 
 
 def erase(study: Study, typed: str, by: User) -> StudyTombstone:
-    """Delete a study's answers and identities permanently; `typed` must be its name.
+    """Delete a study's answers and identities permanently. `typed` must be the study's name.
 
-    It deletes all or nothing. Raises ErasureError while the study runs, for a draft, and if the
-    name differs; identities.PurgeError while money is owed.
+    Deletes all or nothing. Raises ErasureError if the name differs, or if the study is a draft or
+    still running, and identities.PurgeError while money is owed.
     """
     if typed.strip() != study.name:
         raise ErasureError(f"Type the name of the study, {study.name}, to delete it.")
@@ -54,7 +54,7 @@ def erase(study: Study, typed: str, by: User) -> StudyTombstone:
 
 
 def _erase(study: Study, by: User | None, words: str) -> StudyTombstone:
-    """Do the same, also for a deletion date (without a user: `by` is None)."""
+    """Delete a study. `by` is None on its deletion date."""
     with transaction.atomic():
         study = Study.objects.locked().get(pk=study.pk)
         if StudyTombstone.objects.filter(study=study).exists():
@@ -74,7 +74,7 @@ def _erase(study: Study, by: User | None, words: str) -> StudyTombstone:
 
 
 def _tombstone(study: Study, by: User) -> StudyTombstone:
-    """Return the study's unsaved tombstone, with the counts before the deletion."""
+    """Return an unsaved tombstone with the counts before the deletion."""
     people = study.participations.order_by()
     statuses = dict(people.values_list("status").annotate(n=Count("pk")))
     entries = LedgerEntry.objects.filter(participation__study=study, participation__is_paid=True)
@@ -91,7 +91,7 @@ def _tombstone(study: Study, by: User) -> StudyTombstone:
 
 def _erase_the_rest(study: Study) -> None:
     """Delete other personal data and access: links, tokens, notices, report, job files."""
-    # Reasons may have been written after earlier withdrawals.
+    # Some reasons may have been written after a withdrawal.
     Decision.objects.filter(participation__study=study).exclude(reason=REASON).update(reason=REASON)
     study.notices.all().delete()
     study.notice_switches.all().delete()
@@ -106,7 +106,7 @@ def _erase_the_rest(study: Study) -> None:
 
 
 def keep_until(study: Study, identities: date | None, answers: date | None, by: User) -> None:
-    """Set and log the days after which identities, or the whole study, are deleted.
+    """Set the dates after which identities or the whole study are deleted, and log the change.
 
     None means that they are deleted only manually.
     """
@@ -123,11 +123,11 @@ def keep_until(study: Study, identities: date | None, answers: date | None, by: 
 
 
 def delete_due(today: date | None = None) -> list[tuple[str, str]]:
-    """Delete data whose day has passed; return each study's name with the result.
+    """Delete data whose deletion date has passed. Returns (study name, result) pairs.
 
-    It deletes identities first, then whole studies. It is for `manage.py tick` and
-    `purge_identities --due`; `today` defaults to the database's date (UTC). Studies that have
-    annotators at work, owe money or are not closed have to wait, as the result then states.
+    Identities are deleted first, then whole studies. `manage.py tick` and `purge_identities --due`
+    call this. `today` is by default the database's date (UTC). Studies that have annotators at
+    work, owe money or are not closed have to wait, and their result says so.
     """
     today, done = today or database_now().date(), []
     for study in Study.objects.filter(identities_until__lt=today).order_by("pk"):

@@ -1,4 +1,4 @@
-"""Retention of identities, deletion of studies, and the list of deleted studies."""
+"""Pages for retention, deletion of studies, and the list of deleted studies."""
 
 from datetime import date
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from tasks.clock import database_now
 
 
 class RetentionForm(PageForm):
-    """How many days until identities, or the whole study, are deleted."""
+    """Form for the dates after which identities, or the whole study, are deleted."""
 
     key = "retention"
     until = forms.DateField(
@@ -39,14 +39,14 @@ class RetentionForm(PageForm):
 
     @classmethod
     def of(cls, study: Study, sent: Any = None) -> "RetentionForm":
-        """Return the form with the stored days."""
+        """Return the form with the stored dates."""
         days = {"until": study.identities_until, "answers_until": study.answers_until}
         return cls(sent, initial=days)
 
     def clean_answers_until(self) -> date | None:
-        """Refuse a past day: a mistyped year would delete everything within the hour.
+        """Refuse a date in the past, because the study would be deleted within the hour.
 
-        A stored day that has passed may stay: the study is deleted once nothing prevents it.
+        A stored date that has passed is accepted: the study is deleted when nothing prevents it.
         """
         day = self.cleaned_data["answers_until"]
         is_set = day == self.initial.get("answers_until")
@@ -102,7 +102,7 @@ class Erase(StudyPost):
 
 @signed_in("GET")
 def deleted(request: ResearcherRequest) -> HttpResponse:
-    """List the remaining data of studies that this researcher owned or deleted."""
+    """List studies that this researcher owned or deleted, with the data that remains."""
     owned = StudyTombstone.objects.filter(study__owner=request.user)
     own = owned | StudyTombstone.objects.filter(by=request.user)
     rows = [
@@ -113,7 +113,7 @@ def deleted(request: ResearcherRequest) -> HttpResponse:
 
 
 def section(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
-    """Return the context of the sections about deletion on the page Settings (notices/pages.py)."""
+    """Return the context of the sections about deletion on the Settings page (notices/pages.py)."""
     return {"kept": erasure.KEPT} | by_key(RetentionForm.of(study), EraseForm(), sent=sent)
 
 

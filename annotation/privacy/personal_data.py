@@ -1,8 +1,8 @@
-"""The data stored about one annotator's work in a task, as a file for that annotator.
+"""The data stored about an annotator's work on a task, as a file for that annotator.
 
-It contains only displayed examples, and nothing derived from gold: no scores, correct answers,
-reasons for decisions (some state scores) or attention check marks. It can therefore be handed out
-at any time.
+It contains only examples that were shown, and nothing derived from gold: no scores, correct
+answers, reasons for decisions (some contain scores) or marks of attention checks. It can therefore
+be handed out at any time.
 """
 
 from collections.abc import Collection
@@ -23,10 +23,10 @@ LEFT_OUT = (
 def personal_data(
     participation: Participation, code: str | None, rights: Collection[str] = WHOLE
 ) -> dict[str, Any]:
-    """Return everything stored under that pseudonym except LEFT_OUT, with times in ISO 8601, UTC.
+    """Return everything stored about a participation except LEFT_OUT. Times are in ISO 8601, UTC.
 
-    `code` is the completion code that the annotator's page shows now. A researcher's copy leaves
-    out answers without the right to read, and earnings and the code without the right to pay.
+    `code` is the completion code currently shown to the annotator. For researchers, answers
+    require the right to read, and earnings and the code require the right to pay.
     """
     consent = participation.consent_text
     submissions = participation.submissions.order_by("pk")
@@ -65,7 +65,7 @@ def personal_data(
 
 
 def _answers(participation: Participation) -> dict[str, Any]:
-    """Return the displayed examples with their answers."""
+    """Return the examples that were shown, with their answers."""
     turns = participation.turns.select_related("example", "answer", "activity", "draft", "reading")
     return {
         "examples": [_shown(turn) for turn in turns.prefetch_related("answer__spans")],
@@ -90,7 +90,7 @@ def _earnings(participation: Participation) -> list[dict[str, Any]]:
 
 
 def _shown(turn: Turn) -> dict[str, Any]:
-    """Return one example, its answer, and the counts in between."""
+    """Return an example with its answer and activity counts."""
     given, activity = turn.given, getattr(turn, "activity", None)
     reading = getattr(turn, "reading", None)
     told: dict[str, Any] = {

@@ -1,9 +1,9 @@
-"""Withdrawal: the answers are erased, the seat is freed, and a tombstone preserves the counts.
+"""Withdrawal: erase the answers, free the seat, and leave a tombstone with the counts.
 
-This is the only code that deletes answers (docs/protocol.md#invariants): the database guards allow
-it only for a participation with a tombstone. Scores are deleted too, since reasons for decisions
-and job results contain some. That this worker has seen the task remains stored as a keyed hash, so
-that examples are never repeated; earnings and decisions remain as well.
+Only this module deletes answers (docs/protocol.md#invariants): the database guards allow this only
+if the participation has a tombstone. Scores in reasons for decisions and in job results are
+deleted too. A keyed hash records that this worker has seen the task, so that examples are never
+repeated. Earnings and decisions also remain.
 """
 
 from datetime import datetime
@@ -30,11 +30,11 @@ from tasks import jobs
 from tasks.clock import database_now
 from tasks.models import Job
 
-REASON = "withdrawn"  # replaces every reason written about a participation
+REASON = "withdrawn"  # replaces all reasons about a participation
 
 
 def withdraw(token: str) -> Participation:
-    """Erase that participation's answers. A second call changes nothing.
+    """Erase the answers of a participation. A second call changes nothing.
 
     Raises Participation.DoesNotExist.
     """
@@ -42,7 +42,7 @@ def withdraw(token: str) -> Participation:
         participation = Participation.objects.lock(token)
         if participation.status == Status.WITHDRAWN:
             return participation
-        # Earnings remain; without the answers they could not be computed.
+        # Earnings remain, but they could not be computed without the answers.
         worked = ledger.active_time(participation).total_seconds()
         now = database_now()
         _erase_answers(participation, now)
@@ -51,7 +51,7 @@ def withdraw(token: str) -> Participation:
             status=Status.WITHDRAWN, seat_number=None, in_analysis=False, worked_seconds=worked,
             finished_at=participation.finished_at or now,
             signs=None, qualified=None, comprehension_attempts_used=0,
-            browser="",  # it links this participation to others from the same browser
+            browser="",  # links this participation to others from the same browser
             **{order: [] for order in ("upstream_order", *ORDERS)},
         )  # fmt: skip
         jobs.drop(Job.objects.filter(pk__in=_jobs_that_hold(participation)))
@@ -62,10 +62,10 @@ def withdraw(token: str) -> Participation:
 
 
 def withdraw_on_request(participation: Participation, reason: str, by: User) -> None:
-    """Withdraw a participant at their request to the researchers; logged with the reason.
+    """Withdraw a participant who has asked the researchers for it. Logged with the reason.
 
-    The answers are erased as if the participant had withdrawn. Raises ValueError without a reason,
-    and for a participation that has been withdrawn already.
+    The answers are erased as if the participant had withdrawn on the page. Raises ValueError
+    without a reason, and if the participation was already withdrawn.
     """
     reason = reason.strip()
     if not reason:
@@ -81,7 +81,7 @@ def withdraw_on_request(participation: Participation, reason: str, by: User) -> 
 
 
 def _erase_answers(participation: Participation, now: datetime) -> None:
-    """Delete turns and answers; the guards require the tombstone first."""
+    """Delete turns and answers. The guards require that the tombstone is created first."""
     turns = participation.turns.all()
     Tombstone.objects.create(participation=participation, turns_erased=turns.count(), erased_at=now)
     AnswerSpan.objects.filter(answer__turn__participation=participation).delete()
@@ -93,7 +93,7 @@ def _erase_answers(participation: Participation, now: datetime) -> None:
 
 
 def _erase_reasons(participation: Participation) -> None:
-    """Replace the reasons written about the participation: some contain scores."""
+    """Replace the reasons written about the participation, because some contain scores."""
     participation.decisions.update(reason=REASON)
     freed = expiry.freed(participation)
     logged = participation.study.events.filter(what__startswith=freed)
@@ -101,10 +101,10 @@ def _erase_reasons(participation: Participation) -> None:
 
 
 def _jobs_that_hold(participation: Participation) -> list[int]:
-    """Return jobs, done or not, whose files or results include these answers.
+    """Return jobs, finished or not, whose files or results include the participation's answers.
 
-    A release bundle covers the whole study; an analysis page job names in its `cells` the tasks and
-    shots that it covers.
+    A release bundle includes the whole study. The `cells` of an analysis job list the
+    participations that it includes.
     """
     return [
         job.pk
