@@ -1,5 +1,5 @@
-"""Prolific: its arrivals, its API, its studies and submissions.
+"""Prolific: arrivals from it, its API, and its studies and submissions.
 
-Start with client.py and sync.py; adapter.py receives participants. An annotator's request never
+Read client.py and sync.py first. adapter.py receives participants. An annotator's request never
 waits for Prolific.
 """

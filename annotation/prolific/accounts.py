@@ -1,6 +1,6 @@
-"""The API token used on Prolific: the token of the account that drafted a study, or the server's.
+"""API tokens for Prolific: that of the account that drafted a study, or the server's.
 
-`client_of` returns the client for a study; only this module reads stored tokens.
+`client_of` returns the client for a study. Only this module reads stored tokens.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ FINISH_THERE = "Finish the studies on Prolific"
 
 
 def client_of(there: ProlificStudy | None, patient: bool = False) -> Client:
-    """Return the client for a study on Prolific; for None, the environment's.
+    """Return the client for a study on Prolific, or for None the client of the environment.
 
     Raises ProlificError if the token was removed.
     """
@@ -27,17 +27,17 @@ def client_of(there: ProlificStudy | None, patient: bool = False) -> Client:
 
 
 def client_of_account(account: ProlificAccount | None, patient: bool = False) -> Client:
-    """Return the same for drafts of this account."""
+    """Return the client for an account's drafts, or for None the client of the environment."""
     return Client(_access(account) if account else None, patient)
 
 
 def account_of(user: User) -> ProlificAccount | None:
-    """Return the account for this user's drafts: the one with the newest token, if any."""
+    """Return the account for this user's drafts, which has the user's newest token, or None."""
     return ProlificAccount.objects.filter(owner=user).exclude(token="").first()
 
 
 class Token(NamedTuple):
-    """The token in use, or the problem with it."""
+    """A description of the token in use, or of the problem with it."""
 
     words: str
     problem: str
@@ -58,15 +58,15 @@ def token_of(account: ProlificAccount | None) -> Token:
 def set_token(owner: User, token: str, workspace: str, project: str) -> ProlificAccount:
     """Store a token that Prolific accepts, with its workspace and project.
 
-    A different account on Prolific gets a new row, while earlier studies keep theirs. Stores
-    nothing if it raises ProlificError.
+    For another account on Prolific, a new row is created, and earlier studies keep theirs. If this
+    raises ProlificError, nothing is stored.
     """
     client = Client(Access(token, workspace, project))
     external_id = client.me()[:40]
     workspace = client.workspace()
     project = client.project(workspace)
     with transaction.atomic():
-        # Serialised with closing the user's account, so that one of the two sees the other.
+        # Lock the user, so that closing the account at the same time either waits or is noticed.
         if not User.objects.select_for_update(no_key=True).filter(pk=owner.pk, is_active=True):
             raise ProlificError("Your account was closed: the token was not stored.")
         account, _created = ProlificAccount.objects.update_or_create(
@@ -86,7 +86,7 @@ def set_token(owner: User, token: str, workspace: str, project: str) -> Prolific
 
 
 def _access(account: ProlificAccount) -> Access:
-    """Return the stored token's access. Raises ProlificError."""
+    """Return the access for an account's stored token. Raises ProlificError."""
     owner, gone = account.owner, "The API token for these Prolific studies was removed"
     if not account.external_id:
         raise ProlificError(f"{gone} with the account of its owner. {FINISH_THERE}.")

@@ -1,8 +1,8 @@
-"""Arrivals from Prolific: the IDs in the URL, signed or plain, and the exits.
+"""Arrivals from Prolific: the IDs in the URL, signed or not, and the exits.
 
-SESSION_ID is Prolific's submission: the same one resumes; with a different one, the same person
-finds their stored state, since a worker is the keyed hash of PROLIFIC_PID. Plain IDs are accepted
-provisionally: `sync.verify` then asks Prolific whether there is such a submission.
+SESSION_ID identifies a submission. An arrival with the same submission resumes it. The same person
+with another submission continues too, because a worker is the keyed hash of PROLIFIC_PID. Unsigned
+IDs are accepted provisionally: `sync.verify` later asks Prolific whether the submission exists.
 """
 
 import re
@@ -26,18 +26,18 @@ from annotation.recruitment.platform_adapters import (
 
 ID = re.compile(r"[0-9a-f]{24}")
 ISSUER = "https://www.prolific.com"
-LEEWAY = 30  # seconds that two clocks may differ
+LEEWAY = 30  # tolerated difference between clocks, in seconds
 
 
 class ProlificAdapter(PlatformAdapter):
-    """The URL for one study on Prolific."""
+    """Adapter for the URL of a study on Prolific."""
 
     platform, words, confirms = "prolific", "Prolific", True
 
     def __init__(self, prolific_study: ProlificStudy):
         self.prolific_study, self.study = prolific_study, prolific_study.study
         self.part = prolific_study.part
-        # Without the platform's signature, visitors can invent IDs.
+        # Without a signature by the platform, visitors can invent IDs.
         self.anonymous = not prolific_study.signed
 
     @classmethod
@@ -52,11 +52,11 @@ class ProlificAdapter(PlatformAdapter):
 
     @classmethod
     def sources(cls, study: Study) -> list[Source]:
-        """Return Prolific, even before drafts exist: lists are made before people arrive."""
+        """Return Prolific, even before drafts exist, because lists may be made earlier."""
         return [Source(cls.platform, cls.words)]
 
     def identity(self, request: HttpRequest) -> Identity | None:
-        # Normalise spellings: a different one would make the same person a new worker.
+        # Normalise the IDs. Otherwise, another spelling would make the same person a new worker.
         ids = {name: request.GET.get(name, "").lower() for name in PARAMETERS}
         if not all(ID.fullmatch(value) for value in ids.values()) or len({*ids.values()}) < 3:
             raise NotAdmitted(
@@ -81,7 +81,7 @@ class ProlificAdapter(PlatformAdapter):
         claims = verified(token, self.prolific_study.signing_keys, request)
         claim = claims["prolific"]
         for name, value in ids.items():
-            # Exactly once by its name: an ambiguous value could create a new person.
+            # Exactly one claim per name: an ambiguous value could create a new person.
             claimed = [held for key, held in claim.items() if key.upper() == name]
             if len(claimed) != 1 or str(claimed[0]).lower() != value:
                 raise NotAdmitted(
@@ -99,7 +99,7 @@ class ProlificAdapter(PlatformAdapter):
             )
 
     def is_preview(self, request: HttpRequest) -> bool:
-        # A researcher's preview leaves Prolific's placeholders unchanged.
+        # In a researcher's preview, Prolific does not replace its placeholders.
         return "{{%" in request.GET.get("PROLIFIC_PID", "")
 
     def scenarios(self) -> list[int] | None:
@@ -117,7 +117,7 @@ class ProlificAdapter(PlatformAdapter):
 
 
 def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str, Any]:
-    """Return a signed URL's claims. Raises NotAdmitted if it is forged, foreign or stale."""
+    """Return the claims of a signed URL. Raises NotAdmitted if it is forged, foreign or stale."""
     try:
         claims = jwt.decode(
             token,
@@ -125,7 +125,7 @@ def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str
             algorithms=["RS256"],
             issuer=ISSUER,
             leeway=LEEWAY,
-            # The audience is the study's whole URL: see _is_for.
+            # _is_for checks the audience, which is the whole URL of the study.
             options={"require": ["exp", "aud", "iss", "sub"], "verify_aud": False},
         )
     except jwt.ExpiredSignatureError:
@@ -158,7 +158,7 @@ def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str
 
 
 def _is_for(audience: object, own: str) -> bool:
-    """Does the audience (a URL, or a list of them) name this server?"""
+    """Return whether the audience (a URL or a list of URLs) contains this server."""
     for value in audience if isinstance(audience, list) else [audience]:
         try:
             address = urlsplit(value) if isinstance(value, str) else None
@@ -170,11 +170,11 @@ def _is_for(audience: object, own: str) -> bool:
 
 
 class UnknownKey(Exception):
-    """The token names a key that was missing when the keys were last fetched."""
+    """The token names a key that was not among the keys when they were last fetched."""
 
 
 def signing_key(token: str, published: dict[str, Any]) -> Any:
-    """Return the public key that this token names. Raises jwt.PyJWTError, UnknownKey."""
+    """Return the public key that the token names. Raises jwt.PyJWTError or UnknownKey."""
     wanted = jwt.get_unverified_header(token).get("kid")
     for key in published.get("keys", []):
         if isinstance(key, dict) and key.get("kid") == wanted:

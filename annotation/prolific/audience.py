@@ -1,7 +1,7 @@
-"""A design's audience as Prolific's filters, with current IDs.
+"""Convert the audience of a design to Prolific's filters.
 
-study/audience.py validates the design. Prolific's IDs for choices can differ between workspaces, so
-they are looked up whenever a study is created.
+study/audience.py validates the audience. The IDs of choices can differ between workspaces, so they
+are looked up each time a study is created.
 """
 
 from difflib import get_close_matches
@@ -11,7 +11,7 @@ from annotation.models import Study
 from annotation.prolific.client import Client, Json
 from annotation.prolific.drafts import PlanError
 
-# Audience key -> the filter's ID and title, either of which identifies it.
+# Maps keys of the audience to the ID and the title of a filter. Either identifies it.
 CHOICES = {
     "countries": ("current-country-of-residence", "Current country of residence"),
     "languages": ("fluent-languages", "Fluent languages"),
@@ -52,7 +52,7 @@ def filters(study: Study, client: Client, workspace: str) -> list[Json]:
 
 
 def _found(known: list[Json], names: tuple[str, str], key: str) -> Json:
-    """Return the filter with that ID or title."""
+    """Return the filter with this ID or title. Raises PlanError."""
     for each in known:
         if each.get("filter_id") == names[0] or _same(each.get("title"), names[1]):
             return each
@@ -63,7 +63,7 @@ def _found(known: list[Json], names: tuple[str, str], key: str) -> Json:
 
 
 def _choice(found: Json, name: str, key: str) -> str:
-    """Return the ID of the choice with that name."""
+    """Return the ID of a filter's choice with this name. Raises PlanError."""
     choices = found.get("choices")
     named = choices if isinstance(choices, dict) else {}
     for pk, title in named.items():
@@ -76,9 +76,9 @@ def _choice(found: Json, name: str, key: str) -> str:
 
 
 def _add_quota(sent: dict[str, Json], found: Json, shares: dict[str, float]) -> None:
-    """Add weights for a filter's choices, which then become the selected ones."""
+    """Select the choices of a filter that have a quota, and add their weights."""
     named = {_choice(found, name, "quotas"): share for name, share in shares.items()}
-    weights = dict(sorted(named.items()))  # PostgreSQL's JSON has no order
+    weights = dict(sorted(named.items()))  # sorted, because PostgreSQL's JSON is unordered
     condition = sent.setdefault(found["filter_id"], {"filter_id": found["filter_id"]})
     selected = condition.get("selected_values")
     if selected is not None and set(selected) != set(weights):
@@ -99,6 +99,6 @@ def _near(name: str, known: list[str]) -> str:
 
 
 def warning(study: Study) -> Json:
-    """Return the fields for a content warning, if any."""
+    """Return the fields for a content warning, or {} without one."""
     text = study.audience.get("content_warning", "")
     return {"content_warnings": ["sensitive"], "content_warning_details": text} if text else {}

@@ -1,9 +1,8 @@
-"""The client for Prolific's API, in the only module that knows its URLs.
+"""Client for Prolific's API. No other module knows its URLs.
 
-The documented facts are in docs/prolific.md#what-prolific-documents.
-
-Units: rewards are in cents, and amounts in a bonus CSV are in currency. Prolific spells statuses in
-several forms, this module in only one: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.
+docs/prolific.md#what-prolific-documents lists the documented facts. Rewards are in cents, but
+amounts in a bonus CSV are in currency units. Prolific spells statuses in several ways. This module
+uses only one: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.
 """
 
 import logging
@@ -30,21 +29,21 @@ from annotation.prolific.errors import (
 
 logger = logging.getLogger(__name__)
 
-# Timeouts in seconds: for connecting, and between two parts of a response.
-HURRIED = (3, 10)  # a user waits for a page
-PATIENT = (10, 30)  # a server command
+# Timeouts in seconds, for connecting and between two parts of a response.
+HURRIED = (3, 10)  # while a user waits for a page
+PATIENT = (10, 30)  # in server commands
 PAGE_SIZE = 100
-MAX_STATUS = 20  # characters; the longest documented one has 18
-# POST requests without side effects.
+MAX_STATUS = 20  # the longest documented status has 18 characters
+# POST requests that change nothing.
 READ_ONLY = {"eligibility-count/", "study-cost-calculator/"}
-# One call at a time: a slow Prolific blocks one of this process's threads, not all of them.
+# Only one call at a time, so that a slow Prolific blocks one thread of this process, not all.
 _TURN = threading.Lock()
 
 Json = dict[str, Any]
 
 
 def status_of(text: object) -> str:
-    """Return a uniform, length-checked spelling of a status. Raises ProlificError."""
+    """Return a status in the uniform spelling, at most MAX_STATUS long. Raises ProlificError."""
     if not isinstance(text, str) or not text.strip():
         raise undocumented("status", text)
     return text.strip().upper().replace(" ", "_").replace("-", "_")[:MAX_STATUS]
@@ -52,26 +51,26 @@ def status_of(text: object) -> str:
 
 @dataclass(frozen=True)
 class Access:
-    """An API token with its workspace and project ("": the only one)."""
+    """An API token with its workspace and project, or "" to use the only one."""
 
     token: str = field(repr=False)
     workspace: str = ""
     project: str = ""
-    names: tuple[str, str] = ("Workspace", "Project")  # setting names, shown to users
+    names: tuple[str, str] = ("Workspace", "Project")  # names of settings, for error messages
 
 
 class Client:
-    """The API calls with one token. Failed reads are retried; writes are not."""
+    """Client with one API token. Failed reads are retried, but writes are not."""
 
     def __init__(self, access: Access | None = None, patient: bool = False) -> None:
-        """Use the environment's token without `access`; accounts.py provides account tokens.
+        """Use `access`, by default from the environment. accounts.py provides account tokens.
 
-        `patient` is for commands; otherwise a page waits for the response. Raises ProlificError.
+        Pages wait for the response, so only commands may be `patient`. Raises ProlificError.
         """
         self.access = access or environment()
         self.root = f"{settings.PROLIFIC_URL}/api/v1"
         self.timeout = PATIENT if patient else HURRIED
-        # Prolific may have acted for this client, or for an earlier one with the same work.
+        # Prolific may have acted for this client, or for an earlier client with the same work.
         self.has_acted = False
         self.session = requests.Session()
         self.session.headers["Authorization"] = f"Token {self.access.token}"
@@ -89,7 +88,7 @@ class Client:
     def _call(
         self, method: str, path: str, json: Any = None, shape: type = dict, **parameters: Any
     ) -> Any:
-        """Return the response's JSON, which must be a `shape`. Raises ProlificError otherwise."""
+        """Return the JSON of the response, which must be of type `shape`. Raises ProlificError."""
         reply = self._send(method, path, json, parameters)
         try:
             body = reply.json()
@@ -115,7 +114,7 @@ class Client:
                 json=json,
                 params=parameters or None,
                 timeout=self.timeout,
-                allow_redirects=False,  # a redirect could repeat the POST, or leak the token
+                allow_redirects=False,  # a redirect could repeat the POST or leak the token
             )
         except (requests.RequestException, ValueError) as error:
             logger.warning("Prolific could not be reached: %s", error)
@@ -132,16 +131,16 @@ class Client:
     # Account -------------------------------------------------------------------------------------
 
     def me(self) -> str:
-        """Return the ID on Prolific of the token's account."""
+        """Return the ID of the token's account on Prolific."""
         return _text(self._call("GET", "users/me/"), "id")
 
     def workspace(self) -> str:
-        """Return the access's workspace, or the only one. Raises ProlificError."""
+        """Return the configured workspace, or the only one. Raises ProlificError."""
         known = self._listed("workspaces/")
         return _chosen(self.access.names[0], self.access.workspace, known)
 
     def project(self, workspace: str) -> str:
-        """Return the access's project, or the only one. Raises ProlificError."""
+        """Return the configured project, or the only one. Raises ProlificError."""
         known = self._listed(f"workspaces/{workspace}/projects/")
         return _chosen(self.access.names[1], self.access.project, known)
 
@@ -151,12 +150,12 @@ class Client:
         return {str(row["id"]): str(row.get("title", "")) for row in rows if row.get("id")}
 
     def currency(self, workspace: str) -> str:
-        """Return the payment currency, such as GBP. Raises ProlificError."""
+        """Return the currency of payments, such as GBP. Raises ProlificError."""
         body = self._call("GET", f"workspaces/{workspace}/balance/")
         return _text(body, "currency_code").upper()
 
     def minimum_hourly(self, workspace: str, currency: str) -> int | None:
-        """Return Prolific's lowest recommended hourly reward in cents, or None."""
+        """Return Prolific's minimum recommended hourly reward in cents, or None."""
         body = self._call(
             "GET",
             "reward-recommendations/",
@@ -164,7 +163,7 @@ class Client:
             workspace_id=workspace,
             currency=currency,
         )
-        for row in body[:1]:  # the first is the newest
+        for row in body[:1]:  # the first row is the newest
             amount = row.get("min_reward_per_hour") if isinstance(row, dict) else None
             if isinstance(amount, int) and not isinstance(amount, bool) and amount > 0:
                 return amount
@@ -177,17 +176,17 @@ class Client:
     # Audience ------------------------------------------------------------------------------------
 
     def filters(self, workspace: str) -> list[Json]:
-        """Return every filter with its choices."""
+        """Return all filters with their choices."""
         path = "filters/"
         return _rows(self._call("GET", path, workspace_id=workspace), path)
 
     def eligible(self, filters: list[Json], workspace: str) -> int:
-        """Return how many people match all filters; fewer than 25 are reported as 0."""
+        """Return the number of people who match all filters, or 0 if it is below 25."""
         body = {"filters": filters, "workspace_id": workspace}
         return _number(self._call("POST", "eligibility-count/", body), "count")
 
     def cost(self, reward: int, places: int) -> int:
-        """Return the cost of that many places at that reward, including fees and VAT, in cents."""
+        """Return the cost of places at this reward, including fees and VAT, in cents."""
         body = {"reward": reward, "total_available_places": places}
         return _number(self._call("POST", "study-cost-calculator/", body), "total_cost")
 
@@ -204,23 +203,23 @@ class Client:
         return shown
 
     def delete_study(self, study: str) -> None:
-        """Delete a draft; published studies cannot be deleted."""
+        """Delete a draft. Published studies cannot be deleted."""
         self._send("DELETE", f"studies/{study}/")
 
     def transition(self, study: str, action: str) -> Json:
-        """PUBLISH a draft, PAUSE or STOP an active study, START a paused one."""
+        """PUBLISH a draft, PAUSE or STOP an active study, or START a paused study."""
         return self._call("POST", f"studies/{study}/transition/", {"action": action})
 
     def set_places(self, study: str, places: int) -> None:
-        """Set the number of places, which can only grow after publication."""
+        """Set the number of places. After publication, it can only increase."""
         self._send("PATCH", f"studies/{study}/", {"total_available_places": places})
 
     # Submissions ---------------------------------------------------------------------------------
 
     def submissions(self, study: str) -> Iterator[Any]:
-        """Yield all of a study's submissions; a page past the end gives 404, which ends the list.
+        """Yield all submissions of a study. A 404 after the first page ends the list.
 
-        Rows are not validated: callers check what they use.
+        Rows are not validated, so callers must check them.
         """
         parameters: Json = {
             "study": study, "ordering": "started_at", "page": 1, "page_size": PAGE_SIZE,
@@ -253,7 +252,7 @@ class Client:
         self._send("POST", f"submissions/{submission}/transition/", {"action": "APPROVE"})
 
     def approve_all(self, submissions: list[str]) -> None:
-        """Approve up to 1000 submissions. This takes effect later: check their statuses."""
+        """Approve up to 1000 submissions. This takes effect later, so check their statuses."""
         self._send("POST", "submissions/bulk-approve/", {"submission_ids": submissions})
 
     def ask_to_return(self, submission: str, reason: str) -> None:
@@ -261,14 +260,14 @@ class Client:
         self._send("POST", f"submissions/{submission}/request-return/", body)
 
     def reject(self, submission: str, message: str, category: str) -> None:
-        """Reject without pay; requires a category and a message of at least 100 characters."""
+        """Reject a submission without pay. The message must have at least 100 characters."""
         body = {"action": "REJECT", "message": message, "rejection_category": category}
         self._send("POST", f"submissions/{submission}/transition/", body)
 
     # Money ---------------------------------------------------------------------------------------
 
     def prepare_bonuses(self, study: str, lines: Iterable[tuple[str, str]]) -> str:
-        """Set up bonuses of (participant, amount such as "1.50") without paying; return the ID."""
+        """Set up bonuses of (participant, amount like "1.50") without paying. Return the ID."""
         text = "\n".join(f"{person},{amount}" for person, amount in lines)
         body = {"study_id": study, "csv_bonuses": text}
         return _text(self._call("POST", "submissions/bonus-payments/", body), "id")
@@ -276,7 +275,7 @@ class Client:
     def pay_bonuses(self, batch: str) -> None:
         """Pay bonuses that were set up. NOT safe to repeat: a second call pays again.
 
-        After a ProlificError without `refused`, it is unknown whether they have been paid.
+        After a ProlificError without `refused`, it is unknown whether they were paid.
         """
         self._call("POST", f"bulk-bonus-payments/{batch}/pay/", shape=object)
 
@@ -303,11 +302,11 @@ class Client:
         return ""
 
     def replace_secret(self, workspace: str) -> str:
-        """Return a new secret; the old one is deleted for all programs using the workspace."""
+        """Replace the webhook secret of all programs in the workspace, and return it."""
         return _text(self._call("POST", "hooks/secrets/", {"workspace_id": workspace}), "value")
 
     def is_subscribed(self, workspace: str, event: str, target: str) -> bool:
-        """Is there a subscription that sends these events to that URL?"""
+        """Return whether a subscription sends these events to this URL."""
         path = "hooks/subscriptions/"
         return any(
             row.get("event_type") == event
@@ -331,7 +330,7 @@ class Client:
 
 
 def environment() -> Access:
-    """Return the access from the server's environment. Raises ProlificError if there is none."""
+    """Return the access set in the server's environment. Raises ProlificError if there is none."""
     if not settings.PROLIFIC_TOKEN:
         raise ProlificError(NO_TOKEN)
     return Access(
@@ -343,7 +342,7 @@ def environment() -> Access:
 
 
 def _rows(page: Json, path: str) -> list[Json]:
-    """Return a list's rows. Raises ProlificError."""
+    """Return the rows of a list. Raises ProlificError if they are malformed."""
     rows = page.get("results")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise undocumented(f"list {path}", page)
@@ -367,9 +366,9 @@ def _number(body: Json, name: str) -> int:
 
 
 def _next_page(page: Json) -> str:
-    """Return the next page's path and query, always on our API root, or "" if there is none.
+    """Return the path and query of the next page, or "". It is always below our API root.
 
-    The token is never sent to another host.
+    The token is therefore never sent to another host.
     """
     link: Any = page.get("_links")
     for name in ("next", "href"):
@@ -382,7 +381,7 @@ def _next_page(page: Json) -> str:
 
 
 def _chosen(setting: str, wanted: str, known: dict[str, str]) -> str:
-    """Return the wanted ID if known, or the only known one."""
+    """Return the ID `wanted` if it is known, or the only known ID. Raises ProlificError."""
     if wanted in known:
         return wanted
     if not wanted and len(known) == 1:

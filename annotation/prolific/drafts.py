@@ -1,12 +1,12 @@
-"""Study drafts for Prolific, derived from the design within Prolific's limits.
+"""Drafts of studies on Prolific, derived from the design within Prolific's limits.
 
-One study there contains all scenarios: each arrival is assigned to one of them here, so the reward
-and times are the same for all, and its public name mentions neither tasks nor shots. Where the
-design lets participants choose their scenario, each scenario has a separate study. Either is done
+By default, one Prolific study contains all scenarios. Each arrival is assigned to a scenario here,
+so the reward and times are the same for all, and the public name mentions neither tasks nor shots.
+If the design lets participants choose, each scenario has its own Prolific study. Each can be done
 in one session or in parts (docs/prolific.md#what-prolific-allows). In one session, the code "not
-qualified" pays a fixed smaller reward. In parts, the training step is one study whose code
-"completed" adds people to a participant group, and the annotation step is one or more further
-studies that only this group may enter; each lasts less than a day.
+qualified" pays a smaller fixed reward. In parts, the training step is one study whose code
+"completed" adds people to a participant group. The annotation step is then one or more studies
+that only this group may enter. Each part lasts less than a day.
 """
 
 import math
@@ -42,19 +42,19 @@ from annotation.study.prolific_rewards import (
 )
 from tasks.models import Example
 
-LONGEST_SESSION = 24 * 60 - 1  # minutes: "under a day"
+LONGEST_SESSION = 24 * 60 - 1  # minutes, as "under a day"
 MAX_PARTS = 10
 LEAST_SCREEN_OUT = {"GBP": 10, "USD": 14}
-# Every study's public name and description, so that participants cannot self-select by them.
+# Neutral public name and description, so that participants cannot select themselves by task.
 NEUTRAL_NAME = "Read short texts and answer questions about them"
 SHOTS = re.compile(r"\bshots?\b")
 NOT_CREATED, CREATING = "not created", "being created"
 
 
 class PlanError(ValueError):
-    """Why such studies cannot be drafted; its text is shown to users.
+    """The studies cannot be drafted. The message is shown to users.
 
-    `field` is the field of the draft form that it concerns, if any.
+    `field` is the name of the field in the draft form, if it concerns one.
     """
 
     def __init__(self, sentence: str, field: str | None = None):
@@ -63,11 +63,11 @@ class PlanError(ValueError):
 
 
 def shortest_maximum(minutes: int) -> int:
-    """Return Prolific's lower bound for the maximum time, in minutes, given the estimate."""
+    """Return Prolific's minimum for the maximum time, in minutes, given the estimate."""
     return math.ceil(2 + 2 * minutes + 2 * math.sqrt(minutes))
 
 
-# A longer estimate would require a maximum time of a day or more.
+# A longer estimate would need a maximum time of at least a day.
 LONGEST_ESTIMATE = max(
     e for e in range(1, LONGEST_SESSION) if shortest_maximum(e) <= LONGEST_SESSION
 )
@@ -76,8 +76,8 @@ LONGEST_ESTIMATE = max(
 def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
     """Draft the studies: one for all scenarios or, if `annotation_parts` > 0, one per part.
 
-    Where participants choose their scenario, it does the same for each scenario. It replaces drafts
-    if none has been created yet, and creates nothing on Prolific. Raises PlanError.
+    If participants choose their scenario, this is done for each scenario. Earlier drafts are
+    replaced if none was created on Prolific. Nothing is created there. Raises PlanError.
     """
     if study.status != StudyStatus.OPEN:
         raise PlanError(f"The study is {study.status}. Open it first.")
@@ -87,7 +87,7 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
             f" {study.currency}. Design a new study in the currency of your workspace."
         )
     account = account_of(by)
-    # Without a token or response, currencies are compared when the study is created.
+    # Without a token or a response, currencies are compared when the study is created.
     with suppress(ProlificError):
         client = client_of_account(account)
         check_currency(study, client.currency(client.workspace()))
@@ -109,7 +109,7 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
 
 
 def check_currency(study: Study, currency: str) -> None:
-    """Raise PlanError if the account does not pay in the currency that the study promises."""
+    """Raise PlanError unless the account pays in the currency of the study."""
     if study.currency != currency:
         raise PlanError(
             f"Your workspace on Prolific pays in {currency}, but this study pays in"
@@ -123,9 +123,9 @@ def check_currency(study: Study, currency: str) -> None:
 def planned(
     study: Study, annotation_parts: int, reward: str = ""
 ) -> list[tuple[ProlificStudy, list[Scenario]]]:
-    """Return a plan's unsaved drafts with their scenarios.
+    """Return unsaved drafts with their scenarios.
 
-    `reward` replaces the design's choice (ProlificReward). Raises PlanError.
+    `reward` replaces the choice in the design (ProlificReward). Raises PlanError.
     """
     if not 0 <= annotation_parts <= MAX_PARTS:
         raise PlanError(f"The annotation step can have 1 to {MAX_PARTS} parts.")
@@ -145,7 +145,7 @@ def planned(
 
 
 def public_name(study: Study) -> str:
-    """Return the study's title, or a neutral one if it would reveal tasks or shots."""
+    """Return the study's title, or a neutral name if the title would reveal tasks or shots."""
     title = study.title.casefold()
     named = {
         word.casefold()
@@ -161,7 +161,7 @@ def public_name(study: Study) -> str:
 def _drafts(
     study: Study, name: str, scenarios: list[Scenario], annotation_parts: int, reward: str
 ) -> Iterator[ProlificStudy]:
-    """Return the drafts for a group of scenarios: one in total, or one per part."""
+    """Yield the drafts for a group of scenarios: a single one, or one per part."""
     firsts = [before_annotation(scenario) for scenario in scenarios]
     if not any(firsts):
         annotation_parts = 0  # without a judged step, there is nothing to separate
@@ -199,22 +199,22 @@ def _drafts(
 
 
 def before_annotation(scenario: Scenario) -> int:
-    """Return how many examples come before the annotation step."""
+    """Return the number of examples before the annotation step."""
     upstream = cross_task.length(scenario.study, scenario.arm) if scenario.arm else 0
     return upstream + scenario.training_examples + scenario.screening_examples
 
 
 def _share_of_first(scenario: Scenario) -> float:
-    """Return the share of a scenario's examples before its annotation step."""
+    """Return the proportion of a scenario's examples that come before its annotation step."""
     first = before_annotation(scenario)
     test = Example.objects.filter(split__task=scenario.task, split__kind="test").count()
     return first / (first + test)
 
 
 def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> list[int]:
-    """Return the minutes for each part of a scenario or, without parts, for all of it.
+    """Return the minutes of each part of a scenario, or in one session of all of it.
 
-    A scenario without a step before the annotation step has an equal share of it in each part.
+    A scenario whose first step is the annotation step is split into equal parts.
     """
     whole = scenario.estimated_minutes
     if not annotation_parts:
@@ -227,9 +227,9 @@ def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> 
 
 
 def costs(study: Study) -> list[Cost]:
-    """Return the cost of the stored studies on Prolific, and of each reward choice.
+    """Return the cost of the stored Prolific studies, and of each choice of reward.
 
-    Only the first is returned once a study has been created there; [] without drafts.
+    After a study was created on Prolific, only the first is returned. Without drafts, returns [].
     """
     stored = list(study.prolific_studies.prefetch_related("scenarios"))
     if not stored:
@@ -261,7 +261,7 @@ def _cost(
 
 
 def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
-    """Change a draft's values. Raises PlanError; a study already on Prolific stays as it is."""
+    """Change the values of a draft. Raises PlanError, also if it is already on Prolific."""
     if draft.external_id:
         raise PlanError("The study already exists on Prolific. Change it there.")
     before = {name: getattr(draft, name) for name in fields}
@@ -292,7 +292,7 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
 
 
 def check_pay(draft: ProlificStudy, hourly: int) -> None:
-    """Raise PlanError below that hourly rate (cents), or for screen-out pay out of bounds."""
+    """Raise PlanError if a draft pays less than `hourly` (cents), or wrongly for screen-outs."""
     currency = draft.study.currency
     least = least_reward(hourly, draft.minutes)
     if draft.reward_cents < least:

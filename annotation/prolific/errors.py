@@ -1,4 +1,4 @@
-"""Prolific's errors in plain language. The server's log has the details.
+"""Errors of Prolific in plain language. The server's log contains the details.
 
 Refusals, timeouts and undocumented responses all raise ProlificError. Only a refusal guarantees
 that nothing was done.
@@ -11,7 +11,7 @@ from urllib3.exceptions import NewConnectionError
 
 logger = logging.getLogger(__name__)
 
-# Prolific's documented refusals. After anything else, the action may have been carried out.
+# Prolific's documented refusals. After any other error, the action may have been carried out.
 REFUSALS = {400, 402, 403, 404, 422}
 NOT_REACHED = (
     "Prolific could not be reached. Nothing was published or paid. Try again in a few minutes."
@@ -30,10 +30,10 @@ UNKNOWN_TOKEN = (
 
 
 class ProlificError(Exception):
-    """Prolific refused, sent an undocumented response or was unreachable, as the text says.
+    """Prolific refused, did not respond, or sent an undocumented response.
 
-    `status` is the HTTP status, 0 without a response. `refused`: Prolific gave a reason and did
-    nothing. `unreachable`: there was no response, and further requests would get none.
+    `status` is the HTTP status, or 0 without a response. `refused` means that Prolific gave a
+    reason and did nothing. `unreachable` means no response, so other requests would fail as well.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ProlificError(Exception):
 
 
 def undocumented(what: str, received: object, status: int = 0) -> ProlificError:
-    """Return the error for a response with an undocumented part `what`, and log `received`."""
+    """Log `received`, and return the error for a response that contains an undocumented `what`."""
     logger.warning("Prolific's %s is undocumented (status %s): %.200r", what, status, received)
     return ProlificError(
         f"Prolific's {what} differs from its documentation. Try again in a few minutes.", status
@@ -52,13 +52,13 @@ def undocumented(what: str, received: object, status: int = 0) -> ProlificError:
 
 
 def was_not_sent(error: Exception) -> bool:
-    """Did the request fail before the connection was open, so that nothing was sent?"""
+    """Return whether the request failed before anything was sent."""
     reason = getattr(error.args[0], "reason", None) if error.args else None
     return isinstance(error, requests.ConnectTimeout) or isinstance(reason, NewConnectionError)
 
 
 def complaint(reply: requests.Response) -> ProlificError:
-    """Return the error for a response with an error status, with Prolific's reason if given."""
+    """Return the error for a response with an error status, including Prolific's reason."""
     status = reply.status_code
     try:
         error = reply.json()["error"]

@@ -1,4 +1,4 @@
-"""The researcher's Platforms page: links, panels, and studies on Prolific."""
+"""The Platforms page for researchers: links, panels, and studies on Prolific."""
 
 import hmac
 import json
@@ -38,7 +38,7 @@ DECIMAL = {"inputmode": "decimal"}
 
 
 class PanelForm(OnPage, forms.ModelForm):
-    """Another platform, with its parameters and return URLs."""
+    """Form for another platform: its parameters and return URLs."""
 
     key = "panel"
 
@@ -64,7 +64,7 @@ class PanelForm(OnPage, forms.ModelForm):
         }
 
     def _post_clean(self) -> None:
-        """Show errors from the panel rules at their fields."""
+        """Show errors of the panel rules at their fields."""
         super()._post_clean()  # type: ignore[misc]  # no public hook is called as late
         try:
             panel.check(self.instance)
@@ -75,7 +75,7 @@ class PanelForm(OnPage, forms.ModelForm):
 
 
 class NameTaken(ValueError):
-    """Another of the study's platforms has this name."""
+    """Another platform of the study has this name."""
 
 
 class NewPanel(StudyPost):
@@ -98,7 +98,7 @@ class NewPanel(StudyPost):
 
 
 class PlanForm(PageForm):
-    """The number of parts: studies on Prolific for one design."""
+    """Form for the number of parts, which are separate studies on Prolific."""
 
     key = "plan"
     annotation_parts = forms.TypedChoiceField(
@@ -128,7 +128,7 @@ class Plan(StudyPost):
 
 
 class DraftForm(PageForm):
-    """The values of a draft on Prolific; drafts.py has the rules."""
+    """Form for the values of a Prolific draft. drafts.py contains the rules."""
 
     key = "draft"
     name = forms.CharField(label="Name shown to participants", max_length=120)
@@ -161,7 +161,7 @@ class DraftForm(PageForm):
         self.fields["reward"].label = f"Reward in {draft.study.currency}"
 
     def values(self) -> dict[str, Any]:
-        """Return the draft's fields, with amounts in cents."""
+        """Return the values for the draft's fields, with amounts in cents."""
         amounts = ("reward", "screen_out")
         sent = self.cleaned_data
         cents = {f"{name}_cents": ledger.cents(sent[name]) for name in amounts}
@@ -181,7 +181,7 @@ def _page(
     problem: str = "",
     status: int = 422,
 ) -> HttpResponse:
-    """Render the page; `sent` is a form with errors, for `draft` or another form."""
+    """Render the page. `sent` is a form with errors, for `draft` or for another section."""
 
     def address(code: str) -> str:
         return request.build_absolute_uri(reverse("landing", args=[code]))
@@ -226,7 +226,7 @@ def _page(
 
 
 def _asked(request: ResearcherRequest, study: Study) -> dict[str, Any]:
-    """Return what Prolific says about the drafts, if the request asks for it."""
+    """Return Prolific's figures about the drafts, if the request asks for them."""
     if request.GET.get("ask") != "prolific":
         return {}
     try:
@@ -256,7 +256,7 @@ def _prolific_row(there: ProlificStudy, form: OnPage, asked: dict[str, Any]) -> 
 
 @signed_in("GET")
 def panel_visit(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Show where a panel's URL leads, and the return URLs; stores nothing."""
+    """Show what a panel's URL and return URLs do, without storing anything."""
     study = study_of(request, name, "own")
     platform = get_object_or_404(study.panels, pk=pk)
     context = {
@@ -270,7 +270,7 @@ def panel_visit(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 
 @signed_in("POST")
 def prolific_study(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Change a draft, create and publish it on Prolific, or restart it there."""
+    """Change a draft, create and publish it on Prolific, or restart the study on Prolific."""
     study = study_of(request, name, right_to("prolific_study"))
     draft = get_object_or_404(study.prolific_studies, pk=pk)
     action = request.POST.get("action")
@@ -306,7 +306,7 @@ def _change(request: ResearcherRequest, study: Study, draft: ProlificStudy) -> H
 
 @signed_in("POST")
 def prolific_sync(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Synchronise the study with Prolific; warnings name up to ten problems."""
+    """Sync the study with Prolific, and show up to ten problems as warnings."""
     study = study_of(request, name, right_to("prolific_sync"))
     try:
         done = sync(study)
@@ -329,7 +329,7 @@ prolific_plan = posts.page(Plan, _page, to="platforms")
 @csrf_exempt
 @require_POST
 def receive(request: HttpRequest) -> HttpResponse:
-    """Receive an event. 202: stored; 200: known; 401: not signed by Prolific; 400: invalid."""
+    """Receive an event. Returns 202 (stored), 200 (known), 401 (unsigned) or 400 (invalid)."""
     signed = _signature(request)
     if not signed:
         return HttpResponse("The signature is invalid.", status=401, content_type="text/plain")
@@ -354,7 +354,7 @@ def receive(request: HttpRequest) -> HttpResponse:
 
 
 def _signature(request: HttpRequest) -> str:
-    """Return the signature on a request that Prolific signed recently, or "" for any other."""
+    """Return the signature if Prolific signed the request recently, otherwise ""."""
     timestamp = request.headers.get("X-Prolific-Request-Timestamp", "")
     given = request.headers.get("X-Prolific-Request-Signature", "")
     secret = settings.PROLIFIC_WEBHOOK_SECRET

@@ -1,4 +1,4 @@
-"""Places on Prolific for the seats that are free here, and why a study is paused there."""
+"""Adjust the places on Prolific to the free seats here, and pause and restart studies."""
 
 from annotation.models import AuditEntry, ProlificStudy, Study, StudyStatus, Topic
 from annotation.pay import budget
@@ -14,10 +14,10 @@ NOT_OPEN = "Handful paused it: the study does not assign seats"
 
 
 def fit_places(study: Study, states: list[Found], client: Client, done: Synced) -> None:
-    """Set the number of places on Prolific for the free seats here, within the budget.
+    """Set the number of places on Prolific to match the free seats here, within the budget.
 
-    All studies on Prolific share the budget. People with a place there and no seat yet already use
-    up a free seat and part of the budget.
+    All studies on Prolific share the budget. A person with a place on Prolific but no seat yet
+    already needs a free seat and part of the budget.
     """
     study = Study.objects.get(pk=study.pk)
     room = budget.room(study)
@@ -46,9 +46,9 @@ def _share_out(wanted: list[int], room: int | None) -> list[int]:
 def _fit(
     study: Study, state: Found, wanted: int, if_none: str, client: Client, done: Synced
 ) -> None:
-    """Add places there, pause or restart, so that this many new arrivals are admitted.
+    """Add places on Prolific, pause or restart, so that `wanted` new people can arrive.
 
-    A place whose return was requested is not replaced: it will be returned or approved.
+    A place whose return was requested is not replaced, as it will be returned or approved.
     """
     prolific_study, reason = state.study, "" if wanted else if_none
     needed = state.kept + wanted
@@ -75,7 +75,7 @@ def _fit(
 
 
 def _pause(prolific_study: ProlificStudy, client: Client, reason: str) -> None:
-    """Pause the study, since arrivals without a free seat would have to return it unpaid."""
+    """Pause the study. Arrivals without a free seat would have to return it unpaid."""
     client.transition(prolific_study.id_there, "PAUSE")
     prolific_study.store(status="PAUSED", pause_reason=reason, paused_here=True)
 
@@ -101,7 +101,7 @@ def start_by_hand(prolific_study: ProlificStudy) -> None:
 
 
 def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, there: dict) -> None:
-    """Store why it is paused, if Handful did not pause it."""
+    """Store the reason for a pause that Handful did not cause."""
     slots = _slots(there)
     screened_out = sum(row.status == "SCREENED_OUT" for row in rows)
     paused_here = prolific_study.paused_here
@@ -111,7 +111,7 @@ def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, ther
             " completion code there, then start it"
         )
     elif before == "AWAITING_REVIEW":
-        # Prolific pauses when a place becomes free after all of them were filled.
+        # Prolific pauses a study if a place becomes free after all had been filled.
         reason, paused_here = "Prolific paused it: a place was freed", True
     else:
         reason = "It was paused on Prolific, not by Handful"
@@ -119,7 +119,7 @@ def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, ther
 
 
 def _slots(there: dict) -> int | None:
-    """Return how many paid screen-outs the study allows, or None if it has none or if unknown."""
+    """Return how many paid screen-outs the study allows, or None if it has none or is unclear."""
     codes = there.get("completion_codes")
     for code in codes if isinstance(codes, list) else []:
         actions = code.get("actions") if isinstance(code, dict) else None

@@ -1,9 +1,9 @@
-"""A researcher's requests about one submission apart from approval: return and rejection.
+"""Researchers' requests about a submission: asking for its return, and rejection.
 
-It enforces Prolific's rules (docs/prolific.md#what-prolific-allows): neither low accuracy nor a
-screen-out justifies a rejection. Valid grounds are failed attention checks (one in studies shorter
-than five minutes, otherwise two), work far faster than others', no work at all, and clearly low
-effort. Rejected work is not paid; inclusion in the analysis is independent.
+This enforces Prolific's rules (docs/prolific.md#what-prolific-allows). Neither low accuracy nor a
+screen-out justifies a rejection. Valid reasons are failed attention checks (one in studies of less
+than five minutes, otherwise two), work that is far faster than others', no work at all, and
+clearly low effort. Rejected work is not paid. Inclusion in the analysis is independent of this.
 """
 
 import statistics
@@ -23,28 +23,28 @@ CATEGORIES = {
     "LOW_EFFORT": "clear low effort",
     "NO_DATA": "no answers",
 }
-SHORT_STUDY = 5  # minutes: from this length, one failed check is not enough
+SHORT_STUDY = 5  # minutes; in longer studies, one failed check is not enough
 SDS_TOO_FAST = 3
-OTHERS_NEEDED = 5  # minimum for a mean and standard deviation of times
-# Prolific has finished processing these.
+OTHERS_NEEDED = 5  # minimum number for a mean and standard deviation of times
+# Statuses in which Prolific has finished processing a submission.
 OVER = {
     "APPROVED", "PARTIALLY_APPROVED", "REJECTED", "RETURNED", "TIMED_OUT", "SCREENED_OUT",
 }  # fmt: skip
 
 
 class ReviewError(ValueError):
-    """Why the request was not sent; its text is shown to users."""
+    """The request was not sent. The message is shown to users."""
 
 
 def reviewable(participation: Participation) -> Submission | None:
-    """Return the submission on Prolific that can still be rejected or returned, or None."""
+    """Return the Prolific submission that can still be rejected or returned, or None."""
     latest = participation.submissions.exclude(prolific_study=None).order_by("-pk").first()
     open_yet = latest is not None and latest.person and latest.status not in OVER
     return latest if open_yet else None
 
 
 def ask_to_return(participation: Participation, reason: str) -> None:
-    """Ask a participant on Prolific to return the submission, which they may decline to do.
+    """Ask a participant on Prolific to return the submission. The participant may decline.
 
     Raises ReviewError or ProlificError.
     """
@@ -63,7 +63,7 @@ def ask_to_return(participation: Participation, reason: str) -> None:
 def reject(participation: Participation, message: str, category: str, by: User) -> None:
     """Reject a submission on Prolific, and apply the consequences here.
 
-    Raises ProlificError, or ReviewError, including when Prolific's rules do not allow it.
+    Raises ProlificError, or ReviewError, for example if Prolific's rules do not allow it.
     """
     submission = _one(participation)
     message = message.strip()
@@ -93,10 +93,10 @@ def reject(participation: Participation, message: str, category: str, by: User) 
 
 
 def _no_ground(participation: Participation, submission: Submission, category: str) -> str:
-    """Return why Prolific's rules do not allow this ground here, or "" if they do."""
+    """Return why Prolific's rules do not allow this reason here, or "" if they do."""
     if category == "FAILED_CHECK":
         passed, answered = attention_checks.results(participation)
-        assert submission.prolific_study is not None  # chosen so by `_on_prolific`
+        assert submission.prolific_study is not None  # `_one` selects only these
         needed = 1 if submission.prolific_study.minutes < SHORT_STUDY else 2
         if answered - passed < needed:
             return (
@@ -112,7 +112,7 @@ def _no_ground(participation: Participation, submission: Submission, category: s
 
 
 def _not_too_fast(participation: Participation) -> str:
-    """Return why the work is not exceptionally fast compared with the scenario's others, or ""."""
+    """Return why the work is not exceptionally fast compared with others', or "" if it is."""
     theirs = participation.study.participations.filter(
         scenario=participation.scenario_id,
         kind=participation.kind,
@@ -148,7 +148,7 @@ def _one(participation: Participation) -> Submission:
 
 
 def _reference(submission: Submission) -> str:
-    """Return its ID on Prolific. Raises ReviewError if it is not available."""
+    """Return the submission's ID on Prolific. Raises ReviewError if it was lost."""
     try:
         return identities.decrypt(submission.reference)
     except identities.LostKey as error:

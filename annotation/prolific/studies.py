@@ -1,6 +1,6 @@
-"""Studies on Prolific: created from their drafts (drafts.py) and published, each once.
+"""Create and publish studies on Prolific from their drafts (drafts.py), each only once.
 
-Creating them costs money, so only one of two concurrent requests continues; `payload` is sent.
+Creating one costs money, so only one of two simultaneous requests continues.
 """
 
 import secrets
@@ -35,7 +35,7 @@ from annotation.study import minutes
 from annotation.study.prolific_rewards import LEAST_HOURLY
 from tasks.clock import database_now
 
-SLOTS_PER_PLACE = 10  # paid screen-outs, after which Prolific pauses a study
+SLOTS_PER_PLACE = 10  # paid screen-outs per place, after which Prolific pauses a study
 PARAMETERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 LONGEST_CREATION = timedelta(minutes=2)
 
@@ -43,8 +43,8 @@ LONGEST_CREATION = timedelta(minutes=2)
 def publish(draft: ProlificStudy, root: str, by: User, agreed: str | None = None) -> None:
     """Create and publish the study for a user who may spend.
 
-    `agreed` is what a person agreed to (`sum_in_words`); None for a program. Raises
-    PermissionDenied, BudgetError, and as `create` does.
+    `agreed` is the amount to which a person agreed (`sum_in_words`), or None for a program. Raises
+    PermissionDenied, BudgetError, and the errors of `create`.
     """
     budget.check_may_spend(by)
     budget.check_publication(draft.study, rewards(draft))
@@ -54,10 +54,10 @@ def publish(draft: ProlificStudy, root: str, by: User, agreed: str | None = None
 
 
 def create(draft: ProlificStudy, root: str, client: Client | None = None) -> None:
-    """Create the study on Prolific and publish it. `root` is Handful's base URL.
+    """Create the study on Prolific and publish it. `root` is the base URL of this server.
 
-    A repeated call continues where the first stopped. Raises ProlificError, and PlanError if
-    Prolific does not allow the pay or currency, or while another request creates it.
+    Another call continues where an earlier one stopped. Raises ProlificError, and PlanError if
+    Prolific does not allow the pay or currency, or while another request creates the study.
     """
     client = client or client_of(draft)
     if draft.external_id:
@@ -88,7 +88,7 @@ def create(draft: ProlificStudy, root: str, client: Client | None = None) -> Non
 
 
 def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
-    """Create the study after all checks; return Prolific's response."""
+    """Check the draft, create the study, and return Prolific's response."""
     workspace = client.workspace()
     project = client.project(workspace)
     currency = client.currency(workspace)
@@ -96,13 +96,13 @@ def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
     check_pay(draft, _least_hourly(client, workspace, currency))
     if draft.signed:
         draft.signing_keys = client.signing_keys()
-    # Later parts are for those who qualified in the first.
+    # Only participants who qualified in the first part may enter later parts.
     who = audience.filters(draft.study, client, workspace) if draft.part <= 1 else []
     _groups(draft, client, workspace)
     try:
         return client.create_study(payload(draft, root, project, who))
     except ProlificError as error:
-        # Only certain workspaces have these two features; their error messages are undocumented.
+        # Only certain workspaces have these two features. The error messages are undocumented.
         advice = ""
         if error.refused and draft.screen_out_cents and draft.part == 0:
             advice += (
@@ -117,19 +117,19 @@ def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
 
 
 def _least_hourly(client: Client, workspace: str, currency: str) -> int:
-    """Return the minimum hourly rate in cents: Prolific's current or documented, if higher."""
+    """Return the minimum hourly rate in cents: the larger of Prolific's current and documented."""
     with suppress(ProlificError):
         return max(client.minimum_hourly(workspace, currency) or 0, LEAST_HOURLY[currency])
     return LEAST_HOURLY[currency]
 
 
 def _claim(draft: ProlificStudy) -> str:
-    """Let only one of two simultaneous Publish requests continue: a study there costs money.
+    """Claim the creation of a study, so that only one of two simultaneous requests continues.
 
-    Returns the name of this creation, valid for LONGEST_CREATION. Raises PlanError.
+    Returns a name for this creation, which is valid for LONGEST_CREATION. Raises PlanError.
     """
     now, creation = database_now(), secrets.token_hex(16)
-    # A conditional update: of two requests, the second finds the first one's claim.
+    # Of two requests, the second one's conditional update matches no row.
     free = ProlificStudy.objects.filter(free_to_create(now), pk=draft.pk, external_id=None)
     claimed = free.update(status=CREATING, creation=creation, creation_until=now + LONGEST_CREATION)
     if not claimed:
@@ -143,13 +143,13 @@ def free_to_create(now: datetime) -> Q:
 
 
 def _release(draft: ProlificStudy, creation: str, **fields: Any) -> bool:
-    """End this creation and store its result, unless another one has started in the meantime."""
+    """End this creation and store its result. Return False if another one has started."""
     ours = ProlificStudy.objects.filter(pk=draft.pk, creation=creation)
     return bool(ours.update(creation="", creation_until=None, **fields))
 
 
 def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
-    """Create the participant groups that restrict entry."""
+    """Create the participant groups that control who may enter."""
     family = draft.study.prolific_studies.filter(scenarios__in=draft.scenarios.all())
     if draft.part == 1 and not draft.qualified_group:
         group = client.create_group(f"{draft.study.name} {draft.pk} qualified", workspace)
@@ -166,9 +166,9 @@ def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
 
 @dataclass(frozen=True)
 class Asked:
-    """Prolific's response about a draft: eligible people, and the cost of its places in cents.
+    """Prolific's figures for a draft: eligible people, and the cost of its places in cents.
 
-    `eligible` counts the audience before anyone is blocked; 0 means fewer than 25.
+    `eligible` does not consider the blocklist; 0 means fewer than 25.
     """
 
     draft: ProlificStudy
@@ -181,7 +181,7 @@ class Asked:
 
 
 def ask(study: Study, client: Client | None = None) -> list[Asked]:
-    """Ask about drafts that have not been created yet. Raises ProlificError, and PlanError."""
+    """Ask Prolific about drafts that were not created yet. Raises ProlificError and PlanError."""
     client = client or client_of(study.prolific_studies.first())
     workspace = client.workspace()
     eligible = client.eligible(audience.filters(study, client, workspace), workspace)
@@ -194,7 +194,7 @@ def ask(study: Study, client: Client | None = None) -> list[Asked]:
 def payload(
     draft: ProlificStudy, root: str, project: str, who: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
-    """Return the request that creates the study in that project for `who` (filters)."""
+    """Return the JSON that creates the study in a project. `who` is the audience's filters."""
     address = root.rstrip("/") + reverse("landing", args=[draft.code])
     ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PARAMETERS)
     filters = []
@@ -235,8 +235,8 @@ def payload(
 def description(draft: ProlificStudy) -> str:
     """Return the description that people read on Prolific before they start.
 
-    Where one study covers all scenarios, it names neither tasks nor shots, so that self-selection
-    is the same for all arms.
+    If one study contains all scenarios, the description mentions neither tasks nor shots, so that
+    self-selection is the same in all of them.
     """
     scenarios = list(draft.scenarios.select_related("task"))
     if draft.study.participants_choose_scenario:
@@ -257,7 +257,7 @@ def description(draft: ProlificStudy) -> str:
 
 
 def _screening(draft: ProlificStudy) -> list[str]:
-    """Return the notice, which Prolific requires, that some participants cannot continue."""
+    """Return the notice, required by Prolific, that some participants cannot continue."""
     screens = draft.study.qualification != Qualification.NONE
     if draft.part > 1 or not screens or not (draft.part or draft.screen_out_cents):
         return []
@@ -267,7 +267,7 @@ def _screening(draft: ProlificStudy) -> list[str]:
 
 
 def _code(draft: ProlificStudy, outcome: str) -> dict[str, Any]:
-    """Return a completion code with its action, which is never a rejection."""
+    """Return a completion code with its actions, which never include a rejection."""
     actions: list[dict[str, Any]]
     if outcome == "completed":
         actions = [{"action": "MANUALLY_REVIEW"}]
@@ -299,7 +299,7 @@ def _code(draft: ProlificStudy, outcome: str) -> dict[str, Any]:
 
 
 def sum_in_words(draft: ProlificStudy) -> str:
-    """Return the rewards for all of a draft's places, in words; Prolific's fees are extra."""
+    """Return the rewards for all places of a draft as text, without Prolific's fees."""
     return f"{ledger.in_currency(draft.places * draft.reward_cents)} {draft.study.currency}"
 
 
@@ -316,13 +316,13 @@ def check_agreed(draft: ProlificStudy, agreed: str) -> None:
 
 
 def rewards(draft: ProlificStudy) -> int:
-    """Return what Prolific pays for one whole participation, over all parts."""
+    """Return what Prolific pays for a whole participation, over all parts, in cents."""
     family = draft.study.prolific_studies.filter(scenarios__in=draft.scenarios.all()).distinct()
     return sum(each.reward_cents for each in family)
 
 
 def free_seats(draft: ProlificStudy) -> int:
-    """Return how many human annotators' seats are free in this study's scenarios."""
+    """Return the number of free human seats in this study's scenarios."""
     scenarios = draft.scenarios.all()
     held = Participation.objects.holding_seats(database_now(), draft.study)
     taken = held.filter(kind=Kind.PERSON, scenario__in=scenarios)

@@ -1,4 +1,4 @@
-"""Submissions on Prolific and their effects: freed seats, pay decisions, confirmed people."""
+"""Submissions on Prolific and their effects on seats, pay decisions and confirmations."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ from annotation.prolific.client import Client, status_of
 from annotation.prolific.errors import ProlificError, undocumented
 from annotation.recruitment import arrivals, expiry, identities
 
-# Submissions that hold one of the study's places on Prolific.
+# Submissions that occupy a place of the study on Prolific.
 TAKE_A_PLACE = {
     "RESERVED", "ACTIVE", "AWAITING_REVIEW", "APPROVED", "PARTIALLY_APPROVED", "PROCESSING",
 }  # fmt: skip
@@ -37,7 +37,7 @@ RECRUITING = {"ACTIVE", "PAUSED", "AWAITING_REVIEW", "COMPLETED"}
 
 @dataclass
 class Synced:
-    """One run's results and problems."""
+    """The results and problems of a run."""
 
     submissions: int = 0
     changed: int = 0
@@ -58,7 +58,7 @@ class Synced:
 
     @contextmanager
     def noting(self, what: object) -> Iterator[None]:
-        """Collect problems with this item, so that the run continues with the others.
+        """Collect errors about this item, so that the run continues with others.
 
         Raises ProlificError only if Prolific is unreachable.
         """
@@ -74,7 +74,7 @@ class Synced:
 
 @dataclass(frozen=True)
 class Row:
-    """A submission from Prolific, validated."""
+    """A validated submission from Prolific."""
 
     session: str
     status: str
@@ -83,7 +83,7 @@ class Row:
 
     @classmethod
     def read(cls, told: Any) -> "Row":
-        """Raise ProlificError if this is not a submission."""
+        """Convert a submission. Raises ProlificError if it is malformed."""
         if not isinstance(told, dict) or not isinstance(told.get("id"), str):
             raise undocumented("submission without an id", told)
         return cls(
@@ -99,12 +99,12 @@ class Row:
 
     @property
     def return_is_open(self) -> bool:
-        """Was the return requested, and the submission not returned?"""
+        """Return whether the return was requested and the submission was not returned yet."""
         return self.status == "AWAITING_REVIEW" and self.return_requested_at is not None
 
 
 def _moment(text: Any) -> datetime | None:
-    """Return one of Prolific's times, or None if it is missing or invalid."""
+    """Parse a time from Prolific. Return None if it is missing or invalid."""
     try:
         time = parse_datetime(text) if isinstance(text, str) else None
     except ValueError:
@@ -114,10 +114,10 @@ def _moment(text: Any) -> datetime | None:
 
 @dataclass(frozen=True)
 class Found:
-    """A study on Prolific as this run found it."""
+    """The state of a study on Prolific in this run."""
 
     study: ProlificStudy
-    # Submissions that hold a place; of these, how many await no return, or have not arrived here.
+    # Submissions in a place, those without a requested return, and those not yet arrived here.
     held: int
     kept: int
     coming: int
@@ -128,21 +128,21 @@ class Found:
 
     @property
     def may_let_in(self) -> bool:
-        """Is it open to new arrivals, and not paused by others?"""
+        """Return whether the study admits people, and was not paused by anyone else."""
         is_ours = self.study.status != "PAUSED" or self.study.paused_here
         return status_of(self.study.status) in RECRUITING and self.study.part <= 1 and is_ours
 
 
-# How long Prolific's API may lag behind an arrival.
+# Prolific's API may show an arrival this much later.
 MAY_BE_LATE = timedelta(hours=1)
 REJECTED = "rejected on Prolific"
 NOT_CONFIRMED = "Prolific does not confirm that this submission belongs to this person"
 
 
 def sync_submission(session: str, client: Client | None = None) -> bool:
-    """Sync one submission; return False if its study is not ours. Raises ProlificError.
+    """Sync a submission. Return False if it is not from one of our studies. Raises ProlificError.
 
-    `client` is for a page that waits; without it, the study's patient client is used.
+    Pages pass a `client`, because they wait. By default, the study's patient client is used.
     """
     key = arrivals.submission_key(ProlificAdapter.platform, session.lower())
     known = Submission.objects.select_related("prolific_study__account__owner")
@@ -151,12 +151,12 @@ def sync_submission(session: str, client: Client | None = None) -> bool:
         return False
     client = client or client_of(submission.prolific_study, patient=True)
     told = client.submission(session)
-    # The requested submission, whatever ID its row has.
+    # The ID that was requested, even if the response has another one.
     return take_over(Row.read({**told, "id": session}), Synced())
 
 
 def take_over(row: Row, done: Synced) -> bool:
-    """Store a submission's status and apply its effects, once: both or neither."""
+    """Store the status of a submission and apply its effects, in one transaction and only once."""
     with transaction.atomic():
         submission = Submission.objects.filter(key=row.key).first()
         if submission is None or not _is_news(submission, row):
@@ -186,9 +186,9 @@ def _is_news(submission: Submission, row: Row) -> bool:
 def _follow(
     submission: Submission, before: str, participation: Participation | None, done: Synced
 ) -> None:
-    """Apply the effects of a new status; the caller holds the locks."""
+    """Apply the effects of a new status. The caller must hold the locks."""
     if participation is None or participation.submissions.order_by("-pk").first() != submission:
-        return  # a later submission by the same person represents their work
+        return  # a later submission represents the work
     if before == "REJECTED":
         _rejection_taken_back(submission, participation)
     if submission.status == "RETURNED":
@@ -201,9 +201,9 @@ def _follow(
 
 
 def _was_rejected(submission: Submission, participation: Participation) -> None:
-    """Handle a rejection on Prolific: the work ends, and is not paid.
+    """Handle a rejection on Prolific: end the work, and do not pay it.
 
-    An ended participation keeps its status, and a completed one stays in the analysis until a
+    An ended participation keeps its status. A completed one remains in the analysis until a
     researcher excludes it (exclusion.rejected_elsewhere).
     """
     submission.store(status_before_rejection=participation.status)
@@ -214,29 +214,29 @@ def _was_rejected(submission: Submission, participation: Participation) -> None:
 
 
 def _rejection_taken_back(submission: Submission, participation: Participation) -> None:
-    """Undo the rejection's effects, unless a user has since decided otherwise."""
+    """Undo the effects of a rejection, unless a user has decided otherwise since."""
     reason = "the rejection on Prolific was reversed"
     if participation.status == Status.REJECTED:
         ended = submission.status_before_rejection
-        # Their seat was freed; if another is free, their page offers to continue.
+        # The seat was freed. If one is free, the participant's page offers to continue.
         participation.store(status=ended if ended in MAY_RESUME else Status.RETURNED)
     participation.refresh_from_db()
     _pay_again(participation, reason)
 
 
 def _was_ours(participation: Participation) -> bool:
-    """Was the last decision about pay automatic, from a status on Prolific?"""
+    """Return whether the last decision about pay was automatic, based on Prolific."""
     last = participation.decisions.filter(about=Decision.About.PAY).order_by("pk").last()
-    # A withdrawal in between replaces every reason.
+    # A withdrawal in between replaces all reasons.
     ours = (REJECTED, NOT_CONFIRMED, withdrawal.REASON)
     return last is not None and last.by_id is None and last.reason in ours
 
 
 def verify(study: Study, client: Client, done: Synced) -> None:
-    """Verify each arrival with plain IDs: is this submission this person's, in this study?
+    """Ask Prolific whether each submission with unsigned IDs belongs to this person and study.
 
-    Unconfirmed people are named on the study's pages, and not paid without a payer's decision.
-    Until they are confirmed, Prolific is asked again, since its data may lag.
+    Unconfirmed people are listed on the study's pages, and are not paid unless a payer decides so.
+    They are checked again in later runs, because Prolific's data may lag.
     """
     asked = study.submissions.filter(prolific_study__external_id__isnull=False)
     asked = asked.exclude(verified=True).exclude(reference="")
@@ -253,7 +253,7 @@ def verify(study: Study, client: Client, done: Synced) -> None:
 
 
 def _settle(submission: Submission, is_confirmed: bool) -> None:
-    """Store whether Prolific confirms an arrival, and decide on pay if no researcher has."""
+    """Store whether Prolific confirms an arrival. Decide on pay unless a researcher has."""
     with transaction.atomic():
         locked = Participation.objects.select_for_update(no_key=True)
         participation = locked.filter(pk=submission.participation_id).first()  # type: ignore[misc]  # none: no row
@@ -269,7 +269,7 @@ def _settle(submission: Submission, is_confirmed: bool) -> None:
 
 
 def _has_payers_word(participation: Participation | None) -> bool:
-    """Did a user decide about its pay after Handful's automatic decision?"""
+    """Return whether a user decided about pay after Handful's automatic decision."""
     if participation is None:
         return False
     decided = participation.decisions.filter(about=Decision.About.PAY).exists()
@@ -277,7 +277,7 @@ def _has_payers_word(participation: Participation | None) -> bool:
 
 
 def _pay_again(participation: Participation, reason: str) -> None:
-    """Pay people who were unpaid only because of a status on Prolific that no longer applies."""
+    """Pay people who were not paid only because of a status on Prolific that has changed."""
     latest = participation.submissions.order_by("-pk").first()
     holds = participation.submissions.filter(verified=False).exists() or (
         latest is not None and latest.status == "REJECTED"
@@ -287,7 +287,7 @@ def _pay_again(participation: Participation, reason: str) -> None:
 
 
 def _is_confirmed(submission: Submission, client: Client) -> bool | None:
-    """Does Prolific know this submission for this person and study? None means perhaps not yet."""
+    """Return whether Prolific confirms the submission's person and study; None if too early."""
     try:
         told = client.submission(identities.decrypt(submission.reference))
     except ProlificError as error:

@@ -1,8 +1,8 @@
-"""Sync with Prolific: statuses, freed seats, places, blocklists, confirmed arrivals.
+"""Sync with Prolific: statuses, freed seats, places, blocklists and confirmations.
 
-It is run by `manage.py tick`, by a button, and for one submission by its webhook. The API is
+Runs in `manage.py tick`, by a button, and for single submissions after a webhook event. The API is
 authoritative: an event only says what to look up, so events may be late, repeated or out of order.
-The request that delivers a signed event stores it once; it is processed here, so that no thread for
+The request that delivers an event only stores it. It is processed here, so that no thread for
 annotators waits for Prolific. A malformed row does not block others: `Synced.problems` reports it.
 """
 
@@ -44,15 +44,15 @@ from annotation.prolific.submissions import (
 from annotation.protocol import qualification
 from annotation.recruitment import eligibility, expiry, identities
 
-# Submissions awaiting review are approved automatically, in full, after this long.
+# Prolific approves submissions automatically, in full, if they were not reviewed for this long.
 AUTO_APPROVAL = timedelta(days=21)
 
 
 def sync(study: Study, client: Client | None = None, patient: bool = False) -> Synced:
-    """Sync a study whose studies on Prolific all belong to one account.
+    """Sync a study whose Prolific studies all belong to one account.
 
-    Problems are collected in `problems`. Raises ProlificError if Prolific is unreachable; completed
-    parts remain.
+    Problems are collected in `problems`. Raises ProlificError if Prolific is unreachable; what was
+    synced before remains.
     """
     client, done = client or client_of(study.prolific_studies.first(), patient), Synced()
     expiry.expire_idle(study)
@@ -98,7 +98,7 @@ def _sync_one(prolific_study: ProlificStudy, client: Client, done: Synced) -> Fo
 
 
 def _note_what_costs(prolific_study: ProlificStudy, rows: list[Row]) -> None:
-    """Store the payments on Prolific without work here."""
+    """Store which payments Prolific may make without work here."""
     open_yet = [row for row in rows if row.return_is_open]
     ends = [row.completed_at or row.return_requested_at for row in open_yet]
     since = [end for end in ends if end is not None]
@@ -110,10 +110,9 @@ def _note_what_costs(prolific_study: ProlificStudy, rows: list[Row]) -> None:
 
 
 def _bar(study: Study, client: Client, done: Synced) -> None:
-    """Block on Prolific those who may not take part, so that they never arrive.
+    """Block people on Prolific who may not take part, so that they do not arrive.
 
-    Only workers whose ID is neither purged nor lost can be blocked; the others are refused on
-    arrival, by hash.
+    Only workers whose ID is still stored can be blocked. Others are refused on arrival, by hash.
     """
     group = (
         study.prolific_studies.exclude(blocklist_id="").values_list("blocklist_id", flat=True)
@@ -144,17 +143,17 @@ def _bar(study: Study, client: Client, done: Synced) -> None:
 
 
 class NotSynced(Exception):
-    """What could not be synced, one sentence for each problem."""
+    """Some items could not be synced. The message has a sentence for each problem."""
 
 
 def handle_waiting_events() -> str:
-    """Process the events from Prolific's webhooks. Raises NotSynced."""
+    """Process events from Prolific's webhooks. Raises NotSynced."""
     return _told([("events", handle_events)])
 
 
 def sync_all() -> str:
-    """Sync all studies on Prolific, each separately. Raises NotSynced after the last."""
-    # Except studies whose token was removed: their pages say so.
+    """Sync all studies on Prolific, each separately. Raises NotSynced at the end."""
+    # Studies whose token was removed are skipped. Their pages say so.
     there = ProlificStudy.objects.exclude(external_id=None).exclude(account__token="")
     studies = Study.objects.filter(prolific_studies__in=there).distinct()
     return _told([(study.name, partial(sync, study, patient=True)) for study in studies])
@@ -172,20 +171,20 @@ def _told(works: list[tuple[str, Callable[[], Any]]]) -> str:
     return f"{len(works)} synced"
 
 
-# Prolific retries for a day; an older request is a replay.
+# Prolific retries for a day. An older request is a replay.
 OLDEST = 25 * 3600  # seconds
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
-    """Return base64(HMAC-SHA256(secret, timestamp + body)), as Prolific documents it."""
+    """Return base64(HMAC-SHA256(secret, timestamp + body)), as documented by Prolific."""
     digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
     return base64.b64encode(digest).decode()
 
 
 def handle_events() -> Synced:
-    """Process stored events, and delete those too old to be replayed.
+    """Process stored events, and delete events that are too old to be replayed.
 
-    Raises ProlificError if Prolific is unreachable; the rest waits for the next run.
+    Raises ProlificError if Prolific is unreachable. Other events wait for the next run.
     """
     done = Synced()
     waiting = WebhookEvent.objects.filter(handled_at=None).order_by("pk")
@@ -194,7 +193,7 @@ def handle_events() -> Synced:
         with done.noting(f"event about {resource}"):
             done.submissions += 1
             done.changed += sync_submission(resource)
-            # Events that have since arrived report newer changes.
+            # Events that have arrived since then may report newer changes.
             WebhookEvent.objects.filter(pk__in=events).update(handled_at=timezone.now())
     old = timezone.now() - timedelta(seconds=2 * OLDEST)
     WebhookEvent.objects.filter(received_at__lt=old).delete()
