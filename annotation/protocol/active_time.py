@@ -1,14 +1,14 @@
-"""Active time: pages send signs of work, and the server measures with its clock.
+"""Active time: pages send activity signals, and the server measures with its own clock.
 
-A page sends pings while it is visible and was used recently. Each ping adds the time since the last
-sign of work, up to the study's cut-off (docs/statistics.md#active-time). Waiting and breaks do not
-count: the wait for a decision is paid separately (annotation/pay/ledger.py), and a break between
-two parts is not work. The page's other reports (left, duration, pasted text) are stored only as
-counts, unverified.
+A page sends pings while it is visible and was used recently. Each ping adds the time since the
+last activity, up to the study's cut-off (docs/statistics.md#active-time). The wait for a decision
+and breaks between two parts do not count: waiting is paid separately (annotation/pay/ledger.py),
+and a break is not work. The page's other reports (how often and how long it was left, pastes) are
+stored only as unverified counts.
 
-The page also sends unsent input after a pause (static/js/drafts.js): another tab or device can
-continue it, and the last write wins. A draft is never an answer: only its size and form are
-checked, it is never scored, and it is erased when the answer is stored.
+The page also sends the draft of an answer after a pause in typing (static/js/drafts.js), so that
+another tab or device can continue it. The last write wins. A draft is never an answer: only its
+size and format are checked, it is never scored, and it is deleted when the answer is stored.
 """
 
 import json
@@ -25,7 +25,7 @@ MAX_PER_PING = 1000
 
 
 def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
-    """Store a sign of work on that turn; return False if it is not (or no longer) the current one.
+    """Store an activity signal for a turn. Return False if the turn is not the current one.
 
     Also returns False while the worker waits for a decision or is between two parts. Raises
     Participation.DoesNotExist.
@@ -48,7 +48,7 @@ def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
 
 
 def _current(token: str, turn_id: int) -> Turn | None:
-    """Lock a participation; return that turn if it is its current one and the worker is at work."""
+    """Lock a participation. Return the turn if it is the current one and the worker is working."""
     participation = Participation.objects.lock(token)
     turn = participation.latest_turn()
     is_current = turn is not None and turn.pk == turn_id
@@ -56,7 +56,7 @@ def _current(token: str, turn_id: int) -> Turn | None:
 
 
 def _told(turn: Turn, fields: Mapping[str, str]) -> dict[str, float]:
-    """Return stored counts plus those in this ping, each within limits."""
+    """Add the counts in this ping to the stored counts, limited by ping."""
     before = getattr(turn, "activity", None)
     counts = {}
     for name in ("blurs", "away_seconds", "pastes"):
@@ -68,7 +68,7 @@ def _told(turn: Turn, fields: Mapping[str, str]) -> dict[str, float]:
 
 
 def keep_draft(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
-    """Store the draft for that turn; return False if it is not (or no longer) the open question.
+    """Store a draft of the answer. Return False if the turn is not the current question.
 
     Raises Participation.DoesNotExist, and spans.AnswerError for an invalid draft.
     """
@@ -84,7 +84,7 @@ def keep_draft(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
 
 
 def _draft(text: str) -> str:
-    """Return a draft as ASCII: a JSON object within the limits of an answer."""
+    """Return the draft as ASCII JSON. Raises AnswerError if it is too long or not an object."""
     problem = AnswerError("bad_draft", sentence("The draft could not be read."))
     if len(text) > LONGEST_PAYLOAD:
         raise problem

@@ -1,7 +1,7 @@
-"""A participation's behaviour: times, runs, absences and pastes, from its answers.
+"""Summarise a participation's behaviour: times, runs, absences and pastes of its answers.
 
-These facts are not judged here; monitoring/flags.py defines which of them raise a quality flag.
-Each can be recomputed from the exported CSVs.
+This module does not judge; monitoring/flags.py defines when a quality flag is raised. All values
+can be recomputed from the exported CSV files.
 """
 
 import math
@@ -16,13 +16,13 @@ from typing import NamedTuple
 from annotation.models import AnswerSpan, Participation, Step, Turn
 from tasks.models import Example
 
-READ_AT_MOST = 12  # words per second: a limit that no reader exceeds
-AT_ONCE = 20  # participations whose answers are in memory together
+READ_AT_MOST = 12  # words per second, which no reader exceeds
+AT_ONCE = 20  # participations whose answers are in memory at once
 
 
 @dataclass(frozen=True)
 class Answered:
-    """One answer with its measures of behaviour."""
+    """An answer with its measures of behaviour."""
 
     step: str
     shown_at: datetime
@@ -41,9 +41,9 @@ class Answered:
 
 
 class Signs(NamedTuple):
-    """One participation's numbers, in the order of its answers.
+    """A summary of all answers of a participation.
 
-    They are stored with a participation on completion, after which its answers do not change.
+    It is stored when the participation is completed, because the answers do not change after that.
     """
 
     n: int
@@ -62,9 +62,9 @@ class Signs(NamedTuple):
 
 
 def signs(answers: Sequence[Answered]) -> Signs:
-    """Summarise one participation's answers, given in display order.
+    """Summarise the answers of a participation, given in the order in which they were shown.
 
-    An answer is too fast below max(1 s, 0.3 x the annotator's median), or below its reading time.
+    An answer is too fast below max(1 s, 0.3 x the annotator's median) or its reading time.
     """
     times = [answer.seconds for answer in answers]
     median = statistics.median(times) if times else None
@@ -93,15 +93,15 @@ def signs(answers: Sequence[Answered]) -> Signs:
 
 
 def for_participation(participation: Participation) -> Signs:
-    """Return this participation's signs, computed from its answers."""
+    """Compute the summary of a participation from its answers."""
     answers = dict(answers_by_participation([participation.pk]))
     return signs(answers.get(participation.pk, []))
 
 
 def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[Answered]]]:
-    """Yield each participation and its answers in order, with AT_ONCE participations in memory.
+    """Yield (participation, answers in order), with AT_ONCE participations in memory.
 
-    Answers from upstream steps are left out: not every arm has them.
+    Answers of upstream steps are left out, because only some arms have them.
     """
     words = {}
     shown = Turn.objects.filter(participation__in=people).values("example")
@@ -150,5 +150,5 @@ def _texts_by_turn(people: Sequence[int]) -> dict[int, str]:
 
 
 def word_count(texts: Iterable[str]) -> int:
-    """Return the number of words to read, which are runs without spaces."""
+    """Return the number of words, which are separated by spaces."""
     return sum(len(text.split()) for text in texts)

@@ -1,7 +1,7 @@
-"""The annotation step: the test examples in order, without reveals or scores.
+"""The annotation step: the test examples in order, without reveals and scores.
 
-A study on a platform that limits session length is done in parts (annotation/recruitment/seats.py):
-the step then stops at the end of a part and continues when the worker comes for the next one.
+If a platform limits the length of sessions, the step is done in parts (recruitment/seats.py). It
+stops at the end of a part, and continues when the worker comes for the next part.
 """
 
 from datetime import datetime
@@ -14,7 +14,7 @@ from tasks.clock import database_now
 
 
 def following(answered: Turn) -> Turn | None:
-    """Return the next turn of this step or the screening step, to be stored with that answer.
+    """Return the next turn of this step or the screening step, to be stored with the answer.
 
     Returns None after the last example, or at the end of the worker's part.
     """
@@ -24,14 +24,14 @@ def following(answered: Turn) -> Turn | None:
     in_a_part = participation.part and step == Step.ANNOTATION
     if is_last or (in_a_part and seats.ends_before(participation, position)):
         return None
-    # Shown with the response to that answer, at the same time.
+    # It is shown with the response to this answer, so it has the same time.
     return participation.show(
         step, position, given.channel, after=answered, shown_at=given.submitted_at, save=False
     )
 
 
 def end(participation: Participation, answered: Turn) -> None:
-    """Complete the participation, or end the worker's part. The caller holds the lock."""
+    """Complete the participation, or end the worker's part. The caller must hold the lock."""
     if answered.position + 1 < len(participation.annotation_order):
         seats.end_part(participation)
         return
@@ -47,9 +47,9 @@ def end(participation: Participation, answered: Turn) -> None:
 def begin(
     participation: Participation, after: Turn, channel: str, until: datetime | None = None
 ) -> Turn | None:
-    """Show the first test example; return None if the worker's part ends before it.
+    """Show the first test example. Return None if the worker's part ends before it.
 
-    Work on the previous example counts up to `until`. The caller holds the lock.
+    Work on the previous example counts until `until`. The caller must hold the lock.
     """
     if participation.part and seats.ends_before(participation, 0):
         seats.end_part(participation)

@@ -1,8 +1,8 @@
-"""Processing submitted answers, following the table in docs/protocol.md#replies.
+"""Process submitted answers, as described in docs/protocol.md#replies.
 
-The first stored answer wins; repeating it returns the current state; a different one is a conflict;
-an invalid payload stores nothing. Everything shown afterwards is read from committed rows, so a
-kill between commit and response loses nothing: a reload shows the same.
+The first stored answer counts. Repeating it returns the current state, a different answer is a
+conflict, and an invalid payload stores nothing. The response is built from committed rows, so if
+the process is killed between commit and response, reloading shows the same state.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ from tasks.tokens import TOKENISER
 
 
 class Conflict(Exception):
-    """The answer is not to the current question: the state does not change (409)."""
+    """The answer cannot be accepted in the current state (409). Nothing changes."""
 
     ALREADY_REVEALED = gettext_lazy(
         "You have already answered this example. Your first answer counts."
@@ -52,12 +52,11 @@ class Conflict(Exception):
 def submit(
     token: str, turn_id: int, fields: Mapping[str, str], channel: str = Channel.PAGE
 ) -> tuple[Participation, Turn | None]:
-    """Store the answer to that turn if it is the current question.
+    """Store the answer to a turn if it is the current question.
 
-    Returns the participation and its state: the latest turn, or None when it has just finished.
-
-    Raises Participation.DoesNotExist or Turn.DoesNotExist (404), PeopleUsePages (403),
-    Conflict (409) and AnswerError (422); in each of these cases nothing is stored.
+    Returns the participation and its latest turn, or None instead if it has just finished. Raises
+    Participation.DoesNotExist or Turn.DoesNotExist (404), PeopleUsePages (403), Conflict (409) and
+    AnswerError (422). Nothing is stored in these cases.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)
@@ -83,10 +82,10 @@ def submit(
 
 
 def _read(turn: Turn, fields: Mapping[str, str]) -> GivenAnswer:
-    """Return the answer in the fields, or the empty one if a model gives up, in any task.
+    """Parse the answer. If a model gives up, return the empty answer for any task.
 
-    A human can correct an answer, but a model whose output stays invalid would block its run
-    (docs/researchers/models.md). Raises AnswerError.
+    A human can correct an invalid answer, but a model whose output remains invalid would block its
+    run (docs/researchers/models.md). Raises AnswerError.
     """
     if fields.get("gives_up") == "1" and turn.participation.kind == Kind.MODEL:
         return NO_ANSWER
@@ -95,7 +94,7 @@ def _read(turn: Turn, fields: Mapping[str, str]) -> GivenAnswer:
 
 
 def _same_or_conflict(turn: Turn, fields: Mapping[str, str]) -> None:
-    """Raise Conflict unless these fields repeat the answer stored for the turn."""
+    """Raise Conflict unless the fields repeat the stored answer of the turn."""
     try:
         again = _read(turn, fields)
     except AnswerError:
@@ -106,12 +105,12 @@ def _same_or_conflict(turn: Turn, fields: Mapping[str, str]) -> None:
 
 
 def store_answer(turn: Turn, given: GivenAnswer, channel: str) -> Turn | None:
-    """Insert the answer with its S1 and spans and, without a reveal, its step's next turn.
+    """Store an answer with its S1 and spans and, if it is not revealed, the next turn.
 
-    Returns that turn; None if there is none. The caller holds the lock and the transaction.
+    Returns the next turn of the step, or None. The caller must hold the lock in a transaction.
     """
     result = score(given.texts, turn.example.gold, turn.card.gold_rule)
-    # The clock may have been set back: an answer is never submitted before its display.
+    # The clock may have been set back, but an answer is never submitted before it was shown.
     now = max(database_now(), turn.shown_at)
     active = turn.active_until(now, turn.participation.scenario.idle_cutoff)
     turn.answer = Answer(
@@ -134,7 +133,7 @@ def store_answer(turn: Turn, given: GivenAnswer, channel: str) -> Turn | None:
 
 
 class PeopleUsePages(Exception):
-    """A program acts for a person, which the study's design does not allow."""
+    """A program acts as a human annotator, but the design does not allow this."""
 
     SENTENCE = (
         "Human annotators take part in this study in a browser: open its link or a personal link."
@@ -147,13 +146,13 @@ class PeopleUsePages(Exception):
 
 
 def check_channel(channel: str, kind: str, design: Study) -> None:
-    """Raise PeopleUsePages if a program acts for a person and the design does not allow it."""
+    """Raise PeopleUsePages if a program acts as a human and the design does not allow this."""
     if channel == Channel.API and kind == Kind.PERSON and not design.programs_as_people:
         raise PeopleUsePages
 
 
 class RunError(ValueError):
-    """Why a run is not stored: `code` is for programs, the text is shown to users."""
+    """The run was not stored. `code` is for programs, and the message is shown to users."""
 
     def __init__(self, code: str, sentence: str):
         super().__init__(sentence)
@@ -161,7 +160,7 @@ class RunError(ValueError):
 
 
 def note(token: str, told: Mapping[str, Any]) -> bool:
-    """Store a completed run's facts; return False, keeping the first ones, if stored before.
+    """Store the report about a completed run. Return False if there already is one.
 
     `told` has the fields of ModelRun. Raises Participation.DoesNotExist and RunError.
     """

@@ -1,7 +1,7 @@
-"""Attention checks: marked examples among the test examples, which never count in S1.
+"""Attention checks: marked examples among the test examples that never count in S1.
 
-They are read from a separate file, in the published layout, attached to a version of a task. Each
-states its correct answer plainly: it tests attention, not knowledge
+They are read from a separate file in the published layout, which is attached to a version of a
+task. Each check states its correct answer in the text, so it tests attention and not knowledge
 (docs/prolific.md#what-prolific-allows).
 """
 
@@ -20,9 +20,9 @@ from tasks.models import Example, Split, Task
 
 
 def import_checks(task: Task, path: Path) -> Split:
-    """Attach the checks in a JSON Lines file to that version of the task.
+    """Attach the checks in a JSON Lines file to a version of a task.
 
-    Raises FormatError, including when the task already has checks, which never change. Raises
+    Raises FormatError, also if the task already has checks, because checks never change. Raises
     checking.Busy while another upload is being checked.
     """
     try:
@@ -56,7 +56,7 @@ def import_checks(task: Task, path: Path) -> Split:
 
 
 def import_upload(task: Task, filename: str, content: bytes, by: User) -> Split:
-    """Attach an uploaded check file. Raises FormatError, checking.Busy."""
+    """Attach an uploaded file of checks. Raises FormatError and checking.Busy."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / filename
         path.write_bytes(content)
@@ -67,7 +67,7 @@ def import_upload(task: Task, filename: str, content: bytes, by: User) -> Split:
 def mix_in(participation: Participation, seed: str) -> None:
     """Insert the study's number of checks into the annotation order, evenly spread.
 
-    Each is placed randomly in a separate section, never first, so that two are never adjacent.
+    Each check gets a random place in its own section, never the first, so none are adjacent.
     """
     wanted = participation.study.attention_checks
     pool = list(
@@ -90,7 +90,7 @@ def mix_in(participation: Participation, seed: str) -> None:
 
 
 def results(participation: Participation) -> tuple[int, int]:
-    """Return a participation's (checks passed, checks answered)."""
+    """Return the numbers of checks passed and answered."""
     scores = Answer.objects.filter(
         turn__participation=participation, turn__step=Step.CHECK
     ).values_list("s1", flat=True)

@@ -1,13 +1,12 @@
-"""Decisions on the analysis and on stopping are made without knowing the scores.
+"""Hide scores, so that they cannot influence decisions on the analysis or when to stop.
 
-Excluding an annotator frees the seat for someone else: users who see scores first could repeat this
-until the result fits. So a person's score stays hidden until a decision on them, with its reason,
-is stored. A user who looks at the score first can still decide, but the decision records this.
+Excluding an annotator frees the seat for someone else. A user who sees scores first could repeat
+this until the result fits. Therefore, a human annotator's score stays hidden until a decision
+about them is stored with a reason. A user may look at the score first, but the decision records
+this. There are no such decisions in rehearsals, so nothing is hidden in them.
 
-Rehearsals have no such decisions, so they hide nothing.
-
-Where the design hides test scores, those of human annotators stay hidden until the study is closed,
-on annotators' pages and in tables, files and exports (optional stopping).
+If the design hides test scores, those of human annotators stay hidden until the study is closed,
+on annotators' pages and in tables, files and exports, to prevent optional stopping.
 """
 
 from django.contrib.auth.models import User
@@ -45,18 +44,18 @@ class ScoresHidden(PermissionDenied):
 
 
 def are_covered(study: Study) -> bool:
-    """Does the study have human annotators whose test scores are still hidden?"""
+    """Return whether the study has human annotators whose test scores are still hidden."""
     return study.covers_test_scores and study.participations.filter(kind=Kind.PERSON).exists()
 
 
 def check_uncovered(study: Study) -> None:
-    """Raise ScoresHidden while human test scores are hidden; call it before using them."""
+    """Raise ScoresHidden if human test scores are hidden. Call this before using them."""
     if are_covered(study):
         raise ScoresHidden(study)
 
 
 def undecided(study: Study) -> set[int]:
-    """Return the keys of humans with no manual decision on the analysis and no score shown."""
+    """Return the keys of human participations without a manual decision or a shown score."""
     if study.rehearsal:
         return set()
     decided = Decision.objects.filter(_BY_HAND, participation=OuterRef("pk"))
@@ -66,7 +65,7 @@ def undecided(study: Study) -> set[int]:
 
 
 def hidden(study: Study) -> set[int]:
-    """Return the keys of human annotators whose test scores are hidden."""
+    """Return the keys of human participations whose test scores are hidden."""
     if not study.covers_test_scores:
         return undecided(study)
     people = study.participations.filter(kind=Kind.PERSON)
@@ -74,7 +73,7 @@ def hidden(study: Study) -> set[int]:
 
 
 def is_undecided(participation: Participation) -> bool:
-    """Is it a human annotator's, and in `undecided`?"""
+    """Return whether the participation is in `undecided`."""
     return (
         participation.kind == Kind.PERSON
         and not participation.study.rehearsal
@@ -84,30 +83,30 @@ def is_undecided(participation: Participation) -> bool:
 
 
 def is_hidden(participation: Participation) -> bool:
-    """Is this participation's test score hidden?"""
+    """Return whether the test score of the participation is hidden."""
     return is_covered(participation) or is_undecided(participation)
 
 
 def is_covered(participation: Participation) -> bool:
-    """Does the design hide this participation's test score for now?"""
+    """Return whether the design currently hides the participation's test score."""
     return participation.kind == Kind.PERSON and participation.study.covers_test_scores
 
 
 def is_seen(participation: Participation, by: User | None) -> bool | None:
-    """Return whether the score was visible to a decision on the analysis; None if automatic."""
+    """Return whether a decision on the analysis could see the score, or None if automatic."""
     return None if by is None else not is_hidden(participation)
 
 
 def hides_training(participation: Participation, is_undecided: bool) -> bool:
-    """Are its training answers shown without gold too?
+    """Return whether the gold of the training answers is hidden too.
 
-    They are not while a participation waits after that step (or screening) for a decision.
+    It is shown while the participation waits for a decision after training or screening.
     """
     return is_undecided and participation.status != Status.WAITING
 
 
 def show(participation: Participation, by: User | None) -> None:
-    """Show the score from now on; repeating changes nothing.
+    """Show the score from now on. A second call changes nothing.
 
     Raises ScoresHidden if the design hides it until the study is closed.
     """
@@ -126,7 +125,7 @@ def show(participation: Participation, by: User | None) -> None:
 def scores_of(request: HttpRequest, name: str, right: str = "read") -> Study:
     """Return the study if the user may read results and human test scores are not hidden.
 
-    Every page, file and API response with results uses it. Raises ScoresHidden.
+    Used by all pages, files and API responses with results. Raises ScoresHidden.
     """
     study = study_of(request, name, right)
     check_uncovered(study)

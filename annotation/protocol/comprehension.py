@@ -1,10 +1,10 @@
 """Comprehension questions about the instructions, before the first example.
 
-Workers who fail within the study's number of attempts are not rejected but paid for their time and
-screened out (docs/prolific.md#what-prolific-allows).
+Workers without attempts left are not rejected: they are paid for their time and screened out
+(docs/prolific.md#what-prolific-allows).
 
-The researcher writes them as text: a question, then its options, one per line, with an asterisk
-before the correct one. Blank lines separate questions.
+The researcher writes the questions as text: each question is followed by its options, one per
+line, with an asterisk before the correct one. Blank lines separate questions.
 
     How often can you change an answer?
     - As often as I like
@@ -22,15 +22,15 @@ from tasks.clock import database_now
 
 
 def is_open(participation: Participation) -> bool:
-    """Does this worker have questions left to answer correctly?"""
+    """Return whether the worker still has to answer the questions correctly."""
     asked = bool(participation.study.comprehension_questions.strip())
     return asked and participation.comprehended_at is None
 
 
 def answer(token: str, given: Mapping[str, str]) -> list[int]:
-    """Store one attempt; return the numbers (from 1) of the wrong answers.
+    """Store an attempt. Return the numbers, from 1, of the questions answered incorrectly.
 
-    `given` has an option number for each question. Raises Participation.DoesNotExist.
+    `given` contains the number of an option for each question. Raises Participation.DoesNotExist.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)

@@ -1,7 +1,7 @@
-"""Manual exclusion from the analysis, and its reversal, each with a reason.
+"""Exclude participations from the analysis manually, or include them again, with a reason.
 
-Inclusion in the analysis and payment are independent: nothing here changes pay. Excluding frees the
-seat, so that the scenario still ends up with as many analysed annotators as seats. Each manual
+Inclusion in the analysis is independent of payment, so nothing here changes pay. Exclusion frees
+the seat, so that the scenario still gets as many analysed annotators as seats. Each manual
 decision records whether the score could be seen (blinding.py).
 """
 
@@ -28,11 +28,11 @@ from tasks.clock import database_now
 
 
 class ExclusionError(Exception):
-    """Why it is impossible; its text is shown to users."""
+    """The decision is not possible. The message is shown to users."""
 
 
 class CannotExclude(ExclusionError):
-    """Why several annotators cannot be excluded together: pseudonym -> sentence."""
+    """Some annotators cannot be excluded. `problems` maps pseudonyms to messages."""
 
     def __init__(self, problems: dict[str, str]):
         super().__init__(" ".join(problems.values()))
@@ -40,7 +40,7 @@ class CannotExclude(ExclusionError):
 
 
 def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
-    """Return annotators in the analysis whose submission the platform rejected, undecided here.
+    """Return analysed annotators whose submission the platform rejected, without a decision here.
 
     A rejection does not end a completed participation: a researcher excludes or keeps it.
     """
@@ -54,7 +54,7 @@ def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
 
 
 def exclude_together(study: Study, pseudonyms: Iterable[str], reason: str, by: User | None) -> None:
-    """Exclude several annotators as `decide` does, each with its own decision: all or none.
+    """Exclude several annotators, each with its own decision, either all or none.
 
     Raises CannotExclude.
     """
@@ -75,17 +75,17 @@ def exclude_together(study: Study, pseudonyms: Iterable[str], reason: str, by: U
 
 
 def decide(participation: Participation, in_analysis: bool, reason: str, by: User | None) -> None:
-    """Exclude a completed participation from the analysis, or include it again; logged.
+    """Exclude a completed participation from the analysis, or include it again.
 
-    Including one already in the analysis is a decision only for `rejected_elsewhere`: to keep it.
-    Raises ExclusionError without a reason, for a participation that is not completed, and when the
-    seat was given to another participant; in these cases nothing changes.
+    The decision is logged. Keeping a participation that is already included is a decision only for
+    `rejected_elsewhere`. Raises ExclusionError, without any change, if the reason is empty, the
+    participation is not completed, or its seat was given to another one.
     """
     reason = reason.strip()
     if not reason:
         raise ExclusionError("Enter a reason. It is stored with the decision.")
     with transaction.atomic():
-        # Seats are assigned under the study's lock: taking one back needs it too.
+        # Seats are assigned under the study's lock, so taking one back needs the lock too.
         Study.objects.locked().get(pk=participation.study_id)
         locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         if locked.status != Status.COMPLETED:
@@ -117,7 +117,7 @@ def decide(participation: Participation, in_analysis: bool, reason: str, by: Use
 
 
 def _seat(participation: Participation, in_analysis: bool) -> int | None:
-    """Return its seat after the decision. Raises ExclusionError."""
+    """Return the seat after the decision. Raises ExclusionError if no seat is free."""
     if not in_analysis:
         return None
     seat = participation.seat_number or free_seat(participation.scenario, participation.kind)

@@ -1,8 +1,8 @@
-"""A study's custom questions: before the instructions, and with the questions at the end.
+"""A study's custom questions, before the instructions and at the end.
 
-Only human annotators are asked: simulated annotators and models have no demographics. All questions
-asked at one moment are answered together, once; a skipped question has an empty answer. The
-questions at the end that every study can ask (EXIT_QUESTIONS) are optional too.
+Only human annotators are asked, as simulated annotators and models have no demographics. The
+questions for one moment are answered together and only once. Skipped questions have empty answers.
+EXIT_QUESTIONS are optional questions at the end that every study can ask.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ WHILE = {BEFORE: Status.WORKING, AFTER: Status.COMPLETED}
 
 
 def asked(participation: Participation, moment: str) -> list[OwnQuestion]:
-    """Return that moment's questions that this worker has not answered yet."""
+    """Return the questions for this moment, unless the worker has already answered them."""
     declared = participation.study.own_questions
     if not declared.strip() or participation.kind != Kind.PERSON:
         return []
@@ -26,9 +26,9 @@ def asked(participation: Participation, moment: str) -> list[OwnQuestion]:
 
 
 def answer(token: str, moment: str, given: Mapping[str, str]) -> None:
-    """Store that moment's answers (ID -> text); repeating changes nothing.
+    """Store the answers (by question ID) for this moment. A second call changes nothing.
 
-    The form checks required ones. Raises Participation.DoesNotExist.
+    The form checks required questions. Raises Participation.DoesNotExist.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)
@@ -51,7 +51,7 @@ EXIT_QUESTIONS = ("seen_before", "ai_used", "tools", "comments")
 
 
 def answer_exit(token: str, given: Mapping[str, str]) -> None:
-    """Store the exit answers of a completed participation; repeating changes nothing.
+    """Store the exit answers of a completed participation. A second call changes nothing.
 
     Raises Participation.DoesNotExist.
     """

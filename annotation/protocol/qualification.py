@@ -1,10 +1,10 @@
 """Admission to the annotation step, by the design's rule.
 
 "Filter annotators whose performance is very low compared to average annotators in the group"
-(CLUES, section 4). The rule judges the training step, or, at zero shots, the screening step if the
-design has one. The group consists of everyone of the same kind who finished this step with the same
-task, shots and training file in this study, including screened-out but not withdrawn ones.
-Screening out is a paid exit, not a rejection, and frees the seat.
+(CLUES, section 4). The rule judges the training step or, at zero shots, the screening step if the
+design has one. The group contains all participations of the same kind that finished this step in
+this study with the same task, shots and training file, including those screened out, but not
+withdrawn ones. Screening out is an exit with pay, not a rejection, and frees the seat.
 """
 
 import statistics
@@ -34,13 +34,13 @@ from annotation.recruitment import seats
 from annotation.study.screening import OTHERS_NEEDED
 from tasks.clock import database_now
 
-# Bound on rounding errors in sums of fractions, which must not screen anyone out.
+# Tolerance for rounding errors in sums of fractions, which must not screen out anyone.
 ROUNDING = 1e-6  # points
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The rule's result, which is provisional while the group is too small."""
+    """The result of the rule. It is provisional while the group is too small."""
 
     passes: bool
     reason: str
@@ -54,7 +54,7 @@ def verdict(
     others: Sequence[float],
     step: str = "training",
 ) -> Verdict:
-    """Apply the rule to a mean S1 in that step and those of the others in the group, all x 100.
+    """Apply a rule to a mean S1 in `step`, compared with those of others in the group (x 100).
 
     The threshold is in points, or in standard deviations (ddof 1) of the others.
     """
@@ -79,9 +79,9 @@ def verdict(
 
 
 def judged_means(study: Study) -> dict[int, tuple[int, str, float]]:
-    """Return participation -> (scenario, kind, mean S1 x 100 in the judged step).
+    """Return (scenario, kind, mean S1 x 100 in the judged step) by participation.
 
-    This covers all who finished that step, with as many answers as its order has examples.
+    Only participations that have finished the step are included.
     """
     answered = (
         Answer.objects.filter(turn__participation__study=study, turn__step__in=JUDGED_STEPS)
@@ -108,7 +108,7 @@ def judged_means(study: Study) -> dict[int, tuple[int, str, float]]:
 
 
 def judge(participation: Participation) -> Verdict:
-    """Return the current verdict of the study's rule on this participation."""
+    """Return the current verdict of the study's rule on a participation."""
     study = participation.study
     means = judged_means(study)
     if participation.pk not in means:
@@ -119,7 +119,7 @@ def judge(participation: Participation) -> Verdict:
 
 
 def _apply(study: Study, own: float, others: Sequence[float], shots: int) -> Verdict:
-    """Apply the study's rule; the reason names the judged step."""
+    """Apply the study's rule. The reason names the judged step."""
     step = "training" if shots else "screening"
     return verdict(study.qualification, study.qualification_threshold, own, others, step)
 
@@ -127,7 +127,7 @@ def _apply(study: Study, own: float, others: Sequence[float], shots: int) -> Ver
 def after_judged_step(participation: Participation, turn: Turn, channel: str) -> Turn | None:
     """Continue after the last reveal or screening answer: annotation step, wait, or exit.
 
-    The caller holds the participation's lock. Returns the turn that is shown next, or None.
+    The caller must hold the participation's lock. Returns the turn that is shown next, or None.
     """
     rule = participation.study.qualification
     if rule == Qualification.NONE:
@@ -146,9 +146,9 @@ def after_judged_step(participation: Participation, turn: Turn, channel: str) ->
 
 
 def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Participation:
-    """Let a waiting worker continue, or screen them out; `by` is None for the time limit.
+    """Let a waiting worker continue, or screen them out. `by` is None for the time limit.
 
-    Does nothing if they are not (or no longer) waiting. Raises Participation.DoesNotExist.
+    Does nothing if the worker is not waiting. Raises Participation.DoesNotExist.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)
@@ -173,7 +173,7 @@ def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Par
 
 
 class CannotDecide(Exception):
-    """Why no decision about several was made: pseudonym -> sentence."""
+    """Some annotators are not waiting. `problems` maps pseudonyms to messages."""
 
     def __init__(self, problems: dict[str, str]):
         super().__init__(" ".join(problems.values()))
@@ -183,13 +183,13 @@ class CannotDecide(Exception):
 def decide_together(
     study: Study, pseudonyms: Iterable[str], passes: bool, reason: str, by: User
 ) -> None:
-    """Make the same decision about several waiting workers, as `decide` does: all or none.
+    """Make the same decision about several waiting workers, either all or none.
 
-    Raises CannotDecide if any of them is not (or no longer) waiting.
+    Raises CannotDecide if any of them is not waiting.
     """
     wanted = list(dict.fromkeys(pseudonyms))
     with transaction.atomic():
-        # In a fixed order, so that two concurrent decisions cannot deadlock.
+        # Lock in a fixed order, so that two concurrent decisions cannot deadlock.
         named = study.participations.filter(pseudonym__in=wanted).order_by("pk")
         locked = {seat.pseudonym: seat for seat in named.select_for_update(no_key=True)}
         problems = {
@@ -206,13 +206,13 @@ def decide_together(
 
 
 def end_of_wait(participation: Participation) -> datetime | None:
-    """Return the deadline for a researcher's decision, after which the annotator is admitted."""
+    """Return the deadline for a decision. After it, the annotator is admitted."""
     since = participation.waiting_since
     return None if since is None else since + participation.study.decision_limit
 
 
 def move_on(token: str) -> Participation:
-    """Continue a waiting participation once the time limit has passed; the page polls this."""
+    """Admit a waiting participation if the time limit has passed. The page polls this."""
     participation = Participation.objects.select_related("study").get(token=token)
     until = end_of_wait(participation)
     if participation.status != Status.WAITING or until is None or until > database_now():
@@ -222,7 +222,7 @@ def move_on(token: str) -> Participation:
 
 
 def screen_out(participation: Participation, reason: str, by: User | None = None) -> None:
-    """Screen out with pay, freeing the seat but keeping the answers. The caller holds the lock."""
+    """Screen out with pay. Frees the seat and keeps the answers. The caller must hold the lock."""
     score_seen = blinding.is_seen(participation, by)
     participation.status = Status.SCREENED_OUT
     participation.seat_number = None
@@ -258,7 +258,7 @@ def _note(participation: Participation, passes: bool, reason: str, by: User | No
 
 
 def flagged_again(study: Study) -> dict[int, str]:
-    """Return provisional passes that would now fail, with reasons."""
+    """Return the reasons why provisionally admitted participations would now be screened out."""
     if study.qualification not in OTHERS_NEEDED:
         return {}
     means = judged_means(study)

@@ -1,8 +1,8 @@
 """The review at the end of the training step: the most common mistakes and their rules.
 
-It is shown once, between the last reveal and the annotation step, if there were mistakes, and only
-repeats earlier reveals. Whether it is shown follows from stored rows (the reading of the last
-reveal), so that a reload or a second device shows the same.
+It is shown once between the last reveal and the annotation step, if there were mistakes, and only
+repeats what was revealed. Stored rows (the reading of the last reveal) determine whether it is
+shown, so that a reload or a second device shows the same.
 """
 
 from collections.abc import Iterator
@@ -14,21 +14,21 @@ from tasks.comparison import compare_answer
 from tasks.findings import Finding, findings_on
 
 SHOWN = 3  # most common kinds of mistakes
-EXAMPLES = 2  # of each kind, the latest
+EXAMPLES = 2  # latest examples of each kind
 
 
 @dataclass
 class Mistake:
-    """One kind of mistake: its count, latest instances, and rules."""
+    """A kind of mistake: how often it was made, its latest instances, and the rules."""
 
     kind: str
-    # In label tasks, the chosen label and the correct one.
+    # In label tasks, the chosen and the correct label.
     given: str = ""
     gold: str = ""
     count: int = 0
     instances: list[Finding] = field(default_factory=list)
     rules: list[Help] = field(default_factory=list)
-    turns: list[Turn] = field(default_factory=list)  # the latest first
+    turns: list[Turn] = field(default_factory=list)  # latest first
 
     def add(self, finding: Finding, rule: Help | None, turn: Turn) -> None:
         self.count += 1
@@ -42,7 +42,7 @@ class Mistake:
 
 
 def commonest(participation: Participation) -> list[Mistake]:
-    """Return the most common kinds of mistakes in the training step, at most SHOWN."""
+    """Return up to SHOWN of the most common kinds of mistakes in the training step."""
     card = participation.scenario.task.card
     groups: dict[tuple[str, str, str], Mistake] = {}
     turns = participation.turns.filter(step=Step.TRAINING, answer__isnull=False)
@@ -57,7 +57,7 @@ def commonest(participation: Participation) -> list[Mistake]:
     found = sorted(groups.values(), key=lambda mistake: -mistake.count)[:SHOWN]
     told = set[Turn]()
     for place, mistake in enumerate(found):
-        # In all SHOWN turns; each once, unless a mistake has no other.
+        # Choose SHOWN turns in total. A turn is used twice only if a mistake has no other turn.
         others = [turn for turn in mistake.turns if turn not in told] or mistake.turns
         mistake.turns = others[: 1 if place else SHOWN - len(found) + 1]
         told.update(mistake.turns)
@@ -74,12 +74,12 @@ def _mistakes(turn: Turn, card: Card) -> Iterator[Finding]:
 
 
 def is_due(participation: Participation, turn: Turn) -> bool:
-    """Does this page follow that turn's reveal? Only the last one does, after a mistake."""
+    """Return whether the review follows this turn's reveal: the last one, after a mistake."""
     return _is_last(participation, turn) and bool(commonest(participation))
 
 
 def shown_after(participation: Participation, turn: Turn) -> list[Mistake]:
-    """Return the mistakes if the page is due now, after that latest turn, or []."""
+    """Return the mistakes if the review is to be shown now, otherwise []."""
     is_read = _is_last(participation, turn) and Reading.objects.filter(turn=turn).exists()
     return commonest(participation) if is_read else []
 

@@ -1,8 +1,8 @@
-"""The training step: k examples, each revealed once its answer is stored, without revision.
+"""The training step: k examples, each revealed after its answer is stored, without revision.
 
-Zero-shot workers have none. They start with the annotation step, or with the screening step if the
-design has one (qualification.py). In a cross-task study, the upstream step precedes it
-(upstream_step.py), under the same rules.
+At zero shots, workers start with the annotation step, or with the screening step if the design has
+one (qualification.py). In a cross-task study, the upstream step comes first, with the same rules
+(upstream_step.py).
 """
 
 import random
@@ -43,12 +43,12 @@ from tasks.models import Example, Split
 
 
 def order_examples(examples: Sequence[tuple[int, Hashable]], how: str, seed: str) -> list[int]:
-    """Order example IDs without using gold, which an order derived from it would reveal.
+    """Order example IDs without using gold, because the order would reveal it.
 
     The published NER files ask three questions about each sentence in a row, and no sentence has
     three empty answers, so neighbours reveal each other (docs/protocol.md#orders). The default
-    order separates them. `examples` are (id, context) in file order; equal contexts belong
-    together. `how` is one of Study.Order; `seed` determines the shuffle.
+    order separates them. `examples` are (ID, context) in file order; examples with equal contexts
+    belong together. `how` is one of Study.Order. `seed` determines the shuffle.
     """
     if how == Study.Order.FILE_ORDER:
         return [example for example, _context in examples]
@@ -64,10 +64,10 @@ def order_examples(examples: Sequence[tuple[int, Hashable]], how: str, seed: str
 
 
 def _spread(groups: list[list[int]], rng: random.Random) -> list[int]:
-    """Shuffle, keeping the m examples of one context at least half of 1/m of the step apart.
+    """Shuffle, with the m examples of a context at least half of 1/m of the step apart.
 
-    Each group gets a random offset in [0, 1/m), from which its examples are 1/m apart, each moved
-    by at most a quarter of that, so that groups differ in order.
+    Each group gets a random offset in [0, 1/m). Its examples are placed from there at intervals of
+    1/m, and moved by at most a quarter of that, so that the groups differ in order.
     """
     places = []
     for group in groups:
@@ -86,11 +86,11 @@ ALREADY_DONE = gettext_lazy(
 
 
 def begin(token: str, channel: str = Channel.PAGE) -> None:
-    """Show the first example; from now on, the worker has seen this task.
+    """Show the first example. After this, the worker counts as having seen the task.
 
-    A second call changes nothing. A worker who has since seen the task elsewhere loses the seat and
-    is marked as refused. Raises Participation.DoesNotExist, answering.PeopleUsePages, and Conflict
-    before consent.
+    A second call changes nothing. If the worker has seen the task elsewhere in the meantime, the
+    seat is freed and the participation is marked as refused. Raises Participation.DoesNotExist,
+    answering.PeopleUsePages, and Conflict before consent or with open questions.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)
@@ -117,8 +117,8 @@ def begin(token: str, channel: str = Channel.PAGE) -> None:
 def _set_orders(participation: Participation) -> None:
     """Draw and store the order for each step."""
     scenario, study = participation.scenario, participation.study
-    # Uses the participation's number in the study, not the secret token, so that the draw can be
-    # reproduced from the design and the seed.
+    # The seed contains the pseudonym instead of the secret token, so that the draw can be
+    # reproduced from the design.
     seed = f"{study.seed}:{scenario.shots}:{scenario.task.name}:{participation.pseudonym}"
     if scenario.shots:
         split = scenario.task.train_split(scenario.shots, scenario.split_number)
@@ -151,9 +151,9 @@ def go_on(
 ) -> tuple[Participation, Turn | None]:
     """Continue from a reveal to the next example; after the last, to the review, then the test.
 
-    A repeated request (second click or tab) changes nothing: `leaving` is the state of the page
+    Repeating a request (second click or tab) changes nothing. `leaving` is the state of the page
     that sends it, so that a second click on a reveal cannot skip the review. Returns the
-    participation and its state; raises Participation.DoesNotExist and answering.PeopleUsePages.
+    participation and its turn. Raises Participation.DoesNotExist and answering.PeopleUsePages.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)
@@ -168,7 +168,7 @@ def go_on(
             return participation, turn
         is_read = _note_reading(turn, participation.scenario.idle_cutoff)
         if turn.step == Step.UPSTREAM:
-            # Another task's instructions come first.
+            # The instructions of another task come first.
             if upstream_step.ends_a_task(participation, turn) and (is_read or leaving == "reveal"):
                 return participation, turn
             return participation, upstream_step.following(participation, turn, channel)
@@ -181,7 +181,7 @@ def go_on(
 
 
 def _note_reading(turn: Turn, idle_cutoff: timedelta) -> bool:
-    """Store how long the reveal was read; return False if stored before."""
+    """Store how long the reveal was read. Return False if this was stored before."""
     now = max(database_now(), turn.answer.submitted_at)
     active = turn.active_until(now, idle_cutoff).total_seconds()
     seconds = max(0.0, active - turn.answer.active_seconds)
@@ -192,7 +192,7 @@ def _note_reading(turn: Turn, idle_cutoff: timedelta) -> bool:
 
 
 def reveal(turn: Turn) -> Comparison:
-    """Return the comparison of answer and gold after a training answer.
+    """Compare a training answer with the gold.
 
     Raises ValueError for any other turn: gold leaves the server only through this function.
     """
@@ -204,18 +204,18 @@ def reveal(turn: Turn) -> Comparison:
 
 
 def tally(participation: Participation, step: str = Step.TRAINING) -> list[bool]:
-    """Return whether each of the last ten answers in that step was correct, in order."""
+    """Return whether each of the last ten answers in the step was correct, in order."""
     answers = Answer.objects.filter(turn__participation=participation, turn__step=step)
     latest = answers.order_by("-pk").values_list("s1", flat=True)[:TALLIED]
     return [s1 == 1 for s1 in reversed(latest)]
 
 
 def other_kinds(turn: Turn) -> dict[str, str]:
-    """Return gold text -> kind name, for other questions on this text; {} while one is open.
+    """Return the kinds of gold texts of other questions on this text, or {} while one is open.
 
     In named entity recognition, questions about the same text ask for people, organisations and
-    places. That a marked name is of another kind is gold for another question: it may be revealed
-    only in the training step, once this participation has answered every question on that text.
+    places. If a marked name is of another kind, this is the gold of another question. It may be
+    revealed only in training, after this participation has answered all questions on the text.
     """
     participation = turn.participation
     card = participation.scenario.task.card

@@ -1,8 +1,8 @@
 """The upstream step of a cross-task study: training on other tasks before the unseen one.
 
-Its turns are answered, stored and revealed like training turns. A page with the next task's
-instructions separates two tasks; it follows from stored rows (the reading of the last reveal), so
-that a reload or a second device shows the same.
+Its turns are answered, stored and revealed like training turns. Before each new task, a page shows
+the instructions. Stored rows (the reading of the last reveal) determine when, so that a reload or
+a second device shows the same.
 """
 
 from annotation.models import ArmTaken, Exposure, Participation, Reading, Status, Step, Turn
@@ -13,9 +13,9 @@ from tasks.models import Example, Split
 
 
 def may_begin(participation: Participation) -> bool:
-    """Record that this worker sees the scenario's tasks and arm; return False if seen before.
+    """Record that the worker sees the scenario's tasks and arm. Return False if seen before.
 
-    An upstream task counts as seen in all studies. The caller holds the participation's lock.
+    An upstream task counts as seen in all studies. The caller must hold the participation's lock.
     """
     scenario, key = participation.scenario, participation.worker.key
     names = [scenario.task.name]
@@ -36,7 +36,7 @@ def may_begin(participation: Participation) -> bool:
 
 
 def _has_met_a_text(participation: Participation) -> bool:
-    """Was this worker shown one of the study's texts before, in any task or arm (by hash)?"""
+    """Return whether the worker was shown a text of the study before, in any task (by hash)."""
     shown = Turn.objects.filter(participation__worker=participation.worker_id)
     contexts = shown.values_list("example__context", flat=True)
     met = {text for context in contexts for text in cross_task.texts_of(context)}
@@ -55,13 +55,13 @@ def _has_met_a_text(participation: Participation) -> bool:
 
 
 def first_card(participation: Participation) -> Card:
-    """Return the card for this participation's first task, which is an upstream one, if any."""
+    """Return the card of the participation's first task, an upstream task if there are any."""
     order = cross_task.draw(participation) if participation.scenario.arm else []
     return frozen.card_of_example(order[0]) if order else participation.scenario.task.card
 
 
 def ends_a_task(participation: Participation, turn: Turn) -> bool:
-    """Does another task follow this answered turn of the upstream step?"""
+    """Return whether another task follows this answered turn of the upstream step."""
     if turn.step != Step.UPSTREAM or turn.given is None:
         return False
     order = participation.upstream_order
@@ -72,7 +72,7 @@ def ends_a_task(participation: Participation, turn: Turn) -> bool:
 
 
 def card_shown_after(participation: Participation, turn: Turn | None) -> Card | None:
-    """Return the next task's card if its instructions are shown now, or None otherwise."""
+    """Return the next task's card if its instructions are to be shown now, otherwise None."""
     if turn is None or participation.status != Status.WORKING:
         return None
     if not ends_a_task(participation, turn) or not Reading.objects.filter(turn=turn).exists():
@@ -84,9 +84,9 @@ def card_shown_after(participation: Participation, turn: Turn | None) -> Card | 
 
 
 def following(participation: Participation, turn: Turn, channel: str) -> Turn:
-    """Show what follows that turn: the next upstream example, or the next step's first one.
+    """Show the next upstream example, or the first example of the next step.
 
-    The caller holds the participation's lock.
+    The caller must hold the participation's lock.
     """
     if turn.position + 1 < len(participation.upstream_order):
         return participation.show(Step.UPSTREAM, turn.position + 1, channel, after=turn)
