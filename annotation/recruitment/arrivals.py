@@ -1,4 +1,4 @@
-"""Arrivals: assign a seat, and store the platform's record of the work."""
+"""Assign seats to arrivals, and store the platform's record of their work."""
 
 from django.db import transaction
 
@@ -10,11 +10,11 @@ from annotation.recruitment.platform_adapters import Identity, PlatformAdapter
 
 
 def arrive(adapter: PlatformAdapter, who: Identity, browser: str) -> Participation:
-    """Assign a seat to the arriving worker, and store the platform's record of their work.
+    """Assign a seat to an arriving worker, and store the platform's record of their work.
 
     `browser` is the random value in the browser's cookie. Raises RecruitmentError.
     """
-    # Swept even if this arrival is refused in the end.
+    # Done even if this arrival is refused afterwards.
     expiry.expire_idle(adapter.study)
     budget.settle_left_in_turn(adapter.study)
     with transaction.atomic():
@@ -30,17 +30,17 @@ def arrive(adapter: PlatformAdapter, who: Identity, browser: str) -> Participati
             verified=who.verified,
             refused=adapter.refusal(),
         )
-        # Panels such as SONA have no submission ID: the person's ID leads back and is paid.
+        # Panels such as SONA have no submission ID. They know and pay the person by their ID.
         if who.submission or adapter.submission_fields():
             _note_submission(adapter, who, participation.worker, participation)
         return participation
 
 
 def note_elsewhere(adapter: PlatformAdapter, who: Identity) -> None:
-    """Store the arrival of an unverified ID in another browser, for confirmation by the platform.
+    """Store the arrival of an unverified ID in another browser, for the platform to confirm.
 
-    The visitor is shown nothing. Once Prolific confirms that the new submission is that person's,
-    `attach` lets them continue by their personal link.
+    Nothing is shown to the visitor. If Prolific confirms that the new submission belongs to that
+    person, `attach` lets them continue through their personal link.
     """
     worker = Worker.objects.filter(key=worker_key(adapter.platform, who.person)).first()
     if worker is not None and adapter.confirms:
@@ -48,7 +48,7 @@ def note_elsewhere(adapter: PlatformAdapter, who: Identity) -> None:
 
 
 def attach(submission: Submission) -> None:
-    """Attach a confirmed submission to its worker's participation, whose next part may start."""
+    """Attach a confirmed submission to its worker's participation, and start its next part."""
     with transaction.atomic():
         study = Study.objects.locked().get(pk=submission.study_id)
         theirs = study.participations.filter(worker=submission.worker_id).order_by("-pk")
@@ -57,22 +57,22 @@ def attach(submission: Submission) -> None:
             return
         submission.store(participation=begun)
         if begun.is_live:
-            assert submission.prolific_study is not None  # only Prolific confirms
+            assert submission.prolific_study is not None  # only Prolific confirms submissions
             seats.enter_sitting(begun, submission.prolific_study.part)
 
 
 def submission_key(platform: str, submission: str) -> str:
-    """Return the keyed hash that identifies a platform's record of a worker's work."""
+    """Return a keyed hash that identifies a platform's record of a worker's work."""
     return worker_key(f"submission:{platform}", submission)
 
 
 def _note_submission(
     adapter: PlatformAdapter, who: Identity, worker: Worker, participation: Participation | None
 ) -> None:
-    """Store the platform's record of this work once, perhaps before there is a participation."""
+    """Store the platform's record of this work once, even before there is a participation."""
     submission = who.submission
     if not submission:
-        assert participation is not None  # without an ID there is always a participation
+        assert participation is not None  # without an ID, it is set
         submission = f"participation {participation.pk}"
     stored, created = Submission.objects.get_or_create(
         key=submission_key(adapter.platform, submission),
@@ -89,7 +89,7 @@ def _note_submission(
     )
     if created or participation is None or stored.participation_id == participation.pk:
         return
-    # They arrived again with the same submission after an unused seat had expired.
+    # The person arrived again with the same submission, after an unused seat had expired.
     before = stored.participation
     if stored.worker_id == worker.pk and not stored.outcome and (
         before is None or not (before.is_live or before.has_seen_an_example())

@@ -1,4 +1,4 @@
-"""The answer to the consent text; after "no", only a count remains."""
+"""Consent: store it, or delete everything but a count."""
 
 from django.db import transaction
 from django.db.models import F, ProtectedError
@@ -16,14 +16,14 @@ from annotation.models import (
 )
 from tasks.clock import database_now
 
-# Before consent, even if the seat has expired: after declining, only a count remains.
+# Participations before consent, including those whose seat has expired.
 UNDECIDED = (Status.ARRIVED, *MAY_RESUME)
 
 
 def record(participation: Participation, agree: bool) -> None:
-    """Store consent, or delete all but a count. Does nothing if already answered.
+    """Store consent, or delete all but a count. Does nothing if it was answered before.
 
-    After a bonus or a decision, a declined participation's row remains, as withdrawn.
+    If there is a bonus or a decision, the row of a declined participation remains as withdrawn.
     """
     arrived = Participation.objects.filter(pk=participation.pk, status=Status.ARRIVED)
     if agree:
@@ -37,13 +37,13 @@ def record(participation: Participation, agree: bool) -> None:
 
 
 def _decline(participation: Participation) -> None:
-    """Delete the declined participation, and offer no other scenario for a day."""
+    """Delete the declined participation. For a day, no other scenario is offered."""
     with transaction.atomic():
-        # Lock study and worker first, as in `join`: the worker may be starting at this moment.
+        # Lock the study and the worker first, as in `join`, because the worker may be starting now.
         Study.objects.locked().get(pk=participation.study_id)
         worker = Worker.objects.select_for_update().filter(pk=participation.worker_id)
         list(worker)
-        # Consent in another tab has work to lose: ignore this "no".
+        # Ignore the "no" if consent was given in another tab, where work could be lost.
         undecided = Participation.objects.select_for_update().filter(
             pk=participation.pk, status__in=UNDECIDED, consented_at=None
         )
@@ -67,7 +67,7 @@ def _decline(participation: Participation) -> None:
 
 
 def _end_before_consent(participation: Participation) -> None:
-    """Keep earnings and decisions, since a bonus may be owed; delete the rest."""
+    """Keep earnings and decisions, because a bonus may be due, and delete the rest."""
     Tombstone.objects.create(participation=participation, turns_erased=0)
     participation.store(
         status=Status.WITHDRAWN, seat_number=None, in_analysis=False, browser="",

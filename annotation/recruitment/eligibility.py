@@ -1,8 +1,8 @@
 """A study's allow and deny lists, which apply in addition to its design.
 
-The lists are outside the frozen design: they can change while the study is open, and all changes
-are stored. A worker is admitted if no deny entry applies and, where there are allow entries, at
-least one of them does.
+The lists are not part of the frozen design: they can change while the study is open, and all
+changes are stored. A worker is admitted if no deny entry applies and, if there are allow entries,
+at least one of them applies.
 """
 
 from django.contrib.auth.models import User
@@ -20,11 +20,11 @@ MAX_PEOPLE = 10_000
 
 
 class RuleError(ValueError):
-    """Why an entry cannot be created; its text is shown to users."""
+    """The entry cannot be created. The message is shown to users."""
 
 
 def admits(study: Study, key: str) -> bool:
-    """Do the current lists let the worker with that key take part?"""
+    """Return whether the current lists let this worker take part."""
     listed = ListedWorker.objects.filter(rule=OuterRef("pk"), key=key)
     rules = list(study.access_rules.filter(ended_at__isnull=True).annotate(lists=Exists(listed)))
     if any(rule.effect == AccessRule.Effect.DENY and _meets(rule, key) for rule in rules):
@@ -34,7 +34,7 @@ def admits(study: Study, key: str) -> bool:
 
 
 def _meets(rule: AccessRule, key: str) -> bool:
-    """Does the entry apply to that worker? `lists`, annotated by `admits`, covers lists of IDs."""
+    """Return whether an entry applies to this worker. `admits` annotates `lists`."""
     if rule.criterion == AccessRule.Criterion.TASK:
         return Exposure.objects.filter(worker_key=key, task_name=rule.value).exists()
     if rule.criterion == AccessRule.Criterion.STUDY:
@@ -44,7 +44,7 @@ def _meets(rule: AccessRule, key: str) -> bool:
 
 
 def sources(study: Study) -> dict[str, Source]:
-    """Return platform name in hashes -> source of IDs, with Handful's links last."""
+    """Return sources of IDs by platform name as used in hashes, with Handful's links last."""
     return {
         source.platform: source
         for adapter in reversed(ADAPTERS)
@@ -55,11 +55,11 @@ def sources(study: Study) -> dict[str, Source]:
 def add_rule(
     study: Study, effect: str, criterion: str, value: str, by: User, platform: str = ""
 ) -> AccessRule:
-    """Create an entry. For a list of people, `value` has one of that platform's IDs on each line.
+    """Create an entry. For a list of people, `value` contains their IDs, one per line.
 
-    `platform` is one of `sources(study)`; without one, each line names it before the ID. The IDs
-    for personal links are their names. Raises RuleError, including when the entry would exclude
-    everyone (study/consequences.py).
+    `platform` is one of `sources(study)`. If it is empty, each line starts with the platform's
+    name. The IDs for personal links are their names. Raises RuleError, for example if the entry
+    would exclude everyone (study/consequences.py).
     """
     value, keys = value.strip(), []
     if criterion == AccessRule.Criterion.TASK and not Task.objects.filter(name=value).exists():
@@ -87,14 +87,14 @@ def add_rule(
 
 
 def _keys(study: Study, text: str, chosen: str) -> list[str]:
-    """Return the keyed hashes of the IDs in that text, without duplicates. Raises RuleError."""
+    """Return the keyed hashes of the IDs in a text, without duplicates. Raises RuleError."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines or len(lines) > MAX_PEOPLE:
         raise RuleError(f"Enter 1 to {MAX_PEOPLE} ids, one per line.")
     names = sources(study)
     keys: dict[str, None] = {}
     for number, line in enumerate(lines, start=1):
-        # A platform's name may contain spaces, and start with another name.
+        # The name of a platform may contain spaces, and may begin with the name of another.
         named = [name for name in names if line.startswith(f"{name} ")]
         platform = chosen if chosen in names else max(named, key=len, default="")
         if not platform:
@@ -109,13 +109,13 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
 
 
 def in_words(rule: AccessRule) -> str:
-    """Return the number of people on a list, and how many of them are known here, in words."""
+    """Return a sentence with the number of people on a list and of those known on this server."""
     known = Worker.objects.filter(key__in=rule.listed.values("key")).count()
     return f"{rule.listed.count()} on the list; {known} of them have been here before."
 
 
 def end_rule(study: Study, pk: int, by: User) -> None:
-    """End an entry, which remains stored. A second call changes nothing."""
+    """End an entry. Its row remains. A second call changes nothing."""
     with transaction.atomic():
         ended = study.access_rules.filter(pk=pk, ended_at__isnull=True)
         for rule in ended:

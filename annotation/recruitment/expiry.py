@@ -1,4 +1,4 @@
-"""Seats that become free: idle for too long, returned on the platform, or freed by a researcher.
+"""Free seats that were idle for too long, returned on the platform, or freed by a researcher.
 
 Other steps free seats too: consent.py (declined), training_step.py (task already done),
 qualification.py (screened out), withdrawal.py, exclusion.py, prolific/submissions.py (rejected).
@@ -15,10 +15,10 @@ from tasks.clock import database_now
 
 
 def free_by_hand(participation: Participation, reason: str, by: User) -> None:
-    """Free the seat of an annotator who does not return, for a researcher; logged with the reason.
+    """Free the seat of an annotator who has not returned, at a researcher's request.
 
-    An annotator who does return continues where they stopped, if a seat is free. Raises ValueError
-    without a reason, and without a seat to free.
+    The reason is logged. An annotator who returns later can continue if a seat is free. Raises
+    ValueError without a reason, and if there is no seat to free.
     """
     reason = reason.strip()
     if not reason:
@@ -33,12 +33,12 @@ def free_by_hand(participation: Participation, reason: str, by: User) -> None:
 
 
 def freed(participation: Participation) -> str:
-    """Return the start of the log entry for a manually freed seat; the reason follows."""
+    """Return the beginning of the log entry for a manually freed seat, before the reason."""
     return f"seat of {participation.pseudonym} freed: "
 
 
 def release_seat(participation: Participation, status: str) -> bool:
-    """Free the seat of a live participation that the platform or a researcher ended.
+    """Free the seat of a live participation that the platform or a researcher has ended.
 
     `status` is RETURNED or EXPIRED. Returns whether a seat was freed.
     """
@@ -51,9 +51,9 @@ def release_seat(participation: Participation, status: str) -> bool:
 
 
 def sweep() -> int:
-    """Free idle seats in all studies, and delete old declined offers; return the number of seats.
+    """Free idle seats in all studies, and delete old declined offers. Return the number of seats.
 
-    It also settles participants who left, so that the budget need not compute this at each arrival.
+    Also settles participants who left, so that the budget need not compute this at each arrival.
     """
     now, freed = database_now(), 0
     at_work = Participation.objects.live().values("study")
@@ -66,13 +66,13 @@ def sweep() -> int:
 
 
 def expire_idle(study: Study, now: datetime | None = None) -> int:
-    """Free the seats of workers who exceed the idle limit at that moment; return their number.
+    """Free the seats of workers beyond the idle limit at `now`, and return their number.
 
-    `holding_seats` already counts these seats as free; only this function clears their numbers.
+    `holding_seats` already counts these seats as free. Only this function clears their numbers.
     """
     idle = study.participations.idle(now or database_now(), study)
     with transaction.atomic():
-        # An annotator who answers at this moment holds the lock: check again under the lock.
+        # An annotator who is answering right now holds the lock, so check again under the lock.
         candidates = Participation.objects.filter(
             pk__in=[participation.pk for participation in idle]
         )

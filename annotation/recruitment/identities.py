@@ -1,7 +1,7 @@
-"""A worker's identity: a permanent keyed hash, and an encrypted ID until payment.
+"""Workers' identities: a permanent keyed hash, and an encrypted ID until payment.
 
 The hash prevents a person from repeating a task, even after withdrawal and purge. The ID is stored
-only encrypted (Fernet), shown only to payers, and deleted by `purge`.
+only in encrypted form (Fernet), shown only to payers, and deleted by `purge`.
 """
 
 import base64
@@ -25,8 +25,8 @@ from annotation.recruitment.platform_adapters import ADAPTERS
 def worker_key(platform: str, identity: str) -> str:
     """Return the keyed hash that prevents a person from repeating a task, even after a purge.
 
-    Platforms' IDs are typed, pasted or inserted by programs: all spellings (surrounding spaces,
-    case, full-width digits) give the same hash.
+    IDs are typed, pasted or inserted by programs, so different spellings (surrounding spaces,
+    case, full-width digits) have the same hash.
     """
     own = platform == "browser" or any(d.own_codes and d.platform == platform for d in ADAPTERS)
     if not own:
@@ -41,16 +41,16 @@ def _cipher() -> Fernet:
 
 
 def encrypt(text: str) -> str:
-    """Encrypt an ID for storage; "" stays ""."""
+    """Encrypt an ID for storage. Returns "" for ""."""
     return _cipher().encrypt(text.encode()).decode() if text else ""
 
 
 class LostKey(ValueError):
-    """An ID was stored under another IDENTITY_KEY; the text is shown to users."""
+    """An ID was stored with another IDENTITY_KEY. The message is shown to users."""
 
 
 def decrypt(ciphertext: str) -> str:
-    """Return the ID, or "" if it was purged. Raises LostKey under another IDENTITY_KEY."""
+    """Return the ID, or "" if it was purged. Raises LostKey for another IDENTITY_KEY."""
     if not ciphertext:
         return ""
     try:
@@ -62,7 +62,7 @@ def decrypt(ciphertext: str) -> str:
 
 
 def is_lost(ciphertext: str) -> bool:
-    """Was this ID stored with another IDENTITY_KEY, so that it cannot be decrypted?"""
+    """Return whether the ID was stored with another IDENTITY_KEY and cannot be decrypted."""
     try:
         decrypt(ciphertext)
     except LostKey:
@@ -70,14 +70,14 @@ def is_lost(ciphertext: str) -> bool:
     return False
 
 
-SHORTEST_SOUGHT = 6  # characters: shorter IDs match text by chance
+SHORTEST_SOUGHT = 6  # characters; shorter IDs could match text by chance
 
 
 def without_ids(study: Study) -> Callable[[str], str]:
-    """Return a function that replaces the study's IDs and personal link names with "[id]".
+    """Return a function that replaces the study's IDs and personal link names by "[id]".
 
-    It is meant for text written by people. Purged IDs are unknown, and very short ones are skipped.
-    Raises LostKey under another IDENTITY_KEY.
+    Use it for text written by people. It cannot find purged IDs, and skips very short ones. Raises
+    LostKey for another IDENTITY_KEY.
     """
     links = set(study.personal_links.values_list("name", "code").iterator())
     known = {text for pair in links for text in pair}
@@ -91,11 +91,11 @@ def without_ids(study: Study) -> Callable[[str], str]:
 
 
 class PurgeError(Exception):
-    """Why a study's identities are still needed; its text is shown to users."""
+    """The study's identities are still needed. The message is shown to users."""
 
 
 def purge(study: Study) -> int:
-    """Delete the IDs of all of a study's workers; return their number.
+    """Delete the IDs of all workers in a study, and return their number.
 
     Raises PurgeError while annotators are at work or earnings are unpaid.
     """

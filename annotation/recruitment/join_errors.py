@@ -1,4 +1,4 @@
-"""Seat availability: one code and one sentence for each reason for refusal."""
+"""Why a visitor gets no seat: a code and a message for each reason."""
 
 from datetime import datetime
 
@@ -27,7 +27,7 @@ from tasks.clock import database_now
 
 
 class RecruitmentError(Exception):
-    """Why a visitor gets no seat. `code` is a key of NO_SEAT; its text is shown to users."""
+    """A visitor gets no seat. `code` is a key of NO_SEAT. The message is shown to users."""
 
     def __init__(self, code: str, sentence: str | Promise = ""):
         super().__init__(sentence or NO_SEAT[code])
@@ -92,11 +92,11 @@ NO_SEAT = {
 def joinable(
     study: Study, key: str, kind: str, among: list[int] | None = None, now: datetime | None = None
 ) -> list[Scenario]:
-    """Return scenarios with a free seat of that kind whose task this worker has never seen.
+    """Return scenarios with a free seat of this kind whose task the worker has never seen.
 
-    They are from the whole study, or `among` those keys, by primary key. Each has `taken`, the
-    seats of that kind taken at that moment. For a day after declining a scenario, a worker is
-    offered only that one, so that they cannot search for the shortest.
+    They are ordered by primary key, and restricted to the keys `among` if given. `taken` is set to
+    the number of seats of this kind taken at `now`. For a day after declining a scenario, a worker
+    is offered only that one, so that they cannot search for the shortest.
     """
     seen = Exposure.objects.filter(worker_key=key).values("task_name")
     held = Participation.objects.holding_seats(now or database_now(), study).filter(kind=kind)
@@ -122,7 +122,7 @@ def refusal(
     browser: str = "",
     now: datetime | None = None,
 ) -> str:
-    """Return why this worker would get no seat now (a code in NO_SEAT), or "".
+    """Return why the worker would get no seat now (a code in NO_SEAT), or "".
 
     `browser` is the keyed hash of the browser's cookie, or "" if it does not matter.
     """
@@ -144,14 +144,14 @@ def refusal(
 
 
 def _took_part(study: Study, key: str, browser: str) -> bool:
-    """Is another worker with this browser live, completed or screened out in the study?"""
+    """Return whether another worker with this browser is live, completed or screened out."""
     done = (Status.COMPLETED, Status.SCREENED_OUT)
     others = study.participations.filter(browser=browser).exclude(worker__key=key)
     return others.filter(status__in=(*LIVE, *done)).exists()
 
 
 def _knows_the_training(study: Study, key: str) -> bool:
-    """Has this worker seen, outside the study, a task that one of its arms is trained on?"""
+    """Return whether the worker has seen, outside the study, a task on which an arm is trained."""
     if ArmTaken.objects.filter(study=study, worker_key=key).exists():
         return False  # the study's own rules apply to them
     met = Exposure.objects.filter(worker_key=key).values_list("task_name", flat=True)
@@ -159,20 +159,20 @@ def _knows_the_training(study: Study, key: str) -> bool:
 
 
 def _has_left(study: Study, key: str) -> bool:
-    """Has this worker withdrawn or been screened out, and so gets no other task here?"""
+    """Return whether the worker withdrew or was screened out, and so gets no other task here."""
     left = (Status.WITHDRAWN, Status.SCREENED_OUT)
     return study.participations.filter(worker__key=key, status__in=left).exists()
 
 
 def is_rejected(study: Study, key: str) -> bool:
-    """Has the platform rejected this worker's work in the study, so that they get no more?"""
+    """Return whether the platform rejected the worker's work in the study."""
     return study.submissions.filter(worker__key=key, status="REJECTED").exists()
 
 
 def tasks_begun(study: Study, key: str) -> int:
-    """Return how many of the study's tasks this worker has started, with an example shown.
+    """Return the number of the study's tasks of which the worker has seen an example.
 
-    It includes tasks that the worker ended before that: comprehension questions allow only one try.
+    Tasks that ended before that also count, because comprehension questions allow only one try.
     """
     theirs = Participation.objects.filter(study=study, worker__key=key)
     ended = (Status.WITHDRAWN, Status.SCREENED_OUT)
@@ -181,7 +181,7 @@ def tasks_begun(study: Study, key: str) -> int:
 
 
 def next_task_is_offered(participation: Participation) -> bool:
-    """May this worker continue with another task of the study?"""
+    """Return whether the worker may continue with another task of the study."""
     study, worker = participation.study, participation.worker
     return refusal(study, worker.key, worker.kind) == ""
 
@@ -189,7 +189,7 @@ def next_task_is_offered(participation: Participation) -> bool:
 def counted_reason(study: Study, key: str, code: str, among: list[int] | None = None) -> str:
     """Return the Reason for a refusal with this code, or "" if it is not counted.
 
-    "full" becomes MET if seats are free, but only for tasks that this worker has already done.
+    "full" becomes MET if seats are free, but only for tasks that the worker has already done.
     """
     if code == Reason.FULL:
         names = study.tasks.values("name")
@@ -200,6 +200,6 @@ def counted_reason(study: Study, key: str, code: str, among: list[int] | None = 
 
 
 def count(study: Study, why: str) -> None:
-    """Count one refusal for this Reason."""
+    """Add one to the number of refusals for this Reason."""
     row, _is_new = RefusedArrival.objects.get_or_create(study=study, reason=why)
     RefusedArrival.objects.filter(pk=row.pk).update(number=F("number") + 1)

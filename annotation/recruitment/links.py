@@ -1,9 +1,9 @@
 """Handful's links: the open link, personal links, and links for simulated annotators and models.
 
-Personal links are created in bulk with names chosen by the researcher. The name is stored with the
-link and never exported; the worker is identified by the keyed hash of the link's code. A model with
-another training file is a different annotator, since its context is new. Another run of the same
-model on the same file is a numbered replicate (docs/protocol.md#invariants).
+Personal links are created in bulk, with names chosen by the researcher. The name is stored with
+the link and never exported. The worker is identified by the keyed hash of the link's code. A model
+with another training file is a different annotator, because its context is different. Another run
+of the same model on the same file is a numbered replicate (docs/protocol.md#invariants).
 """
 
 import json
@@ -29,11 +29,11 @@ from annotation.recruitment.identities import worker_key
 from annotation.recruitment.platform_adapters import Exit, Identity, PlatformAdapter, Source
 
 COOKIE_SALT = "annotation.worker"
-COOKIE_AGE = 400 * 24 * 3600  # seconds; the maximum in browsers
+COOKIE_AGE = 400 * 24 * 3600  # seconds; browsers allow no more
 
 
 def browser(request: HttpRequest) -> str:
-    """Return the random value in this browser's signed cookie, or "" for an unknown browser."""
+    """Return the random value in this browser's signed cookie, or "" without a valid cookie."""
     held = request.get_signed_cookie(
         settings.WORKER_COOKIE_NAME, default="", salt=COOKIE_SALT, max_age=COOKIE_AGE
     )
@@ -41,7 +41,7 @@ def browser(request: HttpRequest) -> str:
 
 
 class OpenLink(PlatformAdapter):
-    """One link for everyone. Each browser counts as a worker and may take part once."""
+    """A link for everyone. Each browser counts as a worker and may take part once."""
 
     platform, words = "link", "an open link"
     anonymous = own_codes = True
@@ -71,19 +71,19 @@ class OpenLink(PlatformAdapter):
 
 
 class SimulatedLink(OpenLink):
-    """A separate link to the study, so that simulated annotators never count as human."""
+    """Link for simulated annotators, separate so that they never count as human."""
 
     platform, kind, anonymous = "simulated", Kind.SIMULATED, False
 
     @classmethod
     def at(cls, code: str) -> PlatformAdapter | None:
-        # Simulated annotators exist only in rehearsals; other studies have no such link.
+        # Simulated annotators exist only in rehearsals. Other studies have no such link.
         study = Study.objects.filter(simulated_link_code=code, rehearsal=True).first()
         return cls(study) if study is not None else None
 
 
 class ModelAdapter(OpenLink):
-    """A researcher's model in one scenario; `Seated.identity` is its identity."""
+    """Adapter for a researcher's model in a scenario. `Seated.identity` identifies the model."""
 
     platform, kind, anonymous = "model", Kind.MODEL, False
 
@@ -103,7 +103,7 @@ class ModelAdapter(OpenLink):
 
 
 class PersonalLinkAdapter(OpenLink):
-    """A personal link: its holder is the worker, on any device."""
+    """Adapter for a personal link. Its holder is the worker, on any device."""
 
     platform, words = "personal", "personal one-time links"
     anonymous, invited = False, True
@@ -132,7 +132,7 @@ class PersonalLinkAdapter(OpenLink):
 MOST = 1000
 LONGEST_NAME = 200
 
-# A link's state, from its worker's latest participation in the study.
+# Maps the status of the worker's latest participation to the state of the link.
 STATES = {
     Status.ARRIVED: "active",
     Status.WORKING: "active",
@@ -149,13 +149,13 @@ STATES = {
 
 
 class LinkError(ValueError):
-    """Why the links were not created; its text names the line."""
+    """The links were not created. The message contains the number of the name."""
 
 
 def make_links(study: Study, text: str) -> list[PersonalLink]:
-    """Create one link for each line with a name: all or none.
+    """Create a link for each line with a name, either all or none.
 
-    Raises LinkError for too many names, too long ones, and those that the study already has.
+    Raises LinkError for too many or too long names, and names that the study already has.
     """
     names = [line.strip() for line in text.splitlines() if line.strip()]
     if len(names) > MOST:
@@ -193,7 +193,7 @@ def links_with_states(study: Study) -> list[tuple[PersonalLink, str]]:
 
 @dataclass(frozen=True)
 class Seated:
-    """A model joining one scenario."""
+    """A model that joins a scenario."""
 
     name: str
     revision: str
@@ -203,13 +203,13 @@ class Seated:
 
     @property
     def identity(self) -> str:
-        """Return the text hashed to the worker's key; a task's versions all have the same name."""
+        """Return the text that is hashed as the worker's key, the same for all task versions."""
         place = self.scenario
         split = [place.task.name, place.shots, place.split_number, place.arm]
         return json.dumps([self.name, self.revision, self.prompt_hash, split, self.replicate])
 
     def note(self, worker: Worker) -> None:
-        """Store the model's identity with the worker, once."""
+        """Store the model's identity with the worker, unless it is already stored."""
         place = self.scenario
         ModelAnnotator.objects.get_or_create(
             worker=worker,

@@ -1,6 +1,6 @@
 """Settings outside the frozen design: lists, switches, seats, budget, personal links.
 
-Except for the links, their forms are sections of the page Recruit (monitoring/pages.py).
+Except for personal links, their forms are sections of the Recruit page (monitoring/pages.py).
 """
 
 from typing import Any, ClassVar
@@ -35,7 +35,7 @@ UNCHOSEN = {"required": NOT_CHOSEN, "invalid_choice": NOT_CHOSEN}
 
 
 class RuleForm(PageForm):
-    """An entry on the allow or deny list; recruitment/eligibility.py parses its value."""
+    """Form for an entry on the allow or deny list. recruitment/eligibility.py parses the value."""
 
     key = "rule"
     effect = forms.ChoiceField(
@@ -65,7 +65,7 @@ class RuleForm(PageForm):
 
 
 class EndForm(PageForm):
-    """The entry whose button was pressed."""
+    """Form for ending the entry whose button was pressed."""
 
     key = "end"
     end = RowField(AccessRule.objects.none(), widget=forms.HiddenInput)
@@ -115,7 +115,7 @@ class Switches(StudyPost):
 
 
 class SeatsForm(PageForm):
-    """Additional seats for one of the study's scenarios."""
+    """Form for adding seats to one of the study's scenarios."""
 
     key = "seats"
     scenario = RowField(Scenario.objects.none(), empty_label=None)
@@ -183,7 +183,7 @@ class Budget(StudyPost):
 
 
 def sections(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
-    """Return the context of the sections of Recruit that change these settings."""
+    """Return the context of the sections of the Recruit page that change these settings."""
     spent, reserved = budget.spent(study), budget.reserved(study)
     context = {
         "sent": sent,
@@ -197,7 +197,7 @@ def sections(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
 
 
 class LinksForm(PageForm):
-    """Names for new links; recruitment/links.py parses the lines."""
+    """Form for the names of new personal links. recruitment/links.py parses the lines."""
 
     key = "links"
     names = forms.CharField(
@@ -234,7 +234,7 @@ def _links_page(request: HttpRequest, study: Study, form: LinksForm | None = Non
 
 @signed_in("GET")
 def links_file(request: HttpRequest, name: str) -> HttpResponse:
-    """Download names, links and states, for a mail merge."""
+    """Download names, links and states as CSV, for a mail merge."""
     study = study_of(request, name, "pay")
     rows = (
         [no_formula(link.name), _address(request, link), state]
@@ -249,7 +249,7 @@ def _address(request: HttpRequest, link: PersonalLink) -> str:
 
 @signed_in("GET")
 def links_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Render the links, which requires the right to see identities."""
+    """Show the personal links, which requires the right to see identities."""
     return _links_page(request, study_of(request, name, "pay"))
 
 

@@ -1,6 +1,6 @@
-"""Panels: platforms that add an ID to the study's URL and expect a code or redirect back.
+"""Panels: platforms that append an ID to the study's URL and expect a code or redirect back.
 
-CloudResearch Connect and SONA are presets; researchers set parameter names and return URLs.
+CloudResearch Connect and SONA are presets. Researchers set parameter names and return URLs.
 """
 
 import re
@@ -26,7 +26,7 @@ CODES = ("completed_code", "other_code", "turned_away_code")
 URLS = ("completed_url", "other_url", "turned_away_url")
 PLACEHOLDERS = ("{id}", "{submission}", "{code}")
 HOST_OF_THEIRS = re.compile(r"https?://[^/?#]*[{}@\\]")
-# Characters allowed in IDs: none that URLs, spreadsheets or logs interpret.
+# Characters allowed in IDs. None of them is interpreted by URLs, spreadsheets or logs.
 SAFE_ID = r"[A-Za-z0-9_.:@-]{0,200}"
 
 PRESET_FIELDS = ("id_parameter", "submission_parameter", "completed_url")
@@ -66,7 +66,7 @@ PRESETS = {
 
 
 def check(panel: Panel) -> None:
-    """Raise ValidationError, with reasons for each field, for a panel that cannot work."""
+    """Raise ValidationError, with reasons by field, if the panel cannot work."""
     errors = {}
     for field in ("id_parameter", "submission_parameter"):
         name = getattr(panel, field)
@@ -96,13 +96,13 @@ def check(panel: Panel) -> None:
 
 
 class PanelAdapter(PlatformAdapter):
-    """The study's URL for one platform."""
+    """Adapter for the study's URL for one platform."""
 
     platform, anonymous = "panel:", True  # followed by the name
 
     def __init__(self, panel: Panel):
         self.panel, self.study = panel, panel.study
-        # IDs are specific to the platform: the same ID on another platform is another person.
+        # The same ID on another platform is another person, so the name is part of `platform`.
         self.platform, self.words = self.platform + panel.name, panel.name
 
     @classmethod
@@ -126,7 +126,7 @@ class PanelAdapter(PlatformAdapter):
         return self.read(request.GET)
 
     def read(self, parameters: QueryDict) -> Identity:
-        """Return the identity in a URL's parameters. Raises NotAdmitted."""
+        """Return the identity in the parameters of a URL. Raises NotAdmitted."""
         person = parameters.get(self.panel.id_parameter, "").strip()
         submission = parameters.get(self.panel.submission_parameter, "").strip()
         if not person:
@@ -151,7 +151,7 @@ class PanelAdapter(PlatformAdapter):
         return self.is_placeholder(request.GET)
 
     def is_placeholder(self, parameters: QueryDict) -> bool:
-        """Is the ID a placeholder, as Connect and others send in a researcher's preview?"""
+        """Return whether the ID is a placeholder, as in previews of Connect and other platforms."""
         return bool(re.match(r"[%{\[$]", parameters.get(self.panel.id_parameter, "")))
 
     def submission_fields(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class PanelAdapter(PlatformAdapter):
 
 @dataclass(frozen=True)
 class Visit:
-    """The result of opening a panel's URL: identity and exits, or the error."""
+    """The result of opening a panel's URL: the identity and the exits, or an error."""
 
     query: str
     who: Identity | None = None
@@ -188,7 +188,7 @@ class Visit:
 
 
 def visit(panel: Panel, query: str | None) -> Visit:
-    """Return the result for that query, or for an example without one."""
+    """Return the result for a query string, by default for an example."""
     if query is None:
         query = f"{panel.id_parameter}=TEST-PERSON"
         if panel.submission_parameter:

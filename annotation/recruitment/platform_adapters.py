@@ -1,7 +1,7 @@
-"""Base types of platform adapters: what a platform knows about an arrival.
+"""Base types of platform adapters, which describe what a platform knows about an arrival.
 
-An adapter is a URL under /join/. It determines the arrival's identity, whether it is a preview, its
-scenarios, and the exit. ADAPTERS lists the registered classes.
+An adapter handles a URL under /join/. It determines the arrival's identity, whether it is a
+preview, its scenarios, and the exit. ADAPTERS contains the registered classes.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from django.http import HttpRequest
 
 from annotation.models import Kind, Study, Submission
 
-# Outcomes that platforms distinguish; each has its own completion code.
+# Outcomes that platforms distinguish. Each has its own completion code.
 OUTCOMES = {
     "completed": "completed",
     "not_qualified": "not qualified after training (paid)",
@@ -27,10 +27,10 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class Identity:
-    """A person's identity on a platform, and their work's ID there.
+    """A person's ID on a platform, and the ID of their work on it.
 
-    `verified` means that it cannot be another person: the platform vouched for it, or it is a
-    secret of ours. A URL with plain IDs verifies nothing.
+    `verified` means that it cannot be another person, because the platform has confirmed the ID or
+    because the ID is a secret of ours. Plain IDs in a URL verify nothing.
     """
 
     person: str
@@ -49,7 +49,7 @@ class Exit:
 
 @dataclass(frozen=True)
 class Source:
-    """A platform whose IDs a list of people may contain; `codes` if it lists names instead."""
+    """A platform whose IDs a list of people may contain. `codes` maps names to IDs."""
 
     platform: str
     label: str
@@ -57,11 +57,11 @@ class Source:
 
 
 class NotAdmitted(Exception):
-    """This arrival may be forged or stale; its text is shown to users."""
+    """The arrival may be forged or stale. The message is shown to users."""
 
 
 class PlatformAdapter:
-    """One URL under /join/; each platform has a subclass in ADAPTERS."""
+    """Adapter for a URL under /join/. Each platform has a subclass in ADAPTERS."""
 
     platform: str  # part of every worker's key, so never rename it
     words: str = ""  # the source of participants, in documents
@@ -71,31 +71,31 @@ class PlatformAdapter:
     anonymous: bool = False  # visitors can arrive repeatedly under any name
     invited: bool = False  # researchers gave the URL to known people
     confirms: bool = False  # the platform can later confirm whose submission it is
-    own_codes: bool = False  # IDs are Handful's codes or model names: case-sensitive
+    own_codes: bool = False  # IDs are Handful's codes or model names, so case-sensitive
 
     @classmethod
     def named(cls, field: str) -> Q:
-        """Return the condition that this field names a platform of this class."""
+        """Return a condition that `field` names a platform of this class."""
         return Q((field, cls.platform))
 
     @classmethod
     def sources(cls, study: Study) -> list[Source]:
-        """Return the sources of IDs for that study's lists of people."""
+        """Return the sources of IDs for lists of people in this study."""
         return []
 
     @classmethod
     def at(cls, code: str) -> "PlatformAdapter | None":
-        """Return the adapter at that URL, if it belongs to this class."""
+        """Return the adapter for a code, or None if the code belongs to another class."""
         return None
 
     @classmethod
     def links(cls, study: Study) -> list[tuple[str, str, str]]:
-        """Return its links to the study, for *Platforms* on *Recruit*: label, code, explanation."""
+        """Return (label, code, explanation) for each link to show under Platforms."""
         return []
 
     @classmethod
     def of(cls, submission: Submission) -> "PlatformAdapter | None":
-        """Return this submission's adapter, if it belongs to this class."""
+        """Return the adapter of a submission, or None if it belongs to another class."""
         return None
 
     def identity(self, request: HttpRequest) -> Identity | None:
@@ -103,27 +103,27 @@ class PlatformAdapter:
         raise NotImplementedError
 
     def is_preview(self, request: HttpRequest) -> bool:
-        """Is this a preview, without accepting the study?"""
+        """Return whether this is a preview by someone who has not accepted the study."""
         return False
 
     def scenarios(self) -> list[int] | None:
-        """Return the keys of the scenarios that it leads to, or None for the whole study."""
+        """Return the keys of the scenarios to which the URL leads, or None for all."""
         return None
 
     def refusal(self) -> str:
-        """Return why this adapter assigns no new seats (a code in join_errors.NO_SEAT), or ""."""
+        """Return why the adapter assigns no new seats (a code in join_errors.NO_SEAT), or ""."""
         return ""
 
     def submission_fields(self) -> dict[str, Any]:
-        """Return the fields in a submission's row that identify this adapter."""
+        """Return the fields of Submission that identify this adapter."""
         return {}
 
     def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
-        """Return the exit for this outcome, or None if there is none."""
+        """Return the exit for an outcome, or None if there is none."""
         raise NotImplementedError
 
 
-# In the order in which URLs are tried; each platform adds its classes (apps.py).
+# In the order in which they are tried. Each platform adds its classes (apps.py).
 ADAPTERS: list[type[PlatformAdapter]] = []
 
 
@@ -132,18 +132,18 @@ def adapter_at(code: str) -> PlatformAdapter | None:
 
 
 def source_of(platform: str) -> str:
-    """Return that platform in words; for a panel, its name without the prefix."""
+    """Return the platform in words. For a panel, this is its name without the prefix."""
     words = {adapter.platform: adapter.words for adapter in ADAPTERS}
     return words.get(platform) or platform[platform.find(":") + 1 :]
 
 
 def of_adapters_with(trait: str, field: str) -> Q:
-    """Return the condition that this field names a platform of a class with that attribute."""
+    """Return a condition that `field` names a platform whose class has this attribute."""
     return reduce(or_, (adapter.named(field) for adapter in ADAPTERS if getattr(adapter, trait)))
 
 
 def adapter_of(submission: Submission) -> PlatformAdapter:
-    """Return the adapter that this submission came through."""
+    """Return the adapter through which the submission came."""
     return next(
         adapter for adapter in (each.of(submission) for each in ADAPTERS) if adapter is not None
     )

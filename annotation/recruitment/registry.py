@@ -1,4 +1,4 @@
-"""The platform through which a participation leaves."""
+"""Find the platform through which a participation leaves."""
 
 import logging
 
@@ -10,9 +10,9 @@ logger = logging.getLogger(__name__)
 
 
 def exit_of(participation: Participation, outcome: str) -> Exit | None:
-    """Return this participation's exit, on the platform of its latest submission.
+    """Return the exit of a participation, on the platform of its latest submission.
 
-    For a further task, the outcome is that of the first task, with which the submission ended.
+    For a further task, the outcome is that of the first task, which ended the submission.
     """
     latest = participation.latest_submission()
     if latest is None:
@@ -24,16 +24,16 @@ def exit_of(participation: Participation, outcome: str) -> Exit | None:
     try:
         who = Identity(identities.decrypt(latest.person), identities.decrypt(latest.reference))
     except ValueError as error:
-        # Do not fail on a worker's last page: show the code, and log the error for the operator.
+        # A worker's last page must not fail: show the code, and log the error for the operator.
         logger.error("%s", error)
         who = None
     return adapter_of(latest).exit(outcome, who, participation.completion_code)
 
 
 def current_exit(participation: Participation) -> Exit | None:
-    """Return this participation's exit in its current state, or None before its end.
+    """Return the exit of a participation in its current state, or None before its end.
 
-    The last page and the personal data file use this, so that neither shows a code earlier.
+    The last page and the personal data file use this, so neither shows a code too early.
     """
     status, outcome = participation.status, ""
     if status == Status.BETWEEN:
@@ -47,13 +47,13 @@ def current_exit(participation: Participation) -> Exit | None:
     elif status == Status.SCREENED_OUT:
         outcome = "not_qualified"
     elif status == Status.WITHDRAWN and _had_completed(participation):
-        # Withdrawing does not change what was earned: the code must remain available.
+        # Withdrawing does not change the earnings, so the code must remain available.
         outcome = "completed"
     return exit_of(participation, outcome) if outcome else None
 
 
 def is_rejected(participation: Participation) -> bool:
-    """Does the platform show this work as rejected, regardless of how it ended here?"""
+    """Return whether the platform rejected this work, however it ended here."""
     latest = participation.submissions.order_by("-pk").first()
     return participation.status == Status.REJECTED or (
         latest is not None and latest.status == "REJECTED" and not participation.is_paid
@@ -66,13 +66,13 @@ def _had_completed(participation: Participation) -> bool:
 
 
 class Agreed(Exception):
-    """The worker has since consented in another tab, which takes precedence."""
+    """The worker has consented in another tab in the meantime, which takes precedence."""
 
 
 def decline(token: str) -> Exit | None:
-    """Delete a declining worker's participation; return the exit, which no row stores.
+    """Delete the participation of a worker who declines, and return the exit.
 
-    A second click finds nothing. Raises Agreed.
+    The exit is not stored. A second call finds nothing. Raises Agreed.
     """
     way_out = None
     for participation in Participation.objects.filter(token=token).select_related("study"):

@@ -1,15 +1,15 @@
-"""Seats, which are assigned at Start, resumed later and never over-filled.
+"""Assign seats at Start, and resume them later, without ever overfilling a scenario.
 
-A seat is taken at Start, before consent, and held for ten minutes until consent, then for the
-study's idle limit. Allocation is balanced: a worker gets the least filled scenario that they may
-join, with ties broken by the study's seed; each choice is logged with its candidates. The schema
-makes over-filling impossible (a seat number is unique per scenario and kind); the lock here turns a
-race for the last seat into a clear "full" instead of an error.
+A seat is taken at Start, before consent. It is held for ten minutes until consent, and after that
+for the study's idle limit. Allocation is balanced: a worker gets the least filled scenario that
+they may join, with ties broken by the study's seed. Each choice is logged with its candidates. The
+schema makes overfilling impossible, because a seat number is unique per scenario and kind. The
+lock here turns a race for the last seat into a clear "full" instead of an error.
 
-A study can be done in parts: Prolific allows less than a day for one submission and has no
-qualifications, so the training (or screening) step is then one study there, and the annotation step
-one or more others (docs/prolific.md#what-prolific-allows). For workers who came by a link, there
-are no parts: `Participation.part` is 0.
+A study can be done in parts, because Prolific limits a submission to less than a day and has no
+qualifications. The training (or screening) step is then one study on Prolific, and the annotation
+step one or more others (docs/prolific.md#what-prolific-allows). `Participation.part` is 0 for
+workers who came by a link, whose work has no parts.
 """
 
 import random
@@ -52,17 +52,16 @@ def join(
     verified: bool = True,
     refused: str = "",
 ) -> Participation:
-    """Take a seat for this worker, or return the live participation that they already have.
+    """Assign a seat to a worker, or return the worker's live participation.
 
-    On `anonymous` links, people who have not consented hold at most a third of the seats. If the ID
-    is not `verified`, a participation is returned only to the browser that started it. `refused` is
-    why the adapter assigns no new seat, a code in join_errors.NO_SEAT. Raises RecruitmentError if
-    there is no seat for them.
+    On `anonymous` links, people who have not consented hold at most a third of the seats. If the
+    ID is not `verified`, a participation is returned only to the browser that started it.
+    `refused` is a code in join_errors.NO_SEAT if the adapter assigns no new seats. Raises
+    RecruitmentError if the worker gets no seat.
     """
     now = database_now()
     with transaction.atomic():
-        # Concurrent requests would both count the last seat as free: decide one at a time per
-        # study.
+        # Otherwise, concurrent requests could both count the last seat as free.
         study = Study.objects.locked().get(pk=study_id)
         expiry.expire_idle(study, now)
         budget.settle_left(study)
@@ -84,9 +83,9 @@ def join(
 def _begun_before(
     study: Study, worker: Worker, browser: str, verified: bool
 ) -> Participation | None:
-    """Return this worker's resumable participation in the study, seated, or None.
+    """Return the worker's live or resumed participation in the study, or None.
 
-    The caller holds the study's lock. Raises RecruitmentError.
+    The caller must hold the study's lock. Raises RecruitmentError.
     """
     theirs = study.participations.filter(worker=worker)
     if not verified and theirs.live().exclude(browser=browser).exists():
@@ -94,7 +93,7 @@ def _begun_before(
     live = theirs.live().first()
     if live is not None:
         return live
-    # Late returners continue their participation before getting a new one.
+    # Workers who return late continue their participation before they get a new one.
     begun = theirs.expired_at_work().order_by("-pk").first()
     if begun is None or study.status != StudyStatus.OPEN:
         return None
@@ -106,7 +105,7 @@ def _begun_before(
 
 
 def _worker(key: str, platform: str, kind: str) -> Worker:
-    """Return the worker, locked: declining another study deletes workers without participations."""
+    """Return the locked worker. Declining another study could delete the row in the meantime."""
     while True:
         Worker.objects.get_or_create(key=key, defaults={"platform": platform, "kind": kind})
         worker = Worker.objects.select_for_update(no_key=True).filter(key=key).first()
@@ -115,10 +114,10 @@ def _worker(key: str, platform: str, kind: str) -> Worker:
 
 
 def _too_many_unconsented(study: Study) -> bool:
-    """Do people who have not consented hold a third of all seats, and at least three?
+    """Return whether people without consent hold a third of all seats, and at least three.
 
-    The caller holds the study's lock and has expired idle participations. Personal links do not
-    count: researchers gave them to known people.
+    The caller must hold the study's lock and have expired idle participations. Personal links do
+    not count, because researchers gave them to known people.
     """
     waiting = study.participations.filter(kind=Kind.PERSON, status=Status.ARRIVED)
     waiting = waiting.exclude(platform_adapters.of_adapters_with("invited", "worker__platform"))
@@ -129,7 +128,7 @@ def _too_many_unconsented(study: Study) -> bool:
 def _choose(
     study: Study, key: str, kind: str, among: list[int] | None, now: datetime
 ) -> tuple[Scenario, list[list[int]]]:
-    """Choose a scenario; return it with the candidates as in Allocation."""
+    """Choose a scenario. Return it with the candidates, in the format of Allocation."""
     joinable = join_errors.joinable(study, key, kind, among, now)
     scenarios = {scenario.pk: scenario for scenario in joinable}
     candidates = [
@@ -144,9 +143,9 @@ def _next_arrival(study: Study) -> int:
 
 
 def choose(seed: int, arrival: int, candidates: list[list[int]]) -> int:
-    """Return the least filled scenario's key; the seed and arrival number break ties.
+    """Return the key of the least filled scenario. Ties are broken by seed and arrival number.
 
-    `candidates` is as in Allocation, so that any logged choice can be reproduced.
+    `candidates` has the format of Allocation, so that any logged choice can be reproduced.
     """
     least = min(taken for _key, taken, _seats in candidates)
     tied = [key for key, taken, _seats in candidates if taken == least]
@@ -154,10 +153,10 @@ def choose(seed: int, arrival: int, candidates: list[list[int]]) -> int:
 
 
 def resume(participation: Participation) -> Participation:
-    """Give an expired participation a seat in its scenario again, if one is free.
+    """Assign a seat to an expired or returned participation again, in its scenario.
 
-    It continues where it stopped. Raises RecruitmentError without a free seat, or if the study
-    assigns none now; does nothing if it has not expired.
+    The worker continues where they stopped. Raises RecruitmentError if no seat is free or the
+    study currently assigns none. Does nothing for other participations.
     """
     with transaction.atomic():
         study = Study.objects.locked().get(pk=participation.study_id)
@@ -181,7 +180,7 @@ def resume(participation: Participation) -> Participation:
 
 
 def _reseat(participation: Participation) -> Participation:
-    """Reseat it; the caller holds the study's lock and has expired idle participations."""
+    """Assign a seat again. The caller must hold the study's lock and have expired idle ones."""
     participation = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
     if participation.status not in MAY_RESUME:
         return participation  # withdrawn in the meantime
@@ -205,8 +204,8 @@ def _state_to_go_on_in(participation: Participation) -> str:
     if participation.waiting_since is not None and participation.decided_at is None:
         return Status.WAITING
     last = participation.latest_turn()
-    # It stopped between two parts: an answered example has no successor. After the training step,
-    # it may also be a reveal still on display; the end of a part is stored.
+    # The work stopped between two parts if an answered example has no successor. After the training
+    # step, this could also be a reveal that is still shown, but the end of a part is stored.
     if last is not None and last.given is not None and (
         not last.is_revealed or participation.submissions.filter(outcome="completed").exists()
     ):  # fmt: skip
@@ -215,7 +214,7 @@ def _state_to_go_on_in(participation: Participation) -> str:
 
 
 def free_seat(scenario: Scenario, kind: str) -> int | None:
-    """Return the lowest free seat of that kind, or None."""
+    """Return the lowest free seat number for this kind of annotator, or None."""
     seated = scenario.participations.seated().filter(kind=kind)
     taken = set(seated.values_list("seat_number", flat=True))
     seats = range(1, scenario.seats_for(kind) + 1)
@@ -231,10 +230,10 @@ def take_seat(
     part: int = 0,
     browser: str = "",
 ) -> Participation:
-    """Insert the participation on the scenario's lowest free seat, which must exist.
+    """Create the participation on the scenario's lowest free seat, which must exist.
 
-    It logs the choice with `candidates` as in Allocation; by default the scenario was the only
-    candidate. The caller holds the study's lock.
+    The choice is logged with `candidates` in the format of Allocation, by default only the
+    scenario. The caller must hold the study's lock.
     """
     if candidates is None:
         seated = scenario.participations.seated().filter(kind=worker.kind).count()
@@ -262,14 +261,14 @@ def take_seat(
 
 
 def _new_name(study: Study) -> str:
-    """Return a pseudonym that is new to the study and reveals neither identity nor time."""
+    """Return a new pseudonym in the study that reveals neither identity nor time."""
     while True:
         name = "A-" + new_code(5)
         if not study.participations.filter(pseudonym=name).exists():
             return name
 
 
-LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # without lookalikes: no I and 1, no O and 0
+LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # without characters that look alike: I and 1, O and 0
 
 
 def new_code(length: int = 8) -> str:
@@ -280,7 +279,7 @@ BEFORE_ANNOTATION = (Step.UPSTREAM, *JUDGED_STEPS)
 
 
 def ends_before(participation: Participation, position: int) -> bool:
-    """Is that position in the annotation step after the part that the worker came for, if any?"""
+    """Return whether the position in the annotation step is after the end of the worker's part."""
     parts = ProlificStudy.objects.filter(scenarios=participation.scenario_id, part__gt=0)
     ends = dict(parts.order_by("part").values_list("part", "until"))
     if participation.part not in ends:
@@ -290,9 +289,9 @@ def ends_before(participation: Participation, position: int) -> bool:
 
 
 def _end(participation: Participation, last: int) -> int:
-    """Return how many annotation examples are done by the end of this worker's part.
+    """Return the number of annotation examples up to the end of the worker's part.
 
-    Part 1 precedes that step; without a step before it, all parts have equal shares.
+    Part 1 comes before the step. If no examples come before it, all parts have equal shares.
     """
     begins_before = any(participation.order_of(step) for step in BEFORE_ANNOTATION)
     parts, done = (
@@ -302,9 +301,9 @@ def _end(participation: Participation, last: int) -> int:
 
 
 def enter_sitting(participation: Participation, part: int) -> Participation:
-    """Continue a seated participation in a part, showing its state or a new part's next example.
+    """Continue a seated participation in a part. A new part shows its first example.
 
-    The caller holds the study's lock.
+    The caller must hold the study's lock.
     """
     if part <= participation.part:
         return participation
@@ -313,7 +312,7 @@ def enter_sitting(participation: Participation, part: int) -> Participation:
     if locked.status != Status.BETWEEN:
         return locked
     last = locked.latest_turn()
-    assert last is not None  # between two parts, an example was shown
+    assert last is not None  # an example was shown before the end of a part
     position = 0 if last.step in BEFORE_ANNOTATION else last.position + 1
     if not ends_before(locked, position):
         locked.store(status=Status.WORKING)
@@ -323,13 +322,13 @@ def enter_sitting(participation: Participation, part: int) -> Participation:
 
 
 def end_part(participation: Participation) -> None:
-    """End the part: the seat is kept, and the worker leaves with the part's code."""
+    """End the part. The seat is kept, and the worker leaves with the code of the part."""
     participation.store(status=Status.BETWEEN)
     note_outcome(participation, "completed")
 
 
 def note_outcome(participation: Participation, outcome: str) -> None:
-    """Store how the work ended (a key in OUTCOMES) with the platform's record of it."""
+    """Store how the work ended (a key in OUTCOMES) in the latest submission."""
     latest = participation.submissions.order_by("-pk").first()
     if latest is not None and not latest.outcome:
         latest.store(outcome=outcome)

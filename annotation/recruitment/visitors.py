@@ -1,6 +1,6 @@
-"""Access checks for visitors: the study or participation that a link opens.
+"""Access checks for visitors: return the study or participation that a link opens.
 
-They activate the study's language; their callers reset it, since threads are reused.
+They activate the study's language. Callers must reset it, because threads are reused.
 """
 
 import ipaddress
@@ -24,15 +24,15 @@ from annotation.recruitment.links import COOKIE_AGE, COOKIE_SALT, OpenLink, brow
 from annotation.recruitment.platform_adapters import Identity
 
 TICKET_SALT = "annotation.arrival"
-# Long enough to read the landing page and be interrupted; a copied URL expires within hours, and a
-# platform reserves a place no longer before the work starts.
+# Long enough to read the landing page and be interrupted. A copied URL expires within hours, and
+# platforms reserve a place only for a similar time before the work starts.
 TICKET_AGE = 2 * 3600  # seconds
 WINDOW, HOUR = 60, 3600  # seconds
 ENDED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN, Status.REJECTED)
 
 
 class Arrival:
-    """An arrival at a study: platform adapter, kind and key of the worker, and browser."""
+    """An arrival at a study: adapter, kind and key of the worker, and browser."""
 
     def __init__(
         self,
@@ -44,7 +44,8 @@ class Arrival:
         self.adapter, self.study, self.kind, self.code = adapter, adapter.study, adapter.kind, code
         self.is_preview = adapter.is_preview(request)
         held = self._of_ticket(ticket)
-        # A second click on the first Start has no cookie yet: the form carries the drawn ID.
+        # At a second click on the first Start, the cookie is not set yet, so the form contains the
+        # ID.
         self.drawn = held.get("browser") or secrets.token_urlsafe(24)
         self.browser = browser(request) or self.drawn
         self.who = None
@@ -57,10 +58,10 @@ class Arrival:
 
     @property
     def ticket(self) -> str:
-        """Return a signed form field with the identity, and the browser ID without a cookie.
+        """Return a signed form field with the identity and, without a cookie, the browser ID.
 
-        A platform's own signature is valid for two minutes: it is checked once, when the page is
-        shown. Start relies on this field instead. A browser ID from the cookie is left out.
+        A platform's signature is valid for only two minutes. It is checked once, when the page is
+        shown, and Start relies on this field.
         """
         known = self.browser != self.drawn
         who = self.who if self.who and self.who.person != self.browser else None
@@ -72,7 +73,7 @@ class Arrival:
         return signing.dumps(held, salt=TICKET_SALT)
 
     def _of_ticket(self, ticket: str) -> dict[str, Any]:
-        """Return the content of `ticket`, empty if it is missing, stale or for another study."""
+        """Return the content of a ticket, or {} if it is missing, stale or for another study."""
         try:
             held = signing.loads(ticket, salt=TICKET_SALT, max_age=TICKET_AGE)
         except signing.BadSignature:
@@ -94,14 +95,14 @@ class Arrival:
         )
 
     def begun(self) -> Participation | None:
-        """Return this ID's live or resumable participation; ownership is not verified."""
+        """Return the live or resumable participation of this ID, without checking ownership."""
         theirs = self.study.participations.filter(worker__key=self.key).order_by("-pk")
         return theirs.live().first() or theirs.expired_at_work().first()
 
     def ended(self) -> Participation | None:
-        """Return the latest ended participation here, so that its page shows the exit again.
+        """Return the latest ended participation, so that its page can show the exit again.
 
-        Where the platform has submission IDs, only this submission's participation matches.
+        If the platform has submission IDs, only the participation of this submission matches.
         """
         theirs = self.study.participations.filter(worker__key=self.key, status__in=ENDED)
         if self.who and self.who.submission:
@@ -110,16 +111,16 @@ class Arrival:
         return theirs.order_by("-pk").first()
 
     def owns(self, participation: Participation) -> bool:
-        """Does the participation belong to this arrival, so that its personal link may be shown?
+        """Return whether the arrival may see the personal link of this participation.
 
-        Other people may know an unverified ID, so only the browser that started is accepted for it.
+        Other people may know an unverified ID, so it is accepted only in the browser that started.
         """
         if self.who is None or self.who.verified:
             return self.who is not None
         return participation.browser == worker_key("browser", self.browser)
 
     def start(self, in_browser: bool = True) -> Participation:
-        """Take a seat; an unknown browser gets the identity that was drawn for it.
+        """Assign a seat. An unknown browser gets the identity that was drawn for it.
 
         The page and the API share these checks. The browser is stored only with `in_browser`.
         Raises join_errors.RecruitmentError.
@@ -135,7 +136,7 @@ class Arrival:
             raise
 
     def _check_may_start(self) -> None:
-        """Refuse previews, phones where a computer is required, and too many Starts per IP address.
+        """Refuse previews, phones if a computer is required, and too many starts per IP address.
 
         Annotators with a live participation may continue on any device.
         """
@@ -166,16 +167,16 @@ class Arrival:
 
 
 def _is_phone(request: HttpRequest) -> bool:
-    """Does the user agent name a phone? The result is not stored."""
+    """Return whether the user agent is a phone. The result is not stored."""
     hint = request.headers.get("Sec-CH-UA-Mobile", "")
     return hint == "?1" or (not hint and "Mobi" in request.headers.get("User-Agent", ""))
 
 
 def arrival(request: HttpRequest, code: str, ticket: str = "") -> Arrival:
-    """Return the arrival at this link's study; raise 404 for an unknown code.
+    """Return the arrival at the study of a link. Raises Http404 for unknown codes.
 
-    `ticket` comes from the landing page's form (Arrival.ticket). Raises NotAdmitted for a forged or
-    stale URL.
+    `ticket` comes from the form on the landing page (Arrival.ticket). Raises NotAdmitted for a
+    forged or stale URL.
     """
     adapter = platform_adapters.adapter_at(code)
     if adapter is None:
@@ -185,7 +186,7 @@ def arrival(request: HttpRequest, code: str, ticket: str = "") -> Arrival:
 
 
 def participation_of(token: str) -> Participation:
-    """Return this personal link's participation, or raise 404."""
+    """Return the participation with this token. Raises Http404 for unknown tokens."""
     participation = get_object_or_404(
         Participation.objects.select_related("study", "scenario__task", "worker").defer(
             "scenario__task__card_data"
@@ -197,9 +198,9 @@ def participation_of(token: str) -> Participation:
 
 
 def language_of(request: HttpRequest) -> str:
-    """Return the language of the study whose annotator sends this request; English if unknown.
+    """Return the language of the study to which this request belongs, by default English.
 
-    It is used for pages that are shown before any access check has run.
+    Used for pages that are shown before any access check.
     """
     named = request.resolver_match.kwargs if request.resolver_match else {}
     if "token" in named:
@@ -210,7 +211,7 @@ def language_of(request: HttpRequest) -> str:
 
 
 def admit(address: str) -> bool:
-    """Count a Start from that IP address; return False if it exceeds the limit for the last minute.
+    """Count a start from this IP address. Return False above the limit per minute.
 
     The limit is settings.STARTS_PER_MINUTE.
     """
@@ -218,10 +219,10 @@ def admit(address: str) -> bool:
 
 
 def admit_to(study: Study, address: str) -> bool:
-    """Count a Start on the study's open link; return False if the IP address exceeds its limit.
+    """Count a start on the study's open link. Return False if the IP address is over its limit.
 
     The limit is a tenth of the seats, and at least settings.STARTS_PER_HOUR (0: no limit). Consent
-    does not reset it. One of the study's switches lifts it, for a class that shares an IP address.
+    does not reset it. A switch of the study lifts it, for a class that shares an IP address.
     """
     least = settings.STARTS_PER_HOUR
     if study.shared_address or not least:
@@ -231,7 +232,7 @@ def admit_to(study: Study, address: str) -> bool:
 
 
 def _take(name: str, number: int, seconds: int) -> bool:
-    """Take one of `number` places for that time; return False if none is free.
+    """Take one of `number` places for this time. Return False if none is free.
 
     The cache adds a key only once, even for concurrent requests.
     """
@@ -241,19 +242,19 @@ def _take(name: str, number: int, seconds: int) -> bool:
 
 
 def _name(address: str) -> str:
-    """Return the salted hash of an IP address."""
+    """Return a salted hash of an IP address."""
     return salted_hmac("annotation.start_limit", address, algorithm="sha256").hexdigest()
 
 
 def client_address(request: HttpRequest) -> str | None:
-    """Return the IP address that called the outermost trusted proxy, or None if there is none.
+    """Return the IP address that connected to the outermost trusted proxy, or None.
 
-    IPv6 addresses are cut to 64 bits, since one client has all of the rest: "2001:db8:1:2::".
+    IPv6 addresses are cut to 64 bits, as a client controls the rest: "2001:db8:1:2::".
     """
     sender = request.META.get("REMOTE_ADDR", "")
     entries = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
     hops = settings.TRUSTED_PROXIES
-    # Fewer entries than proxies: the request bypassed them, so use its direct address.
+    # With fewer entries than proxies, the request bypassed them, so use its direct address.
     if 0 < hops <= len(entries):
         return _normalised(entries[-hops]) or _normalised(sender)
     return _normalised(sender)
