@@ -1,5 +1,5 @@
 """Simulated annotators, for demos, tests and rehearsals.
 
-Begin with simulated_annotators.py. Code that serves people never imports this package; in pages and
-the API, only modules that start simulated annotators in a rehearsal do.
+Read simulated_annotators.py first. Code for human annotators never imports this package. Of the
+pages and the API, only modules that start simulated annotators in a rehearsal import it.
 """

@@ -1,4 +1,4 @@
-"""The page and API that rehearse a study with simulated annotators."""
+"""Page and API view for running simulated annotators in a rehearsal."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ from tasks.jobs import poll
 
 
 class SimulationForm(PageForm):
-    """The simulated annotators' answer policy, number and random seed."""
+    """Form for the policy, number and random seed of simulated annotators."""
 
     key = "robots"
     policy = forms.CharField(

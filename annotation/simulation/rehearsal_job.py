@@ -1,8 +1,8 @@
-"""Simulated annotators as a job: one per chunk, in a study designed as a rehearsal.
+"""Run simulated annotators in a rehearsal as a job, with one annotator per chunk.
 
-They work as in `simulate_workers`, with a browser ID from the job and number: a repeated chunk
-continues where the first one stopped. An annotator that waits for a researcher's decision stops
-there; once admitted, the next job continues it.
+They work as in `simulate_workers`. The browser ID is derived from the job and the number, so a
+repeated chunk continues where it stopped. An annotator that waits for a researcher's decision
+stops there. After it was admitted, the next job continues it.
 """
 
 import random
@@ -32,20 +32,20 @@ KIND = "simulate"
 
 
 class NoRehearsal(Exception):
-    """Why simulated annotators cannot enter this study; its text is shown to users."""
+    """Simulated annotators cannot enter this study. The message is shown to users."""
 
 
 def free_seats(study: Study) -> int:
-    """Return how many more participations the simulated seats can hold."""
+    """Return the number of free seats for simulated annotators."""
     held = Participation.objects.holding_seats(database_now(), study)
     taken = held.filter(kind=Kind.SIMULATED).count()
     return sum(scenario.seats for scenario in study.scenarios.all()) - taken
 
 
 def admitted(study: Study) -> list[Participation]:
-    """Return simulated annotators admitted to the annotation step whose work no job continues.
+    """Return simulated annotators that were admitted to the annotation step after their job.
 
-    They were waiting for the decision, so their job has ended.
+    They waited for the decision when their job ended, and no other job is continuing them.
     """
     walked = {
         pk
@@ -62,10 +62,10 @@ def admitted(study: Study) -> list[Participation]:
 
 
 def start(study: Study, policy: str, number: int | None, seed: int, by: User) -> Job:
-    """Start a job with that many simulated annotators, or one for each free seat.
+    """Start a job with this number of simulated annotators, or with one for each free seat.
 
-    Annotators admitted in the meantime continue first, with the same policy. Raises NoRehearsal,
-    and ValueError for an unknown policy.
+    Annotators that were admitted since the last job continue first, with the same policy. Raises
+    NoRehearsal, and ValueError for an unknown policy.
     """
     if not study.rehearsal:
         raise NoRehearsal(
@@ -87,13 +87,13 @@ def start(study: Study, policy: str, number: int | None, seed: int, by: User) ->
 
 
 def jobs_of(study: Study) -> list[Job]:
-    """Return the jobs for simulated annotators in that study, newest first."""
+    """Return the jobs for simulated annotators in a study, newest first."""
     return list(Job.objects.filter(kind=KIND, parameters__study=study.pk).order_by("-pk"))
 
 
 @jobs.job(KIND, limit=timedelta(minutes=10))
 def _walk_one(job: Job, number: int) -> dict[str, Any]:
-    """Run one annotator to the end; return {answers}. Raises JobError if it gets no seat."""
+    """Run one annotator to the end, and return {answers}. Raises JobError if it gets no seat."""
     study = Study.objects.get(pk=job.parameters["study"])
     site = InProcess()
     goes_on = job.parameters.get("goes_on", [])
@@ -108,7 +108,7 @@ def _walk_one(job: Job, number: int) -> dict[str, Any]:
         address = reverse("landing", args=[study.simulated_link_code])
     seed = f"{job.seed}:{number}"
     try:
-        # Pages use the study's language; this thread returns to English.
+        # Pages activate the study's language. This restores English for the thread.
         with translation.override(settings.LANGUAGE_CODE):
             steps = walk(site, address, job.parameters["policy"], Knowledge(study), seed)
             return {"answers": sum(1 for _step in steps)}

@@ -1,9 +1,9 @@
 """Simulated annotators, which use the same pages and forms as human annotators.
 
-They parse each page and submit its forms. Their knowledge of the gold comes from the imported
-examples, looked up by the displayed text; no page content is taken for gold. They join by the
-study's simulated link: their kind is simulated, they have separate seats, and tables never count
-them as human.
+They parse each page and submit its forms. They get the gold from the imported examples, which they
+look up by the text on the page, and never from the page itself. They join by the study's link for
+simulated annotators, so they have their own kind and separate seats, and tables never count them
+as human.
 """
 
 import json
@@ -27,16 +27,16 @@ from tasks.cards import Card
 from tasks.models import Example, Prediction, Split
 from tasks.tokens import tokens
 
-PATIENCE = 60  # seconds for one response from a server
+PATIENCE = 60  # seconds to wait for a response
 POLICIES = (
     "gold", "empty", "majority", "random", "noisy:P", "transfer:P:GAIN", "copier:MODEL:P",
     "mixed:MODEL:P:SHARE",
 )  # fmt: skip
-OWN = 0.8  # the probability that a copier's own answer is right
+OWN = 0.8  # probability that a copier's own answer is right
 
 
 class Site(Protocol):
-    """Access to the pages: in this process, or over HTTP."""
+    """Access to the pages, either in this process or over HTTP."""
 
     def get(self, address: str) -> str: ...
 
@@ -44,11 +44,11 @@ class Site(Protocol):
 
 
 class InProcess:
-    """The pages without a server, through Django's test client."""
+    """Access to the pages through Django's test client, without a server."""
 
     def __init__(self) -> None:
         hosts = [host for host in settings.ALLOWED_HOSTS if host[:1] not in ("*", ".", "")]
-        # Ignore exceptions from concurrent requests in other threads: the response shows errors.
+        # Do not raise exceptions of concurrent requests in other threads. Responses show errors.
         self.client = Client(
             HTTP_HOST=hosts[0] if hosts else "localhost", raise_request_exception=False
         )
@@ -72,7 +72,7 @@ class InProcess:
 
 
 class OverHTTP:
-    """A server's pages: real requests, with one browser's cookies."""
+    """Access to the pages of a server, with the cookies of one browser."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -95,20 +95,20 @@ class OverHTTP:
 
 
 class RobotError(Exception):
-    """A page from which a simulated annotator cannot continue."""
+    """A simulated annotator cannot continue from a page."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """A simulated annotator's knowledge of an example."""
+    """What a simulated annotator knows about an example."""
 
     gold: list[str]
     segments: list[str]
-    question: str | None  # as displayed, if it can be highlighted
+    question: str | None  # as shown, if it can be highlighted
     card: Card
     options: Sequence[str] = ()
-    is_upstream: bool = False  # from an upstream task of a cross-task study
-    example: int = 0  # its key
+    is_upstream: bool = False  # of an upstream task in a cross-task study
+    example: int = 0  # primary key
 
     def text_of(self, span: spans.Span) -> str:
         return (
@@ -117,13 +117,13 @@ class Known:
 
 
 class Knowledge:
-    """The gold for a study's tasks, by displayed text and question."""
+    """The gold of all tasks in a study, by the text and question on the page."""
 
     def __init__(self, study: Study) -> None:
         self._study = study
         self._known: dict[tuple[Any, ...], Known] = {}
         self._majority: dict[str, str] = {}
-        # Correct answers to the comprehension questions, as the form sends them.
+        # Correct answers to the comprehension questions, as form data.
         asked = screening.parse(study.comprehension_questions)
         self.of_instructions = {
             f"question-{number}": str(question.right)
@@ -150,30 +150,30 @@ class Knowledge:
         return self._known[(title, question, *options, *segments)]
 
     def predictions(self, model: str) -> dict[int, list[str]]:
-        """Map test examples to the texts in the first of that model's files for their task.
+        """Return a model's predicted texts by test example, from its first file for each task.
 
-        It is empty for a model that the study is not compared with.
+        Returns {} if the study is not compared with this model.
         """
         files = compared_files.files(self._study).filter(model__name=model)
-        first = dict(files.reverse().values_list("task_id", "pk"))  # the first one comes last
+        first = dict(files.reverse().values_list("task_id", "pk"))  # first one wins
         rows = Prediction.objects.filter(file__in=first.values())
         return dict(rows.values_list("example_id", "predicted"))
 
     def majority(self, card: Card) -> str:
-        """Return a task's most common gold, without highlighting."""
+        """Return the most common gold of a task without highlighting."""
         return self._majority[card.name]
 
 
 # Policies ----------------------------------------------------------------------------------------
 
-# A policy returns an answer's spans or texts: a label, options, a number, typed text. Neither means
-# "no answer".
+# A policy returns an answer as spans or texts (a label, options, a number, typed text). If both are
+# empty, the answer is "no answer".
 Choice = tuple[list[spans.Span], list[str]]
 Policy = Callable[[Known, random.Random], Choice]
 
 
 def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
-    """Return the policy with that name for one annotator. Raises ValueError for unknown names."""
+    """Return the policy with this name for one annotator. Raises ValueError for unknown names."""
     if name == "gold":
         return gold
     if name in ("empty", "majority"):
@@ -195,16 +195,16 @@ def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
 
 
 def noisy(probability: float, rng: random.Random) -> Policy:
-    """Return a policy that is correct with about that probability."""
-    # Vary the probability by a few points between annotators, as among humans.
+    """Return a policy that is correct with about this probability."""
+    # The probability differs by a few points between annotators, as among humans.
     own = min(1.0, max(0.0, rng.gauss(probability, 0.02)))
     return lambda known, rng: gold(known, rng) if rng.random() < own else mistaken(known, rng)
 
 
 def copying(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
-    """Return a policy that gives a model's answer with probability P, else its own (noisy:OWN).
+    """Return a policy that copies a model's answer with probability P, or else is noisy:OWN.
 
-    Of "mixed" annotators only that share copies, and the others are noisy:OWN. Raises ValueError.
+    Of "mixed" annotators, only SHARE copy, and the others are noisy:OWN. Raises ValueError.
     """
     kind, model, *numbers = name.split(":")
     try:
@@ -241,7 +241,7 @@ def transferring(name: str, rng: random.Random) -> Policy:
         raise ValueError(
             f"unknown policy {name!r}: expected transfer:P:GAIN with P · (1 + GAIN) <= 1"
         )
-    own, learned = rng.gauss(share, 0.02), [False]  # individual differences
+    own, learned = rng.gauss(share, 0.02), [False]  # annotators differ
 
     def answer(known: Known, rng: random.Random) -> Choice:
         learned[0] = learned[0] or known.is_upstream
@@ -252,7 +252,7 @@ def transferring(name: str, rng: random.Random) -> Policy:
 
 
 def gold(known: Known, rng: random.Random) -> Choice:
-    """Return the correct answer; spans as far as they can be highlighted or typed."""
+    """Return the correct answer, with the spans that can be highlighted or typed."""
     if not known.card.is_highlighted:
         return [], known.card.kind.right(known.gold)
     chosen: list[spans.Span] = []
@@ -271,8 +271,8 @@ def gold(known: Known, rng: random.Random) -> Choice:
 def empty(known: Known, knowledge: Knowledge) -> Choice:
     """Return the trivial baseline: always "no answer", or always the majority label.
 
-    If an answer is required, it is the text's first word, the first option, or the most common
-    number or text.
+    If an answer is required, return the first word of the text, the first option, or the most
+    common number or text.
     """
     if known.card.no_answer:
         return [], []
@@ -282,7 +282,7 @@ def empty(known: Known, knowledge: Knowledge) -> Choice:
 
 
 def at_random(known: Known, rng: random.Random) -> Choice:
-    """Return a random label, option, number or words; half the time "no answer", if allowed."""
+    """Return a random label, option, number or words. Half are "no answer", if it is allowed."""
     if known.card.no_answer and rng.random() < 0.5:
         return [], []
     if not known.card.is_highlighted:
@@ -295,7 +295,7 @@ def mistaken(known: Known, rng: random.Random) -> Choice:
     if not known.card.is_highlighted:
         return [], known.card.kind.mistaken(known, rng)
     right, _typed = gold(known, rng)
-    if not right:  # without gold that can be highlighted, there is nothing to shift
+    if not right:  # without gold to highlight, nothing can be shifted
         return [_random_span(known, rng)], []
     how = rng.choice(["slip", "miss", "extra"])
     if how == "slip" or (how == "extra" and known.card.max_spans == 1):
@@ -334,7 +334,7 @@ def _random_span(known: Known, rng: random.Random) -> spans.Span:
 
 
 def _allowed(chosen: list[spans.Span], known: Known) -> list[spans.Span]:
-    """Return the spans, or the first word if there are none and "no answer" is impossible."""
+    """Return the spans, or the first word if there are none but an answer is required."""
     if chosen or known.card.no_answer:
         return chosen
     start, end = tokens(known.segments[0], known.card.granularity)[0]
@@ -342,7 +342,7 @@ def _allowed(chosen: list[spans.Span], known: Known) -> list[spans.Span]:
 
 
 def _apart(chosen: list[spans.Span]) -> list[spans.Span]:
-    """Drop spans that overlap an earlier one: the highlighter would have replaced it."""
+    """Drop spans that overlap an earlier one, as the highlighter would replace the earlier one."""
     kept: list[spans.Span] = []
     for span in chosen:
         if not any(map(span.overlaps, kept)):
@@ -354,10 +354,10 @@ def _apart(chosen: list[spans.Span]) -> list[spans.Span]:
 
 
 def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str) -> Iterator[str]:
-    """Run one annotator from the study's URL (or a personal link) to the completion code.
+    """Run an annotator from the study's URL (or a personal link) to the completion code.
 
-    Yields each answer's step ("training", "screening", "annotation"). Raises RobotError if there is
-    no seat, or for a page with an error.
+    Yields the step of each answer ("training", "screening", "annotation"). Raises RobotError
+    without a seat, or if a page has an error.
     """
     rng = random.Random(seed)
     decide = policy_of(policy, knowledge, rng)
@@ -390,12 +390,12 @@ def _leading_form(page: Any) -> Any:
 
 
 def _path(form: Any) -> str:
-    """Return a form's target without its query."""
+    """Return the target of a form, without the query."""
     return urlsplit(form.action or "").path
 
 
 def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random) -> dict[str, str]:
-    """Read the question on the page and return the fields of its form."""
+    """Read the question on the page, and return form data with an answer."""
     segments = [box.text_content() for box in page.xpath("descendant::*[@data-passage]")]
     question = page.xpath("descendant::*[@data-question]")[0].text_content()
     title = page.xpath("descendant-or-self::section[@id='turn']/@data-title")[0]
