@@ -1,5 +1,5 @@
-"""A study's design: its rules, states from draft to closed, frozen manifest, and team.
+"""The design of a study: rules, states from draft to closed, frozen manifest, and team.
 
-Start with design.py; forms.py, pages.py and api.py set and show a design. The rules know nothing
-about a participation's answers.
+Read design.py first. forms.py, pages.py and api.py change and show a design. The rules do not use
+the answers of participations.
 """

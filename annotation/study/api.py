@@ -1,4 +1,4 @@
-"""Studies in the API: list, design in TOML or JSON, open, clone; and their teams."""
+"""API for studies: list, design in TOML or JSON, open, clone, and teams."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -90,7 +90,7 @@ class Problems(serializers.Serializer):
 
 
 def as_record(study: Study, request: Request) -> dict[str, Any]:
-    """Return one study with its design, URLs and available actions."""
+    """Return the JSON object of a study, with its design, link and available actions."""
     record = {column.name: column.value(study) for column in COLUMNS}
     if "read" in study.rights:
         record["design"] = design_file.as_data(study)
@@ -152,7 +152,7 @@ class Studies(RowsView):
 
 
 def read(sent: dict[str, Any], study: Study) -> tuple[Study, list[Any], list[Any]]:
-    """Return the study with this design, its tasks and upstream tasks. Raises Unprocessable."""
+    """Set the design on the study. Return it and its tasks, or raise Unprocessable."""
     try:
         given = design_file.from_data("body", sent)
         tasks = [design_file.task_named(name) for name in given.tasks]
@@ -169,14 +169,14 @@ def read(sent: dict[str, Any], study: Study) -> tuple[Study, list[Any], list[Any
 
 
 def save(study: Study, tasks: list[Any], upstream: list[Any], made_from: str | None = None) -> None:
-    """Save the draft. Raises Unprocessable by design key, Conflict for a frozen study."""
+    """Save a draft. Raises Unprocessable with errors by design key, or Conflict if it is frozen."""
     with refusals():
         design.save_draft(study, tasks, made_from=made_from, upstream=upstream)
 
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Convert errors on saving a draft to responses; nothing is stored in that case."""
+    """Convert errors of saving a draft to API errors. Nothing is stored if there are any."""
     try:
         with transaction.atomic():
             yield
@@ -189,12 +189,12 @@ def refusals() -> Iterator[None]:
 
 
 def by_key(error: ValidationError) -> dict[str, list[str]]:
-    """Return the error messages from a design's rules, by design key."""
+    """Return the messages of design errors by design key."""
     return {design_file.key_of(field): said for field, said in error.message_dict.items()}
 
 
 def validated(sent: dict[str, Any], owner: Any) -> dict[str, Any]:
-    """Return a design's errors without storing it."""
+    """Return the errors of a design without storing it."""
     problems: dict[str, list[str]] = {}
     doubts: list[str] = []
     try:

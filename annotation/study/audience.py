@@ -1,7 +1,7 @@
-"""A design's audience: filters and content warnings on Prolific, and their form fields.
+"""The audience of a design: filters and content warnings on Prolific, and form fields.
 
-It is declared before the study opens and frozen with it. Whether Prolific has a country or filter
-is checked when the study is created there (prolific/audience.py).
+It is declared before the study opens and frozen with it. Whether Prolific has a country or a
+filter is checked when the study is created there (prolific/audience.py).
 """
 
 import json
@@ -15,7 +15,7 @@ from django.core.exceptions import ValidationError
 from annotation.web.fields import WholeNumberField
 from tasks.formats import canonical
 
-# Audience key -> label, and the value's format.
+# Maps keys of the audience to a label and the format of the value.
 FIELDS = {
     "countries": ("Countries of residence", "one per line, as Prolific names them"),
     "languages": ("Fluent languages", "one per line, as Prolific names them"),
@@ -38,7 +38,7 @@ LONGEST_WARNING = 500  # characters
 
 
 def problems(audience: Any) -> list[str]:
-    """Return an audience's errors: sentences that start with the key and a colon."""
+    """Return the errors in an audience, each beginning with the key and a colon."""
     if not isinstance(audience, dict):
         return ["audience: expected a table."]
     try:
@@ -59,7 +59,7 @@ def problems(audience: Any) -> list[str]:
 
 
 def _problem(key: str, value: Any) -> str:
-    """Return that value's error, or "" if it is valid."""
+    """Return the error in a value, or "" if it is valid."""
     if key in ("countries", "languages"):
         right = isinstance(value, list) and all(_is_text(each) for each in value)
         if not right:
@@ -112,7 +112,7 @@ def _problem_of_filters(value: Any) -> str:
 
 
 def _asked_twice(audience: dict[str, Any]) -> set[str]:
-    """Return the names of Prolific's filters that two audience fields set."""
+    """Return the names of Prolific filters that are set by two fields of the audience."""
     own = {
         "age": {"minimum_age", "maximum_age"}, "approval_rate": {"approval_rate"},
         "current-country-of-residence": {"countries"}, "fluent-languages": {"languages"},
@@ -169,7 +169,7 @@ READ: dict[str, Callable[[str], Any]] = {
 
 
 class AudienceForm(forms.Form):
-    """The audience on Prolific, with one field per key."""
+    """Form with a field for each key of the audience."""
 
     audience_countries = forms.CharField(widget=AREA, **_said("countries"))
     audience_languages = forms.CharField(widget=AREA, **_said("languages"))
@@ -181,7 +181,7 @@ class AudienceForm(forms.Form):
     audience_content_warning = forms.CharField(widget=AREA, **_said("content_warning"))
 
     def audience(self) -> dict[str, Any]:
-        """Return the audience in the fields; unreadable values become errors on their fields."""
+        """Return the audience in the fields. Adds errors to fields that cannot be parsed."""
         held = {}
         for key in FIELDS:
             value = self.cleaned_data.get(f"{PREFIX}{key}")
@@ -205,7 +205,7 @@ class AudienceForm(forms.Form):
 
 
 def as_text(key: str, value: Any) -> Any:
-    """Return an audience value as its field shows it."""
+    """Return a value of the audience as its form field shows it."""
     if key in ("countries", "languages"):
         return "\n".join(value)
     if key == "quotas":
@@ -217,7 +217,7 @@ def as_text(key: str, value: Any) -> Any:
 
 
 def shown(held: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return (label, value) for an audience's entries."""
+    """Return (label, value) for each entry of an audience."""
     return [(FIELDS[key][0], as_text(key, held[key])) for key in FIELDS if key in held]
 
 

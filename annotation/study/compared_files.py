@@ -1,7 +1,7 @@
-"""The uploaded predictions that a study's annotators are compared with.
+"""The uploaded predictions with which a study's annotators are compared.
 
-These are the files for its tasks whose uploader is in its team. Closing the study freezes them as
-the family of comparisons for Holm's correction; later files are shown separately.
+These are files for its tasks, uploaded by members of its team. Closing the study freezes them as
+the family of comparisons for Holm's correction. Later files are shown separately.
 """
 
 from django.db.models import Exists, OuterRef, Q
@@ -11,9 +11,9 @@ from tasks.models import PredictionFile, PredictionFileQuerySet
 
 
 def files(study: Study) -> PredictionFileQuerySet:
-    """Return the family; for a closed study, also later files from other models.
+    """Return the compared files. After closing, later files of other models are included.
 
-    A later run by a model in the family, on the same task and shots, would change that comparison.
+    A later run of a model in the family, on the same task and shots, would change that comparison.
     """
     of_team = _of_team(study)
     if study.status != StudyStatus.CLOSED:
@@ -29,7 +29,7 @@ def files(study: Study) -> PredictionFileQuerySet:
 
 
 def has_models(study: Study) -> bool:
-    """Is the study compared with uploaded predictions, or did a model take one of its seats?"""
+    """Return whether predictions are compared with the study, or a model took one of its seats."""
     return files(study).exists() or study.participations.filter(kind=Kind.MODEL).exists()
 
 
@@ -42,8 +42,8 @@ def family(study: Study) -> PredictionFileQuerySet:
 
 
 def freeze(study: Study) -> list[str]:
-    """Store the family for a study that is being closed; return its files' names."""
-    # File deletions wait for this lock, and then find that the file is compared.
+    """Store the family when the study is closed, and return the names of its files."""
+    # Deleting a file waits for this lock, and then finds that the file is compared.
     rows = _of_team(study).order_by("pk").select_related("model")
     compared = list(rows.select_for_update(no_key=True, of=("self",)))
     ComparedFile.objects.bulk_create(ComparedFile(study=study, file=file) for file in compared)

@@ -1,4 +1,4 @@
-"""Researchers' consent texts and other Markdown as safe HTML, and their versions."""
+"""Convert consent texts and other Markdown by researchers to safe HTML, and version them."""
 
 from functools import lru_cache
 
@@ -14,9 +14,9 @@ TAGS = {"p", "br", "hr", "em", "strong", "code", "blockquote", "ul", "ol", "li",
 
 @lru_cache(maxsize=256)
 def as_html(markdown: str) -> SafeString:
-    """Convert Markdown to HTML without raw HTML and images; links only to the web and email.
+    """Convert Markdown to HTML without raw HTML and images. Links may only be web or email.
 
-    Headings start at the second level; the page has the first.
+    Headings start at the second level, because the page has the first.
     """
     tokens = MarkdownIt("commonmark", {"html": False, "breaks": True})
     parsed = tokens.parse(markdown.replace("\0", ""))
@@ -35,7 +35,7 @@ def as_html(markdown: str) -> SafeString:
 
 
 def freeze(study: Study) -> ConsentText:
-    """Return the version of the study's consent text, creating one if the text has changed."""
+    """Return the current version of the study's consent text. Create one if the text changed."""
     newest = study.consent_texts.order_by("-version").first()
     if newest is not None and newest.text == study.consent_text:
         return newest

@@ -1,6 +1,6 @@
-"""A design's seats, minutes and cost, shown while it is edited and when the study opens.
+"""Seats, minutes and cost of a design, shown while it is edited and when the study opens.
 
-A cell's minutes are the time that its examples take (study/minutes.py); announced ones may differ.
+The minutes of a cell are the time for its examples (study/minutes.py), not the announced time.
 """
 
 from collections import Counter
@@ -14,10 +14,10 @@ from annotation.pay import ledger
 from annotation.study import design, minutes
 from tasks.models import Split, Task
 
-# End of a warning about leakage, by which documents recognise one in a manifest.
+# End of a warning about leakage, by which documents recognise it in a manifest.
 IN_TEST = "are also test examples, so their correct answers are revealed before the test."
 
-# Design fields required for any calculation.
+# Fields of the design that are required for the calculation.
 NEEDED = (
     "tasks", "shots", "splits", "annotators", "tasks_per_worker", "estimated_minutes",
     "task_minutes",
@@ -28,10 +28,10 @@ NEEDED = (
 
 @dataclass(frozen=True)
 class Cell:
-    """One task at one number of shots: seats, examples per annotator, and their time.
+    """A task at a number of shots: seats, examples per annotator, and their time.
 
-    `pilot` is the number of answers that the seconds are based on; 0: reading speed. `told` is the
-    estimate in minutes that annotators see.
+    `pilot` is the number of answers on which `seconds_each` is based, or 0 for reading speed.
+    `told` is the number of minutes that annotators see.
     """
 
     task: str
@@ -46,9 +46,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Consequences:
-    """The results for a design, with money in cents; `cap` is None if a person's pay is unbounded.
+    """The seats and cost of a design, in cents. `cap` is None if a person's pay is unlimited.
 
-    `suggested_hours` is the suggested maximum of paid hours if required and empty, else None.
+    `suggested_hours` is a suggestion for the maximum of paid hours if it is missing, else None.
     """
 
     cells: list[Cell]
@@ -70,7 +70,7 @@ class Consequences:
 
     @property
     def longest(self) -> int:
-        """Return the longest cell's minutes."""
+        """Return the minutes of the longest cell."""
         return max((cell.minutes for cell in self.cells), default=0)
 
     @property
@@ -84,7 +84,7 @@ class Consequences:
 
     @property
     def largest_cost(self) -> str:
-        """Return the cost if all seats earned the cap, or "" if it is unbounded."""
+        """Return the cost if all seats earn the cap, or "" if pay is unlimited."""
         return "" if self.cap is None else self._money(self.cap * self.seats)
 
     @property
@@ -93,7 +93,7 @@ class Consequences:
 
     @property
     def at_once(self) -> int | None:
-        """Return how many concurrent annotators the budget covers, or None for all seats."""
+        """Return how many annotators at once the budget covers, or None for all seats."""
         if not self.cap or self.budget is None:
             return None
         number = ledger.cents(self.budget) // self.cap
@@ -101,7 +101,7 @@ class Consequences:
 
     @property
     def at_once_in_words(self) -> str:
-        """Return the budget's effect on arrivals in words, or "" if it covers all seats."""
+        """Return a sentence about the budget's effect on arrivals, or "" if it covers all seats."""
         if self.at_once is None:
             return ""
         plural = "" if self.at_once == 1 else "s"
@@ -131,9 +131,9 @@ class Consequences:
 
 
 def for_design(study: Study, tasks: Sequence[Task]) -> Consequences:
-    """Return the consequences of this study's values, stored or not, with these tasks.
+    """Return the consequences of a design, stored or not, with these tasks.
 
-    The numbers must have passed the design rules (design.check_design).
+    The values must satisfy the design rules (design.check_design).
     """
     seats = Counter(shots for shots, _split, _arm in design.cells(study))
     cells = []
@@ -166,18 +166,18 @@ def for_design(study: Study, tasks: Sequence[Task]) -> Consequences:
 
 
 def for_study(study: Study) -> Consequences:
-    """Return the same for a stored design."""
+    """Return the consequences of a stored design."""
     return for_design(study, list(study.tasks.order_by("name")))
 
 
 def _earned(study: Study, worked: int) -> int:
-    """Return the earnings in cents for completing in that many minutes."""
+    """Return the earnings in cents for completing in this number of minutes."""
     by_time = ledger.for_time(study, timedelta(minutes=worked))
     return max(by_time, ledger.cents(study.base_reward), ledger.cents(study.minimum_pay))
 
 
 def in_force(study: Study) -> list[str]:
-    """Return what currently excludes people, by the design or later settings, if anything."""
+    """Return sentences about current restrictions, by the design and by later settings."""
     sentences = [str(rule) for rule in study.access_rules.filter(ended_at=None)]
     if not study.open_link_on:
         sentences.append("the open link is off: annotators need a personal link or a platform")
@@ -194,7 +194,7 @@ def in_force(study: Study) -> list[str]:
 
 
 def leaks(study: Study, tasks: Sequence[Task]) -> list[str]:
-    """Return training examples of this design whose text and question also occur in the test."""
+    """Return warnings about training examples whose text and question are also in the test."""
     shots = [number for number in study.shots if number]
     sentences = []
     for task in tasks:
@@ -214,7 +214,7 @@ def leaks(study: Study, tasks: Sequence[Task]) -> list[str]:
 
 
 def ceilings(tasks: Sequence[Task]) -> list[str]:
-    """Return the tasks with a gold answer that cannot be entered, so that 100 is unreachable."""
+    """Return warnings about tasks in which 100 is unreachable, as some gold cannot be entered."""
     return [
         f"{task.name}: the highest S1 that an answer can reach is {task.report['ceiling']:.2f},"
         " because some gold answers are not found in the text."
@@ -224,7 +224,7 @@ def ceilings(tasks: Sequence[Task]) -> list[str]:
 
 
 def of_design(study: Study, tasks: Sequence[Task]) -> list[str]:
-    """Return both, for the manifest."""
+    """Return both kinds of warnings, for the manifest."""
     return leaks(study, tasks) + ceilings(tasks)
 
 
@@ -232,7 +232,7 @@ Effect, Criterion = AccessRule.Effect, AccessRule.Criterion
 
 
 def of_entry(study: Study, effect: str, criterion: str, value: str) -> str:
-    """Return why an entry contradicts others in force or excludes everyone, or ""."""
+    """Return why an entry contradicts another or excludes everyone, or "" if it does not."""
     in_force = list(study.access_rules.filter(ended_at=None, criterion=criterion, value=value))
     if any(rule.effect == effect for rule in in_force):
         return f"The same entry is already in force: {in_force[0]}."
@@ -242,7 +242,7 @@ def of_entry(study: Study, effect: str, criterion: str, value: str) -> str:
 
 
 def of_list(study: Study, effect: str, keys: list[str]) -> str:
-    """Return why these workers (keyed hashes) cannot be listed: some are on the opposite list."""
+    """Return an error if some of these workers (keyed hashes) are on an opposite list, or ""."""
     opposite = study.access_rules.filter(ended_at=None, criterion=Criterion.PEOPLE)
     for rule in opposite.exclude(effect=effect):
         number = len(set(rule.listed.values_list("key", flat=True)) & set(keys))
@@ -255,7 +255,7 @@ def of_list(study: Study, effect: str, keys: list[str]) -> str:
 
 
 def of_study(study: Study) -> list[str]:
-    """Return the entries in force that would exclude everyone from the study as designed."""
+    """Return the current entries that would exclude everyone from the study as designed."""
     rules = study.access_rules.filter(ended_at=None).exclude(criterion=Criterion.PEOPLE)
     return [
         f"End the access rule “{rule}”: {reason}"
@@ -277,7 +277,7 @@ def _admits_nobody(study: Study, effect: str, criterion: str, value: str) -> str
             return f"no annotator qualified in {value}, which is closed, so no one could take part."
         met = _tasks(source)
         who = f"annotators who qualified in {value}"
-        if len(met) > 1:  # they have seen one of them, but it is unknown which
+        if len(met) > 1:  # they have seen one of these, but it is unknown which
             return ""
     if asked and asked <= met:
         return (

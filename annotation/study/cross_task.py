@@ -1,9 +1,9 @@
 """Cross-task studies: does training on other tasks improve performance on an unseen task?
 
-People cannot be reset, so each arm has different annotators: *upstream* is trained on the upstream
-tasks first, *sham* on as many examples of one neutral task, *direct* on nothing. Then everyone has
-the same training and test on one unseen task. Opening freezes a pool of training examples for the
-arms; none shares text with an unseen task or with another task in the pool.
+People cannot be reset, so each arm has different annotators. *upstream* first trains on the
+upstream tasks, *sham* on as many examples of one neutral task, and *direct* on nothing. Then all
+arms have the same training and test on an unseen task. Opening the study freezes a pool of
+training examples that share no text with an unseen task or with another task in the pool.
 """
 
 import hashlib
@@ -19,12 +19,12 @@ from tasks.gym import catalogue
 from tasks.models import Example, Split, Task
 
 ARMS = (Arm.UPSTREAM, Arm.SHAM, Arm.DIRECT)
-FEWEST_WORDS = 4  # in a segment that identifies a text: "yes" occurs in many tasks
+FEWEST_WORDS = 4  # minimum of a segment that identifies a text; "yes" occurs in many tasks
 Refuse = Callable[[str, str], None]
 
 
 def check(study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse: Refuse) -> None:
-    """Call `refuse(field, sentence)` for each broken rule of a cross-task design."""
+    """Call `refuse(field, sentence)` for each rule of cross-task designs that is violated."""
     if not study.is_cross_task:
         if upstream:
             refuse("upstream_examples", "Enter the number of examples of each upstream task.")
@@ -56,7 +56,7 @@ def check(study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse:
 def _check_names(
     study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse: Refuse
 ) -> None:
-    """Refuse tasks in two roles, in any version."""
+    """Refuse tasks that have two roles, even in different versions."""
     unseen, trained = {task.name for task in tasks}, [task.name for task in upstream]
     for name in sorted({name for name in trained if trained.count(name) > 1}):
         refuse("upstream_tasks", f"{name} is chosen twice.")
@@ -69,7 +69,7 @@ def _check_names(
 def _check_partition(
     study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse: Refuse
 ) -> None:
-    """Refuse unseen and upstream tasks outside the published partition suitable for humans."""
+    """Refuse tasks outside the published partition, and partitions not suitable for humans."""
     if not study.partition:
         return
     published = catalogue.partitions().get(study.partition)
@@ -108,13 +108,13 @@ def _wanted(study: Study, upstream: Sequence[Task]) -> Iterator[tuple[str, Task,
 
 
 def texts_of(context: Iterable[str]) -> set[str]:
-    """Return hashes of an example's text: each longer segment, or else all segments together."""
+    """Return hashes of an example's long segments or, without long segments, of all together."""
     long = [text.strip() for text in context if len(text.split()) >= FEWEST_WORDS]
     return {hashlib.sha256(text.encode()).hexdigest() for text in long or ["\n".join(context)]}
 
 
 def _texts_of_unseen(study: Study, tasks: Sequence[Task]) -> set[str]:
-    """Return the unseen tasks' hashes, from their tests and all of their training files."""
+    """Return the hashes of all texts in the tests and training files of the unseen tasks."""
     rows = Example.objects.filter(split__task__in=[task.pk for task in tasks])
     return {
         text for context in rows.values_list("context", flat=True) for text in texts_of(context)
@@ -122,9 +122,9 @@ def _texts_of_unseen(study: Study, tasks: Sequence[Task]) -> set[str]:
 
 
 def _pool(task: Task, wanted: int, taken: set[str]) -> list[Example]:
-    """Return training examples of that task that share no text with `taken` or each other.
+    """Return training examples of a task that share no text with `taken` or each other.
 
-    They come from the smallest training file with enough of them, else the largest, by position.
+    They come, in file order, from the smallest training file with enough of them, or the largest.
     """
     pool: list[Example] = []
     splits = task.splits.filter(kind=Split.Kind.TRAIN).order_by("shots", "number")
@@ -144,11 +144,11 @@ def _pool(task: Task, wanted: int, taken: set[str]) -> list[Example]:
 
 
 class PoolError(ValueError):
-    """What an arm lacks; its text is shown to users."""
+    """An arm has too few examples. The message is shown to users."""
 
 
 def freeze(study: Study) -> None:
-    """Store each arm's training pool, in which no text occurs in two of the study's tasks.
+    """Store the training pool of each arm. No text in it occurs in two tasks of the study.
 
     Raises PoolError if a task has too few examples left.
     """
@@ -167,7 +167,7 @@ def freeze(study: Study) -> None:
 
 
 def _unfrozen(study: Study) -> Iterator[tuple[str, Task, int, list[Example]]]:
-    """Yield (arm, task, number of its examples per person, pool as opening freezes it)."""
+    """Yield (arm, task, number of its examples per person, pool), as opening freezes them."""
     taken = _texts_of_unseen(study, list(study.tasks.all()))
     for arm, task, wanted in _wanted(study, list(study.upstream_tasks.all())):
         pool = _pool(task, wanted, taken)
@@ -176,12 +176,12 @@ def _unfrozen(study: Study) -> Iterator[tuple[str, Task, int, list[Example]]]:
 
 
 def thaw(study: Study) -> None:
-    """Delete the pool on return to draft; opening creates it again."""
+    """Delete the pool when the study returns to draft. Opening creates it again."""
     study.upstream_pool.all().delete()
 
 
 def manifest(study: Study) -> dict[str, Any] | None:
-    """Return what a cross-task study freezes in addition, or None for an ordinary study."""
+    """Return the additional entries of a cross-task study's manifest, or None."""
     if not study.is_cross_task:
         return None
     return {
@@ -193,7 +193,7 @@ def manifest(study: Study) -> dict[str, Any] | None:
 
 
 def pools(study: Study) -> dict[tuple[str, str], list[UpstreamExample]]:
-    """Return (arm, task name) -> its frozen pool in order, sorted by arm and name."""
+    """Return the frozen pools in order by (arm, task name), sorted by arm and name."""
     pools: dict[tuple[str, str], list[UpstreamExample]] = {}
     rows: QuerySet[UpstreamExample] = study.upstream_pool.select_related("task", "example")
     for row in rows.order_by("arm", "task__name", "position"):
@@ -218,10 +218,10 @@ def _pool_of(rows: list[UpstreamExample]) -> dict[str, Any]:
 
 
 def draw(participation: Participation) -> list[int]:
-    """Return this participation's example keys for the upstream step, in order, or [] for direct.
+    """Return the keys of a participation's examples in the upstream step, in order.
 
-    Tasks are in random order, each with the design's number of examples. The draw depends on the
-    study's seed and the pseudonym, so that it can be reproduced.
+    Returns [] for the direct arm. Tasks are in random order, each with the design's number of
+    examples. The draw depends on the study's seed and the pseudonym, so it can be reproduced.
     """
     scenario, study = participation.scenario, participation.study
     if scenario.arm not in (Arm.UPSTREAM, Arm.SHAM):
@@ -237,7 +237,7 @@ def draw(participation: Participation) -> list[int]:
 
 
 def order_of(pools: dict[str, list[int]], each: int, seed: str) -> list[int]:
-    """Draw an order: shuffle the tasks (sorted by name), then sample from each one's pool."""
+    """Draw an order: shuffle the tasks (given by name), then sample from the pool of each."""
     rng = random.Random(seed)
     names = list(pools)
     rng.shuffle(names)
@@ -245,9 +245,9 @@ def order_of(pools: dict[str, list[int]], each: int, seed: str) -> list[int]:
 
 
 def samples(study: Study, arm: str) -> list[Example]:
-    """Return a preview of the upstream step of that arm: the first examples of each pool.
+    """Return examples for a preview of an arm's upstream step, the first ones of each pool.
 
-    It has as many as one person sees, by task name; for a draft, as opening would freeze it.
+    Their number is that of one person. For a draft, the pools are as opening would freeze them.
     """
     if not length(study, arm):
         return []
@@ -260,7 +260,7 @@ def samples(study: Study, arm: str) -> list[Example]:
 
 
 def length(study: Study, arm: str) -> int:
-    """Return how many examples that arm's upstream step has."""
+    """Return the number of examples in an arm's upstream step."""
     if not study.is_cross_task or arm not in (Arm.UPSTREAM, Arm.SHAM):
         return 0
     return (study.upstream_examples or 0) * study.upstream_tasks.count()
@@ -272,15 +272,15 @@ def trained_first(study: Study) -> list[Task]:
 
 
 def trained_on(scenario: Scenario) -> list[str]:
-    """Return the names of the tasks in the upstream step for that scenario's arm."""
+    """Return the names of the tasks in the upstream step of a scenario's arm."""
     rows = UpstreamExample.objects.filter(study=scenario.study_id, arm=scenario.arm)
     return list(rows.order_by("task__name").values_list("task__name", flat=True).distinct())
 
 
 def knows_the_training(study: Study, worker_key_tasks: Iterable[str]) -> bool:
-    """Do these tasks, which a worker has seen, include one that an arm is trained on?
+    """Return whether a worker who has seen these tasks has seen one on which an arm is trained.
 
-    Such workers are excluded from all arms: otherwise the arms would not be randomised.
+    Such workers are excluded from all arms. Otherwise, the arms would not be randomised.
     """
     names = study.upstream_pool.values_list("task__name", flat=True).distinct()
     return not set(names).isdisjoint(worker_key_tasks)

@@ -1,8 +1,8 @@
-"""Design rules, scenarios, and saving drafts.
+"""The rules of a design, its scenarios, and saving drafts.
 
-Saving a draft rebuilds its scenarios. Opening (study/lifecycle.py) writes the manifest (the
-canonical JSON of everything that determines what annotators see and what is analysed) and its hash.
-Pausing and closing are outside the design and change neither.
+Saving a draft creates its scenarios again. Opening (study/lifecycle.py) writes the manifest (the
+canonical JSON of everything that determines what annotators see and what is analysed) and its
+hash. Pausing and closing are not part of the design and change neither.
 """
 
 import copy
@@ -32,20 +32,20 @@ from annotation.study.design_file import FORM_FIELDS, LISTS
 from tasks.metrics import METRICS
 from tasks.models import Example, Split, Task
 
-# More than any realistic value, and low enough for date arithmetic.
+# Higher than any realistic value, and low enough for date arithmetic.
 MOST = {
     "idle_limit_hours": 365 * 24,
     "estimated_minutes": minutes.MOST,
     "max_screen_outs_in_a_row": 1000,
 }
-LONGEST_CONSENT = 20_000  # characters: some Markdown takes quadratic time
+LONGEST_CONSENT = 20_000  # characters; some Markdown takes quadratic time
 ONE_LINE = ("title", "ethics_contact")  # used in email subjects, headers and cells
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-SUGGESTED_TIMES = 3  # times the estimate: the suggested cap per person
+SUGGESTED_TIMES = 3  # the suggested cap per person, as a multiple of the estimate
 
 
 class DesignError(Exception):
-    """A change that the study does not allow now; its text is shown to users."""
+    """The study does not allow this change now. The message is shown to users."""
 
 
 class StaleDesign(DesignError):
@@ -56,7 +56,7 @@ LEAKAGE = "Open the study although training examples are in the test set"
 
 
 def values(study: Study) -> dict[str, Any]:
-    """Return the draft's values by form field; tasks as names with versions."""
+    """Return the values of a draft by form field. Tasks are names with versions."""
     fields = {name: getattr(study, name) for name in FORM_FIELDS if name not in LISTS}
     lists = {
         name: [str(task) for task in getattr(study, name).order_by("name", "version")]
@@ -68,14 +68,14 @@ def values(study: Study) -> dict[str, Any]:
 
 
 def version(study: Study) -> str:
-    """Return a hash of the stored draft, field by field: equal exactly for equal drafts."""
+    """Return hashes of the stored draft's fields, joined. Equal drafts have equal versions."""
     stored = values(study)
     marks = [hashlib.sha256(str(stored[name]).encode()).hexdigest()[:8] for name in FORM_FIELDS]
     return "-".join(marks) if study.pk else ""
 
 
 def changed(before: str, now: str) -> list[str]:
-    """Return the fields that differ between two versions, or all fields if a version is invalid."""
+    """Return the fields in which two versions differ, or all fields if a version is invalid."""
     first, second = before.split("-"), now.split("-")
     if len(first) != len(second):
         return list(FORM_FIELDS)
@@ -83,9 +83,9 @@ def changed(before: str, now: str) -> list[str]:
 
 
 def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] = ()) -> None:
-    """Raise ValidationError with the reason for each field that breaks a rule.
+    """Raise ValidationError, with reasons by field, if a rule is violated.
 
-    `upstream` holds the tasks for the upstream arm of a cross-task study.
+    `upstream` contains the tasks for the upstream arm of a cross-task study.
     """
     errors: dict[str, list[str]] = {}
     try:
@@ -168,7 +168,7 @@ def _check_shots(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _checked_splits(study: Study, refuse: Any) -> list[int]:
-    """Return the design's training splits, or [] if they are invalid."""
+    """Return the training splits of the design, or [] if they are invalid."""
     splits = study.splits
     if not isinstance(splits, list) or not splits:
         refuse("splits", "Choose at least one training split.")
@@ -182,7 +182,7 @@ def _checked_splits(study: Study, refuse: Any) -> list[int]:
 
 
 def _check_metrics(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """Check that additional metrics are known, fit a task, and differ from the cards' metrics."""
+    """Check that additional metrics exist, fit a task, and differ from those of the cards."""
     names = study.metrics
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         refuse("metrics", "Enter a list of metric names.")
@@ -200,7 +200,7 @@ def _check_metrics(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """Check the questions, attention checks and rule between arrival and completion."""
+    """Check the questions, attention checks and screening rule of the design."""
     questions: dict[str, Callable[[str], object]] = {
         "comprehension_questions": screening.parse, "own_questions": own_questions.parse,
     }  # fmt: skip
@@ -238,7 +238,7 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """Check the screening set: it needs a rule, zero shots, and examples that no arm shows."""
+    """Check that a screening set has a rule, zero shots, and enough examples that no arm shows."""
     if not study.screening_examples:
         return
     if study.qualification == Qualification.NONE:
@@ -259,7 +259,7 @@ def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """Refuse a minimum that a perfect annotator could not reach: it would screen out everyone."""
+    """Refuse a minimum that even a perfect annotator could not reach."""
     threshold = study.qualification_threshold
     if study.qualification != Qualification.MINIMUM or threshold is None:
         return
@@ -285,7 +285,7 @@ def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def suggested_hours(study: Study, tasks: Sequence[Task]) -> Decimal:
-    """Return three times the longest estimate that annotators see, as a cap for slow annotators.
+    """Return three times the longest estimate, as a cap that suits slow annotators too.
 
     The result is in hours, with one decimal place.
     """
@@ -298,9 +298,9 @@ def suggested_hours(study: Study, tasks: Sequence[Task]) -> Decimal:
 
 
 def suggested_budget(study: Study, tasks: Sequence[Task], seats: int) -> Decimal | None:
-    """Return the cap for that many seats plus a fifth, for annotators who end early.
+    """Return the cap for this number of seats plus a fifth, for annotators who end early.
 
-    The amount is in currency and uses the suggested cap if none is set; None for volunteers.
+    The amount is in currency units, with the suggested cap if none is set, or None for volunteers.
     """
     capped = copy.copy(study)
     capped.max_paid_hours = study.max_paid_hours or suggested_hours(study, tasks)
@@ -310,7 +310,7 @@ def suggested_budget(study: Study, tasks: Sequence[Task], seats: int) -> Decimal
 
 
 def cells(study: Study) -> list[tuple[int, int | None, str]]:
-    """Return (shots, training split number, arm) for a task's scenarios."""
+    """Return (shots, number of the training split, arm) for each scenario of a task."""
     return [
         (shots, split, arm)
         for shots in sorted(study.shots)
@@ -320,7 +320,7 @@ def cells(study: Study) -> list[tuple[int, int | None, str]]:
 
 
 def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
-    """Set a paid draft's empty cap and budget to the suggested values."""
+    """Set the suggested cap and budget of a paid draft if they are empty."""
     if study.hourly_rate and study.max_paid_hours is None:
         study.max_paid_hours = suggested_hours(study, tasks)
     if study.budget is None:
@@ -329,7 +329,7 @@ def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
 
 
 def missing(study: Study) -> list[str]:
-    """Return what a draft still needs before it can be opened, in sentences."""
+    """Return sentences about what a draft still needs before it can be opened."""
     sentences = []
     tasks = list(study.tasks.all())
     if study.hourly_rate and study.max_paid_hours is None:
@@ -364,16 +364,16 @@ def save_draft(
     made_from: str | None = None,
     upstream: Sequence[Task] = (),
 ) -> None:
-    """Check and save a draft, with its scenarios.
+    """Check and save a draft with its scenarios.
 
-    `made_from` is the `version` of the draft that was edited. Raises ValidationError (fields),
-    DesignError if the study is now frozen, StaleDesign if the draft has changed.
+    `made_from` is the `version` of the draft that was edited. Raises ValidationError with errors
+    by field, DesignError if the study is now frozen, and StaleDesign if the draft has changed.
     """
     check_design(study, tasks, upstream)
     with transaction.atomic():
         stored = None
         if study.pk:
-            # Another user may be opening it now: frozen values must not change.
+            # Another user may be opening the study now, and frozen values must not change.
             stored = Study.objects.locked().get(pk=study.pk)
             if not stored.is_draft:
                 raise DesignError(f"The study is {stored.status}, so its design is frozen.")
@@ -403,7 +403,7 @@ def save_draft(
 
 
 def _log(study: Study, before: dict[str, Any] | None) -> None:
-    """Log the changed fields with old and new values, or all fields for a new draft."""
+    """Record the old and new values of changed fields in the audit log, or all for a new draft."""
     after = values(study)
     names = [name for name in after if before is None or before[name] != after[name]]
     if not names:

@@ -1,9 +1,9 @@
-"""A design as a TOML file or JSON object: the manifest keys that a researcher decides.
+"""A design as a TOML file or JSON object, with the manifest's keys that a researcher sets.
 
-`tasks` are names ("MNLI", or "MNLI@2" for a version) or tables with `name` and `version`, as in the
-manifest; so are `upstream_tasks` and `sham_task` in [cross_task]. `shots`, `annotators` and
-`splits` replace the manifest's scenarios, which follow from them. An empty string clears a field
-that may be empty in the form.
+`tasks` are names ("MNLI", or "MNLI@2" for a version), or tables with `name` and `version` as in
+the manifest. The same applies to `upstream_tasks` and `sham_task` in [cross_task]. `shots`,
+`annotators` and `splits` replace the manifest's scenarios, which are derived from them. An empty
+string clears a field that may be empty in the form.
 """
 
 import tomllib
@@ -19,7 +19,7 @@ from annotation.models import Study
 from annotation.web.fields import read_amount
 from tasks.models import Task
 
-# Form headings -> design fields, for the form, file, API, manifest and versions.
+# Maps form headings to design fields, for the form, file, API, manifest and versions.
 GROUPS: dict[str, list[str]] = {
     "Tasks and examples": [
         "name", "title", "tasks", "shots", "splits", "accepts_leakage", "annotators", "rehearsal",
@@ -47,7 +47,7 @@ GROUPS: dict[str, list[str]] = {
     "Analysis": ["hide_test_scores", "hypotheses", "equivalence_margin", "metrics"],
     "Cross-task study": ["upstream_tasks", "upstream_examples", "sham_task", "partition"],
 }  # fmt: skip
-# Option that can be on -> what plans and reports then say about it; "": said elsewhere.
+# Maps options to what plans and reports say if they are on, or "" if it is said elsewhere.
 OPTIONS = {
     "try_the_tool": ("Before the first example, annotators may try the tool on three made-up"
         " sentences, the same in all scenarios of a task; these are neither scored nor stored.",
@@ -65,7 +65,7 @@ OPTIONS = {
 }  # fmt: skip
 FORM_FIELDS = tuple(name for names in GROUPS.values() for name in names)
 LISTS = ("tasks", "upstream_tasks")  # lists of tasks, stored in separate tables
-# Tables in the file: key -> the study's field, which has the same name elsewhere.
+# Maps keys of tables in the file to fields of Study. The names are used everywhere else.
 TABLES = {
     "pay": {
         name: name
@@ -83,12 +83,12 @@ IN_TABLES = {
     f"{table}.{key}": field for table, keys in TABLES.items() for key, field in keys.items()
 }
 OF_TASKS = {*LISTS, "sham_task"}
-# Key in the file (and the manifest, except the three above) -> the study's field.
+# Maps keys in the file (and the manifest, except for the three above) to fields of Study.
 FIELDS = {
     name: name for name in FORM_FIELDS if name not in {*IN_TABLES.values(), *OF_TASKS}
 } | IN_TABLES
-NAMING = ("cross_task.upstream_tasks", "cross_task.sham_task")  # also name tasks
-# Each field kind's format and description; bool is an int in Python.
+NAMING = ("cross_task.upstream_tasks", "cross_task.sham_task")  # these also name tasks
+# Types and description of each kind of field. In Python, bool is an int.
 WRITTEN: dict[type[models.Field], tuple[tuple[type, ...], str]] = {
     models.BooleanField: ((bool,), "true or false"),
     models.IntegerField: ((int,), "a whole number"),
@@ -101,14 +101,14 @@ WRITTEN: dict[type[models.Field], tuple[tuple[type, ...], str]] = {
 
 
 class DesignFileError(ValueError):
-    """An error that names the file and key, shown to users."""
+    """An error in a design file. The message names the file and key, and is shown to users."""
 
 
 @dataclass(frozen=True)
 class DesignFile:
-    """The study fields that a file sets, and the tasks that it names.
+    """The fields of a study that a file sets, and the tasks that it names.
 
-    `upstream` and `sham` are a cross-task study's, otherwise [] and "".
+    `upstream` and `sham` are those of a cross-task study, otherwise [] and "".
     """
 
     path: str
@@ -118,17 +118,17 @@ class DesignFile:
     sham: str
 
     def place_of(self, field: str) -> str:
-        """Return the file and key for that study field."""
+        """Return the file and the key that set a field of the study."""
         return f"{self.path}: {key_of(field)}"
 
 
 def key_of(field: str) -> str:
-    """Return the file's key for that study field."""
+    """Return the key in the file for a field of the study."""
     return next((key for key, name in FIELDS.items() if name == field), field)
 
 
 def read(path: Path) -> DesignFile:
-    """Read and convert the file; saving checks the design rules.
+    """Read and convert a design file. The design rules are checked when it is saved.
 
     Raises DesignFileError.
     """
@@ -140,15 +140,15 @@ def read(path: Path) -> DesignFile:
 
 
 def from_toml(path: str, text: str) -> dict[str, Any]:
-    """Parse that TOML. Raises DesignFileError."""
+    """Parse TOML. Raises DesignFileError."""
     try:
         return tomllib.loads(text)
-    except (RecursionError, ValueError) as error:  # TOMLDecodeError, or an overlong number
+    except (RecursionError, ValueError) as error:  # also raised for an overlong number
         raise DesignFileError(f"{path}: not valid TOML: {error}") from None
 
 
 def from_data(path: str, data: dict[str, Any]) -> DesignFile:
-    """Convert keys and values; `path` starts error messages. Raises DesignFileError."""
+    """Convert keys and values. Error messages begin with `path`. Raises DesignFileError."""
     fields, tasks, upstream, sham = {}, [], [], ""
     for key, value in _keys(path, data):
         if key == "tasks":
@@ -166,12 +166,12 @@ def from_data(path: str, data: dict[str, Any]) -> DesignFile:
 
 
 def task_named(name: str) -> Task:
-    """Return the newest version of the task NAME that is not archived, or NAME@VERSION.
+    """Return the newest version of a task that is not archived, or the version in NAME@VERSION.
 
     Raises DesignFileError.
     """
     base, _at, version = name.partition("@")
-    # PostgreSQL refuses U+0000 in queries, which multipart fields and TOML may contain.
+    # PostgreSQL refuses U+0000 in queries, but multipart fields and TOML may contain it.
     named = Task.objects.none() if "\0" in name else Task.objects.filter(name=base)
     if _at:
         is_number = version.isascii() and version.isdecimal() and len(version) < 9
@@ -191,7 +191,7 @@ def task_named(name: str) -> Task:
 
 
 def as_data(study: Study) -> dict[str, Any]:
-    """Return a study's design by file key, as `from_data` reads it."""
+    """Return the design of a study by key, in the format that `from_data` reads."""
     data: dict[str, Any] = {"tasks": [_name(task) for task in study.tasks.order_by("name")]}
     for key, field in FIELDS.items():
         table, _dot, inner = key.rpartition(".")
@@ -204,7 +204,7 @@ def as_data(study: Study) -> dict[str, Any]:
 
 
 def plain(study: Study, field: str) -> Any:
-    """Return that field's value, with amounts as text."""
+    """Return the value of a field, with amounts as text."""
     value = getattr(study, field)
     return str(value) if isinstance(value, Decimal) else value
 
@@ -214,7 +214,7 @@ def _name(task: Task) -> str:
 
 
 def _keys(path: str, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield each key with its table's name as prefix, and its value."""
+    """Yield keys and values, with the name of the table as a prefix of the key."""
     for key, value in data.items():
         if key not in TABLES:
             yield key, value
@@ -231,7 +231,7 @@ def _list(path: str, value: Any) -> list[Any]:
 
 
 def _task(path: str, task: Any) -> str:
-    """Return NAME or NAME@VERSION."""
+    """Return NAME or NAME@VERSION for a name or a table. Raises DesignFileError."""
     if isinstance(task, str):
         return task
     if isinstance(task, dict) and isinstance(task.get("name"), str):
@@ -243,13 +243,13 @@ def _task(path: str, task: Any) -> str:
 
 
 def _value(path: str, key: str, value: Any) -> Any:
-    """Return the value in the field's type."""
+    """Convert a value to the type of its field. Raises DesignFileError."""
     field = Study._meta.get_field(FIELDS[key])
     if value in ("", None) and field.null:  # TOML has no null
         return None
     types, words = next(held for kind, held in WRITTEN.items() if isinstance(field, kind))
     words = "a list of names" if key == "metrics" else words
-    if key == "audience":  # its keys are validated with the design
+    if key == "audience":  # its keys are checked with the design
         types, words = (dict,), "a table, [audience]"
     right = isinstance(value, types) and (bool in types or not isinstance(value, bool))
     if right and isinstance(field, models.DecimalField):

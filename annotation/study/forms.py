@@ -1,4 +1,4 @@
-"""The researcher's study form, which cleans and converts values; design.py has the rules."""
+"""The study form for researchers. It cleans and converts values; design.py has the rules."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,13 +19,13 @@ from tasks.models import Task
 
 
 def task_label(task: Task) -> str:
-    """Return the task's name with its training sizes."""
+    """Return the name of the task with its training sizes."""
     sizes = ", ".join(map(str, task.training_sizes)) or "none"
     return f"{task} (training splits of {sizes})"
 
 
 def partitions() -> list[tuple[str, str]]:
-    """Return the published partitions; an unsuitable one says why and is refused."""
+    """Return the published partitions as choices. Unsuitable ones have the reason in the label."""
     offers = map(catalogue.offer, catalogue.partitions().values())
     return [
         ("", "none"),
@@ -47,7 +47,7 @@ UNFOLDED = ("Tasks and examples", "Time and pay")
 
 @dataclass(frozen=True)
 class Section:
-    """Fields under a collapsible heading; `changed` has the labels of non-default ones."""
+    """Fields under a collapsible heading. `changed` lists labels of fields without the default."""
 
     title: str
     fields: list[forms.BoundField]
@@ -56,9 +56,9 @@ class Section:
 
 
 class StudyForm(forms.ModelForm, audience.AudienceForm):
-    """Everything that opening freezes; labels and help are the model's.
+    """Form for everything that opening freezes. Labels and help texts are those of the model.
 
-    `version` identifies the loaded draft, so that newer changes cannot be overwritten.
+    `version` identifies the draft that was loaded, so that newer changes are not overwritten.
     """
 
     tasks = RowsField(Task.objects.none(), widget=forms.CheckboxSelectMultiple, required=False)
@@ -114,16 +114,16 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         self.initial["splits"] = " ".join(map(str, self.instance.splits))
         self.initial["version"] = design.version(self.instance)
         self.initial.update(audience.initial(self.instance.audience))
-        # The same tasks again: two fields with the same labels would be indistinguishable.
+        # The same tasks as above. Without the prefix, two fields would have the same labels.
         row_field(self, "upstream_tasks").label_from_instance = self._upstream_label  # type: ignore[method-assign, assignment]  # as Django documents
         self._suggest()
 
     def sections(self) -> list[Section]:
-        """Return the fields by heading; headings that a first design needs are expanded."""
+        """Return the fields by heading. Headings that a first design needs are expanded."""
         return [self._section(title, names) for title, names in design_file.GROUPS.items()]
 
     def _section(self, title: str, names: list[str]) -> Section:
-        # A checkbox that is needed only for leaking data.
+        # This checkbox is needed only if data leak.
         unasked = set() if self.leaks() else {"accepts_leakage"}
         fields = [self[name] for name in _on_page(names) if name not in unasked]
         if title in UNFOLDED:
@@ -132,7 +132,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return Section(title, fields, any(field.errors for field in fields), changed)
 
     def _differs(self, field: forms.BoundField) -> bool:
-        """Does its value differ from the default? The seed is ignored, since it always differs."""
+        """Return whether the value is not the default, ignoring the seed, which is random."""
         if field.name in (*design_file.LISTS, *audience.NAMES):
             return bool(field.value())
         stored = Study._meta.get_field(field.name)
@@ -141,7 +141,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
 
     @cached_property
     def consequences(self) -> Consequences | None:
-        """Return what follows from the values, or None while required ones are invalid."""
+        """Return the consequences of the values, or None if required values are invalid."""
         if not self.is_bound:
             return consequences.for_study(self.instance) if self.instance.pk else None
         if self.lacking():
@@ -149,7 +149,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return consequences.for_design(self.instance, self.chosen_tasks())
 
     def prolific_costs(self) -> list[prolific_rewards.Cost]:
-        """Return the cost of each reward on Prolific, if the choice makes a difference."""
+        """Return the cost of each choice of reward on Prolific, if the choice matters."""
         sums = self.consequences
         cells = [(cell.seats, cell.told) for cell in sums.cells] if sums else []
         return prolific_rewards.costs_of_design(self.instance, cells)
@@ -165,37 +165,37 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return minutes.doubts(self.instance, self.chosen_tasks())
 
     def leaks(self) -> list[str]:
-        """Return training examples that also occur in tests of the selected tasks."""
+        """Return warnings about training examples that are also in a test of the selected tasks."""
         if self.is_bound and {"shots", "splits"} & self.errors.keys():
             return []
         return consequences.leaks(self.instance, self.chosen_tasks())
 
     def ceilings(self) -> list[str]:
-        """Return selected tasks with a maximum score below 100."""
+        """Return warnings about selected tasks with a maximum score below 100."""
         return consequences.ceilings(self.chosen_tasks())
 
     def promise(self) -> str:
-        """Return the pay promise that annotators see."""
+        """Return the promise of pay that annotators see."""
         return promises.promise(self.instance)
 
     def first_example(self) -> str:
-        """Return the text of the first task's first test example."""
+        """Return the text of the first test example of the first task."""
         first = self.chosen_tasks()[0].test_split.examples.order_by("position").first()
         return " / ".join([*first.context, first.question]) if first else ""
 
     def lacking(self) -> list[forms.BoundField]:
-        """Return the fields to correct or complete before calculating."""
+        """Return the fields that must be completed or corrected before the calculation."""
         if not self.is_bound:
             return [] if self.instance.pk else [self["tasks"], self["shots"]]
         names = [name for name in self.errors if name in consequences.NEEDED]
         if not names and self.instance.is_cross_task and not self.instance.pk:
-            names = ["upstream_tasks"]  # upstream examples are known only for a stored draft
+            names = ["upstream_tasks"]  # known only for a stored draft
         return [self[name] for name in names]
 
     def _selectable(self) -> QuerySet[Task]:
-        """Return every version that is not archived: a later import never changes the selection.
+        """Return all versions that are not archived, so that a later import changes no selection.
 
-        A draft's own tasks are included even if archived.
+        The tasks of the draft are included even if they are archived.
         """
         offered = Task.objects.filter(archived_at=None)
         self._newest = set(offered.latest_versions().values_list("pk", flat=True))
@@ -214,7 +214,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return f"Upstream: {self._task_label(task)}"
 
     def _suggest(self) -> None:
-        """Suggest a cap and budget for a saved draft where they are empty."""
+        """Suggest a cap and a budget for a saved draft if they are empty."""
         study, suggested = self.instance, None
         tasks = list(study.tasks.all()) if study.pk else []
         if tasks and study.hourly_rate and study.max_paid_hours is None:
@@ -247,7 +247,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return [int(word) for word in words]
 
     def _post_clean(self) -> None:
-        """Copy the values to the study, then report violated design rules on the fields."""
+        """Copy the values to the study, and show violated design rules at the fields."""
         for name in self.cleaned_data:
             if name not in (*design_file.LISTS, *audience.NAMES, "version"):
                 setattr(self.instance, name, self.cleaned_data[name])
@@ -265,7 +265,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
     def save(self, commit: bool = True) -> Study:
         """Save the draft with its scenarios.
 
-        Raises design.DesignError if it is now frozen, StaleDesign if another user saved it.
+        Raises design.DesignError if it is frozen, and StaleDesign if another user has saved it.
         """
         tasks, upstream = (list(self.cleaned_data[name]) for name in design_file.LISTS)
         version = self.cleaned_data["version"]
@@ -273,10 +273,10 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return self.instance
 
     def overtake(self, stored: Study) -> list[tuple[forms.BoundField, str]]:
-        """Return fields that differ from the `stored` draft, with their stored values.
+        """Return fields that changed in the `stored` draft since the form was loaded, with values.
 
-        Only fields changed since this form was loaded are included. The typed values stay in the
-        form, whose version becomes that of the stored draft: saving again overwrites it.
+        The user's values remain in the form, and its version becomes that of the stored draft, so
+        that saving again overwrites it.
         """
         now = design.version(stored)
         sent = self.data.get("version", "")
@@ -292,7 +292,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
 
 
 def _on_page(names: list[str]) -> list[str]:
-    """Return these design fields as form fields; the audience has one for each key."""
+    """Return the names of form fields for these design fields. The audience has one per key."""
     return [shown for name in names for shown in (audience.NAMES if name == "audience" else [name])]
 
 

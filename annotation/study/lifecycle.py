@@ -1,7 +1,7 @@
-"""A study's states (draft, open, paused, closed), cloning, and changes while it runs.
+"""States of a study (draft, open, paused, closed), cloning, and changes to running studies.
 
-Opening freezes the design and its hash. Pausing, added seats, a larger budget and the switches are
-outside the design: each is recorded in the audit log.
+Opening freezes the design and its hash. Pausing, additional seats, a larger budget and the
+switches are not part of the design, and are recorded in the audit log.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from annotation.study.manifest import build_manifest
 from tasks.clock import database_now
 from tasks.formats import canonical
 
-# The effect of seats that are added once results are known.
+# Warning about the effect of seats that are added when results are known.
 AFTER_RESULTS = (
     "An annotator has completed the study, so results are visible. Adding annotators until a"
     " result fits makes p-values too small and confidence intervals too narrow. If you confirm,"
@@ -32,10 +32,10 @@ AFTER_RESULTS = (
 
 
 class ResultsSeen(DesignError):
-    """Seats were to be added after a completion, without confirmation."""
+    """Seats would be added after a completion without confirmation."""
 
 
-# Researchers' actions: name -> (from these statuses, to this one, label, log text).
+# Maps researchers' actions to (allowed statuses, new status, label, log entry).
 TRANSITIONS: dict[str, tuple[tuple[str, ...], str, str, str]] = {
     "open": (("draft",), "open", "Open", "opened"),
     "pause": (("open",), "paused", "Pause", "paused"),
@@ -46,7 +46,7 @@ TRANSITIONS: dict[str, tuple[tuple[str, ...], str, str, str]] = {
 
 
 def allowed_actions(study: Study) -> list[tuple[str, str]]:
-    """Return (action, label) for the actions allowed now."""
+    """Return (action, label) for the actions that are currently allowed."""
     has_seats = study.allocations.exists() or study.participations.exists()
     return [
         (action, words)
@@ -58,18 +58,18 @@ def allowed_actions(study: Study) -> list[tuple[str, str]]:
 def change_status(
     study: Study, action: str, by: User | None = None, agreed: str | None = None
 ) -> None:
-    """Open, pause, reopen or close, or return to draft; `study` has the new state afterwards.
+    """Open, pause, reopen or close a study, or return it to draft. Updates `study`.
 
-    `agreed` is the sum that a person agreed to before opening (Consequences.sum_in_words); None for
-    a program, which is not asked to agree. Raises DesignError if the study does not allow it now,
-    and PermissionDenied for a budget above the limit of users who may not spend.
+    `agreed` is the sum to which a person agreed before opening (Consequences.sum_in_words), or
+    None for a program, which is not asked. Raises DesignError if the study does not allow the
+    action now, and PermissionDenied if the budget is above the limit for this user.
     """
     if action not in TRANSITIONS:
         raise DesignError("This change does not exist.")
     sources, target, words, done = TRANSITIONS[action]
     before = {"status": study.status}
     with transaction.atomic():
-        # Serialise two clicks on Open, or a participant's Start during "Back to draft".
+        # Serialise two clicks on Open, and a participant's Start during "Back to draft".
         locked = Study.objects.locked().get(pk=study.pk)
         if locked.status not in sources:
             raise DesignError(f"“{words}” is not possible: the study is {locked.status}.")
@@ -84,7 +84,7 @@ def change_status(
             after["compared_files"] = compared_files.freeze(locked)
         locked.status = target
         locked.save()
-        if action == "draft":  # guards.py: only a draft's manifest is deletable
+        if action == "draft":  # the guards allow deleting only a draft's manifest
             StudyManifest.objects.filter(study=locked).delete()
         locked.events.create(
             what=done, by=by, at=database_now(),
@@ -94,7 +94,7 @@ def change_status(
 
 
 def _thaw(study: Study) -> None:
-    """Undo the freezing, which is possible until a seat is taken."""
+    """Undo freezing. Raises DesignError if a seat was taken."""
     if study.allocations.exists() or study.participations.exists():
         raise DesignError("An annotator has taken a seat, so the design remains frozen.")
     cross_task.thaw(study)
@@ -103,7 +103,7 @@ def _thaw(study: Study) -> None:
 
 
 def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
-    """Check the design one last time, and store its manifest, hash and consent text."""
+    """Check the design a last time, and store its manifest, hash and consent text."""
     budget.check_limit(study, by)
     lacks = missing(study)
     if lacks:
@@ -126,7 +126,7 @@ def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
 
 
 def _check_sum(study: Study, agreed: str) -> None:
-    """Refuse to open if the sum differs from the agreed one."""
+    """Raise DesignError if the sum differs from the one to which the user agreed."""
     now = consequences.for_study(study).sum_in_words
     if not agreed:
         raise DesignError(f"Confirm the amount before you open the study: {now}.")
@@ -138,7 +138,7 @@ def _check_sum(study: Study, agreed: str) -> None:
 
 
 def set_archived(study: Study, is_archived: bool, by: User) -> None:
-    """Archive or restore a study in any status; logged."""
+    """Archive or restore a study in any status. The change is logged."""
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
         if (locked.archived_at is not None) == is_archived:
@@ -149,18 +149,18 @@ def set_archived(study: Study, is_archived: bool, by: User) -> None:
 
 
 def can_be_deleted(study: Study) -> bool:
-    """Is it a draft that has never had a participant?"""
+    """Return whether the study is a draft that has never had a participant."""
     parts = (study.allocations, study.participations, study.prolific_studies, study.submissions)
     return study.is_draft and not any(each.exists() for each in parts)
 
 
 def delete_draft(study: Study) -> None:
-    """Delete a draft with its scenarios; the audit log keeps its entries.
+    """Delete a draft with its scenarios. Entries in the audit log remain.
 
-    Raises DesignError if it is more than a draft.
+    Raises DesignError if the study is not a draft, or had participants.
     """
     with transaction.atomic():
-        # Another user may be opening it at this moment.
+        # Another user may be opening the study now.
         locked = Study.objects.locked().get(pk=study.pk)
         if not can_be_deleted(locked):
             raise DesignError(
@@ -176,12 +176,12 @@ def delete_draft(study: Study) -> None:
             ) from None
 
 
-# A running study's switches, outside its frozen design.
+# Switches of a running study, which are not part of its frozen design.
 SWITCHES = ("open_link_on", "shared_computers", "shared_address")
 
 
 def switch(study: Study, chosen: dict[str, bool], by: User) -> None:
-    """Set a study's switches in any status; each change is logged."""
+    """Set the switches of a study in any status. Changes are logged."""
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
         for name in SWITCHES:
@@ -198,7 +198,7 @@ def switch(study: Study, chosen: dict[str, bool], by: User) -> None:
 
 
 def has_results(study: Study) -> bool:
-    """Has a person completed the study, so that results may have been seen?
+    """Return whether a person has completed the study, so that results may have been seen.
 
     Returns False while the design hides them.
     """
@@ -208,11 +208,11 @@ def has_results(study: Study) -> bool:
 
 
 def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False) -> None:
-    """Add seats to a scenario of an open or paused study; logged, without changing the design.
+    """Add seats to a scenario of an open or paused study. Logged; the design does not change.
 
-    Once there are results, this must be `confirmed`, and is marked in every table. Raises
-    DesignError, and PermissionDenied for users who may not spend if the study is on Prolific: the
-    next sync buys places for these seats.
+    If there are results, this must be `confirmed`, and every table mentions it. Raises
+    DesignError, and PermissionDenied for users who may not spend if the study is on Prolific,
+    because the next sync buys places for the seats.
     """
     if not 1 <= number <= 1000:
         raise DesignError("Enter a number of seats from 1 to 1000.")
@@ -236,9 +236,9 @@ def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False
 
 
 def raise_budget(study: Study, amount: Decimal, by: User) -> None:
-    """Raise the budget of an open or paused study; logged, without changing the design.
+    """Raise the budget of an open or paused study. Logged; the design does not change.
 
-    Raises DesignError, and PermissionDenied above the limit of users who may not spend.
+    Raises DesignError, and PermissionDenied if the budget is above the limit for this user.
     """
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
@@ -269,7 +269,7 @@ LONGEST = 60  # characters in a name
 
 
 def free_name(source: Study, ending: str) -> str:
-    """Return NAME-ending, followed by a number if that name is taken."""
+    """Return NAME-ENDING, followed by a number if the name is taken."""
     base = source.name[: LONGEST - len(ending) - 5]
     name, number = f"{base}-{ending}", 1
     while Study.objects.filter(name=name).exists():
@@ -279,15 +279,15 @@ def free_name(source: Study, ending: str) -> str:
 
 
 def copied(source: Study, owner: User) -> Study:
-    """Return an unsaved draft for that owner with the design of `source`, without its tasks."""
+    """Return an unsaved draft for the owner with the design of `source`, without its tasks."""
     fields = {f: getattr(source, f) for f in FORM_FIELDS if f not in LISTS}
     return Study(owner=owner, **fields)
 
 
 def clone(source: Study, owner: User, changes: Mapping[str, Any]) -> Study:
-    """Create a draft for that owner with the design of `source`, modified by `changes`.
+    """Create a draft for the owner with the design of `source`, modified by `changes`.
 
-    Raises ValidationError (fields), and IntegrityError if the name is taken in the meantime.
+    Raises ValidationError with errors by field, and IntegrityError if the name was just taken.
     """
     study = copied(source, owner)
     for field, value in changes.items():

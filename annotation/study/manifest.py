@@ -19,7 +19,7 @@ from tasks.tokens import TOKENISER
 
 
 def build_manifest(study: Study) -> dict[str, Any]:
-    """Return everything that opening freezes, as JSON-compatible data."""
+    """Return everything that opening freezes, as data that can be converted to JSON."""
     tasks = study.tasks.order_by("name")
     return {
         **{
@@ -77,7 +77,7 @@ def _task(task: Task, study: Study) -> dict[str, Any]:
 
 
 def splits_of(study: Study, task: Task) -> QuerySet[Split]:
-    """Return the task files that this study shows: training splits and test, in order."""
+    """Return the files of a task that the study shows: training splits and test, in order."""
     trained = study.scenarios.filter(task=task, shots__gt=0).values("shots", "split_number")
     train = Q(pk__in=[])
     for scenario in trained.order_by("shots"):
@@ -87,7 +87,7 @@ def splits_of(study: Study, task: Task) -> QuerySet[Split]:
 
 
 def _split(split: Split) -> dict[str, Any]:
-    """Return a file's manifest entry, with a SHA-256 over its examples' hashes in order."""
+    """Return a file's entry, with a SHA-256 over the hashes of its examples in order."""
     hashes = list(split.examples.order_by("position").values_list("content_hash", flat=True))
     return {
         "kind": split.kind,
@@ -106,13 +106,13 @@ def _pay(study: Study) -> dict[str, Any]:
             for key, field in design_file.TABLES["pay"].items()
             if key != "idle_cutoff_seconds"
         },
-        # Maximum earnings without bonuses, for one person and for all together.
+        # Maximum earnings without bonuses, per person.
         "cap": None if most is None else ledger.in_currency(most),
         "active_time": f"sum of min(gap, {study.idle_cutoff_seconds} s) between signs of work",
     }
 
 
 def _check_hashes(task: Task) -> list[str]:
-    """Return the content hashes of the task's attention checks, in order."""
+    """Return the content hashes of a task's attention checks, in order."""
     examples = Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK)
     return list(examples.order_by("position").values_list("content_hash", flat=True))

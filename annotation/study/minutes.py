@@ -1,8 +1,9 @@
 """The estimated minutes that annotators see for each task and number of shots.
 
-The first of these applies: the design's number for the task; its number for all tasks; the median
-active seconds of human annotators in a pilot with this task; WORDS_A_MINUTE and SECONDS_TO_ANSWER.
-The last is rough: it only causes warnings. Opening freezes the minutes with the scenarios.
+The first available of these is used: the design's number for the task; its number for all tasks;
+the median active seconds of humans in a pilot with this task; WORDS_A_MINUTE and
+SECONDS_TO_ANSWER. The last is rough and only causes warnings. Opening freezes the minutes with the
+scenarios.
 """
 
 import math
@@ -24,21 +25,21 @@ SECONDS_TO_ANSWER = 3
 MINUTES_BEFORE = 2  # landing page, consent and instructions
 # Ratio of expected to promised time above which a warning is shown.
 TOO_SHORT, TOO_LONG = 2, 10
-SHORTEST_TOO_LONG = 30  # minutes: below, rounding is not misleading
+SHORTEST_TOO_LONG = 30  # minutes; for shorter times, rounding is not misleading
 
 
 @dataclass(frozen=True)
 class Workload:
-    """The work in one cell of a design; attention checks count as examples."""
+    """The work in a cell of a design. Attention checks count as examples."""
 
     task: Task
     shots: int
     training: int
     test: int
     screening: int = 0
-    # Upstream examples, in arms of a cross-task study that have them.
+    # Number of upstream examples, in arms of a cross-task study that have them.
     upstream: int = 0
-    # Words in their median example, for upstream or sham, whichever is longer.
+    # Words in the median example of the upstream tasks or the sham task, the larger of the two.
     upstream_words: int = 0
 
     @property
@@ -47,7 +48,7 @@ class Workload:
 
     @property
     def words(self) -> int:
-        """Return the number of words in the median example: text and question."""
+        """Return the number of words in the text and question of the median example."""
         return frozen.median_words(self.task)
 
     @property
@@ -59,28 +60,28 @@ class Workload:
         return self.minutes_at(self.seconds_each)
 
     def minutes_at(self, seconds: float) -> int:
-        """Return one annotator's minutes at that many seconds per example of the task."""
+        """Return the minutes of an annotator, given the seconds per example of the task."""
         before = self.upstream * _seconds(self.upstream_words)
         own = (self.examples - self.upstream) * seconds
         return MINUTES_BEFORE + math.ceil((before + own) / 60)
 
 
 def _seconds(words: int) -> float:
-    """Return how long an example of that many words takes."""
+    """Return the time for an example with this number of words, in seconds."""
     return 60 * words / WORDS_A_MINUTE + SECONDS_TO_ANSWER
 
 
 def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
     """Return the workload for each task and number of shots, in a fixed number of queries."""
     sizes = _sizes(tasks)
-    # Upstream examples are known only for a stored draft.
+    # The number of upstream examples is known only for a stored draft.
     upstream = cross_task.length(study, Arm.UPSTREAM) if study.pk else 0
     upstream_words = _upstream_words(study) if upstream else 0
     return [
         Workload(
             task=task,
             shots=shots,
-            # 0 for a missing file: the design rules refuse it at its field.
+            # 0 if the file is missing, which the design rules report at its field
             training=max((sizes[task.pk, shots, split] for split in study.splits), default=0)
             if shots
             else 0,
@@ -97,7 +98,7 @@ def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
 def _upstream_words(study: Study) -> int:
     """Return the words in the median upstream example, for the arm that reads more.
 
-    Everyone does equally many examples of each upstream task, hence the mean of the medians.
+    Each upstream task has the same number of examples, so this is the mean of their medians.
     """
     arms = [list(study.upstream_tasks.all()), [study.sham_task] if study.sham_task else []]
     return max(
@@ -108,7 +109,7 @@ def _upstream_words(study: Study) -> int:
 
 
 def _sizes(tasks: Sequence[Task]) -> Counter[tuple[int, int | None, int | None]]:
-    """Return (task, shots, number) of each published file -> its number of examples."""
+    """Return the number of examples of each published file, by (task, shots, number)."""
     splits = Split.objects.filter(task__in=[task.pk for task in tasks])
     counted = splits.exclude(kind=Split.Kind.CHECK).annotate(size=Count("examples"))
     rows = counted.values_list("task", "shots", "number", "size")
@@ -116,9 +117,9 @@ def _sizes(tasks: Sequence[Task]) -> Counter[tuple[int, int | None, int | None]]
 
 
 def doubt(promised: int, load: Workload) -> str:
-    """Return a sentence about implausible promised minutes, with the arithmetic, or "".
+    """Return a sentence with the calculation if the promised minutes are implausible, or "".
 
-    It tolerates TOO_SHORT to TOO_LONG times the estimate, and up to SHORTEST_TOO_LONG minutes.
+    Tolerated are TOO_SHORT to TOO_LONG times the estimate, and up to SHORTEST_TOO_LONG minutes.
     """
     too_long = max(TOO_LONG * load.minutes, SHORTEST_TOO_LONG)
     if TOO_SHORT * promised >= load.minutes and promised <= too_long:
@@ -142,22 +143,22 @@ def doubt(promised: int, load: Workload) -> str:
     )
 
 
-MOST = 10_000  # more than any realistic value
-FEWEST_ANSWERS = 20  # required for a median
+MOST = 10_000  # higher than any realistic value
+FEWEST_ANSWERS = 20  # minimum for a median
 LATEST_ANSWERS = 2000  # used for the median
-STEP = 5  # minutes: estimates are rounded to such steps
+STEP = 5  # minutes, to which estimates are rounded up
 LINE = re.compile(r"(?P<task>\S.*?)\s*:\s*(?P<minutes>[0-9]{1,6})")
 
 
 class MinutesError(ValueError):
-    """An error in the declaration; names the line."""
+    """An error in the declaration. The message names the line."""
 
 
 @dataclass(frozen=True)
 class Minutes:
-    """One annotator's minutes in one cell: for its examples, and as announced.
+    """The minutes of an annotator in a cell: for its examples, and as announced.
 
-    `pilot` is the number of answers that the seconds are based on; 0: reading speed.
+    `pilot` is the number of answers on which the seconds are based, or 0 for reading speed.
     """
 
     load: Workload
@@ -169,9 +170,9 @@ class Minutes:
 
 
 def parse(declared: str, tasks: Sequence[str] | None = None) -> dict[str, int]:
-    """Parse lines such as "CoNLL03: 90" to task -> minutes. Raises MinutesError.
+    """Parse lines such as "CoNLL03: 90" into minutes by task. Raises MinutesError.
 
-    If the study's `tasks` are given by name, other names are refused too.
+    If `tasks` contains the names of the study's tasks, other names are refused.
     """
     minutes: dict[str, int] = {}
     for number, line in enumerate(declared.splitlines(), start=1):
@@ -211,12 +212,12 @@ def for_cells(study: Study, tasks: Sequence[Task]) -> list[Minutes]:
 
 
 def longest(study: Study, tasks: Sequence[Task]) -> int:
-    """Return the longest duration in minutes that an annotator sees, or 0 without a task."""
+    """Return the longest time in minutes that annotators see, or 0 without a task."""
     return max((cell.told for cell in for_cells(study, tasks)), default=0)
 
 
 def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
-    """Return the worst doubt about the design's minutes, if any."""
+    """Return the worst warning about the minutes of a design, or []."""
     stated = [cell for cell in for_cells(study, tasks) if cell.is_stated]
     short = sorted(stated, key=lambda cell: cell.told / cell.load.minutes)
     sentences = (doubt(cell.told, cell.load) for cell in (*short[:1], *short[-1:]))
@@ -224,7 +225,7 @@ def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
 
 
 def store(study: Study) -> None:
-    """Store a draft's minutes in its scenarios."""
+    """Store the minutes of a draft in its scenarios."""
     told = {
         (cell.load.task.pk, cell.load.shots): cell.told
         for cell in for_cells(study, list(study.tasks.all()))
@@ -236,9 +237,9 @@ def store(study: Study) -> None:
 
 
 def pilot(study: Study, task: Task) -> tuple[float, int] | None:
-    """Return (median active seconds per answer, number of answers) of humans on this task.
+    """Return (median active seconds per answer, number of answers) of humans on a task.
 
-    It uses annotation steps that this study's owner may read; None below FEWEST_ANSWERS.
+    Only annotation steps that the study's owner may read are used. None below FEWEST_ANSWERS.
     """
     answers = Answer.objects.filter(
         turn__step=Step.ANNOTATION,
@@ -253,6 +254,6 @@ def pilot(study: Study, task: Task) -> tuple[float, int] | None:
 
 
 def in_words(minutes: Sequence[int]) -> str:
-    """Return text such as "20" or "20 to 60", or "" for an empty sequence."""
+    """Return text such as "20" or "20 to 60", or "" without minutes."""
     least, most = min(minutes, default=0), max(minutes, default=0)
     return "" if not most else f"{most}" if least == most else f"{least} to {most}"

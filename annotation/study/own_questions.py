@@ -1,7 +1,7 @@
 """A study's custom questions, before and after the task, such as demographics.
 
-They are declared in the design as text and frozen with it. Each is a block: its ID, when and how it
-is asked, and its text; a choice's options follow, one per line. Blank lines separate blocks.
+They are declared in the design as text and frozen with it. Each block contains an ID, when and how
+to ask, and the question, followed by options, one per line. Blank lines separate blocks.
 
     age, before, number: How old are you?
 
@@ -23,12 +23,12 @@ MAX_QUESTIONS = 30
 
 
 class QuestionError(ValueError):
-    """An error in a declaration of questions; names the question."""
+    """An error in the declaration of questions. The message names the question."""
 
 
 @dataclass(frozen=True)
 class OwnQuestion:
-    """One question; only choices have `options`."""
+    """A custom question. Only choices have `options`."""
 
     id: str
     moment: str
@@ -39,7 +39,7 @@ class OwnQuestion:
 
 
 def parse(declared: str) -> list[OwnQuestion]:
-    """Parse the declaration. Raises QuestionError."""
+    """Parse a declaration of questions. Raises QuestionError."""
     blocks = [block for block in declared.replace("\r\n", "\n").split("\n\n") if block.strip()]
     questions = [_question(number, block) for number, block in enumerate(blocks, start=1)]
     if len(questions) > MAX_QUESTIONS:
@@ -52,7 +52,7 @@ def parse(declared: str) -> list[OwnQuestion]:
 
 
 def of_moment(declared: str, moment: str) -> list[OwnQuestion]:
-    """Return the questions asked at that moment."""
+    """Return the questions for a moment, BEFORE or AFTER."""
     return [question for question in parse(declared) if question.moment == moment]
 
 

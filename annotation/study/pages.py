@@ -1,4 +1,4 @@
-"""Pages of a study's design: the form, the frozen design; clone, archive, delete."""
+"""Pages for designs: the form, the frozen design; clone, archive and delete a study."""
 
 import contextlib
 from typing import Any
@@ -33,8 +33,8 @@ from tasks.models import Task
 def study_new(request: ResearcherRequest) -> HttpResponse:
     """Create a draft.
 
-    `?task=NAME` selects that task, in the newest version or `@VERSION`; `?like=NAME` copies the
-    design of that study.
+    `?task=NAME` selects the newest version of a task, or `?task=NAME@VERSION` another one.
+    `?like=NAME` copies the design of a study.
     """
     if like := request.GET.get("like", ""):
         source = study_of(request, like, right_to("study_clone"))
@@ -51,7 +51,7 @@ def study_new(request: ResearcherRequest) -> HttpResponse:
 
 @signed_in("GET", "POST")
 def study_edit(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Change a draft; a frozen design shows a message instead."""
+    """Change a draft. If the design is frozen, show a message instead."""
     study = study_of(request, name, right_to("study_edit"))
     if not study.is_draft:
         return render(request, "study/frozen.html", {"study": study}, status=409)
@@ -80,7 +80,7 @@ def _edit(
         context["words"] = "Nothing was saved. Correct these errors:"
         status = 200 if form.is_valid() else 422
     elif is_shown_again(request):
-        # Restored after the session had expired: show it before saving.
+        # Preserved input of an ended session is shown before it is saved.
         status = 200
     elif form.is_bound and form.is_valid():
         try:
@@ -94,7 +94,7 @@ def _edit(
 
 
 def _left_out(source: Study) -> list[str]:
-    """Return the source design's tasks that are archived and therefore not offered."""
+    """Return the tasks of the source design that cannot be selected because they are archived."""
     tasks = [*source.tasks.order_by("name"), *cross_task.trained_first(source)]
     return [str(task) for task in tasks if task.archived_at]
 
@@ -112,7 +112,7 @@ def study_design(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def design_page(study: Study) -> dict[str, Any]:
-    """Return the context for a design page."""
+    """Return the context of a design page."""
     tasks = list(study.tasks.with_reports().order_by("name"))
     return {
         "study": study, "tasks": tasks, "warnings": consequences.of_design(study, tasks),
@@ -122,7 +122,7 @@ def design_page(study: Study) -> dict[str, Any]:
 
 
 def _minutes(study: Study) -> list[str]:
-    """Return the announced minutes in words, for all scenarios or by task and number of shots."""
+    """Return the announced minutes as text, for all scenarios or by task and number of shots."""
     scenarios = study.scenarios.select_related("task")
     promised = {(s.task.name, s.shots): s.estimated_minutes for s in scenarios}
     if len(set(promised.values())) == 1:
@@ -133,7 +133,7 @@ def _minutes(study: Study) -> list[str]:
 
 
 class CloneForm(PageForm):
-    """The clone's name; if empty, a free name is chosen."""
+    """Form for the name of the clone. If it is empty, a free name is used."""
 
     key = "clone"
     name = forms.CharField(
@@ -146,9 +146,9 @@ class CloneForm(PageForm):
 
 @signed_in("POST")
 def clone(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Create a draft with the same design; the other button makes it a rehearsal.
+    """Create a draft with the same design. The second button makes it a rehearsal.
 
-    If no name is given, a free one is chosen.
+    If the name is empty, a free name is used.
     """
     source = study_of(request, name, right_to("study_clone"))
     form = CloneForm(request.POST)
@@ -186,7 +186,7 @@ def archive(request: ResearcherRequest, name: str, is_archived: bool) -> HttpRes
 
 @signed_in("POST")
 def delete(request: ResearcherRequest, name: str, show: View) -> HttpResponse:
-    """Delete a draft without participants; `show` renders the page Settings."""
+    """Delete a draft without participants. `show` renders the Settings page."""
     study = study_of(request, name, right_to("study_delete"))
     try:
         lifecycle.delete_draft(study)

@@ -1,4 +1,4 @@
-"""The reward on Prolific, and what each choice costs, computed from the design."""
+"""The reward on Prolific, and the cost of each choice, computed from the design."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from decimal import Decimal
 from annotation.models import ProlificReward, Study
 from annotation.pay.ledger import cents, for_time, in_currency
 
-# Prolific's minimum in cents, per hour and per screen-out, for the currencies that it pays in.
+# Prolific's minimum in cents per hour, for the currencies in which it pays.
 LEAST_HOURLY = {"GBP": 600, "USD": 800}
 
 
 def scenario_reward(study: Study, minutes: Sequence[int], choice: str) -> int:
-    """Return the reward in cents of scenarios with these minutes: see ProlificReward.
+    """Return the reward in cents for scenarios with these minutes (see ProlificReward).
 
-    Prolific judges it by the longest time: the reward never falls below Prolific's minimum for that
-    time if the design's rate is higher.
+    Prolific judges it by the longest time. If the design's rate is higher than Prolific's minimum,
+    the reward is at least this minimum for the longest time.
     """
     longest = _at_rate(study, max(minutes))
     if choice == ProlificReward.LONGEST:
@@ -26,7 +26,7 @@ def scenario_reward(study: Study, minutes: Sequence[int], choice: str) -> int:
 
 
 def reward_of_one(study: Study, minutes: Sequence[int], choice: str) -> int:
-    """Return the same for one study with everything, which also pays the base reward."""
+    """Return the reward for a study in one session, which is at least the base reward."""
     return max(scenario_reward(study, minutes, choice), cents(study.base_reward))
 
 
@@ -36,9 +36,9 @@ def _at_rate(study: Study, minutes: int) -> int:
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of drafts if all seats are filled in the announced time, without Prolific's fees.
+    """The cost of drafts if all seats take the announced time, without Prolific's fees.
 
-    Amounts are in currency; `reward` is for one participant, over all parts.
+    Amounts are in currency units. `reward` is for one participant, over all parts.
     """
 
     choice: str
@@ -50,9 +50,9 @@ class Cost:
 
 
 def costs_of_design(study: Study, cells: Sequence[tuple[int, int]]) -> list[Cost]:
-    """Return the cost of each reward in one session; `cells` are (seats, minutes).
+    """Return the cost of each reward in one session. `cells` are (seats, minutes).
 
-    Return [] if the choice makes no difference, or if Prolific does not pay in that currency.
+    Returns [] if the choice makes no difference, or if Prolific does not pay in the currency.
     """
     told = [minutes for _seats, minutes in cells]
     one_each = study.participants_choose_scenario or len(set(told)) < 2
@@ -68,7 +68,7 @@ def costs_of_design(study: Study, cells: Sequence[tuple[int, int]]) -> list[Cost
 
 
 def cost_of_cells(choice: str, what: str, study: Study, cells: list[tuple[int, int, int]]) -> Cost:
-    """Return the cost of cells, each with seats, minutes and reward in cents."""
+    """Return the cost of cells, given as (seats, minutes, reward in cents)."""
     rewards = bonuses = 0
     for seats, minutes, reward in cells:
         by_time = for_time(study, timedelta(minutes=minutes))
@@ -80,5 +80,5 @@ def cost_of_cells(choice: str, what: str, study: Study, cells: list[tuple[int, i
 
 
 def least_reward(hourly: int, minutes: int) -> int:
-    """Return the minimum reward in cents for these minutes at this hourly rate, rounded up."""
+    """Return the minimum reward in cents for these minutes at an hourly rate, rounded up."""
     return -(-hourly * minutes // 60)

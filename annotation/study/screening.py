@@ -1,9 +1,9 @@
-"""Screening as a design declares it: questions about the instructions, the rule, the screening set.
+"""Declarations of screening: questions about the instructions, the rule, the screening set.
 
-This module parses and checks declarations; the protocol's steps apply them. The screening set has
-unrevealed examples that judge zero-shot annotators. It is drawn for each task from training files,
-so that it resembles what judges the other arms. No arm in the study shows its examples elsewhere.
-Once the study is open, hashes in its manifest identify them.
+This module parses and checks declarations, and the steps of the protocol apply them. The screening
+set contains unrevealed examples by which zero-shot annotators are judged. It is drawn for each
+task from training files, so that it resembles the examples by which other arms are judged. No arm
+shows its examples elsewhere. When the study is open, hashes in its manifest identify them.
 """
 
 import json
@@ -17,9 +17,9 @@ from tasks.models import Example, Split, Task
 
 
 def examples(study: Study, task: Task) -> list[Example]:
-    """Return the screening set of that task: from the manifest, or as drawn now for a draft.
+    """Return the screening set of a task, from the manifest or, for a draft, as drawn now.
 
-    It is empty if the design has none, and smaller than designed if the task has no more examples.
+    It is empty if the design has none, and smaller than designed if there are too few examples.
     """
     if not study.screening_examples:
         return []
@@ -31,11 +31,11 @@ def examples(study: Study, task: Task) -> list[Example]:
 
 
 def spare(study: Study, task: Task) -> list[Example]:
-    """Return candidates for a screening set, in the order drawn by the study's seed.
+    """Return candidates for a screening set, in an order drawn with the study's seed.
 
-    They are in none of the study's training files and share no text with its test or checks, so
-    that zero-shot annotators see no such text early. They are compared by text and question, never
-    by gold. Examples and IDs are unique, so that task and ID identify each example in exports.
+    They are in none of the study's training files, and share no text with its test or checks, so
+    that zero-shot annotators do not see such text early. Text and question are compared, never
+    gold. Examples and IDs are unique, so that exports identify each example by task and ID.
     """
     shown = {(shots, number) for shots in study.shots for number in study.splits}
     pool = _training(task)
@@ -51,14 +51,14 @@ def spare(study: Study, task: Task) -> list[Example]:
 
 
 def _training(task: Task) -> list[Example]:
-    """Return all examples of the task's training files, file by file."""
+    """Return all examples of a task's training files, file by file."""
     of_files = Example.objects.filter(split__task=task, split__kind=Split.Kind.TRAIN)
     order = ("split__shots", "split__number", "position")
     return list(of_files.select_related("split").order_by(*order))
 
 
 def _texts(task: Task) -> Iterable[list[str]]:
-    """Yield the contexts of the test and of the attention checks."""
+    """Return the contexts of the test and of the attention checks."""
     of_files = Example.objects.filter(split__task=task).exclude(split__kind=Split.Kind.TRAIN)
     return of_files.order_by().values_list("context", flat=True)
 
@@ -68,7 +68,7 @@ def _asked(example: Example) -> str:
 
 
 def _once(pool: list[Example], key: Callable[[Example], str]) -> list[Example]:
-    """Return the first example of each key."""
+    """Return the first example for each key."""
     first: dict[str, Example] = {}
     for example in pool:
         first.setdefault(key(example), example)
@@ -83,7 +83,7 @@ class Question:
 
 
 def parse(text: str) -> list[Question]:
-    """Parse the questions. Raises QuestionError."""
+    """Parse the comprehension questions. Raises QuestionError."""
     blocks = [block for block in text.replace("\r\n", "\n").split("\n\n") if block.strip()]
     return [_question(number, block) for number, block in enumerate(blocks, start=1)]
 
@@ -103,12 +103,12 @@ def _question(number: int, block: str) -> Question:
     return Question(" ".join(asked), options, right[0])
 
 
-# Number of other annotators that a rule requires before it can screen anyone out.
+# Minimum number of other annotators for a rule to screen anyone out.
 OTHERS_NEEDED: dict[str, int] = {Qualification.POINTS_BELOW: 2, Qualification.SDS_BELOW: 5}
 
 
 def judged_by(rule: str, shots: int, screening: int) -> int:
-    """Return how many examples judge an annotator in that arm; 0 without a rule.
+    """Return the number of examples by which an annotator is judged, or 0 without a rule.
 
     `screening` is the size of the screening set, which zero-shot arms answer.
     """
@@ -116,7 +116,7 @@ def judged_by(rule: str, shots: int, screening: int) -> int:
 
 
 def warning(rule: str, shots: Sequence[int], screening: int) -> str:
-    """Return a warning if only some arms are judged, or "" otherwise."""
+    """Return a warning if only some arms are judged, otherwise ""."""
     free = [number for number in sorted(shots) if not judged_by(rule, number, screening)]
     judged = [number for number in sorted(shots) if judged_by(rule, number, screening)]
     if not free or not judged:
@@ -131,7 +131,7 @@ def warning(rule: str, shots: Sequence[int], screening: int) -> str:
 
 
 def screened(rule: str, shots: Sequence[int], screening: int) -> str:
-    """Return a sentence saying that a screening set judges zero-shot annotators, or ""."""
+    """Return a sentence about the screening set at zero shots, or "" if it is not used."""
     if 0 not in shots or not judged_by(rule, 0, screening):
         return ""
     plural = "" if screening == 1 else "s"

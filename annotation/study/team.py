@@ -1,7 +1,7 @@
-"""A study's team: owners, analysts and payers (rights: models.study.RIGHTS).
+"""The team of a study: owners, analysts and payers (see models.study.RIGHTS).
 
-A study's creator remains its owner permanently, so that a study always has one. Others are invited
-by a link, through which they can create an account. Every change is logged with the study.
+The creator of a study remains its owner, so a study always has one. Others are invited by a link,
+through which they can create an account. All changes are logged with the study.
 """
 
 import secrets
@@ -20,13 +20,13 @@ from tasks.clock import database_now
 
 
 class TeamError(ValueError):
-    """Why the team is unchanged; its text is shown to users."""
+    """The team was not changed. The message is shown to users."""
 
 
 def add_colleague(study: Study, username: str, role: str, by: User) -> Member:
-    """Add a user who already shares a team with `by`; others need an invitation.
+    """Add a user who shares a team with `by`. Others need an invitation.
 
-    This prevents strangers from adding users or guessing account names. Raises TeamError.
+    This prevents users from adding strangers or guessing account names. Raises TeamError.
     """
     if not _is_colleague(username, by):
         raise TeamError(
@@ -36,9 +36,9 @@ def add_colleague(study: Study, username: str, role: str, by: User) -> Member:
 
 
 def add_to_task(name: str, username: str, by: User) -> None:
-    """Add a user who shares a study with `by` to a task's team; superusers may add any user.
+    """Add a user to a task's team. The user must share a study with `by`, unless a superuser.
 
-    Raises teams.NotInTeam, teams.TeamError.
+    Raises teams.NotInTeam and teams.TeamError.
     """
     teams.check(name, by)
     if not by.is_superuser and not _is_colleague(username, by):
@@ -50,7 +50,7 @@ def add_to_task(name: str, username: str, by: User) -> None:
 
 
 def _is_colleague(username: str, by: User) -> bool:
-    """Is that an active account that shares a study with `by`?"""
+    """Return whether an active account with this name shares a study with `by`."""
     shared = Study.objects.visible_to(by, "see").values("pk")
     together = Q(memberships__study__in=shared) | Q(studies__in=shared)
     same = get_user_model().objects.filter(together, username=username, is_active=True)
@@ -58,7 +58,7 @@ def _is_colleague(username: str, by: User) -> bool:
 
 
 def add(study: Study, username: str, role: str, by: User) -> Member:
-    """Add the researcher with that name to the team. Raises TeamError."""
+    """Add the user with this name to the team. Raises TeamError."""
     user = get_user_model().objects.filter(username=username, is_active=True).first()
     if user is None:
         raise TeamError(f"The account {username!r} does not exist.")
@@ -73,9 +73,9 @@ def add(study: Study, username: str, role: str, by: User) -> Member:
 
 
 def change(study: Study, pk: int, role: str, by: User, was: str) -> None:
-    """Change a member's role from `was`; the same role changes nothing.
+    """Change the role of a member from `was` to `role`. Does nothing if they are equal.
 
-    Raises TeamError, including when another user has since changed it.
+    Raises TeamError, for example if another user has changed the role.
     """
     with transaction.atomic():
         member = _member(study, pk)
@@ -113,11 +113,11 @@ def _member(study: Study, pk: int) -> Member:
 
 
 class InvitationError(ValueError):
-    """Why an invitation cannot be used; its text is shown to users."""
+    """The invitation cannot be used. The message is shown to users."""
 
 
 def invite(study: Study | None, role: str | None, email: str, by: User) -> tuple[str, Invitation]:
-    """Create an invitation; return it with its link's secret, which is not stored.
+    """Create an invitation. Return the secret of its link, which is not stored, and its row.
 
     Without a study, it is for this server. `email` is "" if the link is handed over manually.
     """
@@ -132,7 +132,7 @@ def invite(study: Study | None, role: str | None, email: str, by: User) -> tuple
 
 
 def send(invitation: Invitation, link: str) -> bool:
-    """Send the link by email; return False if none was sent, so that it is handed over manually."""
+    """Send the link by email. Return False if it was not sent and must be handed over manually."""
     if not (invitation.email and settings.EMAIL_HOST):
         return False
     what = f"the study “{invitation.study.title}”" if invitation.study else "Handful"
@@ -157,7 +157,7 @@ def accept(invitation: Invitation, user: User) -> None:
     """Store a new account, and add it to the team. Raises InvitationError."""
     with transaction.atomic():
         is_open = Invitation.objects.open().filter(pk=invitation.pk).exists()
-        # Of two who use one link at once, the first updates its row and the second finds none.
+        # If two people use a link at once, only the first one's update matches a row.
         mine = Invitation.objects.unused().filter(pk=invitation.pk)
         if not is_open or not mine.update(accepted_at=database_now()):
             raise InvitationError("This invitation has been used, or has expired.")

@@ -1,4 +1,4 @@
-"""The owners' section about a study's team, on the page Settings (notices/pages.py)."""
+"""The team section for owners on a study's Settings page (notices/pages.py)."""
 
 import re
 from typing import Any
@@ -66,7 +66,7 @@ class InviteForm(InvitationForm):
 
 
 class RemovalForm(PageForm):
-    """The member whose button was pressed."""
+    """Form for removing the member whose button was pressed."""
 
     key = "removal"
     member = RowField(
@@ -81,14 +81,14 @@ class RemovalForm(PageForm):
 
 
 class RoleForm(RemovalForm):
-    """A new role for a member; `was` is the current one."""
+    """Form for a member's new role. `was` is the current role."""
 
     key = "role"
     was = forms.CharField(widget=forms.HiddenInput, required=False)
     role = _role()
 
     def in_row(self, member: Member) -> "RoleForm":
-        """Return the form for that member's row; a resent form refers to the current role."""
+        """Return the form for a member's row. If it was already sent, it gets the current role."""
         self.auto_id = f"role-{member.pk}-%s"
         self.fields["role"].widget.attrs["aria-label"] = f"Role of {member.user}"
         self.initial = {"member": member.pk, "was": member.role, "role": member.role}
@@ -103,7 +103,7 @@ class RoleForm(RemovalForm):
 
 
 class WebhookForm(PageForm):
-    """The webhook whose button was pressed."""
+    """Form for ending the webhook whose button was pressed."""
 
     key = "webhook"
     webhook = RowField(
@@ -118,7 +118,7 @@ class WebhookForm(PageForm):
 
 @signed_in("GET", "POST")
 def team(request: ResearcherRequest, name: str, show: View) -> HttpResponse:
-    """Add a member, change a role or remove a member; `show` renders the page Settings."""
+    """Change the team, its invitations or webhooks. `show` renders the Settings page."""
     if request.method == "GET":
         return redirect("study_settings", name)
     study = study_of(request, name, right_to("team"))
@@ -177,7 +177,7 @@ def _end_webhook(request: ResearcherRequest, study: Study, show: View) -> HttpRe
 
 
 def change(form: PageForm, study: Study, by: User) -> None:
-    """Perform the change of a valid form. Raises TeamError."""
+    """Make the change of a valid form. Raises TeamError."""
     sent = form.cleaned_data
     if isinstance(form, MemberForm):
         members.add_colleague(study, sent["username"], sent["role"], by)
@@ -188,7 +188,7 @@ def change(form: PageForm, study: Study, by: User) -> None:
 
 
 def _change(form: PageForm, study: Study, by: User) -> bool:
-    """Perform the change; if it fails, the form shows why."""
+    """Make the change of a valid form. If it fails, add the error to the form."""
     try:
         change(form, study, by)
     except members.TeamError as error:
