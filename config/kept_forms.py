@@ -33,7 +33,7 @@ from config.sign_in import TooManyAttempts
 MOST = 200_000  # characters in all fields and file names
 SALT = "kept form"
 NEVER_KEPT = ("password", "token")  # substrings of field names
-# These forms can be shown filled in, without storing anything, by a POST with `show_again`.
+# A POST with `show_again` to these shows the form with the input, without storing anything.
 SHOWN_AGAIN = {"study_new", "study_edit", "report"}
 
 

@@ -59,8 +59,8 @@ instruments = functools.cache(Instruments)
 def folder_of_server() -> Path:
     """Return the metrics folder of this server's processes, and delete folders of stopped servers.
 
-    The folder is named after the parent process, so a restarted worker process continues the
-    counts. Raises ImproperlyConfigured if another user owns the folder.
+    The folder is named after the parent process, so it keeps the counts of restarted processes.
+    Raises ImproperlyConfigured if another user owns the folder.
     """
     start = f"handful-metrics-{os.geteuid()}-"
     root = Path(tempfile.gettempdir())

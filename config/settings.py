@@ -58,7 +58,7 @@ def env_amount(name: str, default: str) -> Decimal:
 
 DEBUG = env_bool("DEBUG", False)
 HTTPS = env_bool("HTTPS", False)
-# The number of our proxies in front of this server, whose X-Forwarded-For entries are trusted.
+# The number of our proxies in front of this server. Their X-Forwarded-For entries are trusted.
 TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", 0, least=0)
 SECRET_KEY = keys.secret("SECRET_KEY", VAR_DIR)
 # Key for hashing platform IDs, to prevent people from repeating a task. The hashes must remain
@@ -301,7 +301,7 @@ SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
-# HSTS preloading affects a whole domain, so it is not up to this server.
+# HSTS preloading affects a whole domain, so this server does not enable it.
 SILENCED_SYSTEM_CHECKS = ["security.W021"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"

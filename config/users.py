@@ -226,7 +226,7 @@ def first_visit(request: HttpRequest) -> HttpResponse:
     return redirect("studies")
 
 
-DAYS = 3  # a link that confirms an email address is valid for this time
+DAYS = 3  # validity of an email confirmation link
 SALT = "address of an account"
 
 

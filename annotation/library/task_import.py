@@ -75,7 +75,7 @@ class AddForm(CardForm, PartitionForm, ReadingForm):
 
     @property
     def options(self) -> list[tuple[str, list[forms.BoundField]]]:
-        """Return the collapsed fields, grouped by the layout to which they apply."""
+        """Return the collapsed fields, grouped by the layout that they apply to."""
         layouts = {
             "For a labelled dataset": ReadingForm.base_fields,
             "For the CLUES layout": CardForm.base_fields,
@@ -264,7 +264,7 @@ def task_upload_confirm(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """Import the task: immediately if it is small, otherwise as a job with progress."""
     upload = upload_of(request, pk)
     seen = upload_jobs.checked(upload)
-    # Content that is already stored changes nothing, whoever its owner is.
+    # Content that is already stored changes nothing, regardless of its owner.
     if seen and not Task.objects.filter(content_hash=seen["hash"]).exists():
         try:
             teams.check(upload_jobs.card_of(upload).name, request.user)

@@ -43,7 +43,7 @@ ENCRYPTED = b"age-encryption.org/"
 def write(path: Path, recipient: str = "") -> dict[str, Any]:
     """Write a backup while the server runs, and return the content of backup.json.
 
-    Files are read after the database, so every file to which the database refers is included.
+    Files are read after the database, so every file that the database refers to is included.
     `path` must not exist, and is created only when the backup is complete. Raises CommandError.
     """
     if path.exists():

@@ -22,7 +22,7 @@ LONGEST_COUNTED_GAP = timedelta(minutes=5)
 
 
 class Channel(models.TextChoices):
-    """The channel through which a request arrived."""
+    """The channel that a request came through."""
 
     PAGE = "page", "a page"
     API = "api", "the API"
@@ -151,7 +151,7 @@ class Activity(models.Model):
 
 
 class Reading(models.Model):
-    """Time for which the reveal of a turn was read, from the answer to Continue. Insert-only.
+    """The time spent reading the reveal of a turn, from the answer to Continue. Insert-only.
 
     This is a separate row, because turns and answers are never updated. Active time is counted as
     for an answer (Turn.active_until).

@@ -54,7 +54,7 @@ class Worker(models.Model):
 
 
 class KeyCheck(models.Model):
-    """Identifies a key with which IDs are hashed or encrypted (key_check.py)."""
+    """Identifies a key that is used to hash or encrypt IDs (key_check.py)."""
 
     name = models.CharField(max_length=20, unique=True)
     value = models.CharField(max_length=64)

@@ -57,7 +57,7 @@ class Context(models.TextChoices):
 class ModelRun(models.Model):
     """How a model's participation was run, reported by the program at its end. Insert-only.
 
-    Tokens and cost are those reported by the provider. `invalid` counts answers that were stored
+    Tokens and cost are reported by the provider. `invalid` counts answers that were stored
     as empty because they were invalid after all retries. `seconds` is the model's response time.
     """
 

@@ -33,7 +33,7 @@ class LedgerEntry(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     cents = models.PositiveIntegerField()
     currency = models.CharField(max_length=3)
-    # The submission for which the platform pays this amount on exit, if any.
+    # The submission, if the platform pays this amount on exit.
     submission = models.ForeignKey(
         "annotation.Submission", null=True, on_delete=models.PROTECT, related_name="ledger"
     )

@@ -128,7 +128,7 @@ class WebhookQuerySet(models.QuerySet["Webhook"]):
 
 
 class Webhook(models.Model):
-    """A URL to which the events of a study are sent (annotation/notices).
+    """A URL that receives the events of a study (annotation/notices).
 
     The webhook ends when its creator stops owning the study or the creator's account is closed.
     """

@@ -67,7 +67,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         Every step takes this lock, so requests from two tabs (or a double click) run one after the
         other. Raises Participation.DoesNotExist.
         """
-        # Clear the default ordering, whose joins would also lock the study and the task.
+        # Clear the default ordering. Its joins would also lock the study and the task.
         participation = self.select_for_update(no_key=True).order_by().get(token=token)
         participation.scenario = copy.copy(frozen_scenario(participation.scenario_id))
         return participation
@@ -197,7 +197,7 @@ class Participation(Row):
     signs = models.JSONField(null=True)
     # Hash of a random first-party cookie. If two IDs share it, a quality flag is raised.
     browser = models.CharField(max_length=64, blank=True)
-    # The part of the study for which the worker came, or 0 for the whole study.
+    # The part of the study that the worker came for, or 0 for the whole study.
     part = models.PositiveSmallIntegerField(default=0)
     # Number of the Allocation that assigned this seat.
     arrival = models.PositiveIntegerField()

@@ -57,7 +57,7 @@ class Step(models.TextChoices):
     CHECK = "check", "attention check"
 
 
-# Steps to which the screening rule applies. A participation has at most one of them.
+# Steps that the screening rule can judge. A participation has at most one of them.
 JUDGED_STEPS = (Step.TRAINING, Step.SCREENING)
 # Steps that show the gold after each answer.
 REVEALED = (Step.UPSTREAM, Step.TRAINING)
@@ -115,7 +115,7 @@ class StudyQuerySet(models.QuerySet["Study"]):
         return self.select_for_update(no_key=True)
 
     def visible_to(self, user: User, right: str = "see") -> "StudyQuerySet":
-        """Return studies in which the user has this right, annotated with `role`."""
+        """Return studies where the user has this right, annotated with `role`."""
         member = Member.objects.filter(study=models.OuterRef("pk"), user=user)
         role = models.Case(
             models.When(owner=user, then=models.Value(Role.OWNER)),
@@ -533,7 +533,7 @@ class Study(Row):
 
     @property
     def rights(self) -> frozenset[str]:
-        """Return the rights of the user for whom the study was loaded with `visible_to`."""
+        """Return the rights of the user that was passed to `visible_to`."""
         return RIGHTS[self.role] if hasattr(self, "role") else frozenset()
 
     @property
@@ -546,7 +546,7 @@ class Study(Row):
 
     @property
     def is_cross_task(self) -> bool:
-        """Return whether this is a cross-task study, in which arms train on other tasks first."""
+        """Return whether this is a cross-task study, where arms train on other tasks first."""
         return self.upstream_examples is not None
 
     @property
@@ -613,7 +613,7 @@ class Member(models.Model):
 
 
 def made_by_an_owner(field: str = "made_by") -> Q:
-    """Return a filter for rows whose user in `field` is active and owns the row's study."""
+    """Return a filter for rows where the user in `field` is active and owns the study."""
     owners = Member.objects.filter(
         study=OuterRef("study"), user=OuterRef(field), role=Role.OWNER
     ).order_by()

@@ -46,7 +46,7 @@ class ConsentText(models.Model):
 
 
 class StudyTombstone(models.Model):
-    """Record of a deleted study: its counts, and when and by whom it was deleted.
+    """Record of a deleted study: its counts, who deleted it, and when.
 
     The study's row remains, with its design, money and counts, but is no longer accessible.
     """
@@ -102,7 +102,7 @@ class ExampleComment(models.Model):
 class ComparedFile(models.Model):
     """A prediction file that was compared with annotators when the study closed.
 
-    The file cannot be deleted anymore, because Holm's correction includes its comparison.
+    The file can no longer be deleted, because Holm's correction includes its comparison.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="compared_files")

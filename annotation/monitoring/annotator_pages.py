@@ -27,7 +27,7 @@ PER_PAGE = 50
 
 @signed_in("GET")
 def participation(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
-    """Show an annotator's answers in the order in which the examples were shown.
+    """Show an annotator's answers in display order.
 
     Answers are visible with the right to read, and money with the right to pay.
     """

@@ -82,7 +82,7 @@ class Decide(AnnotatorPost):
 
 
 class ReasonForm(PageForm):
-    """Form for the reason of a decision whose kind is given by the URL."""
+    """Form for the reason of a decision. The URL determines the kind of decision."""
 
     key = "reason"
     reason = _reason()

@@ -176,7 +176,7 @@ def _flagged(
 
 
 def _shared_browsers(study: Study) -> set[str]:
-    """Return the browsers from which more than one ID arrived."""
+    """Return the browsers that were used by more than one ID."""
     told = study.participations.exclude(browser="").order_by().values("browser")
     counts = told.annotate(workers=Count("worker", distinct=True))
     return set(counts.filter(workers__gt=1).values_list("browser", flat=True))

@@ -172,7 +172,7 @@ def _size(scenarios: Iterable[Scenario]) -> Case:
     return Case(*sizes, default=Value(0))
 
 
-# Ways in which participations end, counted separately.
+# Outcomes of participations that are counted separately.
 ENDS = (
     Status.COMPLETED, Status.SCREENED_OUT, Status.RETURNED, Status.EXPIRED, Status.REFUSED,
     Status.WITHDRAWN, Status.REJECTED,

@@ -161,7 +161,7 @@ class Progress:
 
     @property
     def full_on(self) -> date | None:
-        """Estimate the day on which the last seat will be completed, from the recent pace.
+        """Estimate when the last seat will be completed, based on the recent pace.
 
         Returns None for a closed study.
         """
@@ -240,7 +240,7 @@ def for_study(study: Study) -> Progress:
 
 
 def _undecided(study: Study) -> ParticipationQuerySet:
-    """Return annotators who wait after training, or whose completed work a platform rejected."""
+    """Return annotators who wait after training, and completed work rejected on a platform."""
     rejected = exclusion.rejected_elsewhere(study).order_by().values("pk")
     people = study.participations.filter(Q(status=Status.WAITING) | Q(pk__in=rejected))
     people = people.select_related("scenario__task").order_by("waiting_since")

@@ -46,7 +46,7 @@ class Pace:
         return [(day, count, 100 - height, height) for (day, count), height in pairs]
 
     def full_on(self, open_seats: int) -> date | None:
-        """Estimate the day on which this many more annotators will have completed."""
+        """Estimate when this many more annotators will have completed."""
         if not self.per_day or not open_seats:
             return None
         return self.days[-1][0] + timedelta(days=min(open_seats / self.per_day, 10_000))

@@ -137,7 +137,7 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
 
 
 def _webhooks(study: Study, now: datetime) -> Iterator[Happened]:
-    """Yield an event for each webhook that ended because its creator is not an owner anymore."""
+    """Yield an event for each webhook that ended because its creator no longer owns the study."""
     for entry in study.events.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH):
         what = "A webhook has ended because its creator is no longer an owner of this study"
         detail = "No more events are sent to its URL. If you still need them, create a new webhook."

@@ -27,7 +27,7 @@ def _events(label: str) -> forms.MultipleChoiceField:
 
 
 class SwitchForm(PageForm):
-    """Form for choosing the events for which a researcher gets notices."""
+    """Form for choosing which notices a researcher gets."""
 
     key = "notices"
     page = _events("Show here")

@@ -122,7 +122,7 @@ def page_outside_turns(participation: Participation) -> dict:
 
 
 def consent_page(study: Study, address: str) -> dict:
-    """Return the context of the consent page, whose buttons send to `address`."""
+    """Return the context of the consent page. Its form is sent to `address`."""
     return {
         "stage": "consent",
         "consent_html": as_html(study.consent_text),

@@ -141,7 +141,7 @@ def _page(
 
 
 def _looked_up(study: Study, code: str) -> dict[str, Any]:
-    """Return the annotator whose page currently shows this completion code, for payers."""
+    """Return context with the annotator who currently sees this completion code."""
     owner = study.participations.filter(completion_code__iexact=code).first() if code else None
     way_out = current_exit(owner) if owner else None
     is_shown = way_out is not None and way_out.code.casefold() == code.casefold()

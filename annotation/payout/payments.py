@@ -172,7 +172,7 @@ def _cannot_be_found(lost: list[Submission]) -> str:
 
 
 def _study_there(batch: PaymentBatch) -> str:
-    """Return the ID of the Prolific study through which the batch is paid."""
+    """Return the ID of the Prolific study that the batch is paid through."""
     assert batch.prolific_study is not None
     return batch.prolific_study.id_there
 

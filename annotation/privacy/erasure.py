@@ -3,7 +3,7 @@
 Answers are erased as in a withdrawal, one participation at a time (withdrawal.py), because the
 database guards allow only this. Participations without an answer are included, as reasons may have
 been written about them. KEPT describes what remains: insert-only rows without answers (the ledger,
-the audit log, comments), and accounting data. The study is then not accessible any more
+the audit log, comments), and accounting data. After that, the study cannot be accessed
 (StudyQuerySet.visible_to).
 """
 

@@ -1,4 +1,4 @@
-"""API tokens for Prolific: that of the account that drafted a study, or the server's.
+"""API tokens for Prolific: from the account that drafted a study, or from the server.
 
 `client_of` returns the client for a study. Only this module reads stored tokens.
 """

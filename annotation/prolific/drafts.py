@@ -214,7 +214,7 @@ def _share_of_first(scenario: Scenario) -> float:
 def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> list[int]:
     """Return the minutes of each part of a scenario, or in one session of all of it.
 
-    A scenario whose first step is the annotation step is split into equal parts.
+    A scenario that begins with the annotation step is split into equal parts.
     """
     whole = scenario.estimated_minutes
     if not annotation_parts:

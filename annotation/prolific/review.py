@@ -26,7 +26,7 @@ CATEGORIES = {
 SHORT_STUDY = 5  # minutes; in longer studies, one failed check is not enough
 SDS_TOO_FAST = 3
 OTHERS_NEEDED = 5  # minimum number for a mean and standard deviation of times
-# Statuses in which Prolific has finished processing a submission.
+# Statuses of submissions that Prolific has finished processing.
 OVER = {
     "APPROVED", "PARTIALLY_APPROVED", "REJECTED", "RETURNED", "TIMED_OUT", "SCREENED_OUT",
 }  # fmt: skip
@@ -96,7 +96,7 @@ def _no_ground(participation: Participation, submission: Submission, category: s
     """Return why Prolific's rules do not allow this reason here, or "" if they do."""
     if category == "FAILED_CHECK":
         passed, answered = attention_checks.results(participation)
-        assert submission.prolific_study is not None  # `_one` selects only these
+        assert submission.prolific_study is not None  # ensured by `reviewable`
         needed = 1 if submission.prolific_study.minutes < SHORT_STUDY else 2
         if answered - passed < needed:
             return (

@@ -43,7 +43,7 @@ LONGEST_CREATION = timedelta(minutes=2)
 def publish(draft: ProlificStudy, root: str, by: User, agreed: str | None = None) -> None:
     """Create and publish the study for a user who may spend.
 
-    `agreed` is the amount to which a person agreed (`sum_in_words`), or None for a program. Raises
+    `agreed` is the amount that a person confirmed (`sum_in_words`), or None for a program. Raises
     PermissionDenied, BudgetError, and the errors of `create`.
     """
     budget.check_may_spend(by)

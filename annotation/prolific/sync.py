@@ -49,7 +49,7 @@ AUTO_APPROVAL = timedelta(days=21)
 
 
 def sync(study: Study, client: Client | None = None, patient: bool = False) -> Synced:
-    """Sync a study whose Prolific studies all belong to one account.
+    """Sync a study with Prolific. All its Prolific studies belong to one account.
 
     Problems are collected in `problems`. Raises ProlificError if Prolific is unreachable; what was
     synced before remains.
@@ -153,7 +153,7 @@ def handle_waiting_events() -> str:
 
 def sync_all() -> str:
     """Sync all studies on Prolific, each separately. Raises NotSynced at the end."""
-    # Studies whose token was removed are skipped. Their pages say so.
+    # Skip studies without a token. Their pages say that it was removed.
     there = ProlificStudy.objects.exclude(external_id=None).exclude(account__token="")
     studies = Study.objects.filter(prolific_studies__in=there).distinct()
     return _told([(study.name, partial(sync, study, patient=True)) for study in studies])

@@ -62,7 +62,7 @@ class Signs(NamedTuple):
 
 
 def signs(answers: Sequence[Answered]) -> Signs:
-    """Summarise the answers of a participation, given in the order in which they were shown.
+    """Summarise the answers of a participation, given in display order.
 
     An answer is too fast below max(1 s, 0.3 x the annotator's median) or its reading time.
     """

@@ -40,7 +40,7 @@ class CannotExclude(ExclusionError):
 
 
 def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
-    """Return analysed annotators whose submission the platform rejected, without a decision here.
+    """Return analysed annotators who were rejected on the platform, without a decision here.
 
     A rejection does not end a completed participation: a researcher excludes or keeps it.
     """

@@ -30,7 +30,7 @@ def arrive(adapter: PlatformAdapter, who: Identity, browser: str) -> Participati
             verified=who.verified,
             refused=adapter.refusal(),
         )
-        # Panels such as SONA have no submission ID. They know and pay the person by their ID.
+        # Panels such as SONA have no submission ID. They identify and pay people by their ID.
         if who.submission or adapter.submission_fields():
             _note_submission(adapter, who, participation.worker, participation)
         return participation

@@ -16,7 +16,7 @@ from annotation.models import (
 )
 from tasks.clock import database_now
 
-# Participations before consent, including those whose seat has expired.
+# Participations before consent, including expired ones.
 UNDECIDED = (Status.ARRIVED, *MAY_RESUME)
 
 

@@ -109,7 +109,7 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
 
 
 def in_words(rule: AccessRule) -> str:
-    """Return a sentence with the number of people on a list and of those known on this server."""
+    """Return a sentence with the number of people on a list, and how many are known here."""
     known = Worker.objects.filter(key__in=rule.listed.values("key")).count()
     return f"{rule.listed.count()} on the list; {known} of them have been here before."
 

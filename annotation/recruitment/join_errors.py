@@ -92,7 +92,7 @@ NO_SEAT = {
 def joinable(
     study: Study, key: str, kind: str, among: list[int] | None = None, now: datetime | None = None
 ) -> list[Scenario]:
-    """Return scenarios with a free seat of this kind whose task the worker has never seen.
+    """Return scenarios with a free seat of this kind and a task that is new to the worker.
 
     They are ordered by primary key, and restricted to the keys `among` if given. `taken` is set to
     the number of seats of this kind taken at `now`. For a day after declining a scenario, a worker
@@ -151,7 +151,7 @@ def _took_part(study: Study, key: str, browser: str) -> bool:
 
 
 def _knows_the_training(study: Study, key: str) -> bool:
-    """Return whether the worker has seen, outside the study, a task on which an arm is trained."""
+    """Return whether the worker has seen a training task of an arm outside the study."""
     if ArmTaken.objects.filter(study=study, worker_key=key).exists():
         return False  # the study's own rules apply to them
     met = Exposure.objects.filter(worker_key=key).values_list("task_name", flat=True)
@@ -159,7 +159,7 @@ def _knows_the_training(study: Study, key: str) -> bool:
 
 
 def _has_left(study: Study, key: str) -> bool:
-    """Return whether the worker withdrew or was screened out, and so gets no other task here."""
+    """Return whether the worker withdrew or was screened out and can do no other task."""
     left = (Status.WITHDRAWN, Status.SCREENED_OUT)
     return study.participations.filter(worker__key=key, status__in=left).exists()
 
@@ -170,9 +170,10 @@ def is_rejected(study: Study, key: str) -> bool:
 
 
 def tasks_begun(study: Study, key: str) -> int:
-    """Return the number of the study's tasks of which the worker has seen an example.
+    """Return how many tasks of the study the worker has begun.
 
-    Tasks that ended before that also count, because comprehension questions allow only one try.
+    A task begins when an example is shown. Tasks that ended earlier count too, because the
+    comprehension questions cannot be repeated.
     """
     theirs = Participation.objects.filter(study=study, worker__key=key)
     ended = (Status.WITHDRAWN, Status.SCREENED_OUT)

@@ -65,7 +65,7 @@ class RuleForm(PageForm):
 
 
 class EndForm(PageForm):
-    """Form for ending the entry whose button was pressed."""
+    """Form for ending a list entry."""
 
     key = "end"
     end = RowField(AccessRule.objects.none(), widget=forms.HiddenInput)

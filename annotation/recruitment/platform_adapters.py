@@ -49,7 +49,7 @@ class Exit:
 
 @dataclass(frozen=True)
 class Source:
-    """A platform whose IDs a list of people may contain. `codes` maps names to IDs."""
+    """A platform with IDs for lists of people. `codes` maps names to IDs."""
 
     platform: str
     label: str
@@ -75,7 +75,7 @@ class PlatformAdapter:
 
     @classmethod
     def named(cls, field: str) -> Q:
-        """Return a condition that `field` names a platform of this class."""
+        """Return a condition: `field` is a platform of this class."""
         return Q((field, cls.platform))
 
     @classmethod
@@ -107,7 +107,7 @@ class PlatformAdapter:
         return False
 
     def scenarios(self) -> list[int] | None:
-        """Return the keys of the scenarios to which the URL leads, or None for all."""
+        """Return the keys of the scenarios behind this URL, or None for all."""
         return None
 
     def refusal(self) -> str:
@@ -123,7 +123,7 @@ class PlatformAdapter:
         raise NotImplementedError
 
 
-# In the order in which they are tried. Each platform adds its classes (apps.py).
+# Tried in this order. Each platform adds its classes (apps.py).
 ADAPTERS: list[type[PlatformAdapter]] = []
 
 
@@ -138,12 +138,12 @@ def source_of(platform: str) -> str:
 
 
 def of_adapters_with(trait: str, field: str) -> Q:
-    """Return a condition that `field` names a platform whose class has this attribute."""
+    """Return a condition: `field` is the platform of an adapter with this attribute."""
     return reduce(or_, (adapter.named(field) for adapter in ADAPTERS if getattr(adapter, trait)))
 
 
 def adapter_of(submission: Submission) -> PlatformAdapter:
-    """Return the adapter through which the submission came."""
+    """Return the adapter that the submission came through."""
     return next(
         adapter for adapter in (each.of(submission) for each in ADAPTERS) if adapter is not None
     )

@@ -1,4 +1,4 @@
-"""Find the platform through which a participation leaves."""
+"""Find the exit of a participation: the code and URL of its platform."""
 
 import logging
 

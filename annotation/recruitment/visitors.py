@@ -198,7 +198,7 @@ def participation_of(token: str) -> Participation:
 
 
 def language_of(request: HttpRequest) -> str:
-    """Return the language of the study to which this request belongs, by default English.
+    """Return the language of the study in the request's URL, by default English.
 
     Used for pages that are shown before any access check.
     """

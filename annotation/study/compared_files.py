@@ -1,4 +1,4 @@
-"""The uploaded predictions with which a study's annotators are compared.
+"""The uploaded predictions that a study's annotators are compared with.
 
 These are files for its tasks, uploaded by members of its team. Closing the study freezes them as
 the family of comparisons for Holm's correction. Later files are shown separately.

@@ -14,7 +14,7 @@ from annotation.pay import ledger
 from annotation.study import design, minutes
 from tasks.models import Split, Task
 
-# End of a warning about leakage, by which documents recognise it in a manifest.
+# The end of a warning about leakage. Documents search manifests for it.
 IN_TEST = "are also test examples, so their correct answers are revealed before the test."
 
 # Fields of the design that are required for the calculation.
@@ -30,7 +30,7 @@ NEEDED = (
 class Cell:
     """A task at a number of shots: seats, examples per annotator, and their time.
 
-    `pilot` is the number of answers on which `seconds_each` is based, or 0 for reading speed.
+    `pilot` is the number of answers that `seconds_each` is based on, or 0 for reading speed.
     `told` is the number of minutes that annotators see.
     """
 
@@ -194,7 +194,7 @@ def in_force(study: Study) -> list[str]:
 
 
 def leaks(study: Study, tasks: Sequence[Task]) -> list[str]:
-    """Return warnings about training examples whose text and question are also in the test."""
+    """Return warnings about training examples that are also in the test."""
     shots = [number for number in study.shots if number]
     sentences = []
     for task in tasks:
@@ -214,7 +214,7 @@ def leaks(study: Study, tasks: Sequence[Task]) -> list[str]:
 
 
 def ceilings(tasks: Sequence[Task]) -> list[str]:
-    """Return warnings about tasks in which 100 is unreachable, as some gold cannot be entered."""
+    """Return warnings about tasks with gold that cannot be entered, so S1 cannot reach 100."""
     return [
         f"{task.name}: the highest S1 that an answer can reach is {task.report['ceiling']:.2f},"
         " because some gold answers are not found in the text."

@@ -247,7 +247,7 @@ def order_of(pools: dict[str, list[int]], each: int, seed: str) -> list[int]:
 def samples(study: Study, arm: str) -> list[Example]:
     """Return examples for a preview of an arm's upstream step, the first ones of each pool.
 
-    Their number is that of one person. For a draft, the pools are as opening would freeze them.
+    There are as many as one person sees. A draft uses the pools that opening would freeze.
     """
     if not length(study, arm):
         return []
@@ -278,7 +278,7 @@ def trained_on(scenario: Scenario) -> list[str]:
 
 
 def knows_the_training(study: Study, worker_key_tasks: Iterable[str]) -> bool:
-    """Return whether a worker who has seen these tasks has seen one on which an arm is trained.
+    """Return whether one of these tasks, seen by a worker, is a training task of an arm.
 
     Such workers are excluded from all arms. Otherwise, the arms would not be randomised.
     """

@@ -75,7 +75,7 @@ def version(study: Study) -> str:
 
 
 def changed(before: str, now: str) -> list[str]:
-    """Return the fields in which two versions differ, or all fields if a version is invalid."""
+    """Return the fields that differ between two versions, or all if a version is invalid."""
     first, second = before.split("-"), now.split("-")
     if len(first) != len(second):
         return list(FORM_FIELDS)

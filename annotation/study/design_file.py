@@ -108,7 +108,7 @@ class DesignFileError(ValueError):
 class DesignFile:
     """The fields of a study that a file sets, and the tasks that it names.
 
-    `upstream` and `sham` are those of a cross-task study, otherwise [] and "".
+    `upstream` and `sham` are only for cross-task studies, otherwise [] and "".
     """
 
     path: str

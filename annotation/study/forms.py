@@ -56,7 +56,7 @@ class Section:
 
 
 class StudyForm(forms.ModelForm, audience.AudienceForm):
-    """Form for everything that opening freezes. Labels and help texts are those of the model.
+    """Form for everything that opening freezes. Labels and help texts come from the model.
 
     `version` identifies the draft that was loaded, so that newer changes are not overwritten.
     """

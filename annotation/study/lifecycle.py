@@ -60,7 +60,7 @@ def change_status(
 ) -> None:
     """Open, pause, reopen or close a study, or return it to draft. Updates `study`.
 
-    `agreed` is the sum to which a person agreed before opening (Consequences.sum_in_words), or
+    `agreed` is the sum that a person confirmed before opening (Consequences.sum_in_words), or
     None for a program, which is not asked. Raises DesignError if the study does not allow the
     action now, and PermissionDenied if the budget is above the limit for this user.
     """
@@ -126,7 +126,7 @@ def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
 
 
 def _check_sum(study: Study, agreed: str) -> None:
-    """Raise DesignError if the sum differs from the one to which the user agreed."""
+    """Raise DesignError unless the user confirmed the current sum."""
     now = consequences.for_study(study).sum_in_words
     if not agreed:
         raise DesignError(f"Confirm the amount before you open the study: {now}.")

@@ -146,7 +146,7 @@ def doubt(promised: int, load: Workload) -> str:
 MOST = 10_000  # higher than any realistic value
 FEWEST_ANSWERS = 20  # minimum for a median
 LATEST_ANSWERS = 2000  # used for the median
-STEP = 5  # minutes, to which estimates are rounded up
+STEP = 5  # minutes; estimates are rounded up to a multiple
 LINE = re.compile(r"(?P<task>\S.*?)\s*:\s*(?P<minutes>[0-9]{1,6})")
 
 
@@ -158,7 +158,7 @@ class MinutesError(ValueError):
 class Minutes:
     """The minutes of an annotator in a cell: for its examples, and as announced.
 
-    `pilot` is the number of answers on which the seconds are based, or 0 for reading speed.
+    `pilot` is the number of answers that the seconds are based on, or 0 for reading speed.
     """
 
     load: Workload

@@ -8,7 +8,7 @@ from decimal import Decimal
 from annotation.models import ProlificReward, Study
 from annotation.pay.ledger import cents, for_time, in_currency
 
-# Prolific's minimum in cents per hour, for the currencies in which it pays.
+# Prolific's minimum in cents per hour, for the currencies that it pays in.
 LEAST_HOURLY = {"GBP": 600, "USD": 800}
 
 

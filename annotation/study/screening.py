@@ -1,8 +1,8 @@
 """Declarations of screening: questions about the instructions, the rule, the screening set.
 
 This module parses and checks declarations, and the steps of the protocol apply them. The screening
-set contains unrevealed examples by which zero-shot annotators are judged. It is drawn for each
-task from training files, so that it resembles the examples by which other arms are judged. No arm
+set contains unrevealed examples for judging zero-shot annotators. It is drawn for each task from
+training files, so that it resembles the examples that are used to judge the other arms. No arm
 shows its examples elsewhere. When the study is open, hashes in its manifest identify them.
 """
 
@@ -108,7 +108,7 @@ OTHERS_NEEDED: dict[str, int] = {Qualification.POINTS_BELOW: 2, Qualification.SD
 
 
 def judged_by(rule: str, shots: int, screening: int) -> int:
-    """Return the number of examples by which an annotator is judged, or 0 without a rule.
+    """Return how many examples the rule judges an annotator by, or 0 without a rule.
 
     `screening` is the size of the screening set, which zero-shot arms answer.
     """

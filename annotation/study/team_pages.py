@@ -66,7 +66,7 @@ class InviteForm(InvitationForm):
 
 
 class RemovalForm(PageForm):
-    """Form for removing the member whose button was pressed."""
+    """Form for removing a member."""
 
     key = "removal"
     member = RowField(
@@ -103,7 +103,7 @@ class RoleForm(RemovalForm):
 
 
 class WebhookForm(PageForm):
-    """Form for ending the webhook whose button was pressed."""
+    """Form for ending a webhook."""
 
     key = "webhook"
     webhook = RowField(

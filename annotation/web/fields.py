@@ -83,7 +83,7 @@ class FilesField(forms.FileField):
 
 
 def row_field(form: forms.BaseForm, name: str) -> forms.ModelChoiceField:
-    """Return a form's field of that name, which must choose among table rows."""
+    """Return the form field with this name, which must be a ModelChoiceField."""
     field = form.fields[name]
     assert isinstance(field, forms.ModelChoiceField)
     return field

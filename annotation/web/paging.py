@@ -215,7 +215,7 @@ def small_list(rows: Iterable[Any]) -> Response:
 
 
 class _Echo:
-    """A file object whose `write` method returns its argument."""
+    """A file object with a `write` method that returns its argument."""
 
     def write(self, text: str) -> str:
         return text

@@ -36,7 +36,7 @@ def money(amount: Decimal | str, currency: str) -> str:
 
 
 def invitation(title: str, link: str) -> str:
-    """Return the text with which researchers invite participants."""
+    """Return a text for researchers to send to participants."""
     text = gettext("You are invited to take part in the study “%(title)s”. Start here: %(link)s")
     return text % {"title": title, "link": link}
 

@@ -1,4 +1,4 @@
-"""Pay due ledger entries of a study through Prolific, and list those to pay manually."""
+"""Pay a study's due ledger entries through Prolific, and list the rest for manual payment."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -53,7 +53,7 @@ class Command(BaseCommand):
             raise CommandError("Not everything was paid. Run the command again.")
 
     def _dry_run(self, study: Study) -> None:
-        """Print ledger entries without a batch, except those of annotators who may return."""
+        """Print ledger entries without a batch. Annotators who may still return are left out."""
         for entry in batches.unpaid(study):
             method, _study = batches.payout_route(entry)
             self.stdout.write(
