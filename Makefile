@@ -6,7 +6,7 @@ STARTED := $(shell date +%s)
 # Compile modules once for all tests and servers, even if the shell's environment forbids it.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-all suites test-postgres test-browser test-tools test-deploy lint types style dictionary pictures states bench bench-faults lock pins sbom clean messages
+.PHONY: help demo test test-all suites test-postgres test-browser test-tools test-deploy lint types style dictionary pictures states bench bench-faults lock pins wheel sbom clean messages
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -179,6 +179,12 @@ pins: .venv/dev  ## pin new dependencies of pyproject.toml, and leave the other 
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.lock
 	$(BIN)/python .ci/licences.py renew
 
+# The same commit gives the same bytes: the files in the wheels have a fixed time.
+wheel: .venv/dev  ## write dist/: the wheels of the server and its client, and their SHA-256
+	rm -rf dist client/build
+	SOURCE_DATE_EPOCH=1580601600 $(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist . ./client
+	cd dist && sha256sum *.whl > SHA256SUMS
+
 # From an environment that contains only what a server installs.
 sbom:  ## write sbom.json: packages of a server, with versions, licences and dependencies (CycloneDX)
 	$(PYTHON) -m venv --clear .venv-sbom
@@ -188,4 +194,4 @@ sbom:  ## write sbom.json: packages of a server, with versions, licences and dep
 	.venv-sbom/cyclonedx/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible -o sbom.json .venv-sbom/bin/python
 
 clean:  ## remove the files that make, tests and servers created in this folder
-	rm -rf .venv .venv-sbom .venv-tools sbom.json var staticfiles
+	rm -rf .venv .venv-sbom .venv-tools sbom.json dist var staticfiles

@@ -250,6 +250,7 @@ STORAGES = {
 }
 # Serve files from static/ if collectstatic has not run (in development and tests).
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True  # pages use no other names
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # other sites cannot load our files
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ["map", "png", "jpg", "gif", "webp", "woff2", "gz", "br"]
 

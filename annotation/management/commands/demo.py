@@ -6,7 +6,6 @@ import socket
 import sys
 import time
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -46,7 +45,8 @@ class Command(BaseCommand):
         self._check_that_free(host, port)
         self.stdout.write("Preparing the database and the static files ...")
         call_command("migrate", verbosity=0)
-        call_command("collectstatic", interactive=False, verbosity=0)
+        if (settings.BASE_DIR / "manage.py").exists():  # a wheel has its static files collected
+            call_command("collectstatic", interactive=False, verbosity=0)
         password = self._researcher()
         study = Study.objects.filter(name="demo").first() or self._study()
         root = f"http://{host}:{port}"
@@ -66,14 +66,13 @@ class Command(BaseCommand):
                 self.stdout.write(links)
                 self.stdout.flush()
             os._exit(0)
-        granian = Path(sys.executable).with_name("granian")
         os.execv(
-            granian,
+            sys.executable,
             [
-                str(granian), "--interface", "wsgi", "--host", host, "--port", str(port),
+                sys.executable, "-P", "-m", "granian", "--working-dir", str(settings.BASE_DIR),
+                "--interface", "wsgi", "--host", host, "--port", str(port),
                 "--workers", "2", "--blocking-threads", "4", "--respawn-failed-workers", "--no-ws",
-                "--log-level", "warning",
-                "config.wsgi:application",
+                "--log-level", "warning", "config.wsgi:application",
             ],
         )  # fmt: skip
 
@@ -84,7 +83,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(
                 f"Cannot listen on {host}, port {port} ({error.strerror}). Stop the program that"
-                " uses it, or choose another port (make demo PORT=8123)."
+                " uses it, or choose another port (--port 8123, or make demo PORT=8123)."
             ) from None
 
     def _researcher(self) -> str:
@@ -103,11 +102,9 @@ class Command(BaseCommand):
         return password
 
     def _study(self) -> Study:
-        folder = Path(settings.BASE_DIR) / "tasks" / "demo"
         for task in TASKS:
-            call_command(
-                "import_task", str(folder / task), owner="demo", verbosity=0, stdout=self._quiet()
-            )
+            folder = str(settings.BASE_DIR / "tasks" / "demo" / task)
+            call_command("import_task", folder, owner="demo", verbosity=0, stdout=self._quiet())
         call_command(
             "create_study", "demo", tasks=[f"demo-{task}" for task in TASKS], shots=[0, 10],
             annotators=3, title="Four small reading tasks", owner="demo", estimated_minutes=10,
