@@ -14,7 +14,7 @@ from annotation.protocol import blinding, exclusion
 from annotation.study import lifecycle
 from annotation.study.design import DesignError
 from tests import factories
-from tests.analysis import reports
+from tests.analysis.documents import reports
 
 PAGES = [
     "human_performance", "training", "analysis", "sensitivity", "figures", "examples",

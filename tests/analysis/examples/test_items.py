@@ -1,0 +1,78 @@
+"""Difficulty of examples, and how well each separates good from weak respondents."""
+
+import csv
+import io
+import math
+
+import numpy as np
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from analysis.examples.difficulty import FEW, hardest
+from analysis.stats.agreement import item_rest
+from annotation.models import Kind
+from tests import factories
+from tests.analysis.export.tampering import Export
+
+
+def test_the_item_rest_correlation_is_pearsons():
+    scores = np.random.default_rng(3).random((7, 5))
+    for item, r in enumerate(item_rest(scores)):
+        rest = np.delete(scores, item, axis=1).mean(1)
+        assert r == pytest.approx(np.corrcoef(scores[:, item], rest)[0, 1])
+
+
+def test_an_item_that_all_get_right_has_no_item_rest_correlation():
+    scores = np.array([[1, 1, 0.7], [1, 0, 0.7], [1, 1, 0.1], [1, 0, 0.1]])
+    assert [math.isnan(r) for r in item_rest(scores)] == [True, False, False]
+    assert all(map(math.isnan, item_rest(scores[:2])))
+    assert all(map(math.isnan, item_rest(scores[:, :1])))
+
+
+@pytest.fixture
+def study(researcher):
+    """At 0 and 2 shots one always right and one always "no answer"; a model with two splits."""
+    task = factories.make_task(splits=2, test_size=6)
+    study = factories.make_study(researcher, task, annotators=2)
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+        factories.work_through(factories.seat(scenario), lambda turn: [])
+    factories.predict(researcher, "small", task, 2, 1, lambda example: [])
+    factories.predict(researcher, "small", task, 2, 2)
+    factories.predict(researcher, "small", task, 0, None, lambda example: [])
+    return study
+
+
+def test_people_and_models_are_respondents(study):
+    task = study.tasks.get()
+    golds = {e.pk: e.gold for e in task.test_split.examples.all()}
+    rows = hardest(study, task, Kind.PERSON)
+    # Four people, and the model once: at two numbers of shots it would count as two.
+    assert {row.respondents for row in rows} == {5}
+    for row in rows:
+        is_empty = not golds[row.example]
+        assert row.right == (100 if is_empty else 50)
+        assert row.right_models == pytest.approx(100 if is_empty else 100 / 3)
+        # Annotators who find one place find them all; where there is none, all are right.
+        assert math.isnan(row.item_rest) if is_empty else row.item_rest == pytest.approx(1)
+
+
+def test_the_export_has_the_same_respondents_and_verifies(study, tmp_path, capsys):
+    call_command("export_study", study.name, str(tmp_path / "export"), verbosity=0)
+    export = Export(tmp_path / "export")
+    assert {row["respondents"] for row in export["items.csv"] if not row["shots"]} == {"5"}
+    assert export.verify() == 0, capsys.readouterr().out
+
+
+def test_page_warns_of_few_respondents_and_csv_has_all_digits(ada, study):
+    task = study.tasks.get()
+    page = ada.get(reverse("examples", args=[study.name])).content.decode()
+    assert "about 20 respondents" in FEW
+    assert FEW in page
+    reply = ada.get(reverse("examples_file", args=[study.name]), {"task": task.name})
+    rows = list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
+    assert len(rows) == 6
+    assert {row["respondents"] for row in rows} == {"5"}
+    assert (rows[0]["mean_0_shots"], rows[0]["mean_2_shots"]) == ("0.5", "0.5")
+    assert ada.get(reverse("examples_file", args=[study.name]), {"task": "x"}).status_code == 404
