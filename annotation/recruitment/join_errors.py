@@ -121,10 +121,12 @@ def refusal(
     among: list[int] | None = None,
     browser: str = "",
     now: datetime | None = None,
+    found: list[Scenario] | None = None,
 ) -> str:
     """Return why the worker would get no seat now (a code in NO_SEAT), or "".
 
-    `browser` is the keyed hash of the browser's cookie, or "" if it does not matter.
+    `browser` is the keyed hash of the browser's cookie, or "" if it does not matter. `found` are
+    the joinable scenarios, if the caller knows them.
     """
     if study.status != StudyStatus.OPEN:
         return study.status
@@ -138,7 +140,7 @@ def refusal(
         return "done"
     if browser and not study.shared_computers and _took_part(study, key, browser):
         return "browser"
-    if not joinable(study, key, kind, among, now):
+    if not (joinable(study, key, kind, among, now) if found is None else found):
         return "full"
     return "" if budget.has_room(study, kind, now=now) else "budget"
 

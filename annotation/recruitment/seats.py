@@ -65,18 +65,19 @@ def join(
         study = Study.objects.locked().get(pk=study_id)
         expiry.expire_idle(study, now)
         budget.settle_left(study)
-        worker = _worker(key, platform, kind)
-        known = _begun_before(study, worker, browser, verified)
+        worker, is_new = _worker(key, platform, kind)
+        known = None if is_new else _begun_before(study, worker, browser, verified)
         if known is not None:
             return enter_sitting(known, part)
         if part > 1:
             raise RecruitmentError("not_invited")
-        code = refused or join_errors.refusal(study, key, kind, among, browser, now)
+        joinable = join_errors.joinable(study, key, kind, among, now)
+        code = refused or join_errors.refusal(study, key, kind, among, browser, now, joinable)
         if not code and anonymous and _too_many_unconsented(study):
             code = "busy"
         if code:
             raise RecruitmentError(code)
-        scenario, candidates = _choose(study, key, kind, among, now)
+        scenario, candidates = _choose(study, kind, joinable)
         return take_seat(study, scenario, worker, candidates, part=part, browser=browser)
 
 
@@ -104,13 +105,20 @@ def _begun_before(
     return _reseat(begun)
 
 
-def _worker(key: str, platform: str, kind: str) -> Worker:
-    """Return the locked worker. Declining another study could delete the row in the meantime."""
+def _worker(key: str, platform: str, kind: str) -> tuple[Worker, bool]:
+    """Return the worker and whether it is new. A known worker is locked.
+
+    Declining another study could delete the row in the meantime. No other transaction sees a new
+    row yet.
+    """
     while True:
-        Worker.objects.get_or_create(key=key, defaults={"platform": platform, "kind": kind})
-        worker = Worker.objects.select_for_update(no_key=True).filter(key=key).first()
-        if worker is not None:
-            return worker
+        defaults = {"platform": platform, "kind": kind}
+        worker, is_new = Worker.objects.get_or_create(key=key, defaults=defaults)
+        if is_new:
+            return worker, True
+        known = Worker.objects.select_for_update(no_key=True).filter(key=key).first()
+        if known is not None:
+            return known, False
 
 
 def _too_many_unconsented(study: Study) -> bool:
@@ -125,11 +133,8 @@ def _too_many_unconsented(study: Study) -> bool:
     return waiting.count() >= max(3, seats // 3)
 
 
-def _choose(
-    study: Study, key: str, kind: str, among: list[int] | None, now: datetime
-) -> tuple[Scenario, list[list[int]]]:
+def _choose(study: Study, kind: str, joinable: list[Scenario]) -> tuple[Scenario, list[list[int]]]:
     """Choose a scenario. Return it with the candidates, in the format of Allocation."""
-    joinable = join_errors.joinable(study, key, kind, among, now)
     scenarios = {scenario.pk: scenario for scenario in joinable}
     candidates = [
         [pk, scenario.taken, scenario.seats_for(kind)]  # type: ignore[attr-defined]  # annotated
