@@ -1,5 +1,5 @@
-"""Results: scores, tables, figures, documents and files.
+"""Analysis of results: scores, tables, figures, documents and export files.
 
-Start with scores/performance.py. This package reads answers and designs but does not write them; it
+Start with scores/performance.py. This package reads answers and designs but never writes them. It
 is the only part of the server that uses pandas.
 """

@@ -1,4 +1,4 @@
-"""The app for tables and files, which registers its job kinds at startup."""
+"""Django app configuration for analysis. It registers the job kinds at startup."""
 
 from django.apps import AppConfig
 

@@ -1,14 +1,14 @@
-"""Lazy imports of numpy, pandas, scipy and Altair, which other modules must import from here.
+"""Lazy imports of numpy, pandas, scipy and Altair. Other modules must import them from here.
 
-Together they take up 165 MB and most of a process's startup time. A server process that only serves
-annotators never needs them (tests/analysis/test_heavy.py). Modules that annotate with their types
-use ``from __future__ import annotations``, so that a signature does not load them.
+Together they take up 165 MB and most of the startup time of a process. A process that only serves
+annotators never needs them (tests/analysis/test_heavy.py). Modules with annotations of their types
+use ``from __future__ import annotations``, so that signatures do not load them.
 
-``importlib.util.LazyLoader``, and so lazy_loader, is not thread-safe before Python 3.12.3: a second
-thread can see a partially loaded module. Here the normal import runs, with its lock.
+``importlib.util.LazyLoader``, which lazy_loader uses too, is not thread-safe before Python 3.12.3:
+a second thread can see a partially loaded module. The import here is the normal one with its lock.
 
-``scipy.stats`` is left out: its import took up most of the time for a process's first report.
-Quantiles and tails come from ``scipy.special``, which it uses itself.
+``scipy.stats`` is left out, because its import took up most of the time of the first report.
+Quantiles and tails come from ``scipy.special``, which ``scipy.stats`` uses internally.
 """
 
 from importlib import import_module
@@ -19,11 +19,11 @@ __all__ = ["alt", "np", "optimize", "pd", "special"]
 
 
 class Heavy(ModuleType):
-    """A module that is imported on the first access to an attribute."""
+    """A module that is imported when one of its attributes is first used."""
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(import_module(self.__name__), name)
-        setattr(self, name, value)  # the next access does not call __getattr__
+        setattr(self, name, value)  # later accesses do not call __getattr__
         return value
 
 

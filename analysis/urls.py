@@ -1,4 +1,4 @@
-"""URLs of tables, exports and figures, and those of /api/v1/ that return results.
+"""URLs of tables, exports and figures, and of the API views that return results.
 
 The other URLs of /api/v1/ are in annotation/urls_api.py.
 """
@@ -23,7 +23,7 @@ from annotation.web import menu
 from annotation.web.views import Unknown
 from tasks import uploads
 
-# Views with a former address below studies/NAME/, each with its present page.
+# Views with a former address below studies/NAME/, and their current page.
 MOVED = {
     "training": "human_performance", "figures": "human_performance",
     "sensitivity": "human_performance", "cross_task": "analysis", "leaderboard": "study_models",

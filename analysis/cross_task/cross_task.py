@@ -1,7 +1,7 @@
-"""Results of a cross-task study: its arms' gains (upstream.py has the upstream training).
+"""Gains between the arms of a cross-task study. Upstream training is in upstream.py.
 
-An annotator's score is for the unseen task's test set under the metric on the task's card, as in
-every table. Gains are computed by analysis/stats/arg.py over the study's unseen tasks.
+An annotator's score is computed on the test set of the unseen task with the metric of its card, as
+in every table. analysis/stats/arg.py computes gains over the study's unseen tasks.
 """
 
 import csv
@@ -19,7 +19,7 @@ from analysis.stats import arg
 from annotation.models import Arm, Study
 from tasks.columns import NOTHING, Column, points
 
-# (new arm, base arm) to what their gain means; the first is the primary one.
+# Maps (new arm, base arm) to the meaning of the gain. The primary contrast comes first.
 CONTRASTS = {
     (Arm.UPSTREAM, Arm.SHAM): "transfer",
     (Arm.UPSTREAM, Arm.DIRECT): "transfer and practice",
@@ -31,10 +31,10 @@ QUESTION = "other people on these tasks and test examples"
 
 @dataclass(frozen=True)
 class Gain:
-    """A contrast of two arms on one unseen task, or over all; scores x 100, gains in percent.
+    """The difference between two arms on one unseen task or over all unseen tasks.
 
-    For one task, intervals are for that task alone; `refused` says why it has no relative gain. A
-    published row (kind "published") has only the gain.
+    Scores are multiplied by 100 and gains are in percent. For one task, intervals cover that task
+    alone. `refused` explains a missing relative gain. Published rows have only the gain.
     """
 
     kind: str
@@ -65,10 +65,10 @@ class Gain:
 def scores(
     study: Study, kind: str, left_out: Collection[int] = ()
 ) -> dict[str, dict[str, list[float]]]:
-    """Map unseen task to arm to the scores of analysed annotators of that kind, by pseudonym.
+    """Return the scores of analysed annotators of one kind, by unseen task and arm.
 
-    Scores are for the test set, at best 1, under the metric on the task's card; NaN if undefined.
-    `left_out` are keys of participations.
+    Scores are on the test set with the metric of the task's card. The best score is 1, and
+    undefined scores are NaN. Participations whose keys are in `left_out` are ignored.
     """
     frame = frames.annotators(study)
     frame = frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)]
@@ -80,7 +80,7 @@ def scores(
 
 
 def gains(study: Study, kind: str, left_out: Collection[int] = ()) -> list[Gain]:
-    """Return a row per contrast over tasks with annotators in both arms, then one row per task."""
+    """Return one row per contrast over tasks with annotators in both arms, then one per task."""
     found = scores(study, kind, left_out)
     metrics = {task.name: task.card.metric for task in study.tasks.all()}
     rows = []
@@ -104,7 +104,7 @@ def gains(study: Study, kind: str, left_out: Collection[int] = ()) -> list[Gain]
 
 
 def _row(head: tuple[str, str, str, str], task: str, metric: str, found: arg.Arg) -> Gain:
-    """Return the row that shows `found`; over several tasks it has no SDs or means."""
+    """Convert `found` to a table row. A row over several tasks has no means or SDs."""
     gains, one = found.gains, len(found.gains) == 1
     own = gains[0]
     refused = "; ".join(
@@ -227,7 +227,7 @@ GAINS = [
 
 
 def attritions(study: Study, kind: str) -> list[attrition.Attrition]:
-    """Return one row per contrast and unseen task with annotators in the analysis in both arms."""
+    """Return one row per contrast and unseen task with analysed annotators in both arms."""
     found = {
         (task, arm): [100 * score for score in own]
         for task, arms in sorted(scores(study, kind).items())
@@ -253,16 +253,17 @@ ATTRITION = attrition.columns(
 )
 
 
-# A plan from this study as a pilot ----------------------------------------------------------------
+# Plan a new study with this one as the pilot -----------------------------------------------------
 
-WIDTHS = (2.5, 5.0, 7.5, 10.0)  # half intervals of the ARG, in percent
+WIDTHS = (2.5, 5.0, 7.5, 10.0)  # half-widths of the ARG's interval in percent
 
 
 @dataclass(frozen=True)
 class Planned:
-    """The annotators needed in each arm of each task for an ARG known to ± `width` %.
+    """The number of annotators per arm and task needed to estimate an ARG within ± `width` %.
 
-    Computed with the t quantile, as in the interval, and the normal quantile; `people_in_all` by t.
+    It is computed with the t quantile, as in the interval, and with the normal quantile.
+    `people_in_all` uses the t quantile.
     """
 
     kind: str
@@ -276,9 +277,9 @@ class Planned:
 
 
 def plan(study: Study, kind: str) -> list[Planned]:
-    """Return plans from the means and SDs of this study's arms, as a pilot, or [] without an ARG.
+    """Return plans based on the means and SDs of this study's arms.
 
-    If a task has no relative gain here, the planned study would have no ARG either.
+    The list is empty if a task has no relative gain: the planned study would have no ARG.
     """
     found = scores(study, kind)
     rows = []
@@ -320,12 +321,12 @@ PLAN = [
 ]
 
 
-# Models, as published -----------------------------------------------------------------------------
+# Published models ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class PublishedGain:
-    """A model's ARG on a partition's test tasks, as printed."""
+    """The published ARG of a model on the test tasks of one partition."""
 
     partition: str
     method: str
@@ -334,7 +335,7 @@ class PublishedGain:
 
 @cache
 def published() -> tuple[PublishedGain, ...]:
-    """CrossFit, Table 1: ARG in percent of multi-task learning and of MAML, by partition."""
+    """Load ARGs in percent of multi-task learning and MAML by partition (CrossFit, Table 1)."""
     with (FOLDER / "crossfit_table1.csv").open(newline="") as file:
         return tuple(
             PublishedGain(row["partition"], row["method"], float(row["arg"]))
@@ -343,9 +344,9 @@ def published() -> tuple[PublishedGain, ...]:
 
 
 def joint(study: Study, kind: str) -> list[Gain]:
-    """Return the gains of that kind, then those published for models on the study's partition.
+    """Return the gains of one kind, followed by published gains of models on the same partition.
 
-    The list is empty without gains, as published figures alone are not a result of the study.
+    Without gains, the list is empty, because published figures alone are not a result of the study.
     """
     rows = gains(study, kind)
     own = [row for row in published() if row.partition == study.partition]
@@ -391,9 +392,9 @@ _NO_MEAN = (
 
 
 def sentences(study: Study, kind: str) -> Iterator[str]:
-    """Yield the study's answer in sentences, for the page and the report.
+    """Yield sentences that summarise the gains, for the page and the report.
 
-    If programs answered for humans, the gains without these participations follow.
+    If programs answered for humans, gains without these participations are added.
     """
     yield from _sentences(gains(study, kind))
     programs = marks.by_program(study).analysed().filter(kind=kind).values_list("pk", flat=True)

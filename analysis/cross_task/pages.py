@@ -1,4 +1,4 @@
-"""The page and API for a cross-task study."""
+"""Pages for the results of a cross-task study."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -18,7 +18,7 @@ from tasks.columns import cells, on_page
 
 @reading
 def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Gains with their intervals, attrition, the paper's models, and the manipulation check."""
+    """Show gains with intervals, attrition, published models and the manipulation check."""
     study, kind, context = of_kind(request, name)
     tables = {name: table.page(study, kind) for name, table in upstream.OF_ARMS.items()}
     published = cross_task.published()
@@ -36,13 +36,13 @@ def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
-    """One of these tables as CSV, for every kind, with all digits."""
+    """Download one of these tables as CSV, with all kinds of annotators and unrounded numbers."""
     study = scores_of(request, name)
     if table not in upstream.OF_ARMS:
         raise Http404
     shown = upstream.OF_ARMS[table]
     every = [row for kind in performance.kinds(study) for row in shown.rows(study, kind)]
-    every = list(dict.fromkeys(every))  # published rows appear once
+    every = list(dict.fromkeys(every))  # removes the repeated published rows
     return csv_file(f"{study.name}-{table}", shown.columns, every, "")
 
 

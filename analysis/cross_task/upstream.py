@@ -1,6 +1,6 @@
-"""A cross-task study's upstream training: the manipulation check and its learning curve.
+"""Upstream training in a cross-task study: the manipulation check and the learning curve.
 
-Scored by S1, answer by answer, independently of the unseen task's metric.
+Each answer is scored with S1, whatever the metric of the unseen task.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tasks.columns import Column
 
 @dataclass(frozen=True)
 class Trained:
-    """An upstream task by its position for each annotator, or one task; S1 x 100."""
+    """Mean S1 x 100 in upstream training, for one task or for all tasks in the same position."""
 
     kind: str
     arm: str
@@ -37,7 +37,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class UpstreamAnswer:
-    """An answer in the upstream step, with the ranks of its task and example for the annotator."""
+    """An answer in the upstream step. `block` is the rank of its task, `number` of its example."""
 
     annotator: str
     arm: str
@@ -49,7 +49,7 @@ class UpstreamAnswer:
 
 
 def upstream_answers(study: Study, kind: str) -> list[UpstreamAnswer]:
-    """Return answers from analysed participations of that kind, in order by annotator."""
+    """Return the upstream answers of analysed participations of one kind, ordered by annotator."""
     people = study.participations.analysed().filter(kind=kind)
     rows = (
         Answer.objects.filter(turn__participation__in=people, turn__step=Step.UPSTREAM)
@@ -71,7 +71,7 @@ def upstream_answers(study: Study, kind: str) -> list[UpstreamAnswer]:
 
 
 def manipulation(study: Study, kind: str) -> list[Trained]:
-    """Did annotators learn in the upstream step? By place, then by task, for each trained arm."""
+    """Return scores by position and then by task, which show whether trained arms learned."""
     groups: dict[tuple[str, int, str], list[UpstreamAnswer]] = defaultdict(list)
     for answer in upstream_answers(study, kind):
         groups[answer.arm, 0, f"task {answer.block}"].append(answer)
@@ -129,7 +129,7 @@ MANIPULATION = [
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """An upstream task's example by position: mean S1 x 100 over annotators and tasks."""
+    """Mean S1 x 100 for one position within an upstream task, over annotators and tasks."""
 
     kind: str
     arm: str
@@ -166,7 +166,7 @@ CURVE = [
     Column("active", "Seconds", "median active time", "s"),
 ]
 
-# The tables of a cross-task study by name.
+# Maps names to the tables of a cross-task study.
 OF_ARMS = {
     table.name: table
     for table in (

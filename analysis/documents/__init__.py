@@ -1,4 +1,4 @@
 """Documents generated from a study: preregistration, methods, checklists and report.
 
-Start with report.py. A document is a list of blocks (blocks.py) that HTML and Markdown render.
+Start with report.py. A document is a list of blocks (blocks.py), rendered as HTML or Markdown.
 """

@@ -1,4 +1,4 @@
-"""Documents and LaTeX tables in the API."""
+"""API views for documents and LaTeX tables."""
 
 from typing import Any, ClassVar
 

@@ -1,6 +1,6 @@
-"""A document as data: sections of paragraphs, facts, tables, quotations and figures.
+"""Data structures for documents: sections of paragraphs, facts, tables, quotations and figures.
 
-The same document is rendered as a page, as a file that opens offline, and as Markdown.
+A document is rendered as a web page, an offline file or Markdown.
 """
 
 import re
@@ -15,8 +15,8 @@ from analysis.scores.markup import markdown
 from tasks import columns as table_columns
 from tasks.columns import Column
 
-LONGEST_UNBROKEN = 26  # characters in a table cell
-LONGEST_BOLD = 60  # characters in the answer to a checklist item
+LONGEST_UNBROKEN = 26  # characters in one table cell
+LONGEST_BOLD = 60  # characters of a checklist answer
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Fact:
-    """A name and its value; `is_code` if every character matters (hashes, recipes)."""
+    """A name and its value. `is_code` means that every character matters, as in hashes."""
 
     name: str
     text: str
@@ -48,7 +48,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Quote:
-    """Text quoted verbatim under its name, with its line breaks."""
+    """A quotation with a name. Line breaks are preserved."""
 
     name: str
     text: str
@@ -57,7 +57,7 @@ class Quote:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table: its caption, headings, and cells as text; the first of each row names the row."""
+    """A table with caption, headings and text cells. The first cell of a row is its header."""
 
     caption: str
     columns: Sequence[str]
@@ -70,24 +70,24 @@ class Grid:
     def of(
         cls, caption: str, columns: Sequence[Column], rows: Iterable[Any], notes: Sequence[str] = ()
     ) -> "Grid":
-        """Return the table with these rows, as on a page."""
+        """Build a table from rows with the same columns and formatting as on the page."""
         headings = [column.heading for column in table_columns.on_page(columns)]
         return cls(caption, headings, table_columns.cells(columns, rows), notes)
 
     @property
     def label(self) -> str:
-        """The number used in references: "Table 1. ", or "" if tables are not numbered."""
+        """Return the prefix used in references ("Table 1. "), or "" without numbering."""
         return f"Table {self.number}. " if self.number else ""
 
     @property
     def is_tight(self) -> bool:
-        """Whether its cells are numbers and short words, which are not wrapped."""
+        """Return whether all cells are short enough to be displayed without wrapping."""
         return all(len(cell) <= LONGEST_UNBROKEN for row in self.rows for cell in row)
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, given by its file name (name.svg); `description` is its text alternative."""
+    """A figure stored as `name`.svg. `description` is its text alternative."""
 
     name: str
     caption: str
@@ -97,24 +97,24 @@ class Picture:
 
     @property
     def label(self) -> str:
-        """The number used in references: "Figure 1. ", or "" if figures are not numbered."""
+        """Return the prefix used in references ("Figure 1. "), or "" without numbering."""
         return f"Figure {self.number}. " if self.number else ""
 
 
 class Reply(StrEnum):
-    """The type of answer of an item."""
+    """The type of answer that a checklist item expects."""
 
-    STATUS = "status"  # one of checklists.short_form.Status
+    STATUS = "status"  # a value of checklists.short_form.Status
     TEXT = "text"  # a number or a description
-    CHOICES = "choices"  # any items from a list
+    CHOICES = "choices"  # any number of items from a list
     CHECKBOX = "checkbox"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An item of a checklist: `title` in our own words, the answer, and its evidence.
+    """A checklist item with its answer and evidence. `title` is our own wording.
 
-    `field` is the short-form field that it uses, or "" if the study provides the answer.
+    `field` is the short-form field that provides the answer, or "" if the study itself does.
     """
 
     number: str
@@ -126,13 +126,13 @@ class Entry:
 
     @property
     def is_short(self) -> bool:
-        """Is the answer a word or a number, set in bold, rather than a sentence?"""
+        """Return whether the answer is a word or a number, which is set in bold."""
         return len(self.answer) <= LONGEST_BOLD
 
 
 @dataclass(frozen=True)
 class Form:
-    """A completed checklist; `name` is used for its file names, `source` names its authors."""
+    """A completed checklist. `name` is used in file names and `source` credits the authors."""
 
     name: str
     title: str
@@ -156,7 +156,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Front:
-    """The head of a document: authors and affiliations, with facts below."""
+    """The title block of a document: authors, affiliations and facts."""
 
     authors: Sequence[str]
     affiliations: Sequence[str]
@@ -171,7 +171,7 @@ class Document:
 
 
 def numbered(sections: Iterable[Section]) -> list[Section]:
-    """Return the same sections with tables and figures numbered in order."""
+    """Return the sections with their tables and figures numbered in order."""
     counts = {"Table": 0, "Figure": 0}
 
     def with_number(block: Block) -> Block:
@@ -185,12 +185,12 @@ def numbered(sections: Iterable[Section]) -> list[Section]:
 
 
 def meanings(columns: Sequence[Column]) -> str:
-    """Return each column's meaning in sentences."""
+    """Return sentences that explain the columns."""
     return " ".join(f"{c.heading}: {c.meaning.rstrip('.')}." for c in columns if c.meaning)
 
 
 def as_markdown(document: Document) -> str:
-    """Return the whole document as CommonMark with tables; text is Markdown."""
+    """Render the whole document as CommonMark with tables. Text is treated as Markdown."""
     parts = [f"# {markdown(document.title)}"]
     if document.front:
         front = document.front
@@ -248,6 +248,6 @@ def _code(text: str) -> str:
 
 
 def _fence(text: str, least: int) -> str:
-    """Return a run of backticks longer than any in the text."""
+    """Return a run of backticks that is longer than any run in the text."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     return "`" * max(least, longest + 1)

@@ -1,6 +1,6 @@
-"""The head of a report (title, authors, ethics approval, design), and its licence.
+"""The title block of a report (title, authors, ethics approval, design) and its licence.
 
-Values that only researchers know are stored with the report's checklist answers.
+Details that only researchers know are stored together with the report's checklist answers.
 """
 
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import moment
 from annotation.models import Study
 
-ETHICS = "1.9"  # in the checklist
+ETHICS = "1.9"  # number of the checklist item
 PUBLISHED = ("title", "authors", "licence")
-# Answer name to the question for the researcher.
+# Maps the name of an answer to the question that researchers see.
 ASKED = {
     "title": "Title of the report (default: the title of the study)",
     "authors": "Authors, one per line",
@@ -39,12 +39,12 @@ def front(record: StudyRecord, answers: Mapping[str, str]) -> Front:
 
 
 def title(record: StudyRecord, answers: Mapping[str, str]) -> str:
-    """Return the title that the researcher entered for the report, or the study's title."""
+    """Return the report title that the researcher entered, or one based on the study's title."""
     return " ".join(_lines(answers.get("title", ""))) or f"Report: {record.study.title}"
 
 
 def to_publish(study: Study, answers: Mapping[str, str]) -> list[tuple[str, bool, str]]:
-    """What a publication requires: its name, whether it is stated, and its field on the report."""
+    """Return each requirement for publication as (name, whether it is met, field on the report)."""
     unanswered = [name for name in short_form.FIELDS if not answers.get(name)]
     done, of = len(short_form.FIELDS) - len(unanswered), len(short_form.FIELDS)
     return [
@@ -55,9 +55,9 @@ def to_publish(study: Study, answers: Mapping[str, str]) -> list[tuple[str, bool
 
 
 def page_style(study: Study) -> str:
-    """Return CSS for the footer of printed pages: the study, its design, Handful's version.
+    """Return CSS that prints the study, its design and the Handful version in the page footer.
 
-    A study's name cannot contain characters with a meaning in CSS.
+    The study's name is not escaped, because names cannot contain special characters of CSS.
     """
     words = (
         f"{study.name} · design {study.manifest_hash[:12] or 'draft'} · Handful {settings.VERSION}"
@@ -69,11 +69,11 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-# A bundle's licence: the researcher's choice, by SPDX name.
+# The licence of a bundle, which the researcher chooses by SPDX name.
 
 OWN_TERMS = "own"
 _CC = "https://creativecommons.org/"
-# SPDX name to the title and the URL of its text.
+# Maps the SPDX name to the title and URL of the licence text.
 LICENCES = {
     "CC-BY-4.0": ("Creative Commons Attribution 4.0", f"{_CC}licenses/by/4.0/"),
     "CC0-1.0": ("CC0 1.0, no rights reserved", f"{_CC}publicdomain/zero/1.0/"),
@@ -94,7 +94,7 @@ def licence_title(answers: Mapping[str, str]) -> str:
 
 
 def licence_problem(answers: Mapping[str, str]) -> dict[str, str]:
-    """Return the error in the choice, by answer name."""
+    """Return the error in the chosen licence, by answer name."""
     chosen = answers.get("licence", "")
     if chosen and chosen not in LICENCES:
         return {"licence": f"Choose one of {', '.join(LICENCES)}, or leave it empty."}
@@ -102,7 +102,7 @@ def licence_problem(answers: Mapping[str, str]) -> dict[str, str]:
 
 
 def licence_text(answers: Mapping[str, str], holders: str) -> str:
-    """Return the contents of the LICENSE file, or "" without a licence."""
+    """Return the contents of the LICENSE file, or "" if no licence was chosen."""
     chosen = answers.get("licence", "")
     if chosen not in LICENCES:
         return ""

@@ -1,4 +1,4 @@
-"""The methods section of the report: the frozen design, the conduct of the study, the analysis."""
+"""The methods section of a report: the frozen design, how the study was run, and the analysis."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -20,9 +20,10 @@ from tasks.answers import KINDS
 
 
 def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph]:
-    """Return the design, steps, gates, participants, score, tests and pay that this study had.
+    """Return the methods section, from the design to the tests and pay.
 
-    `tables` are those in the report: captions to the number of rows, or of rows with a p value.
+    `tables` maps the captions of the report's tables to their number of rows. For tables of
+    differences, only rows with a p value are counted.
     """
     texts = [
         _design(record),
@@ -41,7 +42,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
 
 
 def per_browser(record: StudyRecord) -> str:
-    """A sentence on participants whose exclusivity is per browser; "" if there are none."""
+    """Return a sentence on participations whose exclusivity holds per browser, or ""."""
     number = dict(record.platforms).get(OpenLink.words)
     if not number:
         return ""
@@ -53,7 +54,7 @@ def _design(record: StudyRecord) -> str:
     manifest, shots = record.manifest, sorted(record.study.shots)
     tasks = [f"{task['name']} (version {task['version']})" for task in manifest["tasks"]]
     opened_at = record.study.opened_at
-    assert opened_at is not None  # a draft has no report
+    assert opened_at is not None  # drafts have no report
     number = len(manifest["scenarios"])
     scenarios = "the only scenario" if number == 1 else f"each of the {number} scenarios"
     arms = " and the arms of CrossFit (Ye et al., 2021)" if manifest["cross_task"] else ""
@@ -72,7 +73,7 @@ def _design(record: StudyRecord) -> str:
 
 
 def _assignment(record: StudyRecord) -> list[str]:
-    """Return whether scenarios were assigned by choice on Prolific or by the platform."""
+    """Return whether participants chose their scenario on Prolific or the platform assigned it."""
     if not record.chose_scenario:
         return [recruitment.assignment(REPORTED)]
     others = {name for name, _number in record.platforms} - {ProlificAdapter.words}
@@ -324,6 +325,6 @@ def _pay(record: StudyRecord) -> str:
 
 
 def _listed(words: Iterable[str]) -> str:
-    """a; a and b; a, b and c."""
+    """Join words as "a", "a and b" or "a, b and c"."""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last

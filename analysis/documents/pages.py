@@ -1,4 +1,4 @@
-"""The researcher's documents: preregistration, report and release bundle."""
+"""Researcher pages for documents: preregistration, report and release bundle."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -60,12 +60,12 @@ TYPES = {
 MAX_ANSWER = 5000  # characters
 
 
-# The name of an answer in the report to the question for the researcher.
+# Maps the name of a report answer to the question that researchers see.
 ASKED = {name: field.label for name, field in short_form.FIELDS.items()} | front.ASKED
 
 
 class AnswersForm(forms.Form):
-    """Answers on the short form and the title page; fields may be missing."""
+    """A form for the short form and the title block. Fields may be missing."""
 
     def __init__(self, sent: QueryDict):
         sent = sent.copy()
@@ -80,7 +80,7 @@ class AnswersForm(forms.Form):
             )
 
     def typed(self) -> dict[str, str]:
-        """The submitted answers by item; a restored form may lack some."""
+        """Return the submitted answers by item. A restored form may lack some."""
         names = {item: f"item-{item}" for item in ASKED}
         return {item: self.data[name] for item, name in names.items() if name in self.data}
 
@@ -99,7 +99,7 @@ class AnswersForm(forms.Form):
 
 
 def answer_problems(answers: Mapping[str, str]) -> dict[str, str]:
-    """Return the errors in the report's answers by item, for the page and the API."""
+    """Return the errors in the report's answers by item, for both the page and the API."""
     found = dict(front.licence_problem(answers))
     for name in short_form.FIELDS:
         if words := short_form.problem(name, answers.get(name, "")):
@@ -108,7 +108,7 @@ def answer_problems(answers: Mapping[str, str]) -> dict[str, str]:
 
 
 class SampleForm(PageForm):
-    """Prolific's demographic export, which is read but not stored."""
+    """A form for Prolific's demographic export, which is read but not stored."""
 
     key = "sample"
 
@@ -133,7 +133,7 @@ class SampleForm(PageForm):
 
 
 def opened_study(request: ResearcherRequest, name: str, right: str = "") -> Study:
-    """Return the study, by default to release it; Http404 for a draft."""
+    """Return an opened study, by default for its release. Raises Http404 for drafts."""
     study = scores_of(request, name, right or right_to("release_prepare"))
     if study.is_draft:
         raise Http404
@@ -141,7 +141,7 @@ def opened_study(request: ResearcherRequest, name: str, right: str = "") -> Stud
 
 
 def markdown_file(document: blocks.Document | None, filename: str) -> HttpResponse:
-    """Return a document as Markdown; Http404 without one."""
+    """Download a document as Markdown. Raises Http404 without a document."""
     if document is None:
         raise Http404("A draft has none. It is created when you open the study.")
     return download(blocks.as_markdown(document), filename, MARKDOWN)
@@ -149,7 +149,7 @@ def markdown_file(document: blocks.Document | None, filename: str) -> HttpRespon
 
 @reading
 def preregistration_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """The frozen design as text; a draft's page says that opening generates it."""
+    """Show the preregistration of the frozen design. Drafts have none until they are opened."""
     study = study_of(request, name, "read")
     context = {"study": study, "document": preregistration.for_study(study)}
     return render(request, "documents/preregistration.html", context)
@@ -164,7 +164,7 @@ def preregistration_file(request: ResearcherRequest, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def report_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """GET shows the report; POST stores the answers to its checklist (owners only)."""
+    """Show the report (GET) or save the answers to its checklist (POST, owners only)."""
     if request.method == "GET":
         study = scores_of(request, name)
         job = None if study.is_draft else results.job_of(study)
@@ -198,10 +198,10 @@ def _report(
     sample: SampleForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """The report with rejected `answers` in place of the stored ones.
+    """Render the report page, with rejected `answers` in place of the stored ones.
 
-    `versions` are from the page on which they were entered, by default the current ones. `sample`
-    is a rejected sample form.
+    `versions` come from the submitted page. By default, they are the current versions. `sample` is
+    a rejected sample form.
     """
     asked = _asked(study, answers or {}, problems or {})
     stated = {field["name"]: field["answer"] for field in asked if not field["wrong"]}
@@ -227,7 +227,7 @@ def _report(
 def _asked(
     study: Study, answers: Mapping[str, str], problems: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return the report's questions, each with its answer and the error in it."""
+    """Return the questions of the report with their answers and errors."""
     stored = dict(study.report_answers.values_list("item", "text")) | dict(answers)
     asked = []
     for name, question in ASKED.items():
@@ -250,7 +250,7 @@ def _asked(
 @login_required
 @require_POST
 def sample_upload(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Make the sample table from a demographic export, or delete it (owners only)."""
+    """Create the sample table from a demographic export, or delete it (owners only)."""
     study = opened_study(request, name, right_to("sample_upload"))
     if request.POST.get("action") == "remove":
         drop_export(study, request.user)
@@ -289,7 +289,7 @@ def checklist_file(request: ResearcherRequest, name: str, form: str, ext: str) -
 @login_required
 @require_POST
 def report_run(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Run part of the job behind the report; the first request starts the job."""
+    """Run one part of the job that computes the report. The first request starts the job."""
     study = opened_study(request, name, right_to("report_run"))
     address = reverse("report", args=[study.name])
     job = results.job_of(study, owner=request.user)
@@ -298,7 +298,7 @@ def report_run(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def report_style(request: ResearcherRequest, name: str) -> HttpResponse:
-    """The CSS for the printed report's footer: study, design, version."""
+    """Return the CSS for the footer of the printed report."""
     study = study_of(request, name, "read")
     return HttpResponse(front.page_style(study), content_type="text/css; charset=utf-8")
 
@@ -312,7 +312,7 @@ def _finding(name: str, study: Study, kind: str) -> Sequence[findings.Finding]:
     return findings.tables(study, kind, name)[name]
 
 
-# Table name to its columns and its rows for one kind.
+# Maps a table's name to its columns and to a function that returns the rows for one kind.
 TABLES: dict[str, tuple[Sequence[Column], TableRows]] = {
     **{name: (findings_columns.COLUMNS[name], partial(_finding, name)) for name in findings.TABLES},
     **{table.name: (table.columns, table.rows) for table in (ATTRITION, ADMISSION, OVERLAP)},
@@ -324,7 +324,7 @@ TABLES: dict[str, tuple[Sequence[Column], TableRows]] = {
 
 @reading
 def table_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
-    """One of these tables as CSV, with all digits."""
+    """Download one of these tables as CSV with unrounded numbers."""
     study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
     if table not in TABLES:
@@ -335,7 +335,7 @@ def table_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
 
 @reading
 def latex_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Every table in the study as LaTeX, to copy or download; nothing is computed."""
+    """Show the list of tables that can be copied or downloaded as LaTeX. Nothing is computed."""
     study, _kind, context = of_kind(request, name)
     titles = {"titles": paper_tables.titles(study)}
     return render(request, "scores/latex.html", context | titles)

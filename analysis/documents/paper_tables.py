@@ -1,7 +1,7 @@
-"""Every table in a study as a paper prints it, by name.
+"""Tables of a study in the form in which a paper prints them.
 
-The rows and columns are the same as on the page and in the CSV and the API; recipe, marks and
-column meanings are added as notes.
+Rows and columns are the same as on the page, in the CSV file and in the API. The recipe, remarks
+and column meanings are added as notes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -53,7 +53,7 @@ Maker = Callable[[Study, str], Iterator[PaperTable]]
 
 
 def titles(study: Study) -> dict[str, str]:
-    """Map names to titles of the tables that this study has; nothing is computed."""
+    """Return the titles of the study's tables by name, without computing the tables."""
     return {name: title for name, (title, _make) in _makers(study).items()}
 
 
@@ -62,16 +62,16 @@ def _makers(study: Study) -> dict[str, tuple[str, Maker]]:
 
 
 def tables(study: Study, kind: str, name: str) -> list[PaperTable]:
-    """Return the tables with that name (one of `titles`), without empty ones.
+    """Return the non-empty tables for a name in `titles`.
 
-    Findings that wait for their job are computed immediately.
+    Findings that would normally wait for a job are computed immediately.
     """
     _title, make = _makers(study)[name]
     return [table for table in make(study, kind) if table.rows]
 
 
 def latex(study: Study, kind: str, name: str) -> str:
-    """Return these tables in LaTeX, one after the other, or a remark if they are empty."""
+    """Return the tables as LaTeX, or a LaTeX comment if they are all empty."""
     texts = [as_latex(table) for table in tables(study, kind, name)]
     return "\n".join(texts) or "% This table has no rows yet.\n"
 
@@ -86,7 +86,7 @@ def _table(
     about: str = "",
     groups: Sequence[tuple[str, int]] = (),
 ) -> PaperTable:
-    """Return a table with the notes that all of them share."""
+    """Build a table with the notes that all tables share."""
     own = sorted({recipe(t.card.gold_rule, metric=t.card.metric) for t in study.tasks.all()})
     notes = [*filter(None, [about]), f"Recipe: {'; '.join(own)}", *marks.sentences(study)]
     caption = f"{title}: {study.title}, {WHO[Kind(kind)]}"
@@ -160,7 +160,7 @@ def _models(study: Study, kind: str) -> Iterator[PaperTable]:
 
 
 def _simple(table: Table) -> tuple[str, Maker]:
-    """Return a table with the rows and columns of its page."""
+    """Return a maker of tables with the same rows and columns as on the page."""
 
     def tables_of(study: Study, kind: str) -> Iterator[PaperTable]:
         rows = table.rows(study, kind)
@@ -189,7 +189,7 @@ def _figure(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
     )  # fmt: skip
 
 
-# Name to title and function, in menu order.
+# Maps a name to its title and maker, in menu order.
 TABLES: dict[str, tuple[str, Maker]] = {
     "human-performance": ("Human performance", _performance),
     "training": ("Training", _training),

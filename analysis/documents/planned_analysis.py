@@ -1,4 +1,4 @@
-"""The planned analysis of a preregistration, and the additions for cross-task studies."""
+"""The planned analysis in a preregistration, including the parts for cross-task studies."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ SCORES = [
 
 
 def _further(manifest: Manifest) -> list[str]:
-    """Return further intervals for the means, and agreement for cells with two annotators."""
+    """Return sentences on further intervals for the means and on inter-annotator agreement."""
     largest = max(wording.group_sizes(manifest["scenarios"]).values())
     over_people = (
         f" and, with at least {FEWEST_FOR_BOOTSTRAP} annotators, over annotators and over both"
@@ -76,7 +76,7 @@ def _further(manifest: Manifest) -> list[str]:
 
 
 def _votes(manifest: Manifest) -> str:
-    """Return how answers are aggregated, by the tasks' answer types."""
+    """Return how answers are aggregated, which depends on the answer types of the tasks."""
     kinds = {wording.way(task["card"]) for task in manifest["tasks"]}
     choices = {kind.name for kind in KINDS.values() if kind.is_one_choice}
     votes = {
@@ -153,7 +153,7 @@ def _contrasts(scenarios: list[dict[str, Any]], rule: dict[str, Any]) -> list[Bl
 
 
 def _power(groups: list[tuple[int, int]]) -> Grid:
-    """Return the differences that contrasts between groups of these sizes can detect."""
+    """Return a table of the differences that contrasts between these group sizes can detect."""
     number = len(groups)
     levels = sorted({LEVEL, LEVEL / number}, reverse=True)
     rows = [
@@ -185,14 +185,14 @@ def _power(groups: list[tuple[int, int]]) -> Grid:
     )  # fmt: skip
 
 
-# Additions for a cross-task study: its arms, its planned analysis and gains.
+# Additional sections for a cross-task study: arms, planned analysis and gains.
 
 OF_ARMS = "Gains of the arms"  # table caption and section title
 OF_CURVE = "Learning curve within an upstream task"
 
 
 def arms(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Return the arms and their training, in sentences, or "" for other studies."""
+    """Return sentences on the arms and their training, or "" if the study is not cross-task."""
     frozen, v = manifest["cross_task"], verbs
     if not frozen:
         return ""
@@ -217,7 +217,7 @@ def arms(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 
 def planned(manifest: Manifest) -> list[Block]:
-    """Return the planned analysis of the arms, or [] for other studies."""
+    """Return the planned analysis of the arms, or [] if the study is not cross-task."""
     if not manifest["cross_task"]:
         return []
     return [
@@ -244,7 +244,7 @@ def planned(manifest: Manifest) -> list[Block]:
 
 
 def interval(manifest: Manifest) -> str:
-    """Return how a gain's interval is computed, which depends on the number of unseen tasks."""
+    """Return the method for the interval of a gain, which depends on the number of unseen tasks."""
     if len({scenario["task"] for scenario in manifest["scenarios"]}) == 1:
         return "Fieller's"
     return (
@@ -254,7 +254,7 @@ def interval(manifest: Manifest) -> str:
 
 
 def _bootstrap(manifest: Manifest) -> str:
-    """A sentence on the bootstrap over annotators, if the planned groups are large enough."""
+    """Return a sentence on the bootstrap over annotators if the planned groups are large enough."""
     seats: Counter[tuple[str, str]] = Counter()
     for scenario in manifest["scenarios"]:
         seats[scenario.get("arm", ""), scenario["task"]] += scenario["seats"]
@@ -270,7 +270,7 @@ def _bootstrap(manifest: Manifest) -> str:
 
 
 def results(study: Study) -> list[Block]:
-    """The annotators' gains next to the paper's published models, and the manipulation check."""
+    """Return the section on gains, with published models and the manipulation check."""
     rows = cross_task.gains(study, Kind.PERSON)
     if not rows:
         return [Paragraph("No unseen task has been completed by participants in two arms yet.")]

@@ -1,7 +1,8 @@
-"""The preregistration of a study: its frozen design as text, generated when it is opened.
+"""The preregistration of a study, which describes its frozen design in text.
 
-Everything comes from the manifest, whose hash is in every export, except for the opening time, the
-consent text's version, and the number of seats taken by then.
+The text comes from the manifest, and every export contains the hash of the manifest. The only
+exceptions are the opening time, the version of the consent text, and the number of seats taken
+before opening.
 """
 
 import json
@@ -32,7 +33,7 @@ NO_HYPOTHESES = " The design contains no hypotheses."
 
 @dataclass(frozen=True)
 class Opening:
-    """The data on opening that the manifest does not contain."""
+    """Data about the opening that the manifest does not contain."""
 
     hash: str
     at: datetime
@@ -41,7 +42,7 @@ class Opening:
 
 
 def for_study(study: Study) -> Document | None:
-    """Return a study's preregistration, or None for a draft, as opening generates it."""
+    """Return the preregistration as it was generated at opening, or None for a draft."""
     if study.is_draft or study.opened_at is None:
         return None
     opening = Opening(
@@ -301,7 +302,7 @@ def _rules(manifest: Manifest) -> list:
 
 
 def _sensitivity(manifest: Manifest) -> str:
-    """Return the rules of the sensitivity table that can differ in this design."""
+    """Return the rules of the sensitivity table that can change a result in this design."""
     told = "answers to the exit questionnaire" if manifest["exit_questionnaire"] else ""
     checks = "attention checks" if manifest["attention_checks"] else ""
     training, seconds = (", ".join(map(str, least)) for least in (TRAINING, SECONDS))

@@ -1,4 +1,4 @@
-"""How participants are recruited, and the report's sections on the participants behind a result."""
+"""Sentences on recruitment, and report sections on the participants behind a result."""
 
 import json
 from typing import Any
@@ -30,7 +30,7 @@ def choice(verbs: Verbs = PLANNED) -> str:
     )
 
 
-# Audience key to the condition's name and the end of its value.
+# Maps a key of the audience to the name of the condition and its suffix.
 CONDITIONS = {
     "countries": ("countries", ""),
     "languages": ("languages", ""),
@@ -42,17 +42,17 @@ CONDITIONS = {
 
 
 def came_from_prolific(record: StudyRecord) -> bool:
-    """Has a participant taken a seat through Prolific, where the design's audience applies?"""
+    """Return whether anyone took a seat through Prolific, where the audience is applied."""
     return ProlificAdapter.words in dict(record.platforms)
 
 
 def reached(record: StudyRecord) -> list[str]:
-    """Return the audience in the past tense, or that Prolific was not used."""
+    """Return the audience in the past tense, or a sentence that Prolific was not used."""
     return audience(record.manifest, REPORTED, came_from_prolific(record))
 
 
 def audience(manifest: Manifest, verbs: Verbs = PLANNED, on_prolific: bool = True) -> list[str]:
-    """Who is invited on Prolific, in sentences; [] if the design has no restrictions."""
+    """Return sentences on who is invited on Prolific, or [] if the design has no restrictions."""
     asked = manifest["audience"] or {}
     wanted = [
         f"{name} {_flat(asked[key])}{end}"
@@ -77,7 +77,7 @@ def audience(manifest: Manifest, verbs: Verbs = PLANNED, on_prolific: bool = Tru
 
 
 def _flat(value: Any) -> str:
-    """Return a condition as text, such as "sex (female 50, male 50)"."""
+    """Format a condition as text, such as "sex (female 50, male 50)"."""
     if isinstance(value, dict):
         return ", ".join(
             f"{name} ({_flat(each)})" if isinstance(each, dict) else f"{name} {_flat(each)}"
@@ -87,7 +87,7 @@ def _flat(value: Any) -> str:
 
 
 def programs(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Return a sentence if programs may take human annotators' seats, or otherwise ""."""
+    """Return a sentence if programs may take the seats of human annotators, otherwise ""."""
     if not manifest["programs_as_people"]:
         return ""
     return (
@@ -97,19 +97,19 @@ def programs(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 
 def rehearsal(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Return a sentence saying that simulated annotators may take part, or "" for a real study."""
+    """Return a sentence if the study is a rehearsal with simulated annotators, otherwise ""."""
     if not manifest["rehearsal"]:
         return ""
     return f"The study {verbs.is_} a rehearsal: simulated annotators {verbs.may} take part in it."
 
 
-# Report sections on the participants behind a result: attrition, admission, criteria.
+# Report sections on the participants behind a result: attrition, admission and criteria.
 
 SENSITIVITY = "Sensitivity to inclusion criteria"
 
 
 def of_attrition(record: StudyRecord) -> list[Block]:
-    """Return completions in each arm and Lee's bounds; empty without a difference between shots."""
+    """Return completions by arm and Lee's bounds. Empty without a difference between shots."""
     rows = ATTRITION.rows(record.study, Kind.PERSON)
     if not rows:
         return []
@@ -118,7 +118,7 @@ def of_attrition(record: StudyRecord) -> list[Block]:
 
 
 def of_admission(record: StudyRecord) -> list[Block]:
-    """Return the pass rates of the arms; empty if the design has no rule."""
+    """Return the pass rates by arm. Empty if the design has no rule."""
     study = record.study
     rows = ADMISSION.rows(study, Kind.PERSON)
     if not rows:
@@ -131,7 +131,7 @@ def of_admission(record: StudyRecord) -> list[Block]:
 
 
 def sensitivity_to_criteria(record: StudyRecord) -> list[Block]:
-    """Return each task's cells as reported, and under each criterion that changes any."""
+    """Return each task's cells as reported, and again under each criterion that changes one."""
     if record.answered.empty:
         return []
     tables = sensitivity.task_tables(sensitivity.table(record.study, Kind.PERSON, record.frame))
@@ -140,7 +140,7 @@ def sensitivity_to_criteria(record: StudyRecord) -> list[Block]:
 
 
 def _unused(manifest: Manifest) -> set[str]:
-    """Return the text of criteria that cannot change a cell in this design."""
+    """Return the names of criteria that cannot change any cell in this design."""
     has_training = any(shots_of(manifest))
     return {
         rule.words
@@ -151,7 +151,7 @@ def _unused(manifest: Manifest) -> set[str]:
 
 
 def _silence(record: StudyRecord) -> str:
-    """Return a sentence on missing criteria, if the exit questionnaire has no answers."""
+    """Return a sentence if criteria are missing because the exit questionnaire has no answers."""
     is_asked = bool(record.manifest["exit_questionnaire"])
     is_silent = is_asked and not any(record.exit_answers.values())
     return " The exit questionnaire has no answers." if is_silent else ""

@@ -1,8 +1,7 @@
-"""A study's report: what a paper needs to contain, from its design and its record.
+"""The report of a study for use in a paper.
 
-A document as data (blocks.py), from numbers gathered once (study_record.py) and the tables in
-results.py. It covers human annotators; simulated annotators and models have separate sections. It
-contains no names.
+Numbers are gathered in study_record.py and tables computed in results.py. The report covers human
+annotators, has separate sections on simulated annotators and models, and contains no names.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,11 +49,10 @@ def for_study(
     masked: Callable[[str], str] = str,
     sums: str = "",
 ) -> Document | None:
-    """Return a study's report, or None for a draft.
+    """Return the report of a study, or None for a draft.
 
-    `sent` holds rejected answers of the researcher, which are shown in place of the stored ones;
-    `masked` is applied to user-entered text. `sums` is the SHA-256 of SHA256SUMS if the report is
-    part of a bundle.
+    `sent` holds rejected answers, shown in place of the stored ones. `masked` is applied to
+    user-entered text. `sums` is the SHA-256 of SHA256SUMS if the report is part of a bundle.
     """
     if study.is_draft:
         return None
@@ -64,7 +62,7 @@ def for_study(
 
 
 def document(record: Record, answers: Mapping[str, str]) -> Document:
-    """The report from these numbers and answers (by short-form field)."""
+    """Build the report. `answers` maps short-form fields to their answers."""
     marked = [Paragraph(mark) for mark in record.marks]
     parts = results.parts(record)
     arms = planned_analysis.results(record.study) if record.study.is_cross_task else []
@@ -108,19 +106,19 @@ def document(record: Record, answers: Mapping[str, str]) -> Document:
 
 
 def _section(title: str, blocks: Sequence[Block], marked: Sequence[Block] = ()) -> list[Section]:
-    """Return the section with the study's marks at its end; none without blocks."""
+    """Return a section that ends with the study's remarks, or [] without blocks."""
     return [Section(title, [*blocks, *marked])] if blocks else []
 
 
 def _hypotheses(record: StudyRecord) -> list[Section]:
-    """Return the hypotheses, as frozen at opening; no section if the design has none."""
+    """Return the hypotheses as frozen at opening, or [] if the design has none."""
     text = record.manifest["hypotheses"]
     frozen = "As frozen with the design, before the first seat was taken."
     return [Section("Hypotheses", [Quote(frozen, text)])] if text else []
 
 
 def _sizes(blocks: Iterable[Block]) -> dict[str, int]:
-    """Map table captions to the number of rows; for differences, of rows with a p value."""
+    """Count the rows of each table by caption. For differences, count only rows with a p value."""
     sizes = {}
     for grid in (block for block in blocks if isinstance(block, Grid)):
         known = [dict(zip(grid.columns, row, strict=True)).get("p") != NOTHING for row in grid.rows]
@@ -129,7 +127,7 @@ def _sizes(blocks: Iterable[Block]) -> dict[str, int]:
 
 
 def _performance(record: StudyRecord, kind: str) -> list[Block]:
-    """Return the table for this kind, then the one with excluded annotators, if any."""
+    """Return the performance tables for this kind, with and without excluded annotators."""
     return [
         Grid(
             table.heading,
@@ -146,7 +144,7 @@ def _stage(name: str, meaning: str) -> Column:
 
 
 AT_ZERO = " (at zero shots: saw the first example)"
-# Columns for (scenario, Funnel).
+# Columns for (scenario, Funnel) pairs.
 FUNNEL = [
     Column("scenario", "Scenario", get=itemgetter(0)),
     _stage("arrived", "took a seat"),
@@ -204,7 +202,7 @@ def _meanings_of_funnel(record: StudyRecord) -> str:
 
 
 def _counted(record: StudyRecord) -> list[str]:
-    """Return how participants with several tasks are counted, or [] if everyone gets one task."""
+    """Return a note on how participants with several tasks are counted, or [] if there are none."""
     if record.manifest["tasks_per_worker"] == 1:
         return []
     return [
@@ -278,7 +276,7 @@ def _decision(in_analysis: bool) -> str:
     return "included again" if in_analysis else "excluded"
 
 
-# Columns of (version, since, number of participations).
+# Columns for (version, since, number of participations).
 CONSENTS = [
     Column("version", "Version", get=itemgetter(0)),
     Column("since", "In use since", show=moment, get=itemgetter(1)),
@@ -331,7 +329,7 @@ def _changes(record: StudyRecord) -> list[Block]:
 
 
 def _sample(record: StudyRecord) -> list[Section]:
-    """Return the sample table; there is no section without data on the participants."""
+    """Return the section with the sample table, or [] without data on the participants."""
     rows = record.sample
     if not rows:
         return []

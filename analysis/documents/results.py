@@ -1,10 +1,9 @@
-"""The slow parts of the report, computed once as a job for all server processes.
+"""The parts of the report that take long to compute, cached as the result of a job.
 
-With few answers in the analysis (findings.is_small) they are computed with the page; otherwise by a
-job, which the page requests. Its result is stored under its inputs: the frozen design, all
-completed participations and whether they are in the analysis, the prediction files, and the number
-of reported model runs. Completed participations' answers and file contents never change, so a
-result cannot go stale.
+If few answers are in the analysis (findings.is_small), they are computed with the page. Otherwise
+the page starts a job. The key of a job includes the frozen design, the completed participations and
+whether they are in the analysis, the prediction files, and the number of model runs. A stored
+result cannot become stale, because completed participations and files never change.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -32,13 +31,13 @@ from tasks.models import Job, Task
 
 
 def _has_models(record: StudyRecord) -> bool:
-    """Is there a model, in a file or in a seat, or a published CLUES figure for a task?"""
+    """Return whether the study has uploaded or seated models, or a published CLUES figure."""
     is_published = any(map(published.name_of, record.tasks))
     return bool(record.model_names) or record.has_seated_models or is_published
 
 
 def pictures(record: StudyRecord) -> list[Block]:
-    """Return pictures if they can be drawn, otherwise the numbers behind them."""
+    """Return the figures, or tables of the same numbers if figures cannot be drawn."""
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
     shown: list[Block] = []
@@ -56,10 +55,10 @@ def pictures(record: StudyRecord) -> list[Block]:
     return shown
 
 
-# Sections of the report: intervals for the means, differences between shots, humans minus models.
-# Notes below each table say which question its intervals answer.
+# Report sections on intervals, differences between shots, and differences from models. The notes
+# below each table say which question its intervals answer.
 
-# Captions of the tables, from which the methods section knows what was computed.
+# The methods section uses these captions to find out what was computed.
 OF_MEANS, OF_RESAMPLES, OF_SHOTS, OF_MODELS = (
     "Means with 95 % intervals", "Bootstrap intervals of the means", "Differences between shots",
     "Differences between humans and models",
@@ -73,7 +72,7 @@ MODELS = (
 
 
 def uncertainty(record: StudyRecord) -> list[Block]:
-    """Return the means with their intervals, and the differences between shots."""
+    """Return the means with their intervals and the differences between shots."""
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
     shown = headed(findings_columns.COLUMNS["intervals"], MEANS)
@@ -89,7 +88,7 @@ def uncertainty(record: StudyRecord) -> list[Block]:
 
 
 def _bootstraps(means: Sequence[Finding]) -> Grid:
-    """Return the bootstraps of the means; over annotators only if a cell has enough of them."""
+    """Return bootstrap intervals of the means. Annotators are resampled only in large cells."""
     known = {column.heading for column in findings_columns.table("intervals", means).columns}
     chosen = [heading for heading in BOOTSTRAPS if heading in known]
     shown = headed(findings_columns.COLUMNS["intervals"], chosen)
@@ -97,7 +96,7 @@ def _bootstraps(means: Sequence[Finding]) -> Grid:
 
 
 def people_minus_models(record: StudyRecord) -> list[Block]:
-    """Return the differences from models; empty without models."""
+    """Return the differences between humans and models, or [] without models."""
     rows = differences.differences(record.study, Kind.PERSON)
     if not rows:
         return []
@@ -109,13 +108,13 @@ def people_minus_models(record: StudyRecord) -> list[Block]:
 
 
 def _asked(study: Study, columns: list[Column]) -> list[Column]:
-    """Return the columns, without the verdict on equivalence if the design has no margin."""
+    """Drop the equivalence column if the design has no equivalence margin."""
     has_margin = study.equivalence_margin is not None
     return [column for column in columns if has_margin or column.heading != "Equivalence"]
 
 
 def _grid(caption: str, columns: Sequence[Column], rows: Sequence[Any], notes: list[str]) -> Grid:
-    """Return a table whose notes explain the mark of small groups only if a cell has it."""
+    """Build a table. Its notes explain the mark for small groups only if a cell contains it."""
     grid = Grid.of(caption, columns, rows)
     if not any(FEW in cell for row in grid.rows for cell in row):
         notes = [note.replace(f"; {ASSUMES}", "") for note in notes]
@@ -123,18 +122,18 @@ def _grid(caption: str, columns: Sequence[Column], rows: Sequence[Any], notes: l
 
 
 def headed(columns: Sequence[Column], headings: Sequence[str]) -> list[Column]:
-    """Return the page's columns with these headings, in this order."""
+    """Return the columns with these headings, in this order."""
     by_heading = {column.heading: column for column in on_page(columns)}
     return [by_heading[heading] for heading in headings]
 
 
-# Report sections that compare human annotators: agreement, aggregates, ceilings, golds.
+# Report sections that compare human annotators: agreement, aggregates, ceilings and gold.
 
-AGREEMENT = "Agreement"  # caption of its table, which the methods section looks up
+AGREEMENT = "Agreement"  # table caption, which the methods section looks up
 
 
 def agreement(record: StudyRecord) -> list[Block]:
-    """Return agreement and aggregated answers; empty if no cell has two annotators."""
+    """Return agreement and aggregated answers, or [] if no cell has two annotators."""
     agreements = findings.agreements(record.answered)
     if all(row.n < 2 for row in agreements):
         return []
@@ -149,12 +148,12 @@ def agreement(record: StudyRecord) -> list[Block]:
 
 
 def _known(table: findings_columns.Table) -> list[Column]:
-    """Return the columns with a value in at least one row."""
+    """Return the columns that have a value in at least one row."""
     return [c for c in table.columns if any(c.text(row) != NOTHING for row in table.rows)]
 
 
 def among_people(record: StudyRecord) -> list[Block]:
-    """Return how well annotators match each other, and how often all agree against the gold."""
+    """Return how well annotators match each other, and how often all contradict the gold."""
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
     frame = record.answered
@@ -174,13 +173,13 @@ def among_people(record: StudyRecord) -> list[Block]:
     ]
 
 
-# The section of the report on models: their scores on the same examples, and the differences. It
-# has models with uploaded predictions and models in annotators' seats.
+# The report section on models. It covers uploaded predictions and models that took part as
+# annotators.
 
 
 @dataclass(frozen=True)
 class Scored:
-    """A model in an annotator's seat, on one task at one number of shots."""
+    """The score of a model that took part as an annotator, for one task and number of shots."""
 
     model: str
     task: Task
@@ -188,7 +187,7 @@ class Scored:
     score: Score
 
 
-# Columns for Scored and for ModelRow.
+# Columns that apply to both Scored and ModelRow.
 MODEL_COLUMNS = [
     Column("model", "Model"),
     Column("task", "Task", get="task.name"),
@@ -209,9 +208,9 @@ EVERY_METRIC = on_page(metrics.COLUMNS)
 
 
 def of_models(record: StudyRecord) -> list[Block]:
-    """Return models' scores, all scores under every metric, differences, and effort.
+    """Return the scores of models, their differences from humans, and their time and cost.
 
-    Empty if no model was uploaded and none took part.
+    The list is empty if no model was uploaded and no model took part.
     """
     seated = list(_seated(record)) if record.has_seated_models else []
     if not seated and not record.model_names:
@@ -231,7 +230,7 @@ def of_models(record: StudyRecord) -> list[Block]:
 
 
 def _seated(record: StudyRecord) -> Iterator[Scored]:
-    """Yield the models in annotators' seats with a score, by number of shots."""
+    """Yield the scored models that took part as annotators, ordered by number of shots."""
     for shots in sorted(record.study.shots):
         rows = model_runs.seated_scores(record.study, record.tasks, shots, record.frame)
         for model, _unit, scores in rows:
@@ -241,7 +240,7 @@ def _seated(record: StudyRecord) -> Iterator[Scored]:
 
 
 KIND = "report"
-VERSION = 5  # of the parts: increase it when one of them changes
+VERSION = 5  # increase this when the output of a part changes
 
 PARTS: dict[str, Callable[[StudyRecord], list[Block]]] = {
     "uncertainty": uncertainty,
@@ -256,7 +255,7 @@ BLOCKS: dict[str, type[Paragraph | Grid | Picture]] = {
 
 
 def parameters(study: Study) -> dict[str, Any]:
-    """Return the current inputs to the parts."""
+    """Return the current inputs of the parts."""
     people = study.participations.filter(status=Status.COMPLETED).order_by("pk")
     files = compared_files.files(study).order_by("pk")
     rows = people.values_list("scenario__task__name", "scenario__shots", "pk")
@@ -278,16 +277,16 @@ def parameters(study: Study) -> dict[str, Any]:
 
 
 def job_of(study: Study, owner: Any = None) -> Job | None:
-    """The job that computes the parts, started if `owner` is given; None if no job is needed.
+    """Return the job that computes the parts, or None if no job is needed.
 
-    If no job was started yet, it returns an unsaved one.
+    It is started if `owner` is given. Otherwise, a new job is returned unsaved.
     """
     if is_small(study, Kind.PERSON):
         return None
     made_of = parameters(study)
     if owner is not None:
         job = jobs.start(KIND, made_of, total=len(PARTS), owner=owner)
-        # Delete jobs with older inputs: their results are obsolete.
+        # Delete the obsolete jobs, which were computed from older inputs.
         same = Job.objects.filter(kind=KIND, parameters__study=study.pk).exclude(pk=job.pk)
         jobs.drop(same)
         return job
@@ -297,19 +296,19 @@ def job_of(study: Study, owner: Any = None) -> Job | None:
 
 @jobs.job(KIND)
 def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
-    """Return one of PARTS."""
+    """Compute one of PARTS."""
     study = Study.objects.filter(pk=job.parameters["study"]).first()
     if study is None:
         raise jobs.JobError("The study no longer exists.")
     blocks = list(PARTS.values())[number](StudyRecord(study))
-    # The part reads the current study, so the inputs must not have changed during the computation.
+    # A part reads the current study, so its inputs must not have changed in the meantime.
     if parameters(study) != job.parameters:
         raise jobs.JobError("The annotators or models have changed. Open the report again.")
     return [asdict(block) | {"kind": block.kind} for block in blocks]
 
 
 def parts(record: StudyRecord) -> dict[str, list[Block]]:
-    """Return each part by name: stored, or else computed now (for files and programs)."""
+    """Return each part by name. If the job is not done, compute it now (for files and programs)."""
     job = job_of(record.study)
     if job is None or not job.is_done:
         return {name: make(record) for name, make in PARTS.items()}

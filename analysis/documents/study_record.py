@@ -1,7 +1,7 @@
 """Figures on how a study was run: arrivals and exits, pay, decisions and changes.
 
-Gathered once for the report. They cover human annotators, unless a name says otherwise; amounts are
-in cents, times in seconds. The only names are annotators' pseudonyms.
+They are gathered once for the report and cover human annotators unless a name says otherwise.
+Amounts are in cents and times in seconds. The only names are the annotators' pseudonyms.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ from annotation.study import compared_files
 from tasks.cards import place
 from tasks.models import Example, Split, Task
 
-# Audit log sentences (AuditEntry.what) on changes during the study, without names.
+# Matches audit log sentences (AuditEntry.what) that contain no names.
 NAMES_NOBODY = re.compile(
     rf"{PAUSED}|paused$|reopened$|closed for good$|budget raised from "
     r"|\d+ seats? added to |list entry (created|ended): "
     r"|rejected on Prolific \([^)]*\): A-[A-Z2-9]{5}$"
 )
-# Participants cannot see Prolific drafts.
+# Participants cannot see drafts on Prolific.
 NO_CHANGE = re.compile(r"opened$|\d+ stud(y|ies) on Prolific drafted$")
 
 
 @dataclass(frozen=True)
 class Amount:
-    """The ledger entries of one kind: their number and their sum in cents."""
+    """The number of ledger entries of one kind, and their sum in cents."""
 
     kind: str
     words: str
@@ -70,10 +70,10 @@ class Amount:
 
 @dataclass(frozen=True)
 class Exclusion:
-    """A decision to exclude an annotator from the analysis, or to include them again.
+    """A decision to exclude an annotator from the analysis or to include them again.
 
-    `by_design`: the frozen design screened them out, by a rule or by a researcher's decision.
-    `by_hand`: a researcher decided on an annotator who was not screened out.
+    `by_design` means that the frozen design screened them out, by a rule or a researcher's
+    decision. `by_hand` means that a researcher decided on an annotator who was not screened out.
     """
 
     annotator: str
@@ -91,10 +91,10 @@ class Exclusion:
 
 
 class StudyRecord:
-    """The numbers of one opened study, each computed once.
+    """The numbers of one opened study. Each number is computed once.
 
-    `masked` is applied to user-entered text (identities.without_ids, for publication); `sums` is
-    the SHA-256 of the SHA256SUMS of the bundle that contains the report.
+    `masked` is applied to user-entered text, for publication with identities.without_ids. `sums` is
+    the SHA-256 of SHA256SUMS in the bundle that contains the report.
     """
 
     def __init__(self, study: Study, masked: Callable[[str], str] = str, sums: str = ""):
@@ -102,21 +102,21 @@ class StudyRecord:
         self.masked = masked
         self.sums = sums
         self.manifest: dict[str, Any] = json.loads(study.manifest)
-        prefetch_related_objects([study], "tasks")  # read by most parts
+        prefetch_related_objects([study], "tasks")  # most parts read the tasks
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """One row per participation of every kind (scores/frames.py)."""
+        """Return one row per participation of every kind (scores/frames.py)."""
         return frames.annotators(self.study)
 
     @cached_property
     def analysed(self) -> pd.DataFrame:
-        """The rows for participants in the analysis."""
+        """Return the rows of participants in the analysis."""
         return frames.counted(self.frame, Kind.PERSON)
 
     @cached_property
     def answered(self) -> pd.DataFrame:
-        """Their answers in the annotation step (scores/findings.py)."""
+        """Return analysed participants' answers in the annotation step (scores/findings.py)."""
         return findings.answered(self.study, Kind.PERSON)
 
     @cached_property
@@ -131,7 +131,7 @@ class StudyRecord:
 
     @cached_property
     def funnels(self) -> list[tuple[Scenario, funnel.Funnel]]:
-        """The number of participants at each stage of each scenario, as on the study's page."""
+        """Count participants at each stage of each scenario, as on the study's page."""
         scenarios = list(funnel.with_training_size(self.study))
         funnels = funnel.by_scenario_and_kind(self.study, scenarios)
         return [(each, funnels[each.pk, Kind.PERSON]) for each in scenarios]
@@ -142,10 +142,10 @@ class StudyRecord:
 
     @cached_property
     def workers(self) -> dict[str, int]:
-        """The number of distinct participants who arrived, consented, and are in the analysis.
+        """Count the distinct participants who arrived, consented, and are in the analysis.
 
-        If a study gives each participant several tasks, there are more participations than
-        participants. Each decline is counted separately, because no row is stored for it.
+        Participants with several tasks have several participations but are counted once. Each
+        decline is counted separately, because no row is stored for it.
         """
         reached = {"arrived": Q(), "consented": Q(consented_at__isnull=False), "analysed": ANALYSED}
         counts = {name: Count("worker", distinct=True, filter=it) for name, it in reached.items()}
@@ -154,15 +154,16 @@ class StudyRecord:
 
     @cached_property
     def refused_arrivals(self) -> dict[str, int]:
-        """The number of refusals on the landing page by reason, once per browser.
+        """Count refusals on the landing page by reason, at most once per browser.
 
-        Refusals, not people; `met` and `done` are for people who had already done the tasks.
+        A person may be counted more than once. `met` and `done` are for people who did the tasks
+        before.
         """
         return dict(self.study.refused_arrivals.values_list("reason", "number"))
 
     @cached_property
     def pay_sentences(self) -> list[str]:
-        """The promised pay, the reward on Prolific, and earnings and payments from the ledger."""
+        """Return sentences on promised pay, rewards on Prolific, and the earnings in the ledger."""
         manifest, verbs, rewards = self.manifest, wording.REPORTED, self.rewards
         sentences = [
             *wording.rate(manifest, verbs, has_fixed_reward=bool(rewards)),
@@ -188,17 +189,17 @@ class StudyRecord:
 
     @property
     def has_fixed_amounts(self) -> bool:
-        """Can a participation earn a fixed amount that exceeds the pay for its time?"""
+        """Return whether a participation can earn a fixed amount above the pay for its time."""
         return bool(self.rewards) or wording.has_fixed_amounts(self.manifest)
 
     @property
     def excluded(self) -> int:
-        """The number of participants who completed the study but are not in the analysis."""
+        """Count the participants who completed the study but are not in the analysis."""
         return self.whole.completed - self.whole.analysed
 
     @cached_property
     def excluded_by_hand(self) -> int:
-        """The number of them about whom a researcher made the latest decision."""
+        """Count the participants who are excluded by the latest decision of a researcher."""
         latest = {it.annotator: it for it in self.exclusions if not it.by_design}
         return sum(it.by_hand and not it.in_analysis for it in latest.values())
 
@@ -208,34 +209,34 @@ class StudyRecord:
 
     @cached_property
     def rejected(self) -> tuple[int, int]:
-        """Participants who completed but were rejected by a platform, and those in the analysis."""
+        """Count completed participants rejected by a platform, and those still in the analysis."""
         there = self.people.filter(submissions__status="REJECTED", status=Status.COMPLETED)
         return there.distinct().count(), there.analysed().distinct().count()
 
     @cached_property
     def marks(self) -> list[str]:
-        """The remarks for all tables."""
+        """Return the remarks that appear under all tables."""
         return marks.sentences(self.study)
 
     @cached_property
     def chose_scenario(self) -> bool:
-        """Did participants on Prolific choose their scenario? If so, every table says it."""
+        """Return whether participants on Prolific chose their scenario. Every table says so."""
         return marks.scenarios_were_chosen(self.study)
 
     @cached_property
     def _on_prolific(self) -> list[tuple[int, int]]:
-        """The (reward in cents, maximum time in minutes) of studies created on Prolific."""
+        """Return (reward in cents, maximum minutes) of each study created on Prolific."""
         created = self.study.prolific_studies.exclude(external_id=None)
         return sorted(created.values_list("reward_cents", "max_minutes"))
 
     @property
     def rewards(self) -> list[int]:
-        """The rewards in cents of the studies that were created on Prolific, in ascending order."""
+        """Return the rewards in cents of the studies created on Prolific, in ascending order."""
         return [reward for reward, _minutes in self._on_prolific]
 
     @property
     def breaks(self) -> str:
-        """How long annotators may pause; Prolific ends a submission sooner than that."""
+        """Return how long annotators may pause. Prolific ends submissions earlier."""
         idle = wording.count(self.manifest["idle_limit_hours"], "hour")
         if not self._on_prolific:
             return idle
@@ -244,7 +245,7 @@ class StudyRecord:
 
     @cached_property
     def failed_questions(self) -> int:
-        """The number of participants screened out by the comprehension questions."""
+        """Count the participants screened out by the comprehension questions."""
         if not self.study.comprehension_questions.strip():
             return 0
         out = self.people.filter(comprehended_at__isnull=True, status=Status.SCREENED_OUT)
@@ -252,9 +253,9 @@ class StudyRecord:
 
     @cached_property
     def settled(self) -> list[ledger.Wage]:
-        """The times and earnings of each settled participation, without withdrawn ones.
+        """Return the times and earnings of settled participations that were not withdrawn.
 
-        Participations left unpaid by a decision have times here, but are in no sum of earnings.
+        Participations left unpaid by a decision are included, but their earnings are never summed.
         """
         return ledger.wages(seat for seat in self._seats if seat.status != Status.WITHDRAWN)
 
@@ -264,19 +265,19 @@ class StudyRecord:
 
     @property
     def withdrawn_with_pay(self) -> int:
-        """Withdrawn participations whose earnings are included in `amounts`."""
+        """Count the withdrawn participations whose earnings are included in `amounts`."""
         gone = [seat for seat in self._seats if seat.status == Status.WITHDRAWN and seat.is_paid]
         return sum(bool(seat.ledger.all()) for seat in gone)
 
     @cached_property
     def wages(self) -> list[ledger.Wage]:
-        """The settled participations that have been paid."""
+        """Return the settled participations that have been paid."""
         return [wage for wage in self.settled if wage.participation.is_paid]
 
     def median(self, name: str, wages: list[ledger.Wage] | None = None) -> float | None:
-        """Return the median of an attribute of ledger.Wage over those paid, or over `wages`.
+        """Return the median of an attribute of ledger.Wage over `wages`, by default over paid ones.
 
-        It is None if unknown for all of them.
+        Returns None if every value is unknown.
         """
         values = [getattr(wage, name) for wage in (self.wages if wages is None else wages)]
         known = [value for value in values if value is not None]
@@ -297,14 +298,14 @@ class StudyRecord:
 
     @cached_property
     def paid(self) -> int:
-        """The share of earnings in paid batches."""
+        """Return the part of the earnings in cents that belongs to paid batches."""
         entries = LedgerEntry.objects.filter(participation__study=self.study)
         paid = entries.filter(payment__batch__state="paid")
         return paid.aggregate(total=Sum("cents"))["total"] or 0
 
     @cached_property
     def seconds_per_answer(self) -> float | None:
-        """The mean active time per annotation-step answer, for participants in the analysis."""
+        """Return the mean active seconds per test answer of participants in the analysis."""
         answers = self._answers().filter(turn__step=Step.ANNOTATION)
         return answers.aggregate(mean=Avg("active_seconds"))["mean"]
 
@@ -313,21 +314,21 @@ class StudyRecord:
 
     @cached_property
     def check_results(self) -> tuple[int, int]:
-        """The (passed, answered) attention checks for participants in the analysis."""
+        """Return (passed, answered) attention checks of participants in the analysis."""
         checks = self._answers().filter(turn__step=Step.CHECK)
         counts = checks.aggregate(n=Count("pk"), passed=Count("pk", filter=Q(s1=1)))
         return counts["passed"], counts["n"]
 
     @cached_property
     def page_signs(self) -> tuple[int, int]:
-        """Counts of (focus losses, pastes) in the browsers of participants in the analysis."""
+        """Count (focus losses, pastes) in the browsers of participants in the analysis."""
         activity = Activity.objects.filter(turn__participation__in=self.people.analysed())
         sums = activity.aggregate(blurs=Sum("blurs"), pastes=Sum("pastes"))
         return sums["blurs"] or 0, sums["pastes"] or 0
 
     @cached_property
     def exit_answers(self) -> dict[str, Counter[str]]:
-        """How often each answer to seen_before and ai_used was given, over all participants."""
+        """Count each answer to seen_before and ai_used over all participants."""
         given = ExitAnswers.objects.filter(participation__in=self.people)
         return {
             name: Counter(said or "not answered" for said in given.values_list(name, flat=True))
@@ -336,7 +337,7 @@ class StudyRecord:
 
     @cached_property
     def consents(self) -> list[tuple[int, datetime, int]]:
-        """The (version, start, number of participants who agreed) of each consent text."""
+        """Return (version, start, number of participants who agreed) for each consent text."""
         people = self.people.filter(consented_at__isnull=False)
         counts = dict(people.order_by().values_list("consent_text").annotate(n=Count("pk")))
         texts = self.study.consent_texts.order_by("version")
@@ -352,7 +353,7 @@ class StudyRecord:
 
     @cached_property
     def exclusions(self) -> list[Exclusion]:
-        """Decisions about the analysis, in chronological order."""
+        """Return the decisions about the analysis in chronological order."""
         decisions = Decision.objects.filter(
             participation__in=self.people, about=Decision.About.ANALYSIS
         )
@@ -369,13 +370,13 @@ class StudyRecord:
 
     @cached_property
     def platforms(self) -> list[tuple[str, int]]:
-        """Each source of participants, with its number of participations."""
+        """Return each source of participants with its number of participations."""
         counts = self.people.order_by("worker__platform").values_list("worker__platform")
         return [(source_of(name), n) for name, n in counts.annotate(n=Count("pk"))]
 
     @property
     def sources(self) -> str:
-        """The participants' sources as text; declines are stored without a source."""
+        """Describe the sources of participants. Declines are stored without a source."""
         sources = [f"{n} via {name}" for name, n in self.platforms]
         if self.whole.declined:
             sources.append(f"{self.whole.declined} declined, source not stored")
@@ -383,7 +384,7 @@ class StudyRecord:
 
     @cached_property
     def model_names(self) -> list[str]:
-        """The models whose uploaded predictions are compared with it, in alphabetical order."""
+        """Return the models with uploaded predictions in alphabetical order."""
         names = compared_files.files(self.study).order_by().distinct()
         return sorted(names.values_list("model__name", flat=True))
 
@@ -393,15 +394,15 @@ class StudyRecord:
 
     @cached_property
     def models(self) -> list[model_tables.ModelRow]:
-        """The scores of the models with uploaded predictions."""
+        """Return the scores of models with uploaded predictions."""
         files = compared_files.files(self.study)
         return model_tables.model_rows(files)
 
     @cached_property
     def changes(self) -> list[tuple[datetime, str]]:
-        """Changes, except to the team, since the study was opened, in chronological order.
+        """Return the changes since opening in chronological order, except changes to the team.
 
-        The log can name researchers, so only sentences with known forms are repeated.
+        The log may name researchers, so only sentences that match a known form are repeated.
         """
         events = self.study.events.filter(at__gt=self.study.opened_at, topic=Topic.STUDY)
         return [
@@ -412,7 +413,7 @@ class StudyRecord:
 
     @cached_property
     def pilots(self) -> int:
-        """The number of the same owner's studies on these tasks that were opened earlier."""
+        """Count earlier studies of the same owner on these tasks."""
         names = [task.name for task in self.tasks]
         others = Study.objects.filter(owner=self.study.owner_id, tasks__name__in=names)
         earlier = others.filter(opened_at__lt=self.study.opened_at).exclude(pk=self.study.pk)

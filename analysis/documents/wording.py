@@ -1,4 +1,4 @@
-"""Sentences and formats that documents share, so that plan and report use the same terms."""
+"""Sentences and formats that plans and reports share, so that both use the same terms."""
 
 import itertools
 import math
@@ -20,12 +20,12 @@ Manifest = dict[str, Any]
 
 LEVEL = 0.05
 POWER = 0.8
-# The test used to plan group sizes, and its relation to the primary test.
+# The test used to plan group sizes, and how it differs from the primary test.
 OF_PEOPLE = "Welch's t test over annotators alone"
 AT_LEAST = (
     "The primary test also generalises to other examples, so it needs at least this difference."
 )
-ACTIVE_TIME = "Active time is defined as the"  # start of a sentence that methods leave out
+ACTIVE_TIME = "Active time is defined as the"  # the methods section leaves this out
 
 
 def moment(at: datetime) -> str:
@@ -36,7 +36,7 @@ ORDERS = dict(Study.Order.choices)
 
 
 class Verbs(NamedTuple):
-    """The verbs in shared sentences: a plan uses the present tense, a report the past."""
+    """The verbs of shared sentences. Plans use the present tense and reports the past tense."""
 
     is_: str = "is"
     are: str = "are"
@@ -63,7 +63,7 @@ REPORTED = Verbs(
 )  # fmt: skip
 
 
-# Answer type to the noun for an answer and the annotators' action.
+# Maps an answer type to the noun for an answer and the action of the annotator.
 WAYS = {
     SPANS: (KINDS[SPANS].noun, KINDS[SPANS].action),
     "typed": ("highlighted spans or typed texts", "highlighting spans of the text or typing"),
@@ -72,7 +72,7 @@ WAYS = {
 
 
 def way(card: dict[str, Any]) -> str:
-    """Return the key in WAYS for a card in the manifest."""
+    """Return the key of WAYS for a card in the manifest."""
     usual = LABEL if card.get("labels") else "typed" if card.get("typed") else SPANS
     return card.get("answer") or usual
 
@@ -82,7 +82,7 @@ def order(name: str) -> str:
 
 
 def count(number: int, word: str) -> str:
-    """Return a number with its noun: 1 task, 2 tasks."""
+    """Format a number with its noun, such as "1 task" or "2 tasks"."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
@@ -91,13 +91,13 @@ def shots_of(manifest: Manifest) -> set[int]:
 
 
 def per_label(manifest: Manifest) -> str:
-    """Return the tasks for which k shots are k examples per correct answer, in a clause; or ""."""
+    """Return a clause on the tasks that have k examples per correct answer at k shots, or ""."""
     names = [task["name"] for task in manifest["tasks"] if task["card"].get("shots_per_label")]
     return f" (for {', '.join(names)}: k per correct answer)" if names else ""
 
 
 def parts_of_tests(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Return a sentence on the tests that have only part of the imported file, or "" for none."""
+    """Return a sentence on tests that use only part of the imported file, or "" without any."""
     parts = [
         f"{task['name']}, {split['examples']} of {task['card']['test_of']} test examples"
         + (f" drawn with seed {task['card']['test_seed']}" if "test_seed" in task["card"] else "")
@@ -111,13 +111,13 @@ def parts_of_tests(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 
 def interface_language(manifest: Manifest) -> str:
-    """Return the English name of the language on annotators' pages."""
+    """Return the English name of the language of the annotators' pages."""
     name: str = get_language_info(manifest["interface_language"])["name"]
     return name
 
 
 def training_splits(manifest: Manifest) -> str:
-    """Return a list of splits: "training split 1", or "training splits 1, 2 and 3"."""
+    """Format split numbers as "training split 1" or "training splits 1, 2 and 3"."""
     numbers = {scenario["split"] for scenario in manifest["scenarios"]} - {None}
     *first, last = map(str, sorted(numbers))
     return f"training splits {', '.join(first)} and {last}" if first else f"training split {last}"
@@ -135,7 +135,7 @@ def minutes_of(manifest: Manifest) -> list[int]:
 
 
 def announced(manifest: Manifest) -> str:
-    """Return the announced minutes, such as "20 to 60 minutes"."""
+    """Format the announced duration, such as "20 to 60 minutes"."""
     told = minutes_of(manifest)
     if len(set(told)) == 1:
         return count(told[0], "minute")
@@ -143,7 +143,7 @@ def announced(manifest: Manifest) -> str:
 
 
 def help_at_zero_shots(manifest: Manifest) -> str:
-    """Return whether instructions have help examples at zero shots, or "" if no card has any."""
+    """Return whether instructions show help examples at zero shots, or "" if no card has any."""
     cards = [parse_card(task["card"], task["name"]) for task in manifest["tasks"]]
     if not any(window.example for card in cards for window in card.help_windows):
         return ""
@@ -158,13 +158,13 @@ NEEDED = {
 
 
 def is_paid(manifest: Manifest) -> bool:
-    """Does the design promise money? Manual bonuses are possible in any study."""
+    """Return whether the design promises payment. Manual bonuses are possible in any study."""
     amounts = (manifest["hourly_rate"], *map(manifest["pay"].get, ("base_reward", "minimum_pay")))
     return any(float(amount) for amount in amounts)
 
 
 def stopping(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Return whether results could affect when to stop, or "" for a rehearsal."""
+    """Return a sentence on optional stopping, or "" for a rehearsal."""
     if manifest["rehearsal"]:
         return ""
     if manifest["hide_test_scores"]:
@@ -179,7 +179,7 @@ def stopping(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 
 def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Return the rule after the training or screening step in sentences."""
+    """Describe the rule that is applied after the training or screening step."""
     rule, shots, v = manifest["qualification"], shots_of(manifest), verbs
     screening = rule["screening_examples"]
     step = " or ".join(
@@ -234,14 +234,14 @@ def pay_sentences(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
 
 
 def has_fixed_amounts(manifest: Manifest) -> bool:
-    """Does the design promise a fixed amount if time-based pay is lower?"""
+    """Return whether the design promises a fixed amount when time-based pay is lower."""
     return any(float(manifest["pay"][key]) for key in ("base_reward", "minimum_pay"))
 
 
 def rate(manifest: Manifest, verbs: Verbs, has_fixed_reward: bool = False) -> list[str]:
-    """Return the hourly rate and the time that it covers, in sentences.
+    """Return sentences on the hourly rate and the time it covers.
 
-    It is a lower bound if there are fixed amounts, such as the reward on Prolific.
+    The rate is a lower bound if there are fixed amounts, such as a reward on Prolific.
     """
     if not is_paid(manifest):
         return [f"No payment {verbs.is_} promised."]
@@ -256,7 +256,7 @@ def rate(manifest: Manifest, verbs: Verbs, has_fixed_reward: bool = False) -> li
 
 
 def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
-    """Return the bounds on pay, in sentences; none without bounds."""
+    """Return sentences on the bounds on pay, or [] if there are none."""
     pay, currency, v = manifest["pay"], manifest["currency"], verbs
     sentences = []
     if float(pay["base_reward"]):
@@ -287,7 +287,7 @@ def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
     return sentences
 
 
-# The design's choice to the time that Prolific's reward covers, and any further pay.
+# Maps the design's choice to the time that the reward on Prolific covers, and to further pay.
 REWARDS = {
     ProlificReward.SHORTEST: "the announced time of the shortest scenario, or Prolific's minimum"
     " reward if that is higher{least}; longer work is topped up with a bonus",
@@ -296,7 +296,7 @@ REWARDS = {
 
 
 def reward_on_prolific(manifest: Manifest) -> list[str]:
-    """Return sentences on how the Prolific reward is set, or [] without an hourly rate."""
+    """Return sentences on how the reward on Prolific is set, or [] without an hourly rate."""
     if not float(manifest["hourly_rate"]):
         return []
     same = "fixed in advance and the same in all scenarios"
@@ -318,7 +318,7 @@ def can_screen_out(manifest: Manifest) -> bool:
 
 
 def pausing(manifest: Manifest) -> list[str]:
-    """Return sentences on when screen-outs pause the study automatically."""
+    """Return sentences on screen-outs that pause the study automatically, or [] if none do."""
     number = manifest["max_screen_outs_in_a_row"]
     screens = manifest["qualification"]["rule"] != Qualification.NONE
     if number is None or not (screens or manifest["comprehension_questions"].strip()):
@@ -330,7 +330,7 @@ def pausing(manifest: Manifest) -> list[str]:
 
 
 def same_recipe(manifest: Manifest) -> list[Fact]:
-    """Return each recipe with the tasks that share it."""
+    """Return each recipe together with the tasks that share it."""
     sharing: dict[str, list[str]] = {}
     for task in manifest["tasks"]:
         sharing.setdefault(task["recipe"], []).append(task["name"])
@@ -338,7 +338,7 @@ def same_recipe(manifest: Manifest) -> list[Fact]:
 
 
 def metrics(manifest: Manifest) -> str:
-    """Return the metrics that score a test set, if S1 is not the only one; otherwise ""."""
+    """Return sentences on the metrics of the test sets, or "" if S1 is the only one."""
     by_metric: dict[str, list[str]] = {}
     for task in manifest["tasks"]:
         by_metric.setdefault(task["card"].get("metric", "S1"), []).append(task["name"])
@@ -370,7 +370,7 @@ def metrics(manifest: Manifest) -> str:
 
 
 def recomputed(manifest: Manifest) -> str:
-    """Return what verify.py recomputes, as the end of a sentence with "recomputes"."""
+    """Return a phrase that completes "verify.py recomputes ..."."""
     others = [
         f"{task['name']} under {task['card']['metric']}"
         for task in manifest["tasks"]
@@ -380,9 +380,9 @@ def recomputed(manifest: Manifest) -> str:
 
 
 def group_sizes(scenarios: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
-    """Map (task, shots) to planned annotators over all training splits, in the direct arm only.
+    """Count the planned annotators by (task, shots) over all training splits of the direct arm.
 
-    These are the cells in the tables by task and shots.
+    These are the cells of the tables by task and shots.
     """
     seats: Counter[tuple[str, int]] = Counter()
     for scenario in scenarios:
@@ -394,7 +394,7 @@ def group_sizes(scenarios: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
 def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int]]:
     """Return (task, fewer shots, more shots, annotators at fewer, at more) per planned contrast.
 
-    For each task and number of shots, the annotators of all training splits are one group.
+    Annotators of all training splits form one group per task and number of shots.
     """
     seats = group_sizes(scenarios)
     return [
@@ -405,7 +405,7 @@ def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int
 
 
 def data_warnings(manifest: Manifest) -> list[Block]:
-    """Return leakage and ceilings, as frozen with the design, or [] without any."""
+    """Return the warnings on leakage and ceilings that were frozen with the design, or []."""
     sentences = manifest["data_warnings"]
     if not sentences:
         return []

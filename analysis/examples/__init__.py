@@ -1,4 +1,4 @@
-"""Results by example: difficulty, disagreement, comments, and the audit of gold answers.
+"""Results for single examples: difficulty, disagreement, comments, and the audit of gold answers.
 
-Begin with difficulty.py.
+Start with difficulty.py.
 """

@@ -1,8 +1,8 @@
-"""The test examples of a task by difficulty: lowest mean S1 first.
+"""The difficulty of test examples. The example with the lowest mean S1 comes first.
 
-Discrimination is measured over humans and models together: each annotator of that kind is a
-respondent, and so is each model (its S1 averaged over its shots and splits), because the runs of
-one model are not independent.
+Discrimination is computed over humans and models together. Each annotator of the chosen kind counts
+as one respondent. Each model also counts once, with its S1 averaged over shots and splits, because
+the runs of a model are not independent.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ FEW = (
 
 @dataclass(frozen=True)
 class Difficulty:
-    """One example (its key, id and version of the task) over the `n` annotators in the analysis.
+    """The difficulty of one example, computed over the `n` annotators in the analysis.
 
-    Means and shares x 100; None without answers. `right` is the share of annotators with S1 = 1,
-    `right_models` the share of models (NaN without models). `item_rest` is over all `respondents`,
-    annotators and models; NaN if undefined.
+    `example` is its primary key. Means and shares are multiplied by 100 and are None without
+    answers. `right` is the share of annotators with S1 = 1, and `right_models` the share of models
+    (NaN without models). `item_rest` is computed over all `respondents`, which are annotators and
+    models (NaN if undefined).
     """
 
     example: int
@@ -51,7 +52,7 @@ class Difficulty:
 
 
 def columns(shots: Sequence[int]) -> list[Column]:
-    """Return the page's columns, without the example."""
+    """Return the columns of the page, except for the example."""
     return [
         Column(
             "mean",
@@ -113,7 +114,7 @@ def columns(shots: Sequence[int]) -> list[Column]:
 
 
 def file_columns(shots: Sequence[int]) -> list[Column]:
-    """Return the CSV's columns: the example, the page's columns, and each number of shots."""
+    """Return the CSV columns: the example, the columns of the page, and one per number of shots."""
     return [
         Column("example", meaning="id of the example in its file", get="source_id"),
         *columns(shots),
@@ -130,12 +131,12 @@ def file_columns(shots: Sequence[int]) -> list[Column]:
 
 
 def hardest(study: Study, task: Task, kind: str) -> list[Difficulty]:
-    """One row per test example with answers, lowest mean S1 first."""
+    """Return one row per answered test example, starting with the lowest mean S1."""
     return measured(findings.answered(study, kind, task), sorted(study.shots), task)
 
 
 def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[Difficulty]:
-    """`hardest` for one task; `frame` is from `findings.answered`."""
+    """Compute the rows of `hardest` for one task. `frame` comes from `findings.answered`."""
     examples = frame.groupby("example")
     overall: Any = examples["s1"].agg(["mean", "size"])
     by_shots = frame.groupby(["example", "shots"])["s1"].mean().to_dict()
@@ -169,7 +170,7 @@ def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[Diff
 def _models(task: Task) -> pd.DataFrame:
     """Return one row per model and test example: respondent, example, s1 and right in [0, 1].
 
-    Both are averaged over all runs of the model (shots and training splits).
+    Scores are averaged over all runs of the model (shots and training splits).
     """
     is_right = Case(When(s1=1, then=Value(1.0)), default=Value(0.0), output_field=FloatField())
     rows = (
@@ -185,7 +186,7 @@ def _models(task: Task) -> pd.DataFrame:
 
 
 def _item_rests(frame: pd.DataFrame, models: pd.DataFrame) -> tuple[dict[int, float], int]:
-    """Return the item-rest correlation of each example, and its number of respondents."""
+    """Return the item-rest correlation of each example, and the number of respondents."""
     people = frame.rename(columns={"annotator": "respondent"})[["respondent", "example", "s1"]]
     both = pd.concat([people, models[["respondent", "example", "s1"]]])
     matrix = both.pivot(index="respondent", columns="example", values="s1")
@@ -195,7 +196,7 @@ def _item_rests(frame: pd.DataFrame, models: pd.DataFrame) -> tuple[dict[int, fl
 
 
 def _order(mean: float, example: int) -> tuple[float, int]:
-    """Return a sort key, hardest first. Rounded, because sums differ in their last digits."""
+    """Return a sort key for the hardest example first. Rounding hides differences in summation."""
     return round(mean, 9), example
 
 

@@ -1,4 +1,4 @@
-"""Doubtful golds: test examples on which all annotators agree with each other, not the gold."""
+"""Examples with doubtful gold: all annotators agree with each other but not with the gold."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tasks.clock import database_now
 from tasks.columns import Column
 from tasks.models import Example
 
-AT_LEAST = 2  # annotators who agree with each other
+AT_LEAST = 2  # number of annotators who agree with each other
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """One such example (its key): the answer that all `n` annotators gave, and the gold.
+    """A doubtful example, with the answer that all `n` annotators gave and the gold.
 
-    `s1` x 100 is the score of each of them, below 100.
+    `example` is its primary key. `s1` is the score x 100 of every annotator and is below 100.
     """
 
     example: int
@@ -42,7 +42,7 @@ class Doubt:
 
 @dataclass(frozen=True)
 class Tally:
-    """A task: the number of doubtful examples among the `examples` with enough annotators."""
+    """Counts for one task. `examples` is the number of examples with enough annotators."""
 
     task: str
     doubtful: int
@@ -82,7 +82,7 @@ TALLY = [
 
 @dataclass(frozen=True)
 class Unit:
-    """The answers of all `n` annotators to one example (its key)."""
+    """The answers of all `n` annotators to one example, which is given by its primary key."""
 
     task: str
     example: int
@@ -95,18 +95,18 @@ class Unit:
 
     @property
     def is_doubtful(self) -> bool:
-        """Return whether all gave one answer that is not the gold; then their S1 are equal."""
+        """Return whether all annotators gave the same answer, and it differs from the gold."""
         return self.is_unanimous and self.s1 < 1
 
 
 def units(frame: pd.DataFrame) -> list[Unit]:
-    """Return the examples that enough annotators answered; `frame` is from `findings.answered`."""
+    """Return the examples with enough annotators. `frame` comes from `findings.answered`."""
     columns = (frame[name] for name in ("task", "example", "texts", "s1"))
     return _units(zip(*columns, strict=True))
 
 
 def _units(answers: Iterable[tuple[str, int, frozenset[str], float]]) -> list[Unit]:
-    """Return the same, from each answer's (task, example, texts, S1)."""
+    """Build the units from the (task, example, texts, S1) of each answer."""
     first: dict[int, tuple[str, float]] = {}
     texts_of: dict[int, list[frozenset[str]]] = defaultdict(list)
     for task, example, texts, s1 in answers:
@@ -120,7 +120,7 @@ def _units(answers: Iterable[tuple[str, int, frozenset[str], float]]) -> list[Un
 
 
 def _answered(study: Study, kind: str) -> list[Unit]:
-    """Return the units of the study, read without the other columns of `findings.answered`."""
+    """Return the study's units without loading the other columns of `findings.answered`."""
     people = findings.counted(study, kind)
     tasks = dict(people.values_list("pk", "scenario__task__name"))
     given = Answer.objects.filter(turn__participation__in=people, turn__step=Step.ANNOTATION)
@@ -147,7 +147,7 @@ def tallies(answered: Sequence[Unit]) -> list[Tally]:
 
 
 def doubts(study: Study, kind: str) -> tuple[list[Tally], list[Doubt]]:
-    """Return the tally of each task, and its doubtful examples in the order of the test file."""
+    """Return the tally of each task and the doubtful examples in the order of the test file."""
     answered = _answered(study, kind)
     chosen = {unit.example: unit for unit in answered if unit.is_doubtful}
     examples = Example.objects.filter(pk__in=list(chosen)).select_related("split__task")
@@ -170,24 +170,24 @@ def doubts(study: Study, kind: str) -> tuple[list[Tally], list[Doubt]]:
 
 
 def rows(study: Study, kind: str) -> list[Doubt]:
-    """Return only the doubtful examples."""
+    """Return the doubtful examples without the tallies."""
     return doubts(study, kind)[1]
 
 
 def on(study: Study, example: Example) -> QuerySet[ExampleComment]:
-    """Return the comments on an example in that study, oldest first."""
+    """Return the study's comments on an example, oldest first."""
     return study.comments.filter(example=example).select_related("by")
 
 
 def add(study: Study, example: Example, text: str, by: User, gold: str = "") -> ExampleComment:
-    """Store a comment with author, time and opinion on the gold; it never changes."""
+    """Store a comment with its author, time and opinion on the gold. Comments never change."""
     return study.comments.create(example=example, text=text, gold=gold, by=by, at=database_now())
 
 
 def wrong_gold(said: Iterable[ExampleComment]) -> ExampleComment | None:
-    """Return the comment that marks the example's gold as wrong.
+    """Return the comment that marks the gold of an example as wrong.
 
-    The latest opinion applies: None if it is "right after all".
+    Only the latest opinion counts. Returns None if it is "right after all".
     """
     latest = None
     for comment in said:
@@ -196,7 +196,7 @@ def wrong_gold(said: Iterable[ExampleComment]) -> ExampleComment | None:
 
 
 def wrong_golds(study: Study) -> dict[int, ExampleComment]:
-    """Return a mapping of examples to that comment, for all whose gold is marked as wrong."""
+    """Map each example whose gold is marked as wrong to the comment that says so."""
     said = study.comments.exclude(gold="").select_related("by", "example__split__task")
     of_examples = defaultdict(list)
     for comment in said.order_by("at", "pk"):

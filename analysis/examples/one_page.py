@@ -1,7 +1,7 @@
-"""The answers to one test example: highlights in layers, distinct answers, agreement.
+"""The answers to one test example: highlighted text, distinct answers and agreement.
 
-As in every table, these are answers of completed participations in the analysis, of one kind;
-others of that kind are listed separately.
+As in every table, only completed participations of one kind that are in the analysis are included.
+Other answers of this kind are listed separately.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ MAX_NAMES = 20
 
 @dataclass(frozen=True)
 class Lane:
-    """One annotator's answer: what was given, and how it compares with the gold."""
+    """The answer of one annotator and its comparison with the gold."""
 
     participation: Participation
     given: Given
@@ -49,7 +49,7 @@ class Lane:
 
     @property
     def name(self) -> str:
-        """The pseudonym, or an alias that only this page uses while the score is hidden."""
+        """Return the pseudonym, or an alias for this page while the score is hidden."""
         return self.alias or self.participation.pseudonym
 
     @property
@@ -62,7 +62,7 @@ class Lane:
 
     @property
     def why_apart(self) -> str:
-        """The reason for exclusion, if the answer is not counted."""
+        """Return the reason why the answer is not in the analysis."""
         own = self.participation
         if own.status == Status.COMPLETED:
             return "excluded from the analysis"
@@ -70,7 +70,7 @@ class Lane:
 
 
 class Part(NamedTuple):
-    """One highlighted text with its verdict, and its position in all texts, end to end."""
+    """A highlighted text with its verdict and its position in the concatenated texts."""
 
     verdict: str
     text: str
@@ -79,7 +79,7 @@ class Part(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """A run for the page; `opens` and `closes` have one item per bracket."""
+    """A run of text on the page. `opens` and `closes` have one item per bracket."""
 
     text: str
     start: int
@@ -92,7 +92,7 @@ class Stretch(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """One text that can be highlighted, in runs."""
+    """A text that can be highlighted, divided into runs."""
 
     segment: int
     name: str
@@ -105,7 +105,7 @@ class Said(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """One distinct answer, or one label of the card."""
+    """A distinct answer, or a label of the card."""
 
     texts: Sequence[Said]
     lanes: Sequence[Lane]
@@ -120,7 +120,7 @@ class Fact(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """S1 of annotators with that many shots, as text."""
+    """The S1 of annotators with this number of shots, formatted as text."""
 
     shots: int
     n: int
@@ -130,7 +130,7 @@ class Scores(NamedTuple):
 
 @dataclass(frozen=True)
 class ExamplePage:
-    """One example with one annotator kind's answers, for one number of shots or all."""
+    """One example with the answers of one kind of annotators, for one or all numbers of shots."""
 
     study: Study
     example: Example
@@ -151,7 +151,7 @@ class ExamplePage:
 
     @cached_property
     def _texts(self) -> list[tuple[int, str, str]]:
-        """(number, name, text) of each text that can be highlighted."""
+        """Return (number, name, text) for each text that can be highlighted."""
         segments = zip(self.card.segments, self.example.context, strict=True)
         texts = [(number, *segment) for number, segment in enumerate(segments)]
         if self._selectable is not None:
@@ -160,22 +160,20 @@ class ExamplePage:
 
     @cached_property
     def _begins(self) -> dict[int, int]:
-        """The start of each text when they are joined end to end."""
+        """Return the start of each text in the concatenation of all texts."""
         lengths = (len(text) for _number, _name, text in self._texts)
         begins = itertools.accumulate(lengths, initial=0)
         return {number: begin for (number, _n, _t), begin in zip(self._texts, begins, strict=False)}
 
     @property
     def golds(self) -> list[str]:
-        """The gold, each text once."""
+        """Return the distinct gold texts."""
         return list(dict.fromkeys(self.example.gold))
 
     @property
     def length(self) -> int:
-        """The length of all the texts that can be highlighted, end to end."""
+        """Return the total length of the texts that can be highlighted."""
         return sum(len(text) for _number, _name, text in self._texts)
-
-    # --- Annotators and their answers -------------------------------------------------------------
 
     def _lanes(self, chosen: QuerySet[Participation]) -> list[Lane]:
         answers = (
@@ -196,9 +194,9 @@ class ExamplePage:
         return blinding.hidden(self.study)
 
     def _masked(self, lanes: list[Lane]) -> list[Lane]:
-        """Hidden annotators get aliases and an order that differ between pages.
+        """Replace hidden annotators' names by aliases, and order them differently on each page.
 
-        Otherwise the pages of all examples would add up to their scores.
+        Otherwise, the pages of all examples together would reveal their scores.
         """
 
         def shuffled(lane: Lane) -> str:
@@ -225,7 +223,7 @@ class ExamplePage:
 
     @cached_property
     def _counted(self) -> list[Lane]:
-        """Counted answers for all numbers of shots."""
+        """Return the answers in the analysis for all numbers of shots."""
         return self._lanes(findings.counted(self.study, self.kind))
 
     @cached_property
@@ -234,7 +232,7 @@ class ExamplePage:
 
     @cached_property
     def apart(self) -> list[Lane]:
-        """Answers of that kind and those shots that are not counted."""
+        """Return answers of this kind and number of shots that are not in the analysis."""
         counted = findings.counted(self.study, self.kind)
         others = self.study.participations.filter(kind=self.kind).exclude(pk__in=counted)
         return [lane for lane in self._lanes(others) if self.shots in (None, lane.shots)]
@@ -243,11 +241,9 @@ class ExamplePage:
     def n(self) -> int:
         return len(self.lanes)
 
-    # --- The text in layers -----------------------------------------------------------------------
-
     @cached_property
     def gold_parts(self) -> list[Part]:
-        """Every place where a gold text occurs, as in the reveal."""
+        """Return every place where a gold text occurs, as in the reveal."""
         if not self.card.is_highlighted:
             return []
         return [
@@ -260,7 +256,7 @@ class ExamplePage:
 
     @property
     def unreachable(self) -> list[str]:
-        """Gold texts that cannot be highlighted."""
+        """Return the gold texts that cannot be highlighted."""
         if not self.card.is_highlighted or self.card.typed:
             return []
         context, question = self.example.context, self._selectable
@@ -306,16 +302,14 @@ class ExamplePage:
 
     @cached_property
     def names(self) -> list[str]:
-        """The labels, or the options of the example, if one is chosen; otherwise empty."""
+        """Return the labels, or the example's options, for single-choice tasks. Otherwise empty."""
         if self.card.answered_by == OPTION:
             return list(dict.fromkeys(self.example.options))
         return [label.name for label in self.card.labels]
 
-    # --- Distinct answers -------------------------------------------------------------------------
-
     @cached_property
     def choices(self) -> list[Choice]:
-        """Distinct answers, the most frequent first; for single choices every choice, in order."""
+        """Return distinct answers, most frequent first. For single choices, list every choice."""
         groups = agreement.groups((lane, lane.given.texts) for lane in self.lanes)
         if self.names:
             by_name = {group.texts[:1]: group for group in groups}
@@ -331,11 +325,9 @@ class ExamplePage:
             for group in groups
         ]
 
-    # --- Numbers ----------------------------------------------------------------------------------
-
     @property
     def facts(self) -> list[Fact]:
-        """The figures for the displayed answers, each with its meaning."""
+        """Return the figures for the displayed answers with their meanings."""
         values = [lane.comparison.s1 for lane in self.lanes]
         unit = [frozenset(lane.given.texts) for lane in self.lanes]
         pairs = self.n * (self.n - 1) // 2
@@ -372,7 +364,7 @@ class ExamplePage:
         ]
 
     def _disagreements(self, unit: list[frozenset[str]], pairs: int) -> list[Fact]:
-        """This example's part of alpha; for single labels all distances are equal."""
+        """Return this example's part of alpha. For single labels, all distances are equal."""
         facts = []
         for name in ["nominal"] if self.card.kind.is_one_text else agreement.DISTANCES:
             observed = agreement.observed_disagreement(unit, agreement.DISTANCES[name])
@@ -390,7 +382,7 @@ class ExamplePage:
 
     @property
     def by_shots(self) -> list[Scores]:
-        """All counted annotators, even if the page shows one number of shots."""
+        """Return the scores by number of shots, even if the page shows only one number of shots."""
         rows = []
         for shots in sorted(self.study.shots):
             values = [lane.comparison.s1 for lane in self._counted if lane.shots == shots]
@@ -399,7 +391,7 @@ class ExamplePage:
 
 
 def _mean_and_sd(values: Sequence[float]) -> tuple[str, str]:
-    """Mean and SD x 100 of scores in [0, 1]; the SD with ddof 1 is a dash for fewer than two."""
+    """Format the mean and SD (ddof 1) of scores in [0, 1], multiplied by 100."""
     mean = 100 * statistics.fmean(values) if values else None
     sd = 100 * statistics.stdev(values) if len(values) > 1 else None
     return points(mean), points(sd)

@@ -1,4 +1,4 @@
-"""Pages and API of examples: the hardest, those with doubtful gold, all answers to one example."""
+"""Pages and API views for examples: difficulty, gold audit, and the answers to one example."""
 
 from typing import Any
 
@@ -31,14 +31,14 @@ from tasks import columns, listing
 from tasks.cards import place
 from tasks.models import Example, Split, Task
 
-# Filters for the example list.
+# Filters of the list of examples.
 CHOICES = {
     "all-wrong": ("All incorrect", lambda row: row.right == 0),
     "all-right": ("All correct", lambda row: row.right == 100),
     "disagree": (
         "Disagreement", lambda row: row.pairwise_s1 is not None and row.pairwise_s1 < 100
     ),
-    "gold_audit": ("Gold audit", None),  # `audit` shows it, over all tasks
+    "gold_audit": ("Gold audit", None),  # the `audit` page covers all tasks
 }  # fmt: skip
 
 
@@ -46,7 +46,7 @@ LONGEST_COMMENT = 2000
 
 
 class CommentForm(PageForm):
-    """A team member's comment on an example."""
+    """A form for a team member's comment on an example."""
 
     key = "comment"
     text = TextField(
@@ -65,7 +65,7 @@ class CommentForm(PageForm):
 
 @reading
 def examples(request: HttpRequest, name: str) -> HttpResponse:
-    """The test examples of one task, hardest first, for one kind of annotators."""
+    """List the test examples of one task, hardest first, for one kind of annotators."""
     study, kind, context = of_kind(request, name)
     tasks = sorted(study.tasks.all(), key=lambda task: place(task.name))
     task = _task(request, tasks)
@@ -95,7 +95,7 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _texts(task: Task) -> dict[int, str]:
-    """Map test examples to their whole text, for searching."""
+    """Map each test example to its full text for searching."""
     rows = Example.objects.filter(split__task=task, split__kind=Split.Kind.TEST)
     return {
         pk: f"{' '.join(context)} {question} {' '.join(gold)}"
@@ -115,7 +115,7 @@ def examples_file(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def audit(request: HttpRequest, name: str) -> HttpResponse:
-    """The test examples on which all annotators of one kind agree against the gold."""
+    """List the test examples on which all annotators of one kind contradict the gold."""
     study, kind, context = of_kind(request, name)
     tallies, doubts = gold_audit.doubts(study, kind)
     shown = columns.on_page(gold_audit.COLUMNS)
@@ -139,7 +139,7 @@ def _task(request: HttpRequest, tasks_of_study: list[Task]) -> Task:
 
 @reading
 def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """One test example: one annotator kind's highlights in layers, and the gold."""
+    """Show one test example with the annotators' highlights and the gold."""
     study = scores_of(request, name)
     return _example(request, study, example_of(study, pk))
 
@@ -158,7 +158,7 @@ def comment(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 
 
 def example_of(study: Study, pk: int) -> Example:
-    """Return a test example of one of the study's tasks; otherwise Http404."""
+    """Return a test example that belongs to one of the study's tasks, or raise Http404."""
     return get_object_or_404(
         Example.objects.select_related("split__task"),
         pk=min(pk, 2**62),
@@ -170,7 +170,7 @@ def example_of(study: Study, pk: int) -> Example:
 def _example(
     request: HttpRequest, study: Study, shown: Example, form: CommentForm | None = None
 ) -> HttpResponse:
-    """The page, with the form of a rejected comment, if any."""
+    """Render the page of an example. `form` is a rejected comment, if there is one."""
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     all_shots = sorted(study.shots)
@@ -198,7 +198,7 @@ def _example(
     return render(request, "examples/example.html", context, status=422 if form else 200)
 
 
-# Results by example as JSON.
+# API views for results by example.
 
 
 class Examples(KindOfTable):

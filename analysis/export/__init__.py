@@ -1,4 +1,4 @@
-"""A study's files: CSVs, verify.py, Parquet, and the release bundle.
+"""Export of a study: CSV files, verify.py, Parquet files and the release bundle.
 
-Start with files.py; columns.py explains each column. verify.py must not import project code.
+Start with files.py; columns.py explains the columns. verify.py must not import project code.
 """

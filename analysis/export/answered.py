@@ -1,8 +1,7 @@
-"""Answers with their examples, for the logs of Inspect, lm-evaluation-harness and other tools.
+"""Answers with their examples, for export to Inspect, lm-evaluation-harness and other tools.
 
-As in answers.csv, workers appear under pseudonyms with their kind, and withdrawn participations are
-left out. So are answers in an upstream step, which belong to other tasks, and answers to attention
-checks.
+As in answers.csv, workers appear under pseudonyms with their kind. Withdrawn participations,
+answers in an upstream step (which belong to other tasks), and attention checks are left out.
 """
 
 import itertools
@@ -16,16 +15,16 @@ from tasks.cards import Card
 from tasks.spans import QUESTION
 
 STEPS = (Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
-ANY_ANSWER = "answer"  # the name of a span if the card has no question types
-BETWEEN = "\n\n"  # separates an example's texts in tools that show them as one
+ANY_ANSWER = "answer"  # span name if the card has no question types
+BETWEEN = "\n\n"  # separates texts in tools that show an example as one text
 
 
 class NothingAnswered(Exception):
-    """The study has nothing to export yet; the message is shown to users."""
+    """Raised if a study has nothing to export. Users see the message."""
 
 
 class Place(NamedTuple):
-    """A span in the joined texts of an example, in code points; `name` is its question's type."""
+    """A span in the joined texts, with offsets in code points. `name` is the question type."""
 
     start: int
     end: int
@@ -34,7 +33,7 @@ class Place(NamedTuple):
 
 
 def participations(study: Study) -> QuerySet[Participation]:
-    """Participations with answers, in a fixed order, with `analysed`; without withdrawn ones."""
+    """Return participations with answers and `analysed` in a fixed order, except withdrawn ones."""
     people = study.participations.exclude(status=Status.WITHDRAWN)
     people = people.filter(turns__answer__isnull=False, turns__step__in=STEPS).distinct()
     people = people.annotate(analysed=ANALYSED).select_related("scenario__task")
@@ -45,7 +44,7 @@ def participations(study: Study) -> QuerySet[Participation]:
 
 
 def tested(study: Study) -> Iterator[tuple[Participation, list[Answer]]]:
-    """Each participation with its answers to the test examples, if there are any.
+    """Yield each participation that has answers to test examples, with these answers.
 
     Raises NothingAnswered if no test example was answered.
     """
@@ -60,19 +59,19 @@ def tested(study: Study) -> Iterator[tuple[Participation, list[Answer]]]:
 
 
 def by_task(study: Study) -> Iterator[tuple[Card, Iterator[tuple[Participation, list[Answer]]]]]:
-    """`tested`, grouped by task. Raises NothingAnswered."""
+    """Group the output of `tested` by task. Raises NothingAnswered."""
     groups = itertools.groupby(tested(study), key=lambda row: row[0].scenario.task)
     return ((task.card, people) for task, people in groups)
 
 
 def answers(participation: Participation) -> QuerySet[Answer]:
-    """The answers of the participation, in the order in which they were submitted."""
+    """Return the answers of a participation in the order of submission."""
     stored = Answer.objects.filter(turn__participation=participation, turn__step__in=STEPS)
     return stored.select_related("turn__example").prefetch_related("spans").order_by("turn")
 
 
 def about(participation: Participation) -> dict[str, Any]:
-    """Return the participation and its scenario, as in annotators.csv."""
+    """Return the participation and its scenario with the columns of annotators.csv."""
     study, scenario = participation.study, participation.scenario
     return {
         "study": study.name,
@@ -90,16 +89,17 @@ def about(participation: Participation) -> dict[str, Any]:
 
 
 def place_name(participation: Participation) -> str:
-    """Return the place as in prediction file names: MNLI@1_10_3, MNLI@1_0."""
+    """Return the place as in the names of prediction files, such as MNLI@1_10_3 or MNLI@1_0."""
     scenario = participation.scenario
     number = f"_{scenario.split_number}" if scenario.shots else ""
     return f"{scenario.task.name}@{scenario.task.version}_{scenario.shots}{number}"
 
 
 def joined(card: Card, answer: Answer) -> tuple[str, list[Place]]:
-    """The example's texts joined, with the question first if it can be highlighted, and the spans.
+    """Return the example's texts as one string, and the spans with their offsets in it.
 
-    Does not raise: spans are stored with valid offsets, which are only shifted here.
+    The question comes first if it can be highlighted. This never fails, because the offsets of
+    stored spans are valid and are only shifted here.
     """
     example = answer.turn.example
     question = card.selectable_question(example.question)
@@ -118,6 +118,6 @@ def joined(card: Card, answer: Answer) -> tuple[str, list[Place]]:
 
 
 def beside(answer: Answer) -> list[str]:
-    """Return the answer as text if it has no spans: a label, options, a number or typed text."""
+    """Return an answer without spans as texts: a label, options, a number or typed text."""
     given = answer.as_given()
     return [given.label] if given.label else list(given.values)

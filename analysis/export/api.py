@@ -1,9 +1,9 @@
-"""The same tables and figures as JSON, documented by OpenAPI at /api/v1/docs/.
+"""API views for tables and figures, documented with OpenAPI at /api/v1/docs/.
 
-Requests use a token or the browser's session; other users' studies are not found. Every view calls
-the functions that the pages call, and returns the rows of their CSVs with the same digits. Views do
-not resample: results that wait for the analysis page's job are null, and `pending` shows the job's
-progress; POST analysis/ starts it.
+Requests authenticate with a token or the browser's session. Studies of other users respond with
+404. The views call the same functions as the pages and return the rows of their CSVs with the same
+digits. They never resample. Results that wait for the job of the analysis page are null, `pending`
+reports the progress of the job, and POST analysis/ starts it.
 """
 
 from datetime import datetime
@@ -64,7 +64,7 @@ class Index(ApiView):
 
 @method_decorator(csp_update({"style-src": ["'unsafe-inline'"]}), name="dispatch")
 class Docs(SpectacularSwaggerSplitView):
-    """The only page with inline styles, which Swagger writes; its scripts are files."""
+    """The Swagger page. It is the only page with inline styles, which Swagger writes itself."""
 
     http_method_names = ("get", "head")  # the view has no template for OPTIONS
 
@@ -121,10 +121,10 @@ class ReleaseZip(ApiView):
         )
 
 
-# Answers and spans. Researchers must not see a person's score before they decide on the analysis
-# (protocol/blinding.py): these answers' S1 and gold are null until then, as on the annotator's
-# page. If the design hides test scores, those in the annotation step are null until the study is
-# closed.
+# Answers and spans. Researchers must not see a person's score before they decide on inclusion in
+# the analysis (protocol/blinding.py). Until then, the S1 and gold of these answers are null, as on
+# the annotator's page. If the design hides test scores, those of the annotation step are null until
+# the study is closed.
 
 OF_TURN = {
     "task": ("example__split__task__name", None),
@@ -143,7 +143,7 @@ KINDS |= {"answer": list[str], "gold": list[str], "hidden": bool}
 
 
 def _reached(turn: Turn, lookup: str) -> Any:
-    """Return the lookup's value, or None if a row on its path is missing."""
+    """Follow a lookup from a turn to its value. Return None if a related row is missing."""
     value: Any = turn
     for name in lookup.split("__"):
         value = getattr(value, name, None)
@@ -179,7 +179,7 @@ class Answers(RowsView):
         return own if seen else own | {"gold": None, "s1": None}
 
     def _is_seen(self, turn: Turn) -> bool:
-        """May this turn's gold be shown with its answer, as on the annotator's page?"""
+        """Return whether the gold of this turn may be shown, as on the annotator's page."""
         participation = turn.participation
         if participation.pk not in self.hidden:
             return turn.given is not None
@@ -188,7 +188,7 @@ class Answers(RowsView):
         return turn.given is not None and spares and turn.step in (*JUDGED_STEPS, *REVEALED)
 
 
-# The task is the example's, which in the upstream step is not the scenario's.
+# The task belongs to the example. In the upstream step, it differs from the scenario's task.
 _EXAMPLE, _PARTICIPATION = "answer.turn.example", "answer.turn.participation"
 SPANS = [
     Column("task", meaning="name of the task", get=f"{_EXAMPLE}.split.task.name"),

@@ -1,9 +1,9 @@
-"""The release bundle in the browser, as a job: one per study, stored until it is rebuilt.
+"""The job that builds a release bundle. Each study has one bundle until it is rebuilt.
 
-The first part writes all files from the database in one snapshot, so that they agree while
-annotators continue to answer. The next part prints the report, if Playwright and Chromium are
-installed; then come the Parquet files one by one, verify.py and the ZIP. Each part can be repeated:
-a stopped process's files are not used.
+The first part writes all files from the database in one snapshot, so that they are consistent while
+annotators continue to answer. If Playwright and Chromium are installed, the next part prints the
+report. The remaining parts write the Parquet files, verify.py and the ZIP. Each part can be
+repeated, because files of a stopped process are not used.
 """
 
 import hashlib
@@ -34,14 +34,14 @@ from tasks import jobs
 from tasks.models import Job
 
 KIND = "release"
-VERSION = 8  # of a bundle's content: increase it when one of its files changes
+VERSION = 8  # increase this when the content of a bundle changes
 PARTS = ("data", "print", *COLUMNS, "verify", "zip")
 
 
 def state(study: Study) -> str:
-    """Return a hash of a bundle's data: a different hash means that something has changed.
+    """Return a hash of the data behind a bundle, which changes whenever the data change.
 
-    Turns and answers never change, so counting them is enough.
+    Turns and answers never change, so it is sufficient to count them.
     """
     seats = study.participations.order_by("pk").values_list(
         "pk", "status", "in_analysis", "is_paid", "qualified", "consented_at", "comprehended_at",
@@ -75,7 +75,7 @@ def state(study: Study) -> str:
 
 
 def job_of(study: Study) -> Job | None:
-    """Return the job for this study's bundle, running or finished, or None without one."""
+    """Return the study's bundle job, running or finished, or None."""
     jobs_by_unit = (jobs.find(KIND, _parameters(study, unit)) for unit in publishing.UNITS)
     return next((job for job in jobs_by_unit if job is not None), None)
 
@@ -85,12 +85,12 @@ def _parameters(study: Study, round_times: str) -> dict[str, Any]:
 
 
 def rounding_of(job: Job) -> str:
-    """Return the unit of publishing.UNITS to which its times are rounded."""
+    """Return the unit in publishing.UNITS to which the job rounds times."""
     return job.parameters.get("round_times", "")
 
 
 def archive_of(job: Job | None) -> Path | None:
-    """Return the path of the finished ZIP, or None if there is none."""
+    """Return the path of the finished ZIP, or None if it does not exist."""
     if job is None or not job.is_done:
         return None
     path = _archive(job)
@@ -98,15 +98,15 @@ def archive_of(job: Job | None) -> Path | None:
 
 
 def is_current(study: Study, job: Job) -> bool:
-    """Is the study unchanged since that snapshot?"""
+    """Return whether the study is unchanged since the job's snapshot."""
     return job.result[0]["state"] == state(study)
 
 
 def prepare(study: Study, owner: Any, round_times: str = "") -> Job:
-    """This study's job: a running one, a finished one that is current, or a new one.
+    """Return the study's job if it is running or up to date, otherwise start a new one.
 
-    A job with other rounded times is deleted. Simultaneous requests get the same job: a finished
-    job is deleted by its key, and the database accepts only one job per study and rounding.
+    A job that rounds times differently is deleted. Concurrent requests get the same job, because a
+    finished job is deleted by its key and the database accepts only one job per study and rounding.
     """
     wanted = _parameters(study, round_times)
     old = job_of(study)
@@ -120,7 +120,7 @@ def prepare(study: Study, owner: Any, round_times: str = "") -> Job:
 
 @jobs.job(KIND, limit=timedelta(minutes=10))
 def chunk(job: Job, number: int) -> dict[str, str]:
-    """Run one of PARTS; the first returns {folder, state, at}, the others {}."""
+    """Run one of PARTS. The first part returns {folder, state, at} and the others return {}."""
     study = Study.objects.filter(pk=job.parameters["study"]).first()
     if study is None:
         raise jobs.JobError("The study no longer exists.")
@@ -131,9 +131,9 @@ def chunk(job: Job, number: int) -> dict[str, str]:
 
 
 def _data(study: Study, job: Job) -> dict[str, str]:
-    # An earlier attempt's files are not used, and may be filling the disk.
+    # Files of an earlier attempt are not used, and may fill the disk.
     shutil.rmtree(jobs.folder_of(job), ignore_errors=True)
-    # A unique name: a process that repeats this part writes into another folder.
+    # Use a unique name, because another process may repeat this part and write files as well.
     name = secrets.token_hex(8)
     folder = jobs.folder_of(job) / name / study.name
     try:
@@ -151,7 +151,7 @@ def _data(study: Study, job: Job) -> dict[str, str]:
 def _further(part: str, study: Study, job: Job) -> dict[str, str]:
     folder = jobs.folder_of(job) / job.result[0]["folder"] / study.name
     if part == "zip" and _archive(job).exists():
-        return {}  # made by a process that was stopped before it could report
+        return {}  # made by a process that stopped before it reported
     if not folder.is_dir():
         raise jobs.JobError("The prepared files no longer exist. Prepare the bundle again.")
     if part == "print":

@@ -1,4 +1,4 @@
-"""The columns of every exported file with their meanings; the source of the data dictionary."""
+"""Columns of all exported files and their meanings, the source of the data dictionary."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,12 +46,12 @@ SPREAD = {
     "n": "number of annotators who completed and are in the analysis",
 }
 
-# Columns in annotators.csv up to `arrival`.
+# Number of columns in annotators.csv up to `arrival`.
 ALLOCATED = len(STUDY) + len(SCENARIO) + len(ARM) + len(WORKER) + 1
 
 
 def meanings(columns: Sequence[Column]) -> dict[str, str]:
-    """Return the names of a table's columns and their meanings."""
+    """Map the names of a table's columns to their meanings."""
     return {column.name: column.stored_meaning for column in in_files(columns)}
 
 
@@ -73,10 +73,11 @@ CHANNELS = {
 
 @dataclass(frozen=True)
 class OfTurn:
-    """A column of answers.csv and of the API's answers, which have one row per turn.
+    """A column of answers.csv and of answers in the API, which have one row per turn.
 
-    Read from a turn by `lookup`, else computed. `brief` is its meaning in the API: "" the same,
-    None: in the file alone. Without `meaning` it is in the API alone. `empty`: missing in the file.
+    The value is read from the turn by `lookup`, or computed without one. `brief` is its meaning in
+    the API: "" for the same meaning, None if the column is only in the file. Columns without
+    `meaning` are only in the API. `empty` is the cell for a missing value.
     """
 
     name: str
@@ -131,7 +132,7 @@ ANSWERS = (
         "page or api: channel that showed it"),
     OfTurn("channel", CHANNELS["channel"], "answer__channel", "channel of the answer: page or api"),
 )  # fmt: skip
-# Columns in the findings tables, but for intervals only those without a bootstrap.
+# Columns of the findings tables, without bootstrap columns for intervals.
 _INTERVALS = meanings(findings_columns.COLUMNS["intervals"])
 _IN_CLOSED_FORM = (
     "n", "test_examples", "contexts", "mean", "low_95", "high_95", "t_low_95", "t_high_95", "se",
@@ -139,12 +140,12 @@ _IN_CLOSED_FORM = (
 )  # fmt: skip
 INTERVALS = {name: _INTERVALS[name] for name in _IN_CLOSED_FORM}
 _CONTRASTS = meanings(findings_columns.COLUMNS["contrasts"])
-# `question` is equal in all rows, so it is part of the meaning of `low_95`.
+# `question` has the same value in all rows, so the meaning of `low_95` includes it.
 CONTRASTS = _without(_CONTRASTS, "task", "question")
 DIFFERENCES = _without(meanings(models_columns.DIFFERENCES), "task", "question")
 
 
-# File to column to meaning, without those of STUDY, which all files have.
+# Maps files to columns to meanings, without the columns of STUDY, which all files have.
 _OWN: dict[str, dict[str, str]] = {
     "examples.csv": {
         "task": "name of the task",
@@ -183,7 +184,7 @@ _OWN: dict[str, dict[str, str]] = {
         "end": "offset after the last code point of the span",
         "text": "the highlighted text",
     },
-    # The cells after `arrival` are empty for a withdrawn participation.
+    # The cells after `arrival` are empty if the participation was withdrawn.
     "annotators.csv": {
         **SCENARIO,
         **ARM,
@@ -327,8 +328,8 @@ _OWN: dict[str, dict[str, str]] = {
         "answer": "the answer as given; empty: skipped; review before publication, as demographics"
         " can identify participants",
     },
-    # One row per model participation; if a run was not fully reported, the cells from `harness` on
-    # are empty.
+    # One row per model participation. The cells from `harness` on are empty if the run was not
+    # fully reported.
     "model_annotators.csv": {
         "annotator": "pseudonym of the participation",
         "model": "the provider's name of the model",
@@ -388,7 +389,7 @@ _OWN: dict[str, dict[str, str]] = {
     },
     "model_scores.csv": meanings(models_columns.MODEL),
     "model_differences.csv": OF_CELL | DIFFERENCES,
-    # For a cross-task study; otherwise empty.
+    # Only cross-task studies have rows in this file.
     "upstream_pool.csv": {
         "arm": "arm that may be trained on the example: upstream or sham",
         "task": "name of the upstream or sham task",
@@ -419,5 +420,5 @@ _OWN: dict[str, dict[str, str]] = {
     | CHANNELS,
     "gains.csv": meanings(cross_task.GAINS),
 }
-# The data dictionary and the header rows are generated from this.
+# The data dictionary and the header rows are generated from these columns.
 COLUMNS = {name: STUDY | own for name, own in _OWN.items()}

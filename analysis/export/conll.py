@@ -1,8 +1,8 @@
-"""Answers as CoNLL files, for tasks that are answered by spans: with one file per participation.
+"""Answers as CoNLL files, one per participation, for tasks that are answered with spans.
 
-One token per line: the token, the offsets of its start and end in the text of its block, and last
-its tag (BIO). The questions about one text share a block, as their spans have different kinds. A
-span that overlaps another one is left out, because the format cannot express it.
+Each line has one token: its text, the start and end offsets in the text of the block, and a BIO
+tag. Questions about the same text share a block, as their spans are of different kinds. Overlapping
+spans are left out, because the format cannot express them.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ ONLY_SPANS = (
 
 
 class Block(NamedTuple):
-    """A text, its spans without overlaps, and the number of spans that were left out."""
+    """A text with its non-overlapping spans and the number of spans left out."""
 
     text: str
     places: list[Place]
@@ -51,7 +51,7 @@ def write(study: Study, folder: Path) -> dict[str, int]:
 
 
 def blocks(card: Card, rows: list[Answer]) -> list[Block]:
-    """The texts in the order of the test file, each with the spans of all questions about it."""
+    """Return the texts in the order of the test file, with the spans of all their questions."""
     found: dict[tuple[int, str], list[Place]] = {}
     for row in sorted(rows, key=lambda row: row.turn.example.position):
         text, places = answered.joined(card, row)
@@ -69,7 +69,7 @@ def _block(text: str, places: list[Place]) -> Block:
 
 
 def lines(card: Card, block: Block) -> Iterator[str]:
-    """Yield the lines of a block and a blank line, or nothing for a text without tokens."""
+    """Yield the lines of a block and a blank line, or nothing if the text has no tokens."""
     found = tokens(block.text, card.granularity)
     for start, end in found:
         yield f"{block.text[start:end]}\t{start}\t{end}\t{_tag(block, start, end)}"

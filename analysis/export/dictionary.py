@@ -1,4 +1,4 @@
-"""The CSVs' column types and data dictionary, and the CSVs as Parquet."""
+"""The data dictionary, the types of the CSV columns, and the conversion of CSVs to Parquet."""
 
 import csv
 import itertools
@@ -9,12 +9,12 @@ from typing import Any
 from analysis.export.columns import COLUMNS
 from analysis.scores.columns import type_of
 
-# Type to its name in pandas; Int64 allows missing values.
+# Maps a type to its name in pandas. Int64 allows missing values.
 IN_PANDAS = {"integer": "Int64", "number": "float64", "datetime": "datetime64", "string": "string"}
 
 
 def columns_markdown() -> str:
-    """Return the columns of every file as Markdown tables: the data dictionary."""
+    """Return the data dictionary: the columns of every file as Markdown tables."""
     parts = []
     for file, columns in COLUMNS.items():
         rows = "\n".join(
@@ -25,16 +25,16 @@ def columns_markdown() -> str:
     return "\n".join(parts)
 
 
-# CSVs as Parquet with the same values, by pyarrow. They are read and written in pieces, so that
-# memory use is bounded. An empty cell is null in a column of numbers or times, and an empty string
-# in others.
+# Parquet files have the same values as the CSVs. They are written in pieces with pyarrow to limit
+# memory use. An empty cell becomes null in columns of numbers or times, and an empty string in
+# others.
 
 
 ROWS = 20_000  # per piece
 
 
 def write_parquet(source: Path, target: Path) -> int:
-    """Write a CSV of an export as Parquet; return the number of rows."""
+    """Convert a CSV of an export to Parquet and return the number of rows."""
     import pyarrow
     import pyarrow.parquet
 

@@ -1,9 +1,9 @@
-"""A study's CSVs: one unit of observation per file, streamed, with unaltered text.
+"""The CSV files of a study. Each file has one unit of observation and is streamed.
 
-UTF-8 without a byte order mark, RFC 4180 (CRLF between records), floats as the shortest text that
-reads back as the same number, times in ISO 8601 UTC. Text is never altered, even if a spreadsheet
-would read a leading "=" as a formula. Workers appear under pseudonyms; links, tokens and keys are
-never written.
+Files are UTF-8 without a byte order mark and follow RFC 4180 (CRLF between records). Floats are the
+shortest text that is read back as the same number, and times are in ISO 8601 UTC. Text is never
+altered, even if a spreadsheet would read a leading "=" as a formula. Workers appear under
+pseudonyms. Links, tokens and keys are never written.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ from tasks.csv_files import moment, write_csv
 
 VERIFY = Path(__file__).with_name("verify.py")
 SUMS, BUNDLE_SUMS = "SHA256SUMS", "SHA256SUMS.bundle"
-PIECE = 1 << 18  # bytes of a file compressed and sent at once
+PIECE = 1 << 18  # bytes that are compressed and sent at once
 README = """\
 Export of the study {name} from Handful.
 
@@ -69,7 +69,7 @@ by answer; arrivals and decisions by time.
 Columns and their types in pandas (`Int64` is for whole numbers with missing values):
 
 {columns}"""
-# How to open the CSVs without altering any cell.
+# Explains how to open the CSVs without altering any cell.
 READING = """\
 Texts are exported unaltered. Spreadsheet programs may read texts that start with =, +, - or @ as
 formulas, and ids as dates. Do not double-click a file; import it as UTF-8 with every column as
@@ -79,9 +79,9 @@ read_csv(file, keep_default_na=False, na_values=[""])."""
 
 
 def write_export(study: Study, folder: Path) -> dict[str, int]:
-    """Write the whole export into an empty folder; return the number of rows in each file.
+    """Write the complete export into an empty folder and return the number of rows of each file.
 
-    The folder appears only when complete. Raises FileExistsError if it exists and is not empty.
+    The folder appears only when it is complete. Raises FileExistsError if it is not empty.
     """
     with whole_folder(folder) as building, snapshot():
         counts = write_files(study, building)
@@ -91,9 +91,9 @@ def write_export(study: Study, folder: Path) -> dict[str, int]:
 
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
-    """A temporary sibling folder that is renamed to `folder` at the end, or deleted after an error.
+    """Create a temporary folder next to `folder`, and rename it on success or delete it on error.
 
-    Raises FileExistsError if the folder exists and is not empty.
+    Raises FileExistsError if `folder` exists and is not empty.
     """
     folder = folder.absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -113,9 +113,9 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Show one database state to all files while annotators continue to answer.
+    """Read all files from one state of the database while annotators continue to answer.
 
-    PostgreSQL has snapshots; SQLite gives one to a transaction that does not start with a write.
+    PostgreSQL has snapshots. SQLite provides one to a transaction that starts with a read.
     """
     if connection.in_atomic_block:
         yield
@@ -134,7 +134,7 @@ def snapshot() -> Iterator[None]:
 
 
 def write_files(study: Study, folder: Path) -> dict[str, int]:
-    """Write the CSVs with manifest, verify.py and README; return the rows of each CSV."""
+    """Write the CSVs, manifest, verify.py and README, and return the number of rows of each CSV."""
     frame = frames.annotators(study)
     rows: dict[str, Callable[[], Iterable[records.Row]]] = {
         "examples.csv": lambda: examples_rows(study),
@@ -168,7 +168,7 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
 
 
 def versions(study: Study) -> dict[str, Any]:
-    """Versions of the software, the seed of random numbers, and the study's times.
+    """Return software versions, the random seed and the study's times.
 
     `opened_at` and `closed_at` are null before the study is opened or closed.
     """
@@ -184,18 +184,18 @@ def versions(study: Study) -> dict[str, Any]:
 
 
 def write_sums(folder: Path) -> str:
-    """Write SHA256SUMS for all files in the folder and its subfolders; return its own SHA-256."""
+    """Write SHA256SUMS for all files in the folder and its subfolders, and return its SHA-256."""
     return _write_sums(folder, SUMS, _paths(folder))
 
 
 def write_data_sums(folder: Path) -> str:
-    """Call `write_sums` for an export's files: CSVs, manifest, versions and verify.py."""
+    """Write SHA256SUMS for the files of an export: CSVs, manifest, versions and verify.py."""
     names = (*COLUMNS, "manifest.json", "versions.json", VERIFY.name)
     return _write_sums(folder, SUMS, [folder / name for name in names])
 
 
 def write_bundle_sums(folder: Path) -> str:
-    """Write SHA256SUMS.bundle for SHA256SUMS and the files missing from it; return its SHA-256."""
+    """Write SHA256SUMS.bundle for SHA256SUMS and the files missing from it. Return its SHA-256."""
     lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
     listed = {line.partition("  ")[2] for line in lines}
     paths = [path for path in _paths(folder) if path.relative_to(folder).as_posix() not in listed]
@@ -203,7 +203,7 @@ def write_bundle_sums(folder: Path) -> str:
 
 
 def _paths(folder: Path) -> list[Path]:
-    """Return all files except sums and their signatures."""
+    """Return all files except checksum files and signatures."""
     found = (path for path in folder.rglob("*") if path.is_file())
     return sorted(path for path in found if not path.name.startswith(SUMS))
 
@@ -220,7 +220,7 @@ def _sha256(path: Path) -> str:
 
 
 class _Pieces:
-    """A writable file that returns what was written since the last call."""
+    """A writable file that returns everything written since the last call."""
 
     def __init__(self) -> None:
         self.written: list[bytes] = []
@@ -230,7 +230,7 @@ class _Pieces:
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing, as the class has no buffer."""
+        """Do nothing, because the class has no buffer."""
 
     def taken(self) -> bytes:
         taken, self.written = b"".join(self.written), []
@@ -238,11 +238,11 @@ class _Pieces:
 
 
 def stream_export(study: Study) -> Iterator[bytes]:
-    """Yield the whole export as a ZIP, in pieces.
+    """Yield the export as a ZIP in pieces.
 
-    verify.py comes first, before any query, so that the download starts immediately. The other
-    files are written in one snapshot before the first of them is sent, so that a slow connection
-    does not hold a transaction.
+    verify.py comes first, before any query, so that the download starts immediately. All other
+    files are written in one snapshot before they are sent, so that slow connections keep no
+    transaction open.
     """
     pieces = _Pieces()
     with zipfile.ZipFile(pieces, "w", zipfile.ZIP_DEFLATED) as archive:  # type: ignore[call-overload]  # writes
@@ -262,7 +262,7 @@ def stream_export(study: Study) -> Iterator[bytes]:
 
 
 def zip_folder(folder: Path, archive: Any) -> None:
-    """Zip a folder, under its name, into a file (an open file or a path)."""
+    """Zip a folder, under its name, into an open file or a path."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             bundle.write(path, f"{folder.name}/{path.relative_to(folder).as_posix()}")

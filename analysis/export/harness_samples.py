@@ -1,9 +1,10 @@
-"""Answers as the samples that EleutherAI's lm-evaluation-harness logs (--log_samples).
+"""Answers as samples of EleutherAI's lm-evaluation-harness (--log_samples).
 
-One folder per participation, named KIND_PSEUDONYM as the harness names a model's folder, with
-samples_TASK_TIME.jsonl and results_TIME.json. The task is named as prediction files are. Samples
-have one field that the harness lacks: `channel`, as in answers.csv. Source:
-lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py of its repository.
+Each participation has a folder named KIND_PSEUDONYM, as the harness names the folder of a model,
+with samples_TASK_TIME.jsonl and results_TIME.json. TASK has the form used in the names of
+prediction files. Samples have one field that the harness does not write: `channel`, as in
+answers.csv. Source: lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py in the
+repository of the harness.
 """
 
 import hashlib
@@ -23,7 +24,7 @@ from tasks.predictions.completions import as_completion
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:
-    """Write the folders; return the number of samples in each file. Raises NothingAnswered."""
+    """Write the folders and return the number of samples per file. Raises NothingAnswered."""
     counts = {}
     for participation, rows in answered.tested(study):
         own = folder / f"{participation.kind}_{participation.pseudonym}"
@@ -59,7 +60,7 @@ def _results(participation: Participation, task: str, rows: list[Answer]) -> dic
 
 
 def _sample(card: Card, row: Answer) -> dict[str, Any]:
-    """A sample; `doc_id` is the example's position in the test file, `doc` its line there."""
+    """Build a sample. `doc_id` is the example's position in the test file and `doc` its line."""
     example = row.turn.example
     doc = making.line(record_of(example))
     prompt = "\n\n".join([*example.context, card.wording(example.question)])

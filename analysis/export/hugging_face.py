@@ -1,8 +1,8 @@
-"""Answers as a folder that `datasets.load_from_disk` opens, with its data card.
+"""Answers as a folder for `datasets.load_from_disk`, with a data card.
 
-The format of `DatasetDict.save_to_disk`: dataset_dict.json, and for each step of the protocol a
-folder with state.json, dataset_info.json and an Arrow stream, whose schema gives `datasets` the
-types. Participations are written one at a time, so that memory use is bounded.
+The folder has the format of `DatasetDict.save_to_disk`: dataset_dict.json, and for each step of the
+protocol a folder with state.json, dataset_info.json and an Arrow stream whose schema defines the
+types. Participations are written one at a time to limit memory use.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from annotation.models import Answer, Channel, Kind, Participation, Study
 from tasks.cards import Card
 
 DATA = "data-00000-of-00001.arrow"
-# Column to its meaning, if the data dictionary lacks it.
+# Maps columns that are not in the data dictionary to their meanings.
 OWN = {
     "annotator": "pseudonym of the participation",
     "segments": "the texts of the example",
@@ -67,7 +67,7 @@ In the training step, the gold was revealed after each answer; in the other step
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:
-    """Write the folder; return the number of rows in each split. Raises NothingAnswered."""
+    """Write the folder and return the number of rows in each split. Raises NothingAnswered."""
     import pyarrow
 
     counts: Counter[str] = Counter()
@@ -116,7 +116,7 @@ def _schema() -> Any:
 
 
 def _rows(participation: Participation) -> dict[str, list[dict[str, Any]]]:
-    """Map steps to their rows."""
+    """Return the rows of a participation by step."""
     about, card = answered.about(participation), participation.scenario.task.card
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in answered.answers(participation):
@@ -147,7 +147,7 @@ def _row(card: Card, row: Answer) -> dict[str, Any]:
 
 
 def _describe(study: Study, folder: Path, step: str) -> None:
-    """state.json and dataset_info.json of a split; the fingerprint is computed from its data."""
+    """Write state.json and dataset_info.json of a split. The fingerprint is a hash of its data."""
     with (folder / DATA).open("rb") as file:
         fingerprint = hashlib.file_digest(file, "sha256").hexdigest()[:16]
     _json(
@@ -163,7 +163,7 @@ def _describe(study: Study, folder: Path, step: str) -> None:
 
 
 def _card(study: Study, counts: Counter[str], kinds: Counter[str], programs: int) -> str:
-    """The data card; `programs` counts humans' answers that a program submitted through the API."""
+    """Return the data card. `programs` counts human answers that programs submitted."""
     cards = [task.card for task in study.tasks.order_by("name")]
     named = ", ".join(f"{kind}: {count:,} answers" for kind, count in sorted(kinds.items()))
     if programs:
@@ -185,7 +185,7 @@ def _card(study: Study, counts: Counter[str], kinds: Counter[str], programs: int
         "annotations_creators": ["crowdsourced" if "person" in kinds else "machine-generated"],
         "tags": ["human-evaluation", "few-shot"],
     }
-    # JSON is YAML.
+    # JSON is valid YAML.
     head = "".join(f"{key}: {json.dumps(value)}\n" for key, value in about.items())
     return f"---\n{head}---\n{text}"
 

@@ -1,7 +1,8 @@
-"""Answers as logs of Inspect (inspect.aisi.org.uk), one per participation; requires inspect-ai.
+"""Answers as logs of Inspect (inspect.aisi.org.uk), one per participation. Requires inspect-ai.
 
-A log's model is KIND/PSEUDONYM, so that a list of logs does not show humans as models; its task is
-named as in prediction files. Written with Inspect's library, for its `read_eval_log` and viewer.
+The model of a log is KIND/PSEUDONYM, so that humans are not listed as models. The task has the form
+used in the names of prediction files. Logs are written with Inspect's own library, so that
+`read_eval_log` and the viewer can open them.
 """
 
 import importlib.util
@@ -25,7 +26,7 @@ def can_write() -> bool:
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:
-    """Write the logs; return the number of samples in each file. Raises NothingAnswered."""
+    """Write the logs and return the number of samples in each file. Raises NothingAnswered."""
     from inspect_ai.log import write_eval_log
 
     counts = {}
@@ -37,7 +38,7 @@ def write(study: Study, folder: Path) -> dict[str, int]:
 
 
 def _log(participation: Participation, rows: list[Answer]) -> Any:
-    """Return an EvalLog; its status is "success" if the whole test was answered."""
+    """Build an EvalLog. Its status is "success" if the whole test was answered."""
     from inspect_ai import log
 
     about = answered.about(participation)
@@ -85,7 +86,7 @@ def _log(participation: Participation, rows: list[Answer]) -> Any:
 
 
 def _sample(card: Card, model: str, row: Answer) -> Any:
-    """Return an EvalSample: the texts and the question as shown, and the answer."""
+    """Build an EvalSample with the texts and question as shown to the annotator, and the answer."""
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
     from inspect_ai.scorer import Score

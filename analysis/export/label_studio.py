@@ -1,7 +1,7 @@
 """Answers as Label Studio tasks, one file per task, with a labelling interface.
 
-Humans' answers are annotations; simulated annotators' and models' are predictions, which
-Label Studio separates by their `model_version`. Offsets are code points, as in Label Studio.
+Answers of humans are annotations. Answers of simulated annotators and models are predictions, which
+Label Studio groups by `model_version`. Offsets are code points, as in Label Studio.
 """
 
 import itertools
@@ -18,7 +18,7 @@ TEXT, SPANS, ANSWER = "text", "spans", "answer"
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:
-    """Write NAME.json and NAME.xml; return the task count of each. Raises NothingAnswered."""
+    """Write NAME.json and NAME.xml. Return the number of tasks in each. Raises NothingAnswered."""
     counts, numbers = {}, itertools.count(1)
     for card, people in answered.by_task(study):
         tasks: dict[int, dict[str, Any]] = {}
@@ -35,7 +35,7 @@ def write(study: Study, folder: Path) -> dict[str, int]:
 
 
 def interface(card: Card) -> str:
-    """Return the labelling interface that shows these tasks."""
+    """Return the labelling interface that displays these tasks."""
     parts = ["<View>", '  <Header value="$question"/>', f'  <Text name="{TEXT}" value="$text"/>']
     if card.is_highlighted:
         names = [kind.name for kind in card.question_types] or [answered.ANY_ANSWER]
@@ -71,7 +71,7 @@ def _task(card: Card, row: Answer, number: int) -> dict[str, Any]:
 def _annotation(
     card: Card, participation: Participation, row: Answer
 ) -> tuple[str, dict[str, Any]]:
-    """Return its key in the task, and the annotation or prediction."""
+    """Return the key in the task and the annotation or prediction itself."""
     about = answered.about(participation)
     who = f"{about['kind']} {about['annotator']}, {about['shots']} shots"
     result = [

@@ -1,4 +1,4 @@
-"""A study's answers in other tools' formats: the writers by name."""
+"""Writers that export a study's answers to the formats of other tools, by name."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from annotation.models import Study
 
 
 class Format(NamedTuple):
-    """A writer that returns each file's rows, whether it can run, and what it needs."""
+    """An export format: its writer, whether it can run, and the package that it needs."""
 
     write: Callable[[Study, Path], dict[str, int]]
     can_write: Callable[[], bool] = lambda: True
@@ -26,14 +26,14 @@ FORMATS = {
 
 
 class NotInstalled(Exception):
-    """A format requires a library that is not installed; the message is shown to users."""
+    """Raised if a format requires a missing library. Users see the message."""
 
 
 def write(study: Study, folder: Path, name: str) -> dict[str, int]:
-    """Write the answers in that format into an empty folder; return the rows of each file.
+    """Write the answers in this format into an empty folder and return the rows of each file.
 
-    The folder appears only when complete. Raises FileExistsError if it exists and is not empty,
-    NotInstalled, answered.NothingAnswered.
+    The folder appears only when it is complete. Raises FileExistsError if it exists and is not
+    empty, NotInstalled, and answered.NothingAnswered.
     """
     form = FORMATS[name]
     if not form.can_write():

@@ -1,4 +1,4 @@
-"""A study's files: the export and the release bundle."""
+"""Pages for the files of a study: the export and the release bundle."""
 
 from datetime import datetime
 
@@ -23,7 +23,7 @@ from tasks.jobs import go_to, poll
 
 
 class BundleForm(PageForm):
-    """Options of the release bundle."""
+    """A form for the options of a release bundle."""
 
     key = "bundle"
     round_times = forms.ChoiceField(
@@ -37,7 +37,7 @@ class BundleForm(PageForm):
 
 @reading
 def export_zip(request: HttpRequest, name: str) -> StreamingHttpResponse:
-    """All CSVs with verify.py, streamed while they are generated."""
+    """Stream all CSVs and verify.py as a ZIP while they are generated."""
     return zip_of(scores_of(request, name))
 
 
@@ -51,7 +51,7 @@ def zip_of(study: Study) -> StreamingHttpResponse:
 
 @reading
 def release_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """The bundle: not prepared, in preparation, or ready; and whether the study has changed."""
+    """Show the state of the bundle, and whether the study has changed since it was built."""
     return _release(request, opened_study(request, name))
 
 
@@ -69,7 +69,7 @@ def _release(
     if job is not None and archive is not None:
         context |= {
             "size": archive.stat().st_size,
-            "created_at": datetime.fromisoformat(job.result[0]["at"]),  # of the snapshot
+            "created_at": datetime.fromisoformat(job.result[0]["at"]),  # time of the snapshot
             "is_current": bundle_job.is_current(study, job),
             "times": publishing.UNITS[rounding] if rounding else "",
         }
@@ -91,7 +91,7 @@ def release_prepare(request: ResearcherRequest, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def release_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Run a part of that job; if it was deleted meanwhile, the page shows the current state."""
+    """Run a part of the bundle's job. If the job was deleted, reload the page."""
     study = opened_study(request, name)
     address = reverse("release", args=[study.name])
     job = bundle_job.job_of(study)
@@ -102,7 +102,7 @@ def release_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 
 @reading
 def release_zip(request: ResearcherRequest, name: str) -> HttpResponseBase:
-    """The finished bundle; without one, redirect to the page that prepares it."""
+    """Download the finished bundle, or redirect to the page that builds it."""
     study = opened_study(request, name)
     archive = bundle_job.archive_of(bundle_job.job_of(study))
     if archive is None:

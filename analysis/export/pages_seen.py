@@ -1,7 +1,7 @@
-"""The pages that annotators saw, for offline use: consent, instructions, a question, its reveal.
+"""The pages that annotators saw, for offline use: consent, instructions, questions and reveals.
 
-Rendered from the real templates and examples, without scripts, which browsers block in local files.
-screenshots.py takes pictures of the pages with scripts.
+They are rendered from the real templates and examples, without scripts, because browsers block
+scripts in local files. screenshots.py takes pictures of the pages with scripts.
 """
 
 from collections.abc import Iterator
@@ -28,13 +28,13 @@ NO_LINK = "(each annotator had a personal link here)"
 
 
 def pages(study: Study) -> dict[str, str]:
-    """Map page names to HTML in the study's language.
+    """Return the HTML of the pages by name, in the study's language.
 
-    The consent; for each task the instructions and the first test example as a question, at the
-    fewest shots, and a revealed training example, at the fewest shots with a training step; the
-    first example of a screening set. For each arm of a cross-task study that is first trained on
-    other tasks: the consent, which names the first of them, and for each of these tasks the
-    instructions, its first example as a question, and a revealed one.
+    There is one consent page. Each task has its instructions, the first test example as a question
+    at the fewest shots, and a revealed training example at the fewest shots with a training step. A
+    screening set is shown by its first example. Each arm of a cross-task study that is first
+    trained on other tasks has its own consent page, which names the first of these tasks. Each of
+    these tasks has its instructions, the first example as a question, and a revealed example.
     """
     with translation.override(study.interface_language):
         return dict(_pages(study))
@@ -59,7 +59,7 @@ def _pages(study: Study) -> Iterator[tuple[str, str]]:
 
 
 def _upstream(study: Study, arm: str) -> Iterator[tuple[str, str]]:
-    """The arm's consent; for each of its training tasks instructions, a question, and a reveal."""
+    """Yield the pages of an arm: consent, and each training task's instructions and examples."""
     samples = cross_task.samples(study, arm)
     if samples:
         yield f"consent-{arm}", _consent(study, samples[0].split.task.card)
@@ -91,7 +91,7 @@ def _page(template: str, title: str, context: dict[str, Any]) -> str:
 
 
 def _consent(study: Study, card: Card) -> str:
-    """Return the consent page; its first lines are from the first task's card."""
+    """Render the consent page. Its first lines come from the card of the first task."""
     context = {
         "study": study,
         "card": card,
@@ -102,7 +102,7 @@ def _consent(study: Study, card: Card) -> str:
 
 
 def _instructions(scenario: Scenario, upstream: Task | None = None) -> str:
-    """The instructions for the scenario's task, or for one on which its arm is trained first."""
+    """Render the instructions for the scenario's task, or for an upstream task of its arm."""
     study, card = scenario.study, (upstream or scenario.task).card
     before = cross_task.length(study, scenario.arm)
     context = instructions_of(scenario, card)
@@ -120,7 +120,7 @@ def _instructions(scenario: Scenario, upstream: Task | None = None) -> str:
 
 
 def _reveal_page(scenario: Scenario) -> str:
-    """The reveal of the first training example that has an answer, or else of the first example."""
+    """Render the reveal of the first training example with gold, or of the first example."""
     split = scenario.task.train_split(scenario.shots, scenario.split_number)
     examples = split.examples.order_by("position")
     shown = next((example for example in examples if example.gold), examples[0])
@@ -135,9 +135,10 @@ def _turn(
     *,
     is_revealed: bool = False,
 ) -> str:
-    """An example as a question or a reveal; `place` (number, total) defaults to that in its file.
+    """Render an example as a question or a reveal.
 
-    The upstream step and the training step look the same, as they do to annotators.
+    `place` is (number, total) and defaults to the position in the file. The upstream step and the
+    training step look the same, as they do for annotators.
     """
     task, study = example.split.task, scenario.study
     card = task.card
@@ -161,7 +162,7 @@ def _turn(
 
 
 def _reveal(task: Task, example: Example) -> Reveal:
-    """The reveal for a made-up answer: the first gold text at its place, or the first choice."""
+    """Build the reveal of a made-up answer: the first gold text in place, or the first choice."""
     card = task.card
     question = card.selectable_question(example.question)
     answer = GivenAnswer((), "", True)

@@ -1,7 +1,7 @@
-"""What publishing a bundle requires: citation, licence, Croissant, data card, rounded times.
+"""Files that a publication needs: citation, licence, Croissant metadata, and data card.
 
-Generated from the design, the researcher's title page (documents/front.py) and the columns of the
-files. Only the people on the title page are named.
+They are generated from the design, the title block of the report (documents/front.py) and the
+columns of the files. Only people on the title block are named. Times can be rounded.
 """
 
 import csv
@@ -26,7 +26,7 @@ CITATION, LICENSE, CROISSANT = "CITATION.cff", "LICENSE", "croissant.json"
 CROISSANT_TYPES = {
     "integer": "sc:Integer", "number": "sc:Float", "datetime": "sc:DateTime", "string": "sc:Text",
 }  # fmt: skip
-# The context of the Croissant format 1.0, as its specification prints it.
+# The context of Croissant 1.0, copied from its specification.
 CONTEXT = {
     "@language": "en", "@vocab": "https://schema.org/", "citeAs": "cr:citeAs",
     "column": "cr:column", "conformsTo": "dct:conformsTo", "cr": "http://mlcommons.org/croissant/",
@@ -43,7 +43,7 @@ CONTEXT = {
     "samplingRate": "cr:samplingRate", "separator": "cr:separator", "source": "cr:source",
     "subField": "cr:subField", "transform": "cr:transform",
 }  # fmt: skip
-# SPDX name to its name in a Hugging Face dataset card.
+# Maps the SPDX name to the licence name in a Hugging Face dataset card.
 CARD_LICENCES = {
     "CC-BY-4.0": "cc-by-4.0", "CC0-1.0": "cc0-1.0", "CC-BY-SA-4.0": "cc-by-sa-4.0",
     "CC-BY-NC-4.0": "cc-by-nc-4.0", front.OWN_TERMS: "other",
@@ -51,18 +51,18 @@ CARD_LICENCES = {
 
 
 def title(study: Study, answers: Mapping[str, str]) -> str:
-    """Return the title on the report's title page, or the study's title."""
+    """Return the title entered for the report, or the study's title."""
     return " ".join(answers.get("title", "").split()) or study.title
 
 
 def authors(study: Study, answers: Mapping[str, str]) -> list[str]:
-    """Return the authors on the title page; no one else is named."""
+    """Return the authors entered for the report. No other people are named."""
     named = [line.strip() for line in answers.get("authors", "").splitlines() if line.strip()]
     return named or [f"The researchers of the study {study.name}"]
 
 
 def citation(study: Study, answers: Mapping[str, str], on: date) -> str:
-    """CITATION.cff, version 1.2.0. "Family, Given" is a person; other names are not split."""
+    """Return CITATION.cff (1.2.0). Names written as "Family, Given" are split, others are not."""
     lines = [
         "cff-version: 1.2.0",
         'message: "If you use this data set, please cite it as below."',
@@ -85,12 +85,12 @@ def citation(study: Study, answers: Mapping[str, str], on: date) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Text as a YAML string: JSON is YAML."""
+    """Quote a text for YAML. JSON strings are valid YAML."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def front_matter(study: Study, answers: Mapping[str, str]) -> str:
-    """Return the head of a Hugging Face dataset card, for README.md of the bundle."""
+    """Return the front matter of a Hugging Face dataset card, for the README.md of the bundle."""
     cards = [task.card for task in study.tasks.order_by("name")]
     about: dict[str, Any] = {
         "pretty_name": title(study, answers),
@@ -108,7 +108,7 @@ def front_matter(study: Study, answers: Mapping[str, str]) -> str:
 
 
 def croissant(study: Study, answers: Mapping[str, str], folder: Path, on: date) -> dict[str, Any]:
-    """Return the metadata of the CSVs in `folder`, in Croissant 1.0 format (JSON-LD)."""
+    """Return Croissant 1.0 metadata (JSON-LD) for the CSVs in `folder`."""
     named = authors(study, answers)
     about = {
         "@context": CONTEXT,
@@ -122,13 +122,13 @@ def croissant(study: Study, answers: Mapping[str, str], folder: Path, on: date) 
         "creator": [{"@type": "sc:Person", "name": name} for name in named],
         "datePublished": on.isoformat(),
         "version": "1.0.0",
-        # An identifier, not a URL: the bundle's publisher enters the URL here.
+        # This is an identifier, not a URL. The publisher of the bundle replaces it by the URL.
         "url": f"urn:sha256:{study.manifest_hash}",
         "distribution": [_file(folder, name) for name in COLUMNS],
         "recordSet": [_record_set(name) for name in COLUMNS],
     }
     _title, at = front.LICENCES.get(answers.get("licence", ""), ("", ""))
-    if at:  # no custom terms
+    if at:  # custom terms have no URL
         about["license"] = at
     return about
 
@@ -170,7 +170,7 @@ def _record_set(name: str) -> dict[str, Any]:
 def files(
     study: Study, answers: Mapping[str, str], folder: Path, on: date
 ) -> Iterator[tuple[str, str]]:
-    """Yield (name, text) for each of these files; LICENSE only if a licence was chosen."""
+    """Yield the (name, text) of each file. LICENSE is included only if a licence was chosen."""
     yield CITATION, citation(study, answers, on)
     if text := front.licence_text(answers, "; ".join(authors(study, answers))):
         yield LICENSE, text
@@ -178,27 +178,27 @@ def files(
     yield CROISSANT, json.dumps(told, ensure_ascii=False, indent=1) + "\n"
 
 
-# A study's audit log for publication: actions and times, with numbers for researchers. User names,
-# email addresses, token names and annotators' IDs are removed. Entries about withdrawn
-# participations, and those that do not affect the content of a bundle (LEFT_OUT), are left out, so
-# the same study always gives the same log.
+# The audit log for publication has actions and times, with numbers in place of researchers. User
+# names, email addresses, token names and annotators' IDs are removed. Entries about withdrawn
+# participations, and entries that do not affect a bundle (LEFT_OUT), are left out, so that the same
+# study always produces the same log.
 
 LOG_COLUMNS = ["at", "by", "topic", "what", "about", "before", "after"]
-# Downloads and reads by token; analysis jobs, bundles, comments, answers to the report's checklist
-# (the report has them); tokens, invitations, notification settings.
+# Downloads and reads by token; analysis jobs, bundles, comments and checklist answers (which are in
+# the report); tokens, invitations and notification settings.
 LEFT_OUT = (Topic.DOWNLOAD, Topic.RESULTS, Topic.ACCOUNT)
 E_MAIL = re.compile(r"[^\s@\"<>]+@[^\s@\"<>]+\.[^\s@\"<>]+")
 
 
 def log_entries(study: Study) -> QuerySet[AuditEntry]:
-    """Return the entries of the log that a bundle contains, oldest first."""
+    """Return the log entries that a bundle contains, oldest first."""
     gone = study.participations.filter(status=Status.WITHDRAWN).values("pseudonym")
     told = study.events.exclude(topic__in=LEFT_OUT).exclude(about__in=gone)
     return told.select_related("by").order_by("at", "pk")
 
 
 def log_rows(study: Study, masked: Callable[[str], str]) -> Iterator[list[Any]]:
-    """One row per entry, oldest first, under LOG_COLUMNS; `masked` removes annotators' IDs."""
+    """Yield one row (LOG_COLUMNS) per entry, oldest first. `masked` removes annotators' IDs."""
     listed = list(log_entries(study))
     numbers: dict[str, str] = {}
     for entry in listed:
@@ -229,9 +229,9 @@ def _json(value: Any) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-# Times in a bundle are rounded down, so that they cannot be joined with a platform's log: to the
-# start of the hour or day, UTC, in every file with annotators' times; the order is unchanged.
-# Durations are not rounded: response times and pay follow from them.
+# Times in a bundle are rounded down to the hour or day (UTC) in every file, so that they cannot be
+# linked to a platform's log. The order does not change. Durations are not rounded, because response
+# times and pay are derived from them.
 
 HOUR, DAY = "hour", "day"
 UNITS = {
@@ -239,14 +239,14 @@ UNITS = {
     HOUR: "rounded down to the hour",
     DAY: "rounded down to the day",
 }
-KEY = "times_rounded_to"  # in versions.json, which the sums include
+KEY = "times_rounded_to"  # key in versions.json, which SHA256SUMS includes
 COLUMNS_OF_TIMES = {
     "answers.csv": ("shown_at", "submitted_at"),
     "upstream.csv": ("shown_at", "submitted_at"),
     "allocations.csv": ("at",),
     "decisions.csv": ("at",),
 }
-# Times in text: in the audit log (ISO 8601) and the report ("2026-11-21 20:03:00 UTC").
+# Matches times in the audit log (ISO 8601) and in the report ("2026-11-21 20:03:00 UTC").
 IN_TEXT = re.compile(r"(\d{4}-\d\d-\d\d)([T ])(\d\d):\d\d:\d\d(\.\d+)?(Z|\+00:00| UTC)")
 ROUNDED = """
 ## Rounded times
@@ -259,7 +259,7 @@ a platform's log may still identify annotators by their durations.
 
 
 def round_cell(text: str, unit: str) -> str:
-    """Return a cell with a time, rounded down to its hour or day; "" is unchanged."""
+    """Round a cell with a time down to the hour or day. Empty cells are unchanged."""
     if not text:
         return ""
     at = datetime.fromisoformat(text).astimezone(UTC)
@@ -268,7 +268,7 @@ def round_cell(text: str, unit: str) -> str:
 
 
 def in_text(text: str, unit: str) -> str:
-    """Return the text with its times rounded, in the original format."""
+    """Round the times in a text and keep their format."""
 
     def start(found: re.Match[str]) -> str:
         day, between, hour, fraction, zone = found.groups()
@@ -279,7 +279,7 @@ def in_text(text: str, unit: str) -> str:
 
 
 def change_columns(path: Path, columns: Mapping[str, Callable[[str], str]]) -> None:
-    """Change the cells of these columns of a CSV, row by row."""
+    """Apply a function to the cells of these columns of a CSV, row by row."""
     original = path.rename(path.with_suffix(".original"))
     with (
         original.open(encoding="utf-8", newline="") as source,
@@ -292,12 +292,12 @@ def change_columns(path: Path, columns: Mapping[str, Callable[[str], str]]) -> N
 
 
 def round_files(folder: Path, unit: str) -> None:
-    """Round the times of the CSVs in a folder, and note it in its versions.json and README.md."""
+    """Round the times of the CSVs in a folder, and record it in versions.json and README.md."""
     for name, columns in COLUMNS_OF_TIMES.items():
         change_columns(folder / name, dict.fromkeys(columns, lambda text: round_cell(text, unit)))
     versions = folder / "versions.json"
     said = json.loads(versions.read_text(encoding="utf-8")) | {KEY: unit}
-    # Arrivals are rounded down, and must not be earlier than the opening.
+    # Round these down too, because rounded arrivals must not be earlier than the opening.
     for name in ("opened_at", "closed_at"):
         said[name] = round_cell(said[name] or "", unit) or None
     versions.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")

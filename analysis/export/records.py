@@ -1,7 +1,7 @@
-"""The CSVs that record how a study was run: allocations, decisions, exit answers and pay.
+"""Rows of the CSVs on how a study was run: allocations, decisions, exit answers and pay.
 
-They also record models' predictions on its test examples, and a cross-task study's upstream step.
-Rows are streamed; annotators appear under pseudonyms, researchers by role only.
+Models' predictions on test examples and the upstream step of cross-task studies are here too. Rows
+are streamed. Annotators appear under pseudonyms and researchers only by role.
 """
 
 import math
@@ -43,7 +43,7 @@ CHUNK = 2000
 
 
 def pool_rows(study: Study) -> Iterator[Row]:
-    """Yield every example on which an arm may be trained, in frozen pool order."""
+    """Yield each example that an arm may be trained on, in the frozen order of the pool."""
     for (arm, task), rows in pools(study).items():
         card = rows[0].task.card
         for row in rows:
@@ -56,7 +56,7 @@ def pool_rows(study: Study) -> Iterator[Row]:
 
 
 def upstream_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per turn of an upstream step: annotators by pseudonym, turns in their order."""
+    """Yield one row per turn of an upstream step, ordered by pseudonym and turn."""
     turns = Turn.objects.filter(participation__study=study, step=Step.UPSTREAM)
     turns = turns.order_by("participation__pseudonym", "position")
     texts = texts_of_upstream(study)
@@ -88,7 +88,7 @@ def allocations_rows(study: Study) -> Iterator[Row]:
         )
         for scenario in study.scenarios.select_related("task")
     }
-    # For withdrawn participations only the allocation is written.
+    # Only the allocation of a withdrawn participation is written.
     gone = study.participations.filter(status=Status.WITHDRAWN)
     withdrawn = set(gone.values_list("arrival", flat=True))
     rows = Allocation.objects.filter(study=study).order_by("arrival").values_list(
@@ -102,7 +102,7 @@ def allocations_rows(study: Study) -> Iterator[Row]:
 
 
 def flow_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per scenario and kind: how many participations reached each stage."""
+    """Yield one row per scenario and kind with the number of participations at each stage."""
     scenarios = list(
         funnel.with_training_size(study).order_by("task__name", "shots", "split_number", "arm")
     )
@@ -121,12 +121,12 @@ def flow_rows(study: Study) -> Iterator[Row]:
 
 
 def refused_arrivals_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per reason for refusing arrivals."""
+    """Yield one row per reason for which arrivals were refused."""
     return study.refused_arrivals.values_list("reason", "number").iterator()
 
 
 def decisions_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per decision, in chronological order."""
+    """Yield one row per decision in chronological order."""
     rows = (
         Decision.objects.filter(participation__study=study)
         .exclude(participation__status=Status.WITHDRAWN)
@@ -140,7 +140,7 @@ def decisions_rows(study: Study) -> Iterator[Row]:
 
 
 def questionnaire_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per participation that answered the exit questionnaire."""
+    """Yield one row per participation with answers to the exit questionnaire."""
     rows = ExitAnswers.objects.filter(participation__study=study)
     return (
         rows.order_by("participation__pseudonym")
@@ -150,7 +150,7 @@ def questionnaire_rows(study: Study) -> Iterator[Row]:
 
 
 def own_answers_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per custom question that a participation was asked."""
+    """Yield one row per custom question that a participant was asked."""
     asked = {question.id: question for question in own_questions.parse(study.own_questions)}
     rows = (
         OwnAnswer.objects.filter(participation__study=study)
@@ -174,7 +174,7 @@ def pay_rows(study: Study) -> Iterator[Row]:
 
 
 def pay_totals_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per entry kind and currency."""
+    """Yield one row per kind of entry and currency."""
     kinds = LedgerEntry.objects.filter(participation__study=study).values_list("kind", "currency")
     withdrew = Q(participation__status=Status.WITHDRAWN)
     sums = kinds.annotate(
@@ -200,7 +200,7 @@ def model_annotators_rows(study: Study) -> Iterator[Row]:
 
 
 def wages_rows(study: Study) -> Iterator[Row]:
-    """Yield one row: human annotators' earnings for their time, if any pay has been settled."""
+    """Yield one row with human annotators' earnings for their time, if any pay has been settled."""
     if study.manifest and (record := StudyRecord(study)).wages:
         yield [
             len(record.wages), record.median("per_active_hour"),
@@ -223,13 +223,13 @@ def predictions_rows(study: Study) -> Iterator[Row]:
 def _by_columns(
     columns: Sequence[Column], rows: Callable[[Study], Iterable[Any]]
 ) -> Callable[[Study], Iterator[Row]]:
-    """Return the rows of a table that has the same columns on its page or in the API."""
+    """Return a function for the rows of a table that is also on a page or in the API."""
     written = in_files(columns)
     return lambda study: ([column.stored(row) for column in written] for row in rows(study))
 
 
 def _performance(study: Study) -> Iterator[LongRow]:
-    """Rows by kind, then by task."""
+    """Yield the performance rows, ordered by kind and then by task."""
     for table in performance.all_tables(study):
         names = [task.name for task in table.tasks]
         yield from sorted(performance.long_rows(table), key=lambda row: names.index(row.task.name))
@@ -240,7 +240,7 @@ def _gains(study: Study) -> Iterator[cross_task.Gain]:
         yield from cross_task.gains(study, kind)
 
 
-# File to its rows, without the first two cells: the study and its manifest.
+# Maps each file to its rows, without the first two cells (study and manifest).
 ROWS: dict[str, Callable[[Study], Iterable[Row]]] = {
     "human_performance.csv": _by_columns(rendering.PERFORMANCE, _performance),
     "metrics.csv": _by_columns(metrics.COLUMNS, metrics.rows),

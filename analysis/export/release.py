@@ -1,8 +1,8 @@
-"""A study's release bundle: everything needed to check, reuse and cite it.
+"""The release bundle of a study, which contains everything needed to check, reuse and cite it.
 
-The export (CSVs, manifest, verify.py), a mixed model for R, Parquet, metadata, instructions and
-cards, the pages that annotators saw, the preregistration and the report, and the output of
-verify.py. Annotators stay anonymous: data linking pseudonyms to people are not read.
+It contains the export (CSVs, manifest, verify.py), R code for a mixed model, Parquet files,
+metadata, instructions and cards, the pages that annotators saw, the preregistration, the report,
+and the output of verify.py. Data that link pseudonyms to people are never read.
 """
 
 import json
@@ -40,7 +40,7 @@ STYLES = {
     "pico.css": "vendor/pico-2.1.1.min.css",
     **{f"{name}.css": f"css/{name}.css" for name in OWN_STYLES},
 }
-# User-entered text: file to columns.
+# Maps files to their columns with user-entered text.
 WRITTEN = {
     "decisions.csv": ["reason"],
     "questionnaire.csv": ["tools", "comments"],
@@ -81,7 +81,7 @@ run `manage.py release_study` on a computer that has Playwright and Chromium or 
 
 
 class ReleaseError(Exception):
-    """The bundle was not written; the message, shown to users, says why."""
+    """Raised if the bundle cannot be written. Users see the message, which contains the reason."""
 
 
 def write_release(
@@ -92,12 +92,12 @@ def write_release(
     key: Path | None = None,
     round_times: str = "",
 ) -> str:
-    """Write the bundle into a new folder, or into NAME.zip; return the output of verify.py.
+    """Write the bundle into a new folder or NAME.zip, and return the output of verify.py.
 
-    `browser` takes pictures of pages; if it fails, `tell` is called with the reason and there are
-    no pictures. `key` is the SSH key that signs the sums; `round_times` is one of publishing.UNITS.
-    The bundle appears only when complete. Raises ReleaseError for a draft, if verify.py finds a
-    difference and if signing fails, and FileExistsError if the target exists.
+    `browser` takes pictures of pages. If it fails, `tell` is called with the reason. `key` is the
+    SSH key that signs the checksums, and `round_times` is one of publishing.UNITS. The bundle
+    appears only when it is complete. Raises ReleaseError if the study is a draft, if verify.py
+    finds a difference or if signing fails, and FileExistsError if the target exists.
     """
     if study.is_draft:
         raise ReleaseError("The study is a draft. Open it before you release it.")
@@ -134,9 +134,9 @@ def _write(
 
 
 def write_data(study: Study, folder: Path, round_times: str = "") -> None:
-    """Write all files from the database, except Parquet, into an empty folder.
+    """Write all files that come from the database, except Parquet, into an empty folder.
 
-    Call it in one `files.snapshot`, so that the files agree. Raises ReleaseError.
+    Call this within one `files.snapshot`, so that the files are consistent. Raises ReleaseError.
     """
     masked = _masked(study)
     files.write_files(study, folder)
@@ -158,7 +158,7 @@ def write_data(study: Study, folder: Path, round_times: str = "") -> None:
 
 
 def write_tables(study: Study, folder: Path) -> None:
-    """Write every table that has rows, as printed, in LaTeX and CSV, kind by kind."""
+    """Write each non-empty table by kind, as LaTeX and CSV."""
     for kind in performance.kinds(study):
         for name in paper_tables.titles(study):
             for table in paper_tables.tables(study, kind, name):
@@ -170,7 +170,7 @@ def write_tables(study: Study, folder: Path) -> None:
 
 
 def _write_checklists(study: Study, folder: Path, masked: Callable[[str], str]) -> None:
-    """Each checklist as LaTeX and JSON, and the sample table as JSON."""
+    """Write each checklist as LaTeX and JSON, and the sample table as JSON."""
     folder.mkdir()
     for name, form in checklists.forms_of(study, masked).items():
         _text(folder / f"{name}.tex", checklists.as_latex(form))
@@ -179,7 +179,7 @@ def _write_checklists(study: Study, folder: Path, masked: Callable[[str], str]) 
 
 
 def _write_published(study: Study, folder: Path, masked: Callable[[str], str]) -> None:
-    """Metadata that data repositories require, and the head of README.md that they read."""
+    """Write the metadata that repositories require, and add front matter to README.md."""
     stored = study.report_answers.values_list("item", "text")
     answers = {item: masked(text) for item, text in stored}
     for name, text in publishing.files(study, answers, folder, timezone.now().date()):
@@ -189,7 +189,7 @@ def _write_published(study: Study, folder: Path, masked: Callable[[str], str]) -
 
 
 def write_readme(folder: Path, pictured: str = NOT_PICTURED) -> None:
-    """Write the list of other files in the folder; a second call replaces it."""
+    """Add a list of the other files to README.md. A second call replaces the list."""
     printed = ", `report.pdf`" if (folder / "report.pdf").exists() else ""
     readme = folder / "README.md"
     before = readme.read_text(encoding="utf-8").partition(ALSO)[0]
@@ -198,7 +198,7 @@ def write_readme(folder: Path, pictured: str = NOT_PICTURED) -> None:
 
 
 def write_parquet(folder: Path, name: str) -> None:
-    """Write one of its CSVs as Parquet too; the file appears only when complete."""
+    """Convert one of the CSVs to Parquet. The file appears only when it is complete."""
     (folder / "parquet").mkdir(exist_ok=True)
     target = folder / "parquet" / f"{name.removesuffix('.csv')}.parquet"
     part = target.with_suffix(".part")
@@ -210,10 +210,10 @@ def write_parquet(folder: Path, name: str) -> None:
 
 
 def verify(folder: Path, key: Path | None = None) -> str:
-    """Write the sums of the other files, sign them if there is a key, and run verify.py.
+    """Write the checksums of the other files, sign them if there is a key, and run verify.py.
 
-    verify.py runs in a separate process, as it does for readers; its output is stored and returned.
-    Raises ReleaseError if it finds a difference, and if ssh-keygen fails.
+    verify.py runs in a separate process, as it does for users. Its output is stored and returned.
+    Raises ReleaseError if it finds a difference or if ssh-keygen fails.
     """
     (folder / "verify.txt").unlink(missing_ok=True)
     files.write_bundle_sums(folder)
@@ -230,7 +230,7 @@ def verify(folder: Path, key: Path | None = None) -> str:
 
 
 def sign(path: Path, key: Path | None) -> None:
-    """Sign a file with an SSH key: FILE.sig, for the namespace "handful". Raises ReleaseError."""
+    """Sign a file with an SSH key as FILE.sig (namespace "handful"). Raises ReleaseError."""
     path.with_name(f"{path.name}.sig").unlink(missing_ok=True)
     command = ["ssh-keygen", "-Y", "sign", "-f", str(key), "-n", "handful", str(path)]
     try:
@@ -263,7 +263,7 @@ def _write_documents(
     _text(folder / "style" / "page.css", front.page_style(study))
     plan = preregistration.for_study(study)
     written = report.for_study(study, masked=masked, sums=sums)
-    assert plan is not None  # a draft has no release
+    assert plan is not None  # drafts cannot be released
     assert written is not None
     for name, document in (("preregistration", plan), ("report", written)):
         context = {
@@ -294,8 +294,8 @@ def _write_documents(
 
 
 def _rounded(study: Study, text: str, unit: str) -> str:
-    """Return the report with its times rounded, except the opening of the study."""
-    assert study.opened_at is not None  # a draft has no release
+    """Round the times in the report, except the time at which the study was opened."""
+    assert study.opened_at is not None  # drafts cannot be released
     opened = moment(study.opened_at)
     return opened.join(publishing.in_text(part, unit) for part in text.split(opened))
 
@@ -311,7 +311,7 @@ def _write_materials(study: Study, folder: Path) -> None:
 
 
 def _instructions(card: Card) -> str:
-    """Return a task's description, instructions and help, as shown to annotators."""
+    """Return the description, instructions and help of a task as shown to annotators."""
     parts = [f"# {card.title}", card.description, "## Instructions", card.instructions]
     for window in card.help_windows:
         parts += [f"## {window.title}", window.definition, f"Example: {window.example}"]
@@ -325,7 +325,7 @@ def _write_seen(study: Study, folder: Path) -> None:
 
 
 def _write_pictures(folder: Path, browser: str | None, tell: Callable[[str], Any]) -> str:
-    """Take pictures of the pages in seen/ if a browser is given; return the README part on them."""
+    """Take pictures of the pages in seen/ if there is a browser. Return a note for the README."""
     if browser is None:
         return NOT_PICTURED
     try:
@@ -338,7 +338,7 @@ def _write_pictures(folder: Path, browser: str | None, tell: Callable[[str], Any
 
 
 def print_report(folder: Path, browser: str | None, tell: Callable[[str], Any] = str) -> None:
-    """Print report.html as report.pdf, if there is a browser; pass errors to `tell`."""
+    """Print report.html as report.pdf if there is a browser. Pass errors to `tell`."""
     if browser is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""The rows in the files of examples, answers, annotators and results."""
+"""Rows of the CSVs with examples, answers, annotators and results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tasks.spans import QUESTION
 
 
 def examples_rows(study: Study) -> Iterator[list[Any]]:
-    """Every example that this study may show: test and training files, checks, screening set."""
+    """Yield each example of the study: test and training files, checks, and the screening set."""
     for task in study.tasks.order_by("name"):
         splits = splits_of(study, task)
         if study.attention_checks:
@@ -44,7 +44,7 @@ def examples_rows(study: Study) -> Iterator[list[Any]]:
 
 
 def _example_row(task: Task, place: list[Any], example: Example) -> list[Any]:
-    """`place` is its file, file kind, shots, split and position."""
+    """Build the row of an example. `place` is its file, file kind, shots, split and position."""
     card = task.card
     question = card.selectable_question(example.question)
     return [
@@ -56,16 +56,16 @@ def _example_row(task: Task, place: list[Any], example: Example) -> list[Any]:
 
 
 def answers_rows(study: Study) -> Iterator[list[Any]]:
-    """Yield one row per turn, in display order."""
+    """Yield one row per turn in the order of display."""
     rules = {task.pk: task.card.gold_rule for task in study.tasks.all()}
-    # Merged with a second stream in the same order, so that memory is constant.
+    # Merge with a second stream in the same order, so that memory use is constant.
     spans = texts_by_turn(spans_in_order(study))
     turn_of_spans, texts = next(spans, (None, []))
     analysed = Q(participation__in=study.participations.analysed())
     columns = [column for column in ANSWERS if column.meaning]
     more = ("pk", "example__split__task", "answer__label", "answer__values")
     turns = Turn.objects.filter(participation__study=study).order_by("pk")
-    turns = turns.exclude(step=Step.UPSTREAM)  # of other tasks: upstream.csv
+    turns = turns.exclude(step=Step.UPSTREAM)  # these belong to other tasks and are in upstream.csv
     turns = turns.annotate(analysed=analysed).values(
         *more, *filter(None, (column.lookup for column in columns))
     )
@@ -101,12 +101,12 @@ def spans_rows(study: Study) -> Iterator[list[Any]]:
 
 
 def _whole(value: float) -> int | None:
-    """Return an integer that pandas stores as a float because others are missing."""
+    """Return an integer that pandas stores as a float because other values are missing."""
     return None if pd.isna(value) else int(value)
 
 
 def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
-    """Yield one row per participation; for a withdrawn one, only its allocation."""
+    """Yield one row per participation. For a withdrawn one, write only its allocation."""
     seen, stages = flags.for_study(study), funnel.stages(study)
     browsers, settled = _browsers(study), _settled(study)
     nothing = activity_summary.signs([])
@@ -132,7 +132,7 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
 
 
 def _settled(study: Study) -> dict[int, list[Any]]:
-    """Map participations to arrival, paid seconds of work and waiting, and seconds to the end."""
+    """Map participations to arrival, paid working and waiting seconds, and elapsed seconds."""
     rows = {}
     for person in study.participations.iterator(chunk_size=2000):
         person.study = study
@@ -145,7 +145,7 @@ def _settled(study: Study) -> dict[int, list[Any]]:
 
 
 def _browsers(study: Study) -> dict[int, str]:
-    """Map participations to browser names that only show which participations share one."""
+    """Replace browser ids by names that only show which participations share a browser."""
     names: dict[str, str] = {}
     known = study.participations.exclude(browser="").order_by("pk")
     return {
@@ -164,17 +164,17 @@ def scenarios_rows(frame: pd.DataFrame) -> Iterator[list[Any]]:
         ]  # fmt: skip
 
 
-# The rows in the files that summarise all answers in a cell.
+# Rows of the files that summarise all answers in a cell.
 
 CONCLUDED = (
     "agreement.csv", "intervals.csv", "contrasts.csv", "ceilings.csv", "items.csv",
     "attrition.csv", "sensitivity.csv", "overlap.csv", "model_differences.csv",
 )  # fmt: skip
-HEAD = 5  # columns before the figures: study and manifest, which all rows have, kind, task, version
+HEAD = 5  # columns before the figures: study, manifest, kind, task and version
 
 
 def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
-    """Map files to rows; only one kind's and task's answers are in memory at a time."""
+    """Map files to rows. Only answers of one kind and task are in memory at a time."""
     concluded: dict[str, list[list[Any]]] = {name: [] for name in CONCLUDED}
     tasks = list(study.tasks.order_by("name"))
     versions = {task.name: task.version for task in tasks}
@@ -193,7 +193,7 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
             ):
                 concluded[name] += _rows(name, [*head, task.name, task.version], figures)
             compared += tested.contrasts(frame, study.seed)
-        # Holm's correction is over the contrasts of all tasks.
+        # Holm's correction covers the contrasts of all tasks.
         judged = tested.judged(compared, study.equivalence_margin)
         paired = differences.differences(study, kind)
         whole: tuple[tuple[str, Sequence[Column], Sequence[Any]], ...] = (
@@ -211,7 +211,7 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
 
 
 def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[str, Any]]:
-    """Return each test example over all annotators; then its mean at each number of shots."""
+    """Return the test examples over all annotators, followed by their means by number of shots."""
     units = {unit.example: unit for unit in gold_audit.units(frame)}
     columns = difficulty.columns([])
     found: list[dict[str, Any]] = []
@@ -240,7 +240,7 @@ def _agreement(frame: Any) -> list[dict[str, Any]]:
 
 
 def _of(name: str, columns: Sequence[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:
-    """Return the rows with the columns that the file has."""
+    """Return the rows with the columns of this file."""
     written = [column for column in columns if column.name in COLUMNS[name]]
     return [in_file(written, row) for row in rows]
 

@@ -1,7 +1,7 @@
-"""Pictures of the pages that annotators saw, taken by Playwright with an installed Chromium.
+"""Pictures of the annotators' pages, taken with Playwright and an installed Chromium.
 
-Playwright is optional (the extra `pictures`) and does not download a browser: it uses one on the
-path, or the one given.
+Playwright is optional (the extra `pictures`). No browser is downloaded: Playwright uses the given
+browser or the first one on the path.
 """
 
 import shutil
@@ -17,8 +17,8 @@ from django.contrib.staticfiles import finders
 from tasks.answers import KINDS
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# Added to Playwright's own flags, which include: headless, no sandbox (only our files are opened,
-# and as root Chromium needs it), no background services.
+# These flags are added to Playwright's own, which are headless, without background services and
+# without sandbox. Chromium needs the latter when run as root, and only our files are opened.
 FLAGS = (
     "--disable-gpu",
     "--disable-quic",
@@ -29,14 +29,14 @@ SCRIPTS = "".join(
     f'<script type="module" src="../js/{name}.js"></script>\n'
     for name in (*sorted({kind.element for kind in KINDS.values()}), "label-search", "work")
 )
-PATIENCE = 30  # seconds per browser step
+PATIENCE = 30  # seconds per step in the browser
 
 
 class PictureError(Exception):
-    """Taking pictures failed; the message is shown to users."""
+    """Raised if taking pictures fails. Users see the message."""
 
 
-# Name to the options of its pages in Playwright.
+# Maps a name to Playwright's options for its pages.
 DEVICES: dict[str, dict[str, Any]] = {
     "desktop": {"viewport": {"width": 1280, "height": 800}, "device_scale_factor": 1},
     "phone": {
@@ -47,15 +47,15 @@ DEVICES: dict[str, dict[str, Any]] = {
 
 
 def browser() -> str | None:
-    """Return the Chromium on the path, if there is one."""
+    """Return the path of an installed Chromium, or None."""
     return next((path for path in map(shutil.which, BROWSERS) if path), None)
 
 
 def take(folder: Path, path: str) -> list[Path]:
-    """Take a picture of each page of `folder`, with scripts, on each device; return the PNGs.
+    """Take a picture of each page in `folder` on each device and return the PNG paths.
 
-    They are NAME-DEVICE.png in `folder`; styles are in ../style. All pictures are deleted if it
-    raises PictureError.
+    Pictures are saved as NAME-DEVICE.png in `folder`. Styles are in ../style. If PictureError is
+    raised, all pictures are deleted.
     """
     pages = sorted(folder.glob("*.html"))
     with tempfile.TemporaryDirectory(prefix="handful-pictures-") as temporary:
@@ -65,7 +65,7 @@ def take(folder: Path, path: str) -> list[Path]:
             for device in DEVICES
         }
         pictures = [png for pairs in shots.values() for _copy, png in pairs]
-        # In a separate thread, as Playwright runs an event loop, in which Django refuses queries.
+        # Playwright runs an event loop, in which Django refuses queries, so use a separate thread.
         with ThreadPoolExecutor(max_workers=1) as executor:
             try:
                 executor.submit(_photograph, shots, path).result()
@@ -77,7 +77,7 @@ def take(folder: Path, path: str) -> list[Path]:
 
 
 def print_report(html: Path, path: str) -> Path:
-    """Print a document as A4 with page numbers, as a PDF of the same name. Raises PictureError."""
+    """Print a document as an A4 PDF with page numbers under the same name. Raises PictureError."""
     pdf = html.with_suffix(".pdf")
     with ThreadPoolExecutor(max_workers=1) as executor:
         try:
@@ -98,7 +98,7 @@ def _print(html: Path, pdf: Path, path: str) -> None:
 
 @contextmanager
 def _opened(path: str) -> Iterator[Any]:
-    """Yield the open browser; raises PictureError for any error in it."""
+    """Open the browser. Raises PictureError if anything in it fails."""
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError:
@@ -116,7 +116,7 @@ def _opened(path: str) -> Iterator[Any]:
 
 
 def _photograph(shots: Mapping[str, Sequence[tuple[Path, Path]]], path: str) -> None:
-    """Open the copies (first of each pair) on each device; write the PNGs (second)."""
+    """Open each copy on each device and write its PNG. Pairs are (copy, PNG path)."""
     with _opened(path) as browser:
         for device, pairs in shots.items():
             page = browser.new_page(**DEVICES[device], color_scheme="light")
@@ -127,14 +127,14 @@ def _photograph(shots: Mapping[str, Sequence[tuple[Path, Path]]], path: str) -> 
 
 
 def _reason(message: str) -> str:
-    """Return the first line of Playwright's message, and the last line that the browser wrote."""
+    """Return the first line of Playwright's message, and the last line written by the browser."""
     lines = message.partition("\nCall log:")[0].splitlines()
     written = [line.partition("[err] ")[2] for line in lines if "[err] " in line]
     return ": ".join([lines[0], *written[-1:]])
 
 
 def _with_scripts(pages: Sequence[Path], style: Path, target: Path) -> list[Path]:
-    """Copies of the pages with the scripts of annotators' pages."""
+    """Copy the pages and add the scripts of the annotators' pages."""
     shutil.copytree(style, target / "style")
     scripts = finders.find("js")
     assert scripts is not None  # part of the source code

@@ -43,7 +43,7 @@ class Row(dict[str, str]):
         return tuple(self[column] for column in columns)
 
     def texts(self, column: str) -> Key:
-        """Return the texts in a cell that is a JSON list. Raises ValueError for other cells."""
+        """Return the texts in a cell with a JSON list. Raises ValueError for any other cell."""
         try:
             return tuple(map("".join, json.loads(self[column])))
         except (TypeError, ValueError):
@@ -52,7 +52,7 @@ class Row(dict[str, str]):
 
 
 class Check:
-    """One line of the output: what was checked, how often, and the first differences."""
+    """A line of the output: what was checked, how often, and the first differences."""
 
     def __init__(self, title: str):
         self.title, self.count = title, 0
@@ -65,7 +65,7 @@ class Check:
         self.differs(f"{row.file}, row {row.number}, {column}", row[column], expected)
 
     def cells(self, row: Row, **expected: str | float | None) -> None:
-        """Compare cells with text or numbers; None and NaN mean an empty cell."""
+        """Compare cells with text or numbers. None and NaN mean an empty cell."""
         for column, value in expected.items():
             if isinstance(value, str) or value is None or math.isnan(value):
                 is_same = row[column] == (value if isinstance(value, str) else "")
@@ -75,7 +75,7 @@ class Check:
                 self.wrong(row, column, value)
 
     def close(self) -> bool:
-        """Print the line; return whether something differs."""
+        """Print the line and return whether anything differs."""
         mark, wrong = ("FAILED", f", {len(self.lines)} differ") if self.lines else ("ok    ", "")
         print(f"{mark} {self.title} ({self.count}{wrong})")
         for line in self.lines[:10]:
@@ -84,7 +84,7 @@ class Check:
 
 
 def number(cell: str) -> float:
-    """Return the number in a cell, or NaN, which equals nothing, if it holds none."""
+    """Return the number in a cell, or NaN if there is none. NaN equals nothing."""
     try:
         return float(cell)
     except ValueError:
@@ -104,13 +104,13 @@ def mean(values: Sequence[float]) -> float:
 
 
 def deviation(values: Sequence[float], ddof: int) -> float:
-    """Return the standard deviation, or NaN for too few values."""
+    """Return the standard deviation, or NaN if there are too few values."""
     middle, df = mean(values), len(values) - ddof
     return math.sqrt(math.fsum((v - middle) ** 2 for v in values) / df) if df > 0 else math.nan
 
 
 def t_quantile(df: float) -> float:
-    """97.5 % of Student's t = sqrt(df) tan(angle), density cos(angle) ** (df - 1), df from 1."""
+    """Return the 97.5 % quantile of t = sqrt(df) tan(angle), density cos(angle) ** (df - 1)."""
     a = df / 2  # log of Gamma(a + 1/2) / Gamma(a); a series where lgamma would lose digits
     ratio = math.lgamma(a + 0.5) - math.lgamma(a)
     if a > 100:
@@ -129,9 +129,9 @@ def t_quantile(df: float) -> float:
 
 
 def interval(matrix: list[list[float]], contexts: Sequence[object]) -> tuple[float, float]:
-    """The 95 % interval over annotators (rows) and contexts: the wider of two t intervals.
+    """Return the 95 % interval over annotators (rows) and contexts, the wider of two t intervals.
 
-    (NaN, NaN) for one annotator, one context, or annotators whose means are equal.
+    It is (NaN, NaN) for one annotator, one context, or annotators with equal means.
     """
     groups = defaultdict(list)
     for index, context in enumerate(contexts):
@@ -162,7 +162,7 @@ def interval(matrix: list[list[float]], contexts: Sequence[object]) -> tuple[flo
 
 
 def read(folder: Path, name: str) -> Iterator[Row]:
-    """Yield a CSV's rows one at a time. Raises ValueError, which names the file."""
+    """Yield the rows of a CSV one at a time. Raises ValueError with the name of the file."""
     try:
         with (folder / name).open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file, strict=True)
@@ -194,7 +194,7 @@ class Example:
     segments: tuple[str, ...]
 
     def s1(self, texts: Sequence[str]) -> float:
-        """S1 against the gold set or, if gold texts are alternatives, against the best one."""
+        """Return S1 against the gold texts, or the best S1 if gold texts are alternatives."""
         if self.row["gold_rule"] == "any_of" and self.gold:
             return max(s1(texts, [text]) for text in self.gold)
         return s1(texts, self.gold)
@@ -202,7 +202,7 @@ class Example:
 
 @dataclass(eq=False)
 class Annotator:
-    """A row of annotators.csv, with the answers and the orders of the steps."""
+    """A row of annotators.csv with the annotator's answers and the order of the examples."""
 
     row: Row
     answers: dict[Example, tuple[str, ...]] = field(default_factory=dict)
@@ -214,37 +214,37 @@ class Annotator:
 
 
 class Export:
-    """The folder, its frozen design, and the contents of its files."""
+    """The folder with its frozen design and the contents of its files."""
 
     def __init__(self, folder: Path):
         self.folder = folder
         manifest = (folder / "manifest.json").read_bytes()
-        self.design: dict[str, Any] = json.loads(manifest or b"{}")  # empty of a draft
+        self.design: dict[str, Any] = json.loads(manifest or b"{}")  # empty for a draft
         self.manifest = sha256_of(manifest) if manifest else ""
         self.belongs = Check("rows: name the frozen design; one row per annotator")
-        # (step, task, shots, split); the step of what comes before the task is named by its arm
+        # (step, task, shots, split); a step before the task has the name of its arm
         self.files: dict[Key, list[Example]] = defaultdict(list)
-        self.examples: dict[Key, Example] = {}  # the same, and the id
+        self.examples: dict[Key, Example] = {}  # same keys plus the id
         self.annotators: dict[str, Annotator] = {}
         for row in self.rows("annotators.csv", self.belongs):
             if row["annotator"] in self.annotators:
                 self.belongs.wrong(row, "annotator", "one row")
             self.annotators[row["annotator"]] = Annotator(row)
         self.cards = {own["name"]: own["card"] for own in self.design.get("tasks", ())}
-        self.seats: dict[Key, int] = {}  # of a scenario: task, shots, split, arm
+        self.seats: dict[Key, int] = {}  # keys are (task, shots, split, arm)
         for own in self.design.get("scenarios", ()):
             place = own["task"], str(own["shots"]), str(own["split"] or ""), own.get("arm") or ""
             self.seats[place] = own["seats"]
 
     def rows(self, name: str, check: Check) -> Iterator[Row]:
-        """Yield a CSV's rows, counted for the check; each must name the frozen design."""
+        """Yield the rows of a CSV and count them. Each row must refer to the frozen design."""
         for row in read(self.folder, name):
             check.count += 1
             self.belongs.cells(row, manifest=self.manifest)
             yield row
 
     def annotator(self, row: Row, check: Check) -> Annotator | None:
-        """Return the annotator that a row names; unknown or withdrawn ones are a difference."""
+        """Return the annotator of a row. Unknown and withdrawn annotators are differences."""
         found = self.annotators.get(row["annotator"])
         if found and found.row["status"] != "withdrawn":
             return found
@@ -252,7 +252,7 @@ class Export:
         return None
 
     def answers(self, name: str, check: Check) -> Iterator[tuple[Row, Annotator, Example]]:
-        """Yield a CSV's rows with the annotator and the example that each names."""
+        """Yield the rows of a CSV, each with its annotator and example."""
         for row in self.rows(name, check):
             step = row["step"] if "step" in row else row["arm"]
             place = row.of("shots", "split") if step == "training" else ("", "")
@@ -264,14 +264,14 @@ class Export:
                 yield row, annotator, example
 
     def before(self, annotator: Annotator) -> tuple[str, list[Example]]:
-        """The step before the annotation step and its examples; screening at zero shots."""
+        """Return the step before the annotation step and its examples. Zero shots use screening."""
         task, shots, split = annotator.row.of("task", "shots", "split")
         if shots == "0":
             return "screening", self.files.get(("screening", task, "", ""), [])
         return "training", self.files.get(("training", task, shots, split), [])
 
     def cells(self, *columns: str) -> dict[Key, list[Annotator]]:
-        """Annotators in the analysis by these columns; in a cross-task study the direct arm."""
+        """Group analysed annotators by these columns. Only the direct arm is included."""
         groups = defaultdict(list)
         for annotator in self.annotators.values():
             if annotator.row["in_analysis"] == "1" and annotator.row["arm"] in ("", "direct"):
@@ -279,7 +279,7 @@ class Export:
         return groups
 
 
-# The checks, in the order in which they run; their first lines are the titles --------------------
+# Checks, in the order in which they run. The first line of a docstring is the printed title ------
 
 
 def check_examples(export: Export, check: Check) -> None:
@@ -323,7 +323,7 @@ def check_answers(export: Export, check: Check) -> None:
             check.cells(
                 row, **{n: example.row[n] for n in ("hash", "gold", "gold_rule") if n in row}
             )
-            if row["position"] in annotator.orders[step]:  # check_orders finds examples met twice
+            if row["position"] in annotator.orders[step]:  # check_orders finds repeated examples
                 check.wrong(row, "position", "one example per position")
             annotator.orders[step][row["position"]] = example
             is_by_program = "api" in row.of("shown_channel", "channel")
@@ -365,7 +365,7 @@ def check_annotators(export: Export, check: Check) -> None:
     decided, check.count = dict[str, str](), len(export.annotators)
     for row in export.rows("decisions.csv", check):
         if export.annotator(row, check) and row["about"] == "analysis":
-            decided[row["annotator"]] = row["outcome"]  # the last one is followed
+            decided[row["annotator"]] = row["outcome"]  # the last decision counts
     for name, annotator in export.annotators.items():
         row, test = annotator.row, annotator.scores("annotation")
         is_completed = row["status"] == "completed"
@@ -400,7 +400,7 @@ def check_orders(export: Export, check: Check) -> None:
             (orders["annotation"] | orders["check"], tests),
             (orders[step], drawn(examples, design["training_order"], f"{seed}:{step}")),
             (orders["upstream"], upstream(export, annotator)),
-        ):  # the last step first: one that has started needs all those before it
+        ):  # start with the last step: if it has begun, all earlier steps must be complete
             found = [met.get(str(place)) for place in range(len(met))]
             if found != order[: len(found)] or (is_begun and len(found) < len(order)):
                 check.differs(f"order of {name}", f"{len(found)} examples", "the drawn order")
@@ -408,7 +408,7 @@ def check_orders(export: Export, check: Check) -> None:
 
 
 def drawn(examples: list[Example], order: str, seed: str) -> list[Example]:
-    """Return a step's examples in one of the design's orders (docs/protocol.md)."""
+    """Return the examples of a step in one of the orders of the design (docs/protocol.md)."""
     if order == "file_order":
         return examples
     rng, groups = random.Random(seed), defaultdict(list)
@@ -429,7 +429,7 @@ def drawn(examples: list[Example], order: str, seed: str) -> list[Example]:
 
 
 def with_checks(order: list[Example], pool: list[Example], wanted: int, seed: str) -> list[Example]:
-    """Return the order with that many attention checks, each in its own stretch, never first."""
+    """Insert attention checks into the order, one per stretch and never at the start."""
     rng, order = random.Random(seed), list(order)
     chosen = rng.sample(range(len(pool)), min(wanted, len(pool)))
     stretch, room = len(order) / len(chosen), max(len(order) / len(chosen) - 1, 0)
@@ -440,7 +440,7 @@ def with_checks(order: list[Example], pool: list[Example], wanted: int, seed: st
 
 
 def upstream(export: Export, annotator: Annotator) -> list[Example]:
-    """What came before the task in the annotator's arm of a cross-task study."""
+    """Return the examples before the task in the annotator's arm of a cross-task study."""
     arm, name = annotator.row.of("arm", "annotator")
     pools = [file for key, file in sorted(export.files.items()) if key[0] == arm]
     each = (export.design.get("cross_task") or {}).get("upstream_examples", 0)
@@ -535,7 +535,7 @@ CHECKS = (
 
 
 def anchors_of(folder: Path, args: argparse.Namespace, check: Check) -> list[str]:
-    """Check all hashes, those from outside too, and the signature; what anchors the folder."""
+    """Check all hashes, including those from outside, and the signature. Return the anchors."""
     listed: dict[str, str] = {}
     anchors, sums, bundle = [], folder / "SHA256SUMS", folder / "SHA256SUMS.bundle"
     for path in (path for path in (sums, bundle) if path.exists()):

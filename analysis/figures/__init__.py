@@ -1,1 +1,1 @@
-"""The figures: charts.py draws with Altair, data.py prepares what each figure shows."""
+"""Figures: data.py prepares the data of each figure, and charts.py draws it with Altair."""

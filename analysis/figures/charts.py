@@ -1,11 +1,12 @@
-"""Figures of a study, made with Altair: they take a frame and return a chart (pure).
+"""Pure functions that take a data frame and return an Altair chart.
 
 Groups differ in shape and dash as well as in colour, so that black-and-white prints are readable.
-Colours are defined only in the chart's config, where static/js/figure.js replaces them with those
-of the page, light or dark. Each function takes one row per mark, which is the CSV behind the
-figure; all scores are x 100. With several tasks each has a panel. The shot curve is for whole test
-sets, under the metric of each task's card, which the axis or, with several metrics, each panel
-names; learning and drift are for single answers, which always have S1.
+Colours are defined only in the chart's config, where static/js/figure.js replaces them with the
+light or dark colours of the page. Each function expects one row per mark, as in the CSV of the
+figure. All scores are multiplied by 100. Studies with several tasks have one panel per task. The
+shot curve shows scores of whole test sets under the metric of each task's card, which is named on
+the axis or, if there are several metrics, on each panel. Learning and drift show single answers,
+which are always scored with S1.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ INK, SOFT, LINE = "#1b1b1f", "#53565f", "#d9dbe0"
 COLOURS = ["#0b4fa8", "#b3470b", "#1b6b2f", "#6b3fc0", "#53565f", "#8a5a00"]
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [3, 6]]
-COLUMNS = 3  # panels in a row, on paper
-SCORES = ("score:Q", "low:Q", "high:Q", "s1:Q")  # fields of tooltips with one decimal
+COLUMNS = 3  # panels per row in print
+SCORES = ("score:Q", "low:Q", "high:Q", "s1:Q")  # tooltip fields with one decimal place
 CONFIG: dict[str, Any] = {
     "background": "#ffffff",
     "font": "sans-serif",
@@ -47,18 +48,17 @@ CONFIG: dict[str, Any] = {
 
 
 def marked(spec: dict[str, Any], mark: str) -> dict[str, Any]:
-    """Return the specification with a remark above the panels, in lines that fit one column."""
+    """Add a remark above the panels, wrapped to fit one column."""
     title = {"anchor": "start", "color": INK, "fontSize": 11, "fontWeight": "normal"}
     return spec | {"title": textwrap.wrap(mark, 44), "config": spec["config"] | {"title": title}}
 
 
 def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
-    """Mean score by number of shots, with its 95 % interval over annotators and examples.
+    """Draw the mean score by number of shots, with 95 % intervals over annotators and examples.
 
     Data: task, metric (of its card), shots, what (mean or annotator), annotator, score, low and
-    high (of means; empty for one annotator), n (annotators), baseline (the task's trivial
-    baseline). Points of score x 100, of the test set. Source: CLUES (2021), Table 4, as a curve
-    with intervals.
+    high (only for means; empty for one annotator), n (annotators), baseline (the task's trivial
+    baseline). Scores are test-set scores x 100. Source: CLUES (2021), Table 4, as a curve.
     """
     base = alt.Chart(frame)
     x, y, with_metric = _of_shots(frame, 18)
@@ -75,11 +75,11 @@ def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
 
 
 def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
-    """Return the mean score by shots for humans and models, each a line with its own mark and dash.
+    """Draw the mean score by shots for humans and models, one line per annotator group or model.
 
     Data: task, metric, shots, who, source (study, uploaded or published), score, low, high (empty
-    without an interval), n. Points of score x 100. Published figures have open marks, all others
-    filled ones. Source: CLUES (2021), figure 1, here with intervals.
+    without an interval), n. Scores are multiplied by 100. Published figures have open marks and all
+    others filled ones. Source: CLUES (2021), figure 1, here with intervals.
     """
     names = list(dict.fromkeys(frame["who"]))
     base = alt.Chart(frame)
@@ -105,7 +105,7 @@ def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
     )
 
 
-# Field to title of the tooltips.
+# Maps the fields of tooltips to their titles.
 OF_ANNOTATOR = {"annotator:N": "Annotator", "metric:N": "Metric", "score:Q": "Score x 100"}
 OF_SERIES = {
     "who:N": "Who", "task:N": "Task", "shots:Q": "Shots", "score:Q": "Mean score x 100",
@@ -125,7 +125,7 @@ def _tips(titles: Mapping[str, str]) -> list[alt.Tooltip]:
 
 
 def _means_with_bars(means: alt.Chart, x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    """Return the line through the means, their error bars with caps, and the dots on top."""
+    """Return layers for the line through the means, the error bars, and the dots on top."""
     known = means.transform_filter("isValid(datum.low)")
     tooltip = _tips(OF_MEAN)
     bars = known.mark_rule(strokeWidth=2)
@@ -141,12 +141,12 @@ def _means_with_bars(means: alt.Chart, x: alt.X, y: alt.Y) -> list[alt.Chart]:
 
 
 def learning_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
-    """Mean S1 over the training step, in blocks of examples, with annotators as thin lines.
+    """Draw mean S1 over blocks of the training step, with annotators as thin lines.
 
     Data: task, shots, what (mean or annotator), annotator, block (from 0), first and last (numbers
     of its examples, from 1), middle (of these), s1, n (annotators in a mean, or an annotator's
-    examples). Points of S1 x 100. `shots` are all of the study's, so that a group looks the same in
-    every figure. Source: CLUES (2021), appendix A.3, which has the means over whole sets only.
+    examples). S1 is multiplied by 100. `shots` lists all shots of the study, so that groups look
+    the same in every figure. Source: CLUES (2021), appendix A.3 (means over whole sets).
     """
     x = _of_steps("middle:Q", "Training example (mean of each block)")
     names = {"first:Q": "Examples from", "last:Q": "to"}
@@ -154,10 +154,10 @@ def learning_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
 
 
 def drift_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
-    """Return the mean S1 over the annotation step, in tenths of it, with annotators as thin lines.
+    """Draw mean S1 over tenths of the annotation step, with annotators as thin lines.
 
     Data: task, shots, what (mean or annotator), annotator, part (from 1), s1, n (annotators in a
-    mean, or an annotator's examples). Points of S1 x 100.
+    mean, or an annotator's examples). S1 is multiplied by 100.
     """
     x = _of_steps("part:Q", "Tenth of the annotation step", nice=False)
     return _panels(_lines(frame, x, _score_axis(), shots, {"part:Q": "Tenth"}))
@@ -168,13 +168,13 @@ def _shots(frame: pd.DataFrame) -> list[int]:
 
 
 def _of_steps(field: str, title: str, **scale: Any) -> alt.X:
-    """Return the axis of an annotator's examples, in their order."""
+    """Return an axis for the examples in the order in which an annotator saw them."""
     axis = alt.Axis(format="d", tickMinStep=1, grid=False)
     return alt.X(field, title=title, axis=axis, scale=alt.Scale(zero=False, padding=10, **scale))
 
 
 def _of_shots(frame: pd.DataFrame, padding: int) -> tuple[alt.X, alt.Y, bool]:
-    """Return the axes of scores by shots, and whether panels must name their metric."""
+    """Return the axes for scores by shots, and whether each panel must name its metric."""
     axis = alt.Axis(values=_shots(frame), format="d", grid=False)
     scale = alt.Scale(zero=False, nice=False, padding=padding)
     metrics = sorted(set(frame["metric"]))
@@ -190,11 +190,11 @@ def _score_axis(field: str = "s1:Q", title: str = "S1 x 100 of single answers") 
 def _lines(
     frame: pd.DataFrame, x: alt.X, y: alt.Y, shots: Sequence[int], names: Mapping[str, str]
 ) -> alt.LayerChart:
-    """Annotators as thin lines; over them, means as a dashed line with points for each group."""
+    """Draw annotators as thin lines, and the mean of each group as a dashed line with points."""
     base = alt.Chart(frame)
     legend = alt.Legend(title="Shots", values=_shots(frame))
     colour = alt.Color("shots:N", scale=alt.Scale(domain=list(shots)), legend=legend)
-    # An annotator with one point has no visible line, but the mean has a mark.
+    # A line with one point is invisible, but the mean has a mark.
     annotators = (
         base.transform_filter(alt.datum.what == "annotator")
         .mark_line(strokeWidth=1, opacity=0.4)
@@ -216,7 +216,7 @@ def _scale(shots: Sequence[Any], values: list[Any]) -> alt.Scale:
 
 
 def _layered(*layers: alt.Chart, data: pd.DataFrame) -> alt.LayerChart:
-    """Superimposed charts; layers of facets would be another type of chart."""
+    """Layer charts. Layering facets instead would result in another chart type."""
     chart = alt.layer(*layers, data=data, width=220, height=180)
     assert isinstance(chart, alt.LayerChart)
     return chart
@@ -225,11 +225,11 @@ def _layered(*layers: alt.Chart, data: pd.DataFrame) -> alt.LayerChart:
 def _panels(
     chart: alt.LayerChart, own_x: bool = False, with_metric: bool = False
 ) -> alt.FacetChart:
-    """Return one panel for each task, in the paper's order; `own_x`: tasks differ in length.
+    """Return one panel per task, in the order of the paper.
 
-    `with_metric` adds the metric on a task's card to its name.
+    `own_x` is for tasks of different lengths. `with_metric` adds the metric to the task's name.
     """
-    alt.data_transformers.disable_max_rows()  # a figure has all rows of a study
+    alt.data_transformers.disable_max_rows()  # figures contain all rows of a study
     names = sorted(set(chart.data["task"]), key=place)  # type: ignore[index]  # _layered gave it
     tasks = alt.Facet("task:N", title=None, sort=names)
     if with_metric:
@@ -240,5 +240,5 @@ def _panels(
         axis=alt.AxisResolveMap(x="independent"),
         scale=alt.ScaleResolveMap(x="independent") if own_x else alt.Undefined,
     )
-    # In one call, because each chart method copies the whole chart.
+    # Use one call, because each chart method copies the whole chart.
     return chart.facet(tasks, columns=COLUMNS, spacing=24, config=CONFIG, resolve=own)

@@ -1,8 +1,7 @@
-"""The figures of a study: data, numbers and caption of each.
+"""The figures of a study with their data, numbers and captions.
 
-Charts are drawn in figures/charts.py and numbers computed in stats/learning.py, both from frames;
-this module applies them to a study. A figure that would mislead is replaced by the reason
-(`why_not`).
+Charts are drawn in figures/charts.py and numbers are computed in stats/learning.py. This module
+applies both to a study. If a figure would be misleading, the reason is shown instead (`why_not`).
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ from tasks import columns as table_columns
 from tasks.columns import Column, hundredth
 from tasks.csv_files import csv_text
 
-X_100 = ("s1", "score", "low", "high", "baseline")  # columns that figures show x 100
+X_100 = ("s1", "score", "low", "high", "baseline")  # columns that figures multiply by 100
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
-VERSION = 9  # of the rows: increase it when the columns of one of them change
+VERSION = 9  # increase this when the columns of any rows change
 PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 
 
 @dataclass(frozen=True)
 class Data:
-    """The rows behind a figure, which are its CSV, and the numbers in its table."""
+    """The rows behind a figure, as in its CSV, and the numbers in its table."""
 
     frame: pd.DataFrame
     numbers: Sequence[Any]
@@ -48,7 +47,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the page; without rows, `why_not` says what is missing and what to do.
+    """A figure on the page. Without rows, `why_not` says what is missing and what to do.
 
     The data are computed on first access.
     """
@@ -61,7 +60,7 @@ class Figure:
     load: Callable[[], Data]
     make: Callable[[pd.DataFrame], alt.FacetChart]
     all_columns: Sequence[Column]
-    mark: str = ""  # drawn above it, so that copies of the picture contain it
+    mark: str = ""  # drawn above the figure, so that copies contain it
 
     @cached_property
     def data(self) -> Data:
@@ -77,7 +76,7 @@ class Figure:
 
     @cached_property
     def spec(self) -> dict[str, Any]:
-        """The Vega-Lite specification with its data; tests validate it against its schema."""
+        """Return the Vega-Lite specification with its data. Tests check it against the schema."""
         drawn: dict[str, Any] = self.make(self.frame).to_dict(validate=False)
         return charts.marked(drawn, self.mark) if self.mark else drawn
 
@@ -95,20 +94,20 @@ class Figure:
 
 
 def can_draw() -> bool:
-    """Return whether vl-convert, which renders specifications, is installed."""
+    """Return whether vl-convert, which renders figures, is installed."""
     return importlib.util.find_spec("vl_convert") is not None
 
 
 def picture(figure: Figure, ext: str, width: str = "") -> bytes:
-    """Return the figure as one of PICTURES, as wide as the page or a paper's columns.
+    """Render the figure in one of PICTURES, as wide as the page or a column of a paper.
 
-    `width` is one of paper_widths.INCHES. Raises ImportError if vl-convert is not installed.
+    `width` is a key of paper_widths.INCHES. Raises ImportError if vl-convert is not installed.
     """
     import vl_convert
 
     if width:
         return paper_widths.picture(figure.spec, ext, width)
-    # Our specifications contain no URLs, and this setting blocks all of them.
+    # Specifications contain no URLs. This setting blocks all access to URLs.
     offline: dict[str, Any] = {"allowed_base_urls": []}
     if ext == "png":
         return vl_convert.vegalite_to_png(figure.json, scale=3, **offline)
@@ -120,7 +119,7 @@ def picture(figure: Figure, ext: str, width: str = "") -> bytes:
 def data(study: Study, kind: str, name: str) -> Data:
     """Return the data of one figure, cached until the participations in the analysis change.
 
-    The figure with uploaded models is not cached, but its annotators are.
+    The figure with uploaded models is not cached, but the part on annotators is.
     """
     if name == "models":
         people = data(study, kind, "shots").numbers
@@ -146,7 +145,7 @@ def _data(study: Study, kind: str, name: str) -> Data:
 
 
 def _with_means(people: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
-    """Annotators, then the means over them, distinguished by the column `what`."""
+    """Concatenate annotators and their means. The column `what` distinguishes the rows."""
     both = pd.concat([people.assign(what="annotator"), means.assign(what="mean")])
     names = ["task", "shots", "what"]
     return both[[*names, *(name for name in both.columns if name not in names)]]
@@ -190,7 +189,7 @@ def _shot_curve(study: Study, annotation: pd.DataFrame) -> Data:
 
 
 def in_file(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows behind a figure with the column names of CSV and JSON, scores from 0 to 1."""
+    """Rename the columns as in CSV and JSON, and divide scores by 100."""
     scores = [name for name in frame.columns if name in X_100]
     names = {"low": "low_95", "high": "high_95", "who": "name"}
     return frame.assign(**{name: frame[name].map(hundredth) for name in scores}).rename(
@@ -199,7 +198,7 @@ def in_file(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def frame_csv(kind: str, frame: pd.DataFrame) -> str:
-    """Return the unrounded rows behind a figure; missing values are empty cells."""
+    """Return the unrounded rows behind a figure as CSV. Missing values are empty cells."""
     written = in_file(frame)
     rows = ([kind, *map(_cell, row)] for row in written.itertuples(index=False))
     return csv_text(["kind", *written.columns], rows)
@@ -207,19 +206,19 @@ def frame_csv(kind: str, frame: pd.DataFrame) -> str:
 
 def _cell(value: Any) -> Any:
     if isinstance(value, float):
-        # Counts are floats if some rows have none.
+        # Counts become floats if some rows have none.
         return str(int(value)) if value.is_integer() else number(value)
     return "" if pd.isna(value) else value
 
 
 def page_figures(study: Study, kind: str) -> list[Figure]:
     begun = answered(study, kind)
-    prefetch_related_objects([study], "tasks")  # read by several captions
+    prefetch_related_objects([study], "tasks")  # several captions read the tasks
     return [_figure(study, kind, name, begun) for name in COLUMNS]
 
 
 def answered(study: Study, kind: str) -> set[Step]:
-    """The steps with answers of completed participations in the analysis."""
+    """Return the steps with answers of completed participations in the analysis."""
     people = study.participations.analysed().in_cells().filter(kind=kind)
     given = Answer.objects.filter(turn__participation__in=people)
     steps = (Step.TRAINING, Step.ANNOTATION)
@@ -227,9 +226,9 @@ def answered(study: Study, kind: str) -> set[Step]:
 
 
 NAMES = tuple(COLUMNS)
-# Name to the step with its answers.
+# Maps each figure to the step whose answers it shows.
 STEPS = dict.fromkeys(NAMES, Step.ANNOTATION) | {"learning": Step.TRAINING}
-# Name to title and caption.
+# Maps each figure to its title and caption.
 TEXTS = {
     "shots": (
         "Shot curve",
@@ -306,7 +305,7 @@ def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
 
 
 def _further_sentences(study: Study, name: str) -> str:
-    """Return sentences of the caption that apply only to some studies."""
+    """Return the sentences of the caption that apply only to some studies."""
     if name == "shots":
         tasks = study.tasks.with_reports()
         return BASELINE if any(math.isfinite(published.bounds(it).line) for it in tasks) else ""
@@ -320,7 +319,7 @@ def _further_sentences(study: Study, name: str) -> str:
 
 
 def _why_not(study: Study, name: str, begun: set[Step]) -> str:
-    """Return why this study's figure would be empty or misleading, or "" if it is shown."""
+    """Return the reason why the figure would be empty or misleading, or "" if it is shown."""
     if name == "learning" and not any(study.shots):
         return "This study has zero-shot scenarios only, so there is no training step."
     if name == "drift" and study.annotation_order == Study.Order.FILE_ORDER:

@@ -1,7 +1,7 @@
-"""Humans and models by shots, as in the figure of CLUES, and the columns of every figure.
+"""The figure on humans and models by shots, as in CLUES, and the columns of every figure.
 
-Humans have their 95 % interval, uploaded models the t interval over their training splits, and
-published figures no intervals: CLUES defines neither ± for humans nor the ddof of SDs.
+Humans have a 95 % interval and uploaded models a t interval over training splits. Published figures
+have no intervals, because CLUES defines neither ± for humans nor the ddof of SDs.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from analysis.stats.two_way import BOTH, PEOPLE
 from annotation.models import Kind, Study
 from tasks.columns import Column
 
-MAX_SERIES = 6  # lines that are distinguishable in print
+MAX_SERIES = 6  # number of lines that can be distinguished in print
 OVER_SPLITS = "other splits of the task"
 
 
 @dataclass(frozen=True)
 class ShotRow:
-    """One point of the shot curve, x 100; NaN without an interval."""
+    """A point of the shot curve x 100. `low` and `high` are NaN without an interval."""
 
     task: str
     metric: str
@@ -42,9 +42,9 @@ class ShotRow:
 
 @dataclass(frozen=True)
 class SeriesRow:
-    """One point: a series, its task and shots, x 100; NaN without an interval.
+    """A point of one series x 100. `low` and `high` are NaN without an interval.
 
-    `study` is the name of these annotators' study, or "" for models and published figures.
+    `study` names the study of the annotators and is "" for models and published figures.
     """
 
     task: str
@@ -94,9 +94,9 @@ COLUMNS = [
 
 
 def rows(study: Study, kind: str, people: Sequence[ShotRow]) -> list[SeriesRow]:
-    """The points of one study; `people` are its rows of the shot curve, with their intervals."""
+    """Return the points of one study. `people` are its rows of the shot curve with intervals."""
     who = model_tables.WHO[Kind(kind)]
-    # Seated models have separate rows; humans are drawn with their interval from `people`.
+    # Seated models have separate rows. Humans come from `people`, which has their intervals.
     others = [
         _of_model(row, task.name, task.card.metric, int(table.shots), score)
         for table in model_tables.tables(study, kind)
@@ -110,7 +110,7 @@ def rows(study: Study, kind: str, people: Sequence[ShotRow]) -> list[SeriesRow]:
 
 
 def of_people(study: Study, people: Sequence[ShotRow], name: str) -> list[SeriesRow]:
-    """Return the annotators of a study as one series with that name."""
+    """Return the annotators of a study as one series with this name."""
     return [
         SeriesRow(
             row.task, row.metric, row.shots, name, "study", study.name, row.score, row.low,
@@ -131,9 +131,9 @@ def _of_model(row: model_tables.Row, task: str, metric: str, shots: int, score: 
 
 
 def _over_splits(score: Score) -> tuple[float, float]:
-    """The t interval of a model's mean over its training splits, cut at 100; NaN for one split.
+    """Return the t interval of a model's mean over training splits, with the upper end at most 100.
 
-    It is also NaN for two splits, because their interval is too wide to be useful.
+    It is NaN for fewer than three splits. For two, the interval is too wide to be useful.
     """
     if score.n < 3 or math.isnan(score.sd_ddof1):
         return math.nan, math.nan
@@ -142,16 +142,17 @@ def _over_splits(score: Score) -> tuple[float, float]:
 
 
 def shown(every: Sequence[SeriesRow]) -> list[SeriesRow]:
-    """Return the rows of the series that are drawn, the first MAX_SERIES.
+    """Return the rows of the first MAX_SERIES series, which are drawn.
 
-    Annotators come first, then uploaded models, the paper's humans, and its models, best first.
+    Annotators come first, then uploaded models, published humans and published models. The best
+    come first within a group.
     """
     kept = ranked(every)[:MAX_SERIES]
     return sorted((row for row in every if row.who in kept), key=lambda row: kept.index(row.who))
 
 
 def ranked(every: Sequence[SeriesRow]) -> list[str]:
-    """Return the names of all series in the order of priority."""
+    """Return the names of all series in order of priority."""
     means: dict[tuple[int, str], list[float]] = defaultdict(list)
     for row in every:
         people = row.unit == "annotators"
@@ -166,11 +167,11 @@ def frame(drawn: Sequence[SeriesRow]) -> pd.DataFrame:
     return pd.DataFrame([asdict(row) for row in drawn], columns=columns)
 
 
-# The columns of the table of each figure.
+# Columns of the table below each figure.
 
 
 def _interval(name: str) -> list[Column]:
-    """Return the t interval of a change: one column on the page, two in files."""
+    """Return columns for the t interval of a change: one on the page, two in files."""
     low, high, why_not = f"{name}_low", f"{name}_high", f"{name}_why_not"
     meaning = f"95 % t interval over annotators, which generalises to {PEOPLE}"
     return [

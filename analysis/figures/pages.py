@@ -1,4 +1,4 @@
-"""The figures of one study or several: pages, specifications, data, numbers, pictures, API."""
+"""Pages, downloads and API views for the figures of one study or several studies."""
 
 from typing import Any
 
@@ -28,10 +28,10 @@ from tasks.csv_files import download
 
 @reading
 def figures(request: HttpRequest, name: str) -> HttpResponse:
-    """Each figure with its caption and downloads, for one kind of annotators.
+    """Show each figure with its caption and downloads, for one kind of annotators.
 
-    Slow parts have separate URLs: the browser requests each drawing, and the numbers of a figure
-    when the user opens them.
+    Slow parts have URLs of their own. The browser requests each drawing separately, and the numbers
+    of a figure when the user opens them.
     """
     study, kind, context = of_kind(request, name)
     context |= {
@@ -45,9 +45,9 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpResponse:
-    """One figure as its specification (JSON), its data (CSV) or a picture (SVG, PNG, PDF).
+    """Download a figure as its specification (JSON), data (CSV) or picture (SVG, PNG, PDF).
 
-    `width` lays a picture out for one column of a paper (single) or for both (double).
+    `width` lays out a picture for one column of a paper (single) or for both (double).
     """
     kind, chosen = _figure(request, name, figure)
     filename = f"{name}-{figure}.{ext}"
@@ -61,7 +61,7 @@ def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpR
 def _drawn(
     request: HttpRequest, figure: figure_data.Figure, ext: str, filename: str
 ) -> HttpResponse:
-    """The specification of a figure, or a picture of the requested width."""
+    """Return the specification of a figure, or a picture with the requested width."""
     width = request.GET.get("width", "")
     if ext == "json":
         return HttpResponse(figure.json, content_type="application/json")
@@ -75,7 +75,7 @@ def _drawn(
 
 @reading
 def figure_table(request: HttpRequest, name: str, figure: str) -> HttpResponse:
-    """The numbers behind a figure, as part of its page or as a page of their own."""
+    """Show the numbers behind a figure, as part of its page or as a separate page."""
     kind, chosen = _figure(request, name, figure)
     if request.htmx:  # type: ignore[attr-defined]  # django-htmx
         return render(request, "figures/_figure_numbers.html", {"figure": chosen})
@@ -85,13 +85,13 @@ def figure_table(request: HttpRequest, name: str, figure: str) -> HttpResponse:
 
 @reading
 def figure_numbers(request: HttpRequest, name: str, figure: str) -> HttpResponse:
-    """The table of a figure as CSV, with all digits."""
+    """Download the table of a figure as CSV with unrounded numbers."""
     kind, chosen = _figure(request, name, figure)
     return csv_file(f"{name}-{figure}-numbers", chosen.all_columns, chosen.numbers, kind)
 
 
 def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_data.Figure]:
-    """Return the requested kind and figure; 404 if it cannot be shown."""
+    """Return the requested kind and figure. Raises Http404 if the figure cannot be shown."""
     study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
     if figure not in figure_data.NAMES:
@@ -102,16 +102,16 @@ def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_d
     return kind, chosen
 
 
-# Several studies compared: page, CSV, LaTeX and picture of the same comparison.
+# Comparison of several studies as a page, CSV, LaTeX and picture.
 
 TEX = "application/x-tex; charset=utf-8"
 
 
 def asked_for(request: HttpRequest) -> Comparison | None:
-    """Compare the studies in `study` (repeated) for `kind`; return None without a study.
+    """Compare the studies in the `study` parameters for `kind`, or return None without a study.
 
-    Access to each study is checked separately, so that adding a study to the URL does not reveal
-    it. Raises Http404 or PermissionDenied as `scores_of` does, and Http404 for too many.
+    Access is checked for each study, so that adding a study to the URL does not reveal it. Raises
+    Http404 or PermissionDenied as `scores_of` does, and Http404 for too many studies.
     """
     names = list(dict.fromkeys(request.GET.getlist("study")))
     kind = request.GET.get("kind", Kind.PERSON)
@@ -125,7 +125,7 @@ def asked_for(request: HttpRequest) -> Comparison | None:
 
 @reading
 def compare_page(request: ResearcherRequest) -> HttpResponse:
-    """The studies to choose from, and the chosen ones in one figure and one table."""
+    """Show the list of studies, and the chosen studies in one figure and one table."""
     comparison = asked_for(request)
     chosen = [study.name for study in comparison.studies] if comparison else []
     readable = Study.objects.visible_to(request.user, "read").order_by("title", "name")
@@ -150,7 +150,7 @@ def compare_page(request: ResearcherRequest) -> HttpResponse:
 
 
 def _query(sent: QueryDict) -> str:
-    """Return the query string of a file with the same choice."""
+    """Return the query string that selects the same studies and kind for a file."""
     kept = QueryDict(mutable=True)
     kept.setlist("study", sent.getlist("study"))
     kept["kind"] = sent.get("kind", Kind.PERSON)
@@ -166,7 +166,7 @@ def _asked(request: HttpRequest) -> Comparison:
 
 @reading
 def compare_file(request: HttpRequest, ext: str) -> HttpResponse:
-    """The table as CSV or LaTeX, or the figure as its specification or a picture."""
+    """Download the comparison as CSV, LaTeX, specification or picture."""
     comparison = _asked(request)
     figure = comparison.figure
     filename = f"several-studies.{ext}"
@@ -188,7 +188,7 @@ def compare_design(request: HttpRequest) -> HttpResponse:
 
 
 def compare_latex(comparison: Comparison) -> str:
-    """Both tables: the scores, and the differences between the designs."""
+    """Return the tables of scores and of differences between the designs."""
     figure = comparison.figure
     titles = ", ".join(
         several_studies.title_of(study, comparison.studies) for study in comparison.studies
@@ -207,7 +207,7 @@ def compare_latex(comparison: Comparison) -> str:
     return "\n".join(as_latex(table) for table in (scores, design) if table.rows)
 
 
-# The data of figures and of several studies as JSON.
+# API views for the data of figures and comparisons.
 
 
 class FigureData(ApiView):

@@ -1,6 +1,6 @@
-"""Several studies in one figure and one table, with the differences between their designs.
+"""Comparison of several studies in one figure and table, with differences between designs.
 
-Annotators in different studies are never pooled: each study has a separate line.
+Annotators of different studies are never pooled. Each study has its own line.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tasks.columns import NOTHING, Column
 from tasks.formats import digest_of
 from tasks.models import Task
 
-MAX_STUDIES = 6  # lines that are distinguishable in print
-LONG = 60  # characters; a longer value is shown by its digest
-# Manifest key to label; in other keys underscores become spaces.
+MAX_STUDIES = 6  # number of lines that can be distinguished in print
+LONG = 60  # characters; longer values are shown as a digest
+# Maps manifest keys to labels. In other keys, underscores become spaces.
 WORDS = {
     "hourly_rate": "pay per hour",
     "comprehension_questions": "comprehension questions",
@@ -33,7 +33,7 @@ WORDS = {
     "pay.active_time": "active time",
     "consent_text": "consent text",
 }
-# Keys that do not affect how annotators worked, or that have another row.
+# Keys that do not affect the annotators' work, or that are covered by another row.
 UNTOLD = {"name", "title", "scenarios", "tasks", "seed", "screening_hashes",
           "attention_check_hashes"}  # fmt: skip
 CARD_UNTOLD = {"name"}
@@ -47,7 +47,7 @@ CAPTION = (
 
 @dataclass(frozen=True)
 class Differing:
-    """A property in which the studies' designs differ: its label, and its value in each study."""
+    """A design property that differs between the studies, with its value in each study."""
 
     what: str
     values: Mapping[str, str]
@@ -55,9 +55,9 @@ class Differing:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The studies with the rows of their table and the differences between their designs.
+    """The compared studies with the rows of their table and the differences between their designs.
 
-    `without` are the names of the studies without completed annotators of that kind.
+    `without` lists studies without completed annotators of the chosen kind.
     """
 
     studies: list[Study]
@@ -68,7 +68,7 @@ class Comparison:
 
     @property
     def design_columns(self) -> list[Column]:
-        """The differences table's columns: the property, then one column per study."""
+        """Return the columns of the table of differences: the property and one column per study."""
         return [
             Column("what", "Design property"),
             *(
@@ -79,7 +79,7 @@ class Comparison:
 
     @property
     def figure(self) -> figure_data.Figure:
-        """All studies in one figure; `why_not` if no study has data."""
+        """Return a figure of all studies. `why_not` is set if no study has data."""
         tasks = Task.objects.filter(studies__in=self.studies).distinct()
         who = Kind(self.kind).label if self.kind != Kind.PERSON else "people"
         caption = CAPTION.format(
@@ -110,7 +110,7 @@ class Comparison:
 
 
 def compare(studies: Sequence[Study], kind: str) -> Comparison:
-    """The annotators of that kind in these studies, task by task, in the paper's order."""
+    """Compare the annotators of one kind in these studies, with tasks in the order of the paper."""
     rows: list[SeriesRow] = []
     without = []
     for study in studies:
@@ -129,7 +129,7 @@ def title_of(study: Study, studies: Sequence[Study]) -> str:
 
 
 def differing(studies: Sequence[Study]) -> Iterator[Differing]:
-    """Yield the differences between the frozen designs; a draft is listed as not frozen."""
+    """Yield the differences between the frozen designs. Drafts are marked as not frozen."""
     told = {study.name: dict(_told(study)) for study in studies}
     for what in dict.fromkeys(key for values in told.values() for key in values):
         values = {name: own.get(what, NOTHING) for name, own in told.items()}
@@ -157,7 +157,7 @@ def _told(study: Study) -> Iterator[tuple[str, str]]:
 
 
 def _of_task(task: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Version, test set and card of a task, to see whether two studies asked the same."""
+    """Yield the version, test set and card of a task, which show if studies asked the same."""
     name = task["name"]
     yield f"{name}: version", str(task["version"])
     tests = [split for split in task["splits"] if split["kind"] == "test"]
@@ -176,7 +176,7 @@ def _flat(key: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _text(value: Any) -> str:
-    """Return a value on one line; a long text is shown by its digest, which identifies it."""
+    """Format a value on one line. Long texts are replaced by a digest that identifies them."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value in (None, "", [], {}):

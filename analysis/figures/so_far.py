@@ -1,7 +1,7 @@
-"""The shot curve of the overview: computed on the server, as numbers for an inline SVG.
+"""The shot curve on the overview page, computed on the server for an inline SVG.
 
-One panel for each task: humans with their 95 % t interval over annotators, the uploaded models, and
-the published figures if the task is the paper's. The template only prints these numbers.
+There is one panel per task. It shows humans with their 95 % t interval over annotators, uploaded
+models, and published figures if the task is from the paper. The template only prints these numbers.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from annotation.study import compared_files
 from tasks.columns import points
 from tasks.models import Task
 
-WIDTH, HEIGHT, TOP = 210, 150, 8  # of a panel, in units of its SVG
-FEWEST = 5  # annotators; with fewer the interval is too uncertain to draw
+WIDTH, HEIGHT, TOP = 210, 150, 8  # size of a panel in SVG units
+FEWEST = 5  # with fewer annotators, the interval is too uncertain to draw
 MAX_MODELS = 3
-STEP = 20  # between the lines of the scale
+STEP = 20  # distance between the lines of the scale
 NAMES = {Kind.PERSON: "People", Kind.SIMULATED: "Simulated", Kind.MODEL: "Models"}
 
 
 @dataclass(frozen=True)
 class Dot:
-    """A score at its position; `is_few` marks a mean of fewer than FEWEST annotators."""
+    """A score at its position. `is_few` marks a mean over fewer than FEWEST annotators."""
 
     x: float
     y: float
@@ -39,23 +39,23 @@ class Dot:
 
 @dataclass(frozen=True)
 class Series:
-    """One line: its name, and its scores (text, or a dash) in the order of the shots."""
+    """A line with its name and its scores (text or a dash) in the order of the shots."""
 
     name: str
-    style: str  # of its line and marks: people, model-1 ... or published
+    style: str  # class of the line and marks: people, model-1 ... or published
     texts: list[str]
     dots: list[Dot]
     counts: list[str]  # annotators behind each score; empty for models
 
     @property
     def line(self) -> str:
-        """The points of an SVG polyline."""
+        """Return the points of an SVG polyline."""
         return _joined((dot.x, dot.y) for dot in self.dots)
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One task. `band` has the points of the interval's polygon, "" if it is not drawn."""
+    """The panel of one task. `band` has the points of the interval polygon, or "" without one."""
 
     task: str
     metric: str
@@ -63,16 +63,16 @@ class Panel:
     series: list[Series]
     band: str
     scale: list[tuple[int, float]]
-    floor: float | None  # of the trivial baseline
+    floor: float | None  # y position of the trivial baseline
 
     @property
     def drawn(self) -> list[Series]:
-        """The series from back to front: humans, the first series, are drawn over models."""
+        """Return the series from back to front. Humans come first and are drawn on top."""
         return self.series[::-1]
 
     @property
     def description(self) -> str:
-        """The text alternative of the picture."""
+        """Return the text alternative of the picture."""
         said = [f"{series.name} {', '.join(series.texts)}" for series in self.series]
         shots = ", ".join(map(str, self.shots))
         return f"{self.task}, {self.metric} x 100 at {shots} shots: {'; '.join(said)}"
@@ -80,7 +80,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Result:
-    """The current results of a study, for the first kind of annotators that has any."""
+    """The current results of a study, for the first kind of annotators that has results."""
 
     kind: str
     panels: list[Panel]
@@ -104,7 +104,7 @@ def for_study(study: Study) -> Result | None:
     scores: dict[Any, np.ndarray] = {cell: own.to_numpy(dtype=float) for cell, own in counted}
     limits = zip(table.tasks, table.bounds, strict=True)
     drawn = [_lines(table, task, scores, models, bound.line) for task, bound in limits]
-    # One scale for all panels: a steeper line is a larger gain.
+    # Use one scale for all panels, so that a steeper line means a larger gain.
     lowest = _lowest([value for lines in drawn for value in lines.values])
     panels = [_panel(table, lines, lowest) for lines in drawn]
     shown = [panel for panel in panels if any(series.dots for series in panel.series)]
@@ -112,7 +112,7 @@ def for_study(study: Study) -> Result | None:
 
 
 def _models(table: PerformanceTable) -> dict[str, dict[tuple[int, int], float]]:
-    """Map model to (task key, shots) to mean score x 100, for the MAX_MODELS with most scores."""
+    """Return mean scores x 100 by (task key, shots) for the MAX_MODELS models with most scores."""
     files = compared_files.files(table.study).filter(shots__in=table.shots)
     scores: dict[str, dict[tuple[int, int], float]] = {}
     for (model, task, shots), runs in model_runs.splits(files, table.tasks).items():
@@ -123,7 +123,7 @@ def _models(table: PerformanceTable) -> dict[str, dict[tuple[int, int], float]]:
 
 @dataclass(frozen=True)
 class _Lines:
-    """The scores in a panel: rows of (name, style, means, counts), and ends of intervals."""
+    """The scores in one panel: rows of (name, style, means, counts), and ends of intervals."""
 
     task: Task
     rows: list[tuple[str, str, list[float], list[int]]]
@@ -159,7 +159,7 @@ def _lines(
 
 
 def _panel(table: PerformanceTable, lines: _Lines, lowest: int) -> Panel:
-    """Return the panel with these lines, on a scale from `lowest` to 100."""
+    """Build the panel with these lines, on a scale from `lowest` to 100."""
 
     def place(index: int, score: float) -> tuple[float, float]:
         x = WIDTH * (2 * index + 1) / (2 * len(table.shots))
@@ -194,7 +194,7 @@ def _panel(table: PerformanceTable, lines: _Lines, lowest: int) -> Panel:
 
 
 def _interval(scores: np.ndarray | None) -> tuple[float, float]:
-    """Return the 95 % t interval of the mean over annotators, x 100; NaN below FEWEST of them."""
+    """Return the 95 % t interval of the mean over annotators, or NaN for fewer than FEWEST."""
     if scores is None or len(scores) < FEWEST or np.isnan(scores).any():
         return math.nan, math.nan
     lowest = min(0.0, float(scores.min()))

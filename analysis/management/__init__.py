@@ -1,1 +1,1 @@
-"""Commands that write results."""
+"""Management commands that write results."""

@@ -1,4 +1,4 @@
-"""Models next to humans: uploaded predictions, models as annotators, differences, leaderboard.
+"""Models compared with humans: predictions, models as annotators, differences, leaderboard.
 
-Begin with models.py (uploaded predictions) and model_runs.py (models that take part).
+Start with models.py (uploaded predictions) and model_runs.py (models that take part).
 """

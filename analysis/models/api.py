@@ -1,4 +1,4 @@
-"""The API for models: uploading predictions, their scores, and the predictions."""
+"""API views for models: upload and download of predictions, and scores."""
 
 from typing import Any, ClassVar
 

@@ -1,12 +1,12 @@
-"""Humans against a model on the same examples: paired differences, and the largest differences.
+"""Paired differences between humans and a model on the same examples.
 
-Each annotator's S1 minus the model's S1 of each example is one value of a layout of annotators x
-contexts, so that annotators and examples are both samples. The model's S1 is the mean over its runs
-on the training splits that annotators had (the equal pairing); if there are none, over all of its
-runs, and `training` says so. A model in an annotator's seat is compared in the same way: each of
-its participations in the analysis is a run, and its replicates on a split are averaged first. The
-sign flip over contexts is a sensitivity analysis: it treats these annotators as fixed. Under
-another metric than S1 the values are the parts of both scores (test_sets.py).
+Each value is the S1 of an annotator minus the S1 of the model on an example. The values form a
+layout of annotators x contexts, so that both are treated as samples. The model's S1 is the mean
+over its runs on the training splits that the annotators had (the equal pairing). If there are none,
+it is the mean over all runs, and `training` says so. A model in an annotator's seat is compared in
+the same way: each of its analysed participations is a run, and replicates on a split are averaged
+first. The sign flip over contexts is a sensitivity analysis, which treats these annotators as
+fixed. Under other metrics than S1, the values are the parts of both scores (test_sets.py).
 """
 
 from __future__ import annotations
@@ -35,21 +35,22 @@ from annotation.study import compared_files
 from tasks.cards import place
 from tasks.models import Example, Prediction, PredictionFile, Task
 
-# Printed next to each such p value.
+# Printed next to each of these p values.
 LEFT_OUT = (
     f"Interval and p generalise to {two_way.RUNS}. The sign-flip test is a sensitivity analysis"
     " that treats these annotators as fixed and generalises to other examples only."
 )
 
-Group = tuple[int, int, str]  # key of the task version, shots, name of the model ("": humans)
+Group = tuple[int, int, str]  # (task version key, shots, model name or "" for humans)
 
 
 @dataclass(frozen=True)
 class Runs:
-    """The runs of a model at one task and number of shots that are averaged.
+    """The runs of one model, task and number of shots that are averaged.
 
-    Prediction files, or, for a model in a seat, participation to training split (None at zero
-    shots). `is_equal`: they were trained on splits that annotators had, or nothing is trained.
+    These are prediction files or, for a seated model, a mapping of participations to training
+    splits (None at zero shots). `is_equal` means that they were trained on splits that annotators
+    had, or that nothing is trained.
     """
 
     is_equal: bool
@@ -61,20 +62,20 @@ class Runs:
 
     @property
     def splits(self) -> list[int | None]:
-        """The training splits, each once; [None] at zero shots."""
+        """Return the distinct training splits, or [None] at zero shots."""
         numbers = {file.split_number for file in self.files} | set(self.seats.values())
         return sorted(numbers, key=lambda number: number or 0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difference(Tested):
-    """Human minus model, in points of the score x 100, over `examples` in `contexts`.
+    """Humans minus model in points of the score x 100, over `examples` in `contexts`.
 
-    `se_clustered` and `p_sign_flip` are for other examples only, with contexts as clusters; `floor`
-    is the smallest p that this sign flip can give. Holm's correction is over the differences that
-    are `in_family`: those from files uploaded after the study was closed are excluded. `files`
-    (keys), or the `seats` of a model annotator (participation and its split), are the `splits` runs
-    that are averaged here; `training` says whether annotators had the same splits.
+    `se_clustered` and `p_sign_flip` generalise only to other examples, with contexts as clusters.
+    `floor` is the smallest p value that the sign flip can reach. Holm's correction covers the
+    differences that are `in_family`, which excludes files uploaded after the study was closed. The
+    averaged runs are `files` (keys) or, for a seated model, `seats` (participations and their
+    splits), and `splits` is their number. `training` says whether annotators had the same splits.
     """
 
     task: str
@@ -101,13 +102,13 @@ class Difference(Tested):
 
     @property
     def key(self) -> str:
-        """Identifies this pairing in a URL."""
+        """Return a string that identifies this pairing in a URL."""
         return f"{self.task}/{self.shots}/{self.model}"
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One test example: mean S1 x 100 of the annotators, and of the model over its splits."""
+    """One test example with the mean S1 x 100 of annotators, and of the model over its splits."""
 
     example: Example
     human: float
@@ -119,7 +120,7 @@ class Pair:
 
 
 def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> list[float]:
-    """Return the sum of each cluster's values, in order of first appearance."""
+    """Return the sum of the values in each cluster, in order of first appearance."""
     sums: dict[str, float] = defaultdict(float)
     for value, cluster in zip(values, clusters, strict=True):
         sums[cluster] += value
@@ -127,10 +128,10 @@ def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> list[float
 
 
 def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
-    """Return the standard error of the mean of values that come in clusters (Miller 2024).
+    """Return the standard error of the mean of clustered values (Miller 2024).
 
-    The root of the sum over clusters of the squared sum of deviations, over the number of values.
-    If each value is its own cluster, it is the SD with ddof 0 over the root of n.
+    It is the root of the sum over clusters of squared sums of deviations, divided by the number of
+    values. If each value is a separate cluster, it is the SD with ddof 0 divided by the root of n.
     """
     mean = math.fsum(values) / len(values)
     sums = cluster_sums([value - mean for value in values], clusters)
@@ -138,10 +139,10 @@ def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
 
 
 def differences(study: Study, kind: str) -> list[Difference]:
-    """Return one row per task, shots and model that has both answers and predictions.
+    """Return one row per task, shots and model with both answers and predictions.
 
-    Cached until the participations in the analysis, of that kind or of models, or the prediction
-    files change; the answers of a completed participation and the contents of a file never change.
+    Cached until analysed participations of this kind or of models, or prediction files, change.
+    Answers of completed participations and contents of files never change.
     """
     counted = study.participations.analysed().in_cells().filter(kind__in=[kind, Kind.MODEL])
     files = compared_files.files(study).order_by("pk")
@@ -211,9 +212,9 @@ def late(rows: Sequence[Difference]) -> str:
 
 
 def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str]) -> dict[str, Any]:
-    """Return the numbers of a Difference from annotators x examples against the model.
+    """Compare a matrix of annotators x examples with the model and return fields of Difference.
 
-    In place of the sign flip it has the `sums` of the contexts; None if a score is unknown.
+    In place of the sign flip, it has the `sums` of the contexts, or None if a score is unknown.
     """
     humans = two_way.row_means(scores.T)
     gaps = list(humans - of_model)
@@ -233,7 +234,7 @@ def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str])
 
 
 def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
-    """Return the examples of one pairing, the largest differences first."""
+    """Return the examples of one pairing, starting with the largest difference."""
     task = study.tasks.get(name=pairing.task)
     answered = _human_means(study, kind, task, pairing.shots)
     group = (task.pk, pairing.shots, pairing.model)
@@ -251,9 +252,9 @@ def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
 
 
 def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[int, list]:
-    """Map example keys to (predicted texts, number of runs), the most frequent first.
+    """Return (predicted texts, number of runs) by example key, most frequent first.
 
-    Sets of texts, as they are scored: order and repetition are ignored.
+    Texts are sets, as in scoring, so order and repetition are ignored.
     """
     by_example: dict[int, Counter[tuple[str, ...]]] = defaultdict(Counter)
     rows = Prediction.objects.filter(file__in=pairing.files, example__in=examples)
@@ -270,7 +271,7 @@ def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[in
 
 
 def _human_means(study: Study, kind: str, task: Task, shots: int) -> dict[int, float]:
-    """Map example keys to mean S1 in [0, 1] over that cell's annotators in the analysis."""
+    """Return the mean S1 in [0, 1] by example key over the analysed annotators of a cell."""
     counted = study.participations.analysed().in_cells().filter(kind=kind)
     answers = Answer.objects.filter(
         turn__step=Step.ANNOTATION,
@@ -279,12 +280,12 @@ def _human_means(study: Study, kind: str, task: Task, shots: int) -> dict[int, f
     return dict(answers.values_list("turn__example_id").annotate(Avg("s1")).order_by())
 
 
-# Key of the task version and shots to participation to example to score.
+# Maps (task version key, shots) to participations to examples to scores.
 Scores = dict[tuple[int, int], dict[int, dict[int, float]]]
 
 
 def _s1(people: QuerySet[Participation]) -> Scores:
-    """S1 in [0, 1] of their test answers."""
+    """Return S1 in [0, 1] of their test answers."""
     own: dict[int, dict[int, float]] = defaultdict(dict)
     rows = Answer.objects.filter(
         turn__step=Step.ANNOTATION, turn__participation__in=people
@@ -300,7 +301,7 @@ def _s1(people: QuerySet[Participation]) -> Scores:
 
 
 def _scores(study: Study, people: QuerySet[Participation]) -> Scores:
-    """Each example's part of the score under the metric on the task's card, which is S1 for S1."""
+    """Return the part of each example in the score under the card's metric. For S1 it is S1."""
     scores = _s1(people)
     parts = test_sets.parts(study, list(people.values_list("pk", flat=True)))
     for of_people in scores.values() if parts else ():
@@ -310,9 +311,9 @@ def _scores(study: Study, people: QuerySet[Participation]) -> Scores:
 
 
 def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dict[int, float]]]:
-    """The runs of each model, uploaded or in an annotator's seat, and their mean of each example.
+    """Return the runs of uploaded and seated models, and their mean score by example.
 
-    If the annotators of that kind are models, seated models are not compared with themselves.
+    If the annotators of this kind are models, seated models are not compared with themselves.
     """
     compared = _compared_files(study)
     means = _model_means([file.pk for runs in compared.values() for file in runs.files])
@@ -330,7 +331,7 @@ def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dic
 def _over_splits(
     scores: dict[int, dict[int, float]], seats: dict[int, int | None]
 ) -> dict[int, float]:
-    """Map examples to the mean over training splits of the mean over each one's participations."""
+    """Average each example over participations with the same split, then over splits."""
     by_split: dict[int, dict[int | None, list[float]]] = defaultdict(lambda: defaultdict(list))
     for participation, split in seats.items():
         for example, score in scores[participation].items():
@@ -342,9 +343,9 @@ def _over_splits(
 
 
 def _compared_files(study: Study) -> dict[Group, Runs]:
-    """The equally trained runs of each uploaded model, task and shots; all runs if there are none.
+    """Return the equally trained runs of each uploaded model, task and shots, or all runs.
 
-    Only the files with which the study is compared count (annotation/study/compared_files.py).
+    Only files with which the study is compared are included (annotation/study/compared_files.py).
     """
     files = compared_files.files(study)
     equal = equally_trained(study, files)
@@ -361,7 +362,7 @@ def _compared_files(study: Study) -> dict[Group, Runs]:
 
 
 def _model_means(files: Sequence[int]) -> dict[Group, dict[int, float]]:
-    """Return each example's mean S1 in [0, 1] over these files, by model, task and shots."""
+    """Return the mean S1 in [0, 1] of each example over these files, by task, shots and model."""
     rows = (
         Prediction.objects.filter(file__in=files)
         .values_list("file__task_id", "file__shots", "file__model__name", "example_id")
@@ -375,7 +376,7 @@ def _model_means(files: Sequence[int]) -> dict[Group, dict[int, float]]:
 
 
 def _training(numbers: Sequence[int | None], of_people: Sequence[int], is_equal: bool) -> str:
-    """Return how the runs' training compares with humans'; `numbers` contain None at zero shots."""
+    """Describe how the runs' training compares with humans'. `numbers` has None at zero shots."""
     if None in numbers:
         return "none"
     if not is_equal:
@@ -384,7 +385,7 @@ def _training(numbers: Sequence[int | None], of_people: Sequence[int], is_equal:
 
 
 def _model_parts(compared: dict[Group, Runs]) -> dict[Group, dict[int, float]]:
-    """Return each example's part of the model's score, for tasks whose metric is not S1."""
+    """Return the part of each example in the model's score, for other metrics than S1."""
     tasks = {file.pk: file.task for runs in compared.values() for file in runs.files}
     of_each = {task.pk: task for task in tasks.values()}.values()
     files_of_all = PredictionFile.objects.filter(pk__in=tasks)

@@ -1,4 +1,4 @@
-"""The form that uploads predictions."""
+"""The upload form for predictions."""
 
 import contextlib
 from typing import Any
@@ -17,7 +17,7 @@ from tasks.predictions.store import PredictionUpload
 
 
 def _stated(label: str, choices: Any, help_text: str) -> forms.ChoiceField:
-    """Return a property of a model, with these choices."""
+    """Return a field for a property of a model."""
     return forms.ChoiceField(label=label, choices=choices, required=False, help_text=help_text)
 
 
@@ -26,7 +26,7 @@ def _text(label: str, longest: int, help_text: str) -> forms.CharField:
 
 
 class UploadForm(forms.Form):
-    """A model and its files: placed by the fields (one file), or by the files' names."""
+    """A form for a model and its files. Fields place a single file, names place several."""
 
     name = forms.CharField(
         label="Name of the model",
@@ -101,7 +101,7 @@ class UploadForm(forms.Form):
         return files
 
     def clean(self) -> dict[str, Any]:
-        """Place every file: by the fields, or by its name if no task is chosen."""
+        """Place every file, by the fields or, if no task is chosen, by its name."""
         super().clean()
         cleaned = self.cleaned_data
         if self.errors:
@@ -131,17 +131,17 @@ class UploadForm(forms.Form):
         return cleaned
 
     def store(self, user: Any) -> LanguageModel | Job:
-        """Return the model with these files, or the job of a large upload.
+        """Store the files and return the model, or start a job for a large upload.
 
         Raises PredictionsError or ValidationError if nothing is stored.
         """
         data = self.cleaned_data
         details = {key: data[key] for key in (*store.DETAILS, *store.RUN)}
         if details["predicted_on"] is not None:
-            details["predicted_on"] = details["predicted_on"].isoformat()  # for a job's JSON
+            details["predicted_on"] = details["predicted_on"].isoformat()  # JSON for a job
         name, sent = data["name"], data["uploads"]
         if not upload_job.is_large(sent):
-            with contextlib.suppress(checking.Busy):  # then it waits as a job
+            with contextlib.suppress(checking.Busy):  # otherwise store it in a job
                 return store.add(name, sent, user, **details)[0].model
         return upload_job.begin(name, sent, user, **details)
 

@@ -1,8 +1,8 @@
-"""A leaderboard for a study's tasks by the CLUES repository's rules.
+"""A leaderboard for a study's tasks under the rules of the CLUES repository.
 
-An entry is a model with predictions on every training split of every size of a task (CLUES: five
-splits of 10, 20 and 30). It is ranked by the mean over splits at the largest size, among models of
-its size. The study's annotators come first, without a rank; published rows are marked.
+An entry is a model with predictions on every training split of every size of a task (in CLUES, five
+splits of 10, 20 and 30). It is ranked among models of its size by the mean over splits at the
+largest training size. The study's annotators come first, without a rank. Published rows are marked.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ GROUPS = {  # in the order of the page
     SizeClass.LARGE: "Large models",
     SizeClass.NOT_STATED: "Models of other or unstated size",
 }
-SUFFIXES = {"-Base": SizeClass.BASE, "-Large": SizeClass.LARGE}  # of names in the paper
+SUFFIXES = {"-Base": SizeClass.BASE, "-Large": SizeClass.LARGE}  # suffixes of names in the paper
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One row: a name, and a score at each size of training set; the interval is at the largest.
+    """A row with a name and a score per training size. The interval is for the largest size.
 
-    `rank` is None for humans and without a score at the largest size.
+    `rank` is None for humans and for entries without a score at the largest size.
     """
 
     group: str
     name: str
     source: str  # study, uploaded or published
-    unit: str  # what the SDs are over: annotators or splits
+    unit: str  # unit of the SDs: annotators or splits
     scores: tuple[Score, ...]
     external_labelled: str = ""
     external_unlabelled: str = ""
@@ -80,9 +80,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Board:
-    """The entries of one task, or of all tasks together (`task` None), group by group.
+    """The entries of one task or, if `task` is None, of all tasks, ordered by group.
 
-    `left_out` says what each uploaded model without an entry lacks.
+    `left_out` explains why uploaded models have no entry.
     """
 
     task: Task | None
@@ -96,7 +96,7 @@ class Board:
 
     @property
     def test_text(self) -> str:
-        """The metric, and the number of test examples if they are not the whole corpus."""
+        """Describe the metric, and the number of test examples if only a part is used."""
         if self.task is None:
             return ""
         part = f"{self.task.test_part}, " if self.task.test_part else ""
@@ -104,7 +104,7 @@ class Board:
 
     @property
     def groups(self) -> list[tuple[str, list[Entry]]]:
-        """(heading, entries) of each group that has any."""
+        """Return the (heading, entries) of each non-empty group."""
         grouped = [
             (words, [entry for entry in self.entries if entry.group == group])
             for group, words in GROUPS.items()
@@ -113,9 +113,9 @@ class Board:
 
 
 def boards(study: Study, kind: str) -> list[Board]:
-    """A board for each task of the study; with several tasks, first a board over all of them.
+    """Return a board for each task. With several tasks, a board over all of them comes first.
 
-    The study's own row has the answers of `kind`.
+    The study's own row is based on answers of `kind`.
     """
     people = performance(study, kind, frames.annotators(study))
     files = PredictionFile.objects.filter(task__in=people.tasks)
@@ -138,9 +138,9 @@ def boards(study: Study, kind: str) -> list[Board]:
 
 
 def _own(study: Study, kind: str, cells: Sequence, of_largest: pd.DataFrame) -> Iterator[Entry]:
-    """Yield the study's annotators, if any has completed the task at one of the sizes.
+    """Yield the study's annotators if any has completed the task at one of the sizes.
 
-    `of_largest` are the scored answers at the largest size, which the interval is computed from.
+    `of_largest` has the scored answers at the largest size, from which the interval is computed.
     """
     if not any(cell is not None and cell.n for cell in cells):
         return
@@ -164,7 +164,7 @@ def _uploaded(
     of: dict[tuple[int, int], int],
     models: dict[str, LanguageModel],
 ) -> tuple[list[Entry], list[str]]:
-    """Return the models that have every split of every size, and what the others lack."""
+    """Return entries for models with every split of every size, and what other models lack."""
     entries, left_out = [], []
     names = sorted({name for name, pk, size in uploaded if pk == task.pk and size in sizes})
     for name in names:
@@ -209,7 +209,7 @@ def _published(task: Task, sizes: Sequence[int]) -> Iterator[Entry]:
 
 
 def _ranked(entries: Iterable[Entry]) -> list[Entry]:
-    """Sorted by score at the largest size; ranks are per group of models, ties share one."""
+    """Sort entries by score at the largest size. Ranks are within groups, and ties share a rank."""
 
     def order(entry: Entry) -> tuple[bool, float, str]:
         mean = entry.at_largest.mean
@@ -226,7 +226,7 @@ def _ranked(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _over_all(each: Sequence[Board]) -> Iterator[Board]:
-    """Yield the mean over tasks of the entries on all boards; SDs as for independent tasks."""
+    """Yield the mean over tasks of entries on all boards, with SDs as for independent tasks."""
     if len(each) < 2 or len({board.sizes for board in each}) > 1:
         return
     by_who: dict[tuple[str, str], list[Entry]] = {}
@@ -244,7 +244,7 @@ def _over_all(each: Sequence[Board]) -> Iterator[Board]:
 
 
 def _mean(scores: Sequence[Score]) -> Score:
-    """The mean over tasks with its own SD instead of a task's; n is the smallest task's."""
+    """Return the mean over tasks. `printed` is its SD and `n` the smallest number of a task."""
     if any(math.isnan(score.mean) for score in scores):
         return Score(of=min(score.of for score in scores))
     whole = aggregate([s.mean for s in scores], [s.spread for s in scores])
@@ -254,7 +254,7 @@ def _mean(scores: Sequence[Score]) -> Score:
 
 @dataclass(frozen=True)
 class Cell:
-    """One score of an entry, for files and programs."""
+    """One score of an entry, for files and the API."""
 
     board: Board
     entry: Entry
@@ -278,7 +278,7 @@ def rows(study: Study, kind: str) -> list[Cell]:
 
 
 def external_text(entry: Entry, value: str) -> str:
-    """Return whether external data were used, as text, or a dash for humans and papers."""
+    """Describe the use of external data, or return a dash for humans and published entries."""
     return str(ExternalData(value).label) if entry.source == "uploaded" else "–"
 
 
@@ -330,7 +330,7 @@ def _n(entry: Entry) -> str:
 
 
 def _if_largest(name: str, missing: Any) -> Callable[[Cell], Any]:
-    """Return an attribute of the entry that applies to its score at the largest size only."""
+    """Return a getter for an attribute that applies only to the score at the largest size."""
     return lambda cell: getattr(cell.entry, name) if cell.shots == cell.board.sizes[-1] else missing
 
 

@@ -1,7 +1,7 @@
-"""The runs of a model, uploaded or in an annotator's seat: their properties and scores.
+"""Runs of models, both uploaded and seated, with their properties and scores.
 
-Also which runs were trained on the examples that the study's annotators saw, and scores with
-alternative golds as one set.
+This module also decides which runs were trained on the examples that the study's annotators saw,
+and scores runs with alternative golds as one set.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tasks.models import Prediction, PredictionFileQuerySet, Split, Task
 from tasks.models.predictions import Numbering, Seen
 from tasks.predictions.store import RUN
 
-# After a name in tables with humans and uploaded models.
+# Appended to a name in tables with humans and uploaded models.
 SEATED = " (model in the annotator's seat)"
-Place = tuple[str, int, int]  # model, key of the task version, shots
+Place = tuple[str, int, int]  # (model, task version key, shots)
 
 
 @dataclass(frozen=True)
 class Run:
-    """The stated properties of a model's files; different values are joined by a semicolon."""
+    """The stated properties of a model's files. Different values are joined by semicolons."""
 
     numbering: str = ""
     seen_test: str = ""
@@ -40,7 +40,7 @@ class Run:
 
     @property
     def text(self) -> str:
-        """A sentence for the reader of a row; it ends with the properties that are not stated."""
+        """Return a sentence on the properties, which ends with those that are not stated."""
         seen = " or ".join(Seen(value).label for value in self.seen_test.split("; "))
         numbers = " or ".join(Numbering(value).label for value in self.numbering.split("; "))
         parts = {
@@ -56,7 +56,7 @@ class Run:
 
 
 def joined(stated: Iterable[tuple[str, ...]]) -> Run:
-    """Return the properties of several files, each different value once.
+    """Join the properties of several files and list each distinct value once.
 
     >>> joined([("published", "no", "", "a"), ("published", "maybe", "", "a")]).seen_test
     'maybe; no'
@@ -66,7 +66,7 @@ def joined(stated: Iterable[tuple[str, ...]]) -> Run:
 
 
 def runs(files: PredictionFileQuerySet) -> dict[Place, Run]:
-    """Map (model, task version, shots) to the stated properties of its files."""
+    """Return the stated properties of files by (model, task version, shots)."""
     stated: dict[Place, list[tuple[str, ...]]] = defaultdict(list)
     rows = files.order_by().values_list("model__name", "task_id", "shots", *RUN)
     for model, task, shots, *values in rows:
@@ -75,11 +75,11 @@ def runs(files: PredictionFileQuerySet) -> dict[Place, Run]:
 
 
 def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
-    """Return the keys of files that were trained on one of this study's annotators' splits.
+    """Return the keys of files that were trained on splits that this study's annotators had.
 
-    The number of a split refers to the numbering that the run states. A run with a numbering other
-    than the task's, or without one, is left out, unless the split has the same number in both. At
-    zero shots nothing is trained: all files are included.
+    A split number refers to the numbering that the run states. Runs with another numbering than the
+    task's, or without one, are left out unless the split has the same number in both. At zero shots
+    nothing is trained, so all files are included.
     """
     own = {True: Numbering.RECHAINED, False: Numbering.PUBLISHED}
     splits = Split.objects.filter(task__in=study.tasks.all(), kind=Split.Kind.TRAIN)
@@ -90,7 +90,7 @@ def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
     }
     return {
         file.pk
-        for file in files.prefetch_related("task")  # hundreds of files, a few tasks
+        for file in files.prefetch_related("task")  # hundreds of files, few tasks
         if not file.shots
         or (
             file.split_number in study.splits
@@ -108,7 +108,7 @@ def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
 def splits_as_one_set(
     files: PredictionFileQuerySet, tasks: Mapping[int, Task]
 ) -> dict[Place, list[float]]:
-    """Map places to each file's score in [0, 1], with all golds of an example as one set.
+    """Return scores in [0, 1] by place, with all golds of an example as one set.
 
     This is only for tasks whose golds are alternatives.
     """
@@ -136,7 +136,7 @@ class FileScore(NamedTuple):
 
 
 def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, list[FileScore]]:
-    """Map (model, key of the task version, shots) to its files' scores, for these tasks."""
+    """Return the scores of files for these tasks by (model, task version key, shots)."""
     by_place: dict[Place, list[FileScore]] = defaultdict(list)
     under = test_sets.of_files(files, tasks)
     rows = files.with_scores().values_list("pk", "model__name", "task_id", "shots", "mean_s1")  # type: ignore[misc]  # annotated
@@ -148,14 +148,14 @@ def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, 
 
 
 def mean_of(scores: Sequence[FileScore], of: int) -> Score:
-    """Return the Score over a model's files; `of` is the possible number of files."""
+    """Return the Score over the files of a model. `of` is the possible number of files."""
     return over([own.value for own in scores], of, [own.remark for own in scores])
 
 
-# Models that took a seat in a study: their scores over training splits, and their effort. A model
-# annotator did what humans did, so its score on a task is its participation's score. For one model
-# at one number of shots, replicates on a split are averaged first, then the splits: the SD is over
-# splits, as for uploaded predictions; at zero shots it is over replicates.
+# Scores and effort of models that took a seat in a study. A model annotator does what humans do, so
+# its score on a task is the score of its participation. For one model and number of shots,
+# replicates on a split are averaged first, then the splits. The SD is over splits, as for uploaded
+# predictions, or over replicates at zero shots.
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class Seated:
 
 
 def _models(study: Study) -> dict[int, Seated]:
-    """Map participations to models, for the study's participations that were not withdrawn."""
+    """Map the participations of models, except withdrawn ones, to their models."""
     theirs = study.participations.filter(kind=Kind.MODEL).exclude(status=Status.WITHDRAWN)
     known = ModelAnnotator.objects.filter(worker__participations__in=theirs)
     rows = known.values_list("worker_id", "name", "revision", "prompt_hash")
@@ -188,7 +188,7 @@ def _models(study: Study) -> dict[int, Seated]:
 def seated_scores(
     study: Study, tasks: list[Task], shots: int, frame: pd.DataFrame
 ) -> Iterator[tuple[str, str, list[Score]]]:
-    """Yield (model, units of its SD, a score for each task) at that number of shots, by name."""
+    """Yield (model, unit of the SD, a score per task) at this number of shots, by name."""
     models = _models(study)
     values: dict[Seated, dict[str, dict[int, list[float]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
@@ -206,7 +206,7 @@ def seated_scores(
 
 
 def seated_runs(study: Study) -> dict[tuple[int, int, str], dict[int, int | None]]:
-    """Map (task version's key, shots, title) to analysed participations to splits."""
+    """Map (task version key, shots, title) to analysed participations and their splits."""
     models = _models(study)
     found: dict[tuple[int, int, str], dict[int, int | None]] = defaultdict(dict)
     counted = study.participations.analysed().in_cells().filter(kind=Kind.MODEL).order_by("pk")
@@ -220,7 +220,7 @@ def seated_runs(study: Study) -> dict[tuple[int, int, str], dict[int, int | None
 
 
 def _over_splits(by_split: dict[int, list[float]], of: int) -> Score:
-    """Return one cell's score; `of` is the number of splits, 0 if nothing is trained."""
+    """Return the score of one cell. `of` is the number of splits, or 0 if nothing is trained."""
     if not of:
         replicates = [value for own in by_split.values() for value in own]
         return over(replicates, len(replicates))
@@ -229,12 +229,12 @@ def _over_splits(by_split: dict[int, list[float]], of: int) -> Score:
 
 @dataclass(frozen=True)
 class Effort:
-    """The effort behind humans' answers, or one model's."""
+    """The time and cost of the answers of humans or of one model."""
 
     who: str
     kind: str
     answers: int
-    minutes: float  # of work, or of waiting for the model's replies
+    minutes: float  # working time, or time spent waiting for the model
     cost: float  # NaN if unknown
     currency: str
     invalid: int | None = None
@@ -284,7 +284,7 @@ EFFORT = [
 
 
 def efforts(study: Study) -> list[Effort]:
-    """Return humans first, then each model that took a seat, or [] if none did."""
+    """Return the effort of humans and then of each seated model, or [] if no model took a seat."""
     runs: dict[Seated, list[ModelRun]] = defaultdict(list)
     told = ModelRun.objects.filter(participation__study=study).in_bulk()
     for pk, model in _models(study).items():

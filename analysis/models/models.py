@@ -1,9 +1,9 @@
-"""Humans and models in one table, under one scorer (CLUES, Tables 5 and 6).
+"""Humans and models in one table, scored by the same scorer (CLUES, Tables 5 and 6).
 
-A model's score on a task at some shots is the mean over its training splits of its score on the
-test examples under the metric on the task's card; the humans' score is the mean over annotators.
-Both are scored by tasks/metrics on the same examples. Published figures are quoted if the test file
-is the published one, never recomputed.
+The score of a model on a task at some number of shots is the mean over training splits of its
+test-set score under the metric of the task's card. The score of humans is the mean over annotators.
+Both are scored by tasks/metrics on the same examples. Published figures are quoted, never
+recomputed, if the test file is the published one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from tasks.columns import points
 from tasks.metrics import recipe
 from tasks.models import PredictionFileQuerySet, Task
 
-ALL = "all"  # fully supervised, among the published figures
+ALL = "all"  # full supervision, among the published figures
 WHO = {
     Kind.PERSON: "People",
     Kind.SIMULATED: "Simulated (not people)",
@@ -49,15 +49,15 @@ WHO = {
 
 @dataclass(frozen=True)
 class Row:
-    """The scores of humans or a model at one number of shots, one per task in the table."""
+    """The scores of humans or one model at one number of shots, one score per task."""
 
     source: str  # study, uploaded or published
     name: str
-    unit: str  # units of the SD: annotators, splits, or runs if nothing is trained
+    unit: str  # unit of the SD: annotators, splits, or runs if nothing is trained
     scores: list[Score]
     tasks: list[Task]
     link: str = ""  # name of the uploaded model
-    covariance: float = 0.0  # of the scores of annotators who did several of the tasks
+    covariance: float = 0.0  # covariance of scores of annotators with several tasks
     run: Run | None = None  # stated properties of an uploaded model
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ class Row:
 
     @cached_property
     def aggregate(self) -> Aggregate | None:
-        """The average over all tasks of the table; None if one of them has no score."""
+        """Return the average over all tasks of the table, or None if a task has no score."""
         means = [score.mean for score in self.scores]
         if any(math.isnan(mean) for mean in means):
             return None
@@ -81,12 +81,12 @@ class Row:
 
     @property
     def sum_text(self) -> str:
-        """The SD of the sum over tasks; a dash if undefined."""
+        """Return the SD of the sum over tasks, or a dash if it is undefined."""
         return points(None if self.aggregate is None else self.aggregate.sd_of_sum)
 
     @property
     def cells(self) -> list[tuple[Score, str]]:
-        """Each score with a description that can be read alone."""
+        """Return each score with a description that can be read on its own."""
         return [
             (score, self._explain(score, task))
             for score, task in zip(self.scores, self.tasks, strict=True)
@@ -159,10 +159,10 @@ class Table:
 
 
 def tables(study: Study, kind: str) -> list[Table]:
-    """Return a table for each number of shots in the study or for models and, if printed, "all".
+    """Return a table for each number of shots, and for "all" if such figures are published.
 
-    Rows: this study's annotators of that kind, the models that took a seat in it, the published
-    humans, the uploaded models, the published models.
+    Rows are this study's annotators of one kind, models that took a seat in it, published humans,
+    uploaded models and published models, in this order.
     """
     frame = frames.annotators(study)
     people = performance(study, kind, frame)
@@ -176,10 +176,10 @@ def tables(study: Study, kind: str) -> list[Table]:
     for k in [*shots, ALL]:
         rows: list[Row] = []
         if k in people.shots:
-            # Averaging several models into one cell would describe no model.
+            # A cell that averages several models would describe no model.
             if kind != Kind.MODEL:
                 rows += _own(people, int(k), shared.get(int(k), 0.0))
-            # The models that took part as annotators.
+            # Models that took part as annotators.
             seated = model_runs.seated_scores(study, tasks, int(k), frame)
             rows += [Row("study", name, unit, scores, tasks) for name, unit, scores in seated]
         rows += _published(WHO[Kind.PERSON], "annotators", tasks, _people_at(k))
@@ -193,7 +193,7 @@ def tables(study: Study, kind: str) -> list[Table]:
 
 
 def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Row]:
-    """Yield the study's annotators; if they had several training splits, also a row over splits."""
+    """Yield the study's annotators. With several training splits, also yield a row over splits."""
     study, who = people.study, WHO[Kind(people.kind)]
     cells = [people.cells[task.name, shots] for task in people.tasks]
     many = len(study.splits) if shots else 1
@@ -216,7 +216,7 @@ class ModelRow:
     task: Task
     shots: int
     score: Score
-    as_set: Score  # with all golds as one set, of tasks whose golds are alternatives
+    as_set: Score  # all golds as one set, for tasks whose golds are alternatives
     run: Run
 
     @property
@@ -230,12 +230,12 @@ class ModelRow:
 
     @property
     def set_recipe(self) -> str:
-        """The recipe of `as_set`; "" if golds are one set anyway."""
+        """Return the recipe of `as_set`, or "" if golds are one set anyway."""
         return recipe("set", over=self.unit) if self.task.card.gold_rule == "any_of" else ""
 
 
 def model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
-    """Return the scores of these files: by model, task version and shots."""
+    """Return the scores of these files by model, task version and shots."""
     tasks = Task.objects.filter(pk__in=files.order_by().values("task")).in_bulk()
     by_place = splits(files, tasks.values())
     of, run = training_files(tasks.values()), runs(files)
@@ -281,10 +281,10 @@ def _equally_trained(
     equal: dict[Place, list[FileScore]],
     stated: dict[Place, Run],
 ) -> Iterator[Row]:
-    """The models on the training splits that this study's annotators had, if they also have others.
+    """Yield models on the splits that this study's annotators had, if they also have others.
 
-    The equal pairing: both learned from the same examples. Runs whose split numbers may refer to
-    other splits are left out.
+    This is the equal pairing: both learned from the same examples. Runs whose split numbers may
+    refer to other splits are left out.
     """
     others = {
         model
@@ -304,7 +304,7 @@ def _people_at(shots: int | str) -> dict[str, Score]:
 
 
 def _models_at(shots: str) -> dict[str, dict[str, Score]]:
-    """Map name and method to task to published score."""
+    """Return published scores by model name with method, and by task."""
     by_model: dict[str, dict[str, Score]] = defaultdict(dict)
     for (model, method, task, k), quoted in machine_tables5_6().items():
         if k == shots:
@@ -313,8 +313,8 @@ def _models_at(shots: str) -> dict[str, dict[str, Score]]:
 
 
 def _published(name: str, unit: str, tasks: list[Task], quoted: dict[str, Score]) -> Iterator[Row]:
-    """Yield a row of published figures, if any of these tasks has the published test file."""
-    # Published figures are S1, so they are comparable with S1 only.
+    """Yield a row of published figures if one of these tasks has the published test file."""
+    # Published figures are S1, so they are comparable only with S1.
     names = [name_of(task) if task.card.metric == test_sets.S1 else "" for task in tasks]
     if any(task_name in quoted for task_name in names):
         scores = [quoted.get(task_name, Score()) for task_name in names]
@@ -323,7 +323,7 @@ def _published(name: str, unit: str, tasks: list[Task], quoted: dict[str, Score]
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """One score of a Row, for files and programs."""
+    """One score of a Row, for files and the API."""
 
     row: Row
     task: Task
@@ -336,7 +336,7 @@ class ScoreRow:
 
     @property
     def task_version(self) -> int | None:
-        """Return None for a published figure, which has no task version."""
+        """Return the task version, or None for published figures, which have none."""
         return None if self.row.is_published else self.task.version
 
     @property
@@ -348,7 +348,7 @@ class ScoreRow:
 
 
 def score_rows(tables: Sequence[Table]) -> list[ScoreRow]:
-    """Return one row per table, row and task that has a score."""
+    """Return one row per table, row and task with a score."""
     return [
         ScoreRow(row, task, table.shots, score)
         for table in tables
@@ -367,7 +367,7 @@ class AggregateRow:
 
 
 def aggregate_rows(tables: Sequence[Table]) -> list[AggregateRow]:
-    """Return one row per table and row that has a score on every task."""
+    """Return one row per table and row with a score on every task."""
     return [
         AggregateRow(row, table.shots)
         for table in tables

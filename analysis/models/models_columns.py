@@ -1,4 +1,4 @@
-"""The columns of humans and models: scores, averages over tasks, paired differences."""
+"""Columns for tables of humans and models: scores, averages over tasks, paired differences."""
 
 import math
 from functools import partial
@@ -19,7 +19,7 @@ STATED = {
 
 
 def _of_run(name: str, heading: str, meaning: str) -> Column:
-    """Return a property of a run; empty in files if it is not stated."""
+    """Return a column for a property of a run, which is empty in files if it is not stated."""
     return Column(
         name,
         heading,
@@ -254,7 +254,7 @@ DIFFERENCES = [
 
 
 def pair_columns(pairing: Difference) -> list[Column]:
-    """Return the columns for Pair: one example in that pairing."""
+    """Return the columns for a Pair, which is one example of this pairing."""
     return [
         *(
             Column(
@@ -290,7 +290,7 @@ def pair_columns(pairing: Difference) -> list[Column]:
     ]
 
 
-# Above and below the page's tables of scores: each task has the first of these columns.
+# Shown above and below the page's tables of scores, where each task has the first of these.
 SCORE_COLUMNS = [
     Column(
         "score",
@@ -338,7 +338,7 @@ SOURCES = [
 
 
 def explanations(who: str) -> list[tuple[str, str]]:
-    """Return (source, description of its numbers) pairs; `who` names the study's annotators."""
+    """Return (source, description of its numbers) pairs. `who` names the study's annotators."""
     own = (
         "Mean ± SD (ddof 1) over annotators of each annotator's test-set score x 100 under the"
         " task's metric; n is the number of annotators who completed and are in the analysis, out"

@@ -1,4 +1,4 @@
-"""The pages of models: upload predictions, show their scores, and compare them with humans."""
+"""Pages to upload predictions, show the scores of models, and compare models with humans."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,14 +30,14 @@ from tasks.models import Job, LanguageModel, PredictionFile, PredictionFileQuery
 from tasks.predictions import store as prediction_store
 from tasks.predictions import upload_job as prediction_upload
 
-SHOWN = 20  # examples with the largest differences between human and model
+SHOWN = 20  # number of examples with the largest differences
 
 
 @uploads.takes_files(uploads.MAX_BYTES)
 @login_required
 @require_http_methods(["GET", "POST"])
 def models(request: ResearcherRequest) -> HttpResponse:
-    """GET lists the models; POST stores an upload completely or not at all."""
+    """List the models (GET) or store an upload (POST), completely or not at all."""
     if request.method == "POST":
         form = UploadForm(request.POST, request.FILES)
         if form.is_valid() and (address := _taken(form, request)):
@@ -61,7 +61,7 @@ def models(request: ResearcherRequest) -> HttpResponse:
     return render(request, "models/models.html", context, status=422 if form.is_bound else 200)
 
 
-# Columns in the list of models.
+# Columns of the list of models.
 LISTED = [
     Column("model", "Model", get="name"),
     Column("title", "What it is", show=lambda title: title or columns.NOTHING),
@@ -92,9 +92,9 @@ LISTED = [
 
 
 def _taken(form: UploadForm, request: ResearcherRequest) -> str:
-    """Return the URL after a valid form: the model, or the job of a large upload.
+    """Store a valid form. Return the URL of the model, or of the job for a large upload.
 
-    "" if nothing was stored; then the form has the errors.
+    If nothing was stored, return "" and add the errors to the form.
     """
     try:
         stored = form.store(request.user)
@@ -113,7 +113,7 @@ def _taken(form: UploadForm, request: ResearcherRequest) -> str:
 
 @reading
 def model_upload(request: ResearcherRequest, pk: int) -> HttpResponse:
-    """The progress and the result of a large upload."""
+    """Show the progress and result of a large upload."""
     job = predictions_job_of(request, pk)
     outcome = prediction_upload.outcome(job) if job.is_done else {}
     context = {"job": job, "name": job.parameters["model"], **outcome}
@@ -128,7 +128,7 @@ def model_upload_run(request: ResearcherRequest, pk: int) -> HttpResponse:
 
 @reading
 def models_file(request: ResearcherRequest) -> HttpResponse:
-    """The scores of all models: one row per model, task version and shots."""
+    """Download the scores of all models, with one row per model, task version and shots."""
     return _model_scores(PredictionFile.objects.all(), "models.csv")
 
 
@@ -199,14 +199,14 @@ def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
     return redirect("models")
 
 
-# Models of one study ------------------------------------------------------------------------------
+# Models in one study -----------------------------------------------------------------------------
 
 
 @reading
 def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Humans of this study, uploaded models and published figures.
+    """Show this study's humans, uploaded models and published figures.
 
-    The differences have a separate URL, because they take as long as all other parts.
+    Differences have a separate URL, because they take as long as all other parts.
     """
     study, kind, context = of_kind(request, name)
     context |= {
@@ -226,9 +226,9 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Humans minus models on the same examples, and the examples with the largest differences.
+    """Show the differences between humans and models and the examples with the largest ones.
 
-    It is shown in its place on the models page, or as a separate page.
+    They are shown as part of the models page or as a separate page.
     """
     study, kind, context = of_kind(request, name)
     pairings = differences.differences(study, kind)
@@ -260,7 +260,7 @@ def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def study_models_file(request: ResearcherRequest, name: str, table: str) -> HttpResponse:
-    """One of the page's tables as CSV, with all digits."""
+    """Download one of the page's tables as CSV with unrounded numbers."""
     study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
     rows: Sequence[Any]
@@ -286,7 +286,7 @@ def study_models_file(request: ResearcherRequest, name: str, table: str) -> Http
 def _chosen(
     request: ResearcherRequest, pairings: list[differences.Difference]
 ) -> differences.Difference:
-    """The pairing whose examples are requested; by default the first."""
+    """Return the requested pairing, by default the first one."""
     wanted = request.GET.get("pair")
     chosen = next((pairing for pairing in pairings if wanted in (None, pairing.key)), None)
     if chosen is None:

@@ -1,4 +1,4 @@
-"""A design's power and cost before it opens.
+"""The power and cost of a design before the study is opened.
 
-Begin with planner.py.
+Start with planner.py.
 """

@@ -1,4 +1,4 @@
-"""The planner: its page, forms and API."""
+"""The page, forms and API view of the planner."""
 
 import math
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from tasks import columns as table_columns
 
 @reading
 def plan(request: HttpRequest) -> HttpResponse:
-    """The annotators and examples that a wanted interval needs. Stores nothing."""
+    """Show how many annotators and examples a given interval requires. Nothing is stored."""
     sources = planner.sources(request.user)
     form = PlannerForm(request.GET, sources=sources)
     stated = StatedGainForm(request.GET)
@@ -51,13 +51,13 @@ def plan(request: HttpRequest) -> HttpResponse:
 
 
 def _number(label: str, initial: float, least: Any, most: Any, help_text: str = "") -> forms.Field:
-    """Return a field for a number, which is a whole one if `initial` is."""
+    """Return a number field, which accepts only whole numbers if `initial` is one."""
     field = WholeNumberField if isinstance(initial, int) else forms.FloatField
     return field(label=label, initial=initial, min_value=least, max_value=most, help_text=help_text)
 
 
 class PlannerForm(forms.Form):
-    """The wanted numbers; missing ones have initial values, so that the page starts with a plan."""
+    """A form for the targets. Initial values fill missing fields, so the page has a plan."""
 
     source = forms.ChoiceField(label="Numbers from")
     half_width = _number(
@@ -85,7 +85,7 @@ class PlannerForm(forms.Form):
 
 
 class StatedGainForm(forms.Form):
-    """Expectations for a cross-task study; the prefix separates its fields from PlannerForm's."""
+    """A form for expected gains in a cross-task study, with a prefix for its field names."""
 
     base = _number(
         "Mean of the base arm", 70.0, 0, 100,

@@ -1,8 +1,9 @@
-"""A design's power while it is being edited: contrasts between shots, and a stated gain for arms.
+"""The power of a design during editing, for contrasts between shots and for the gain of arms.
 
-The test is the primary one of the preregistration (documents/planned_analysis.py), at the first
-step of Holm's correction over the whole family. Points need an SD between annotators: from
-annotators who did it in a study that the owner may read, or as CLUES printed it for this test file.
+The test is the primary test of the preregistration (documents/planned_analysis.py), at the first
+step of Holm's correction over the whole family. Differences in points require an SD between
+annotators, from a study of the task that the owner may read, or from CLUES if it used this test
+file.
 """
 
 import itertools
@@ -25,15 +26,16 @@ from annotation.study import design
 from tasks.columns import Column, points
 from tasks.models import Task
 
-FEWEST = 3  # annotators before the SD of an earlier study is used
-WANTED = 0.10  # the difference whose power is shown, in [0, 1]
+FEWEST = 3  # annotators required to use the SD of an earlier study
+WANTED = 0.10  # difference in [0, 1] for which the power is shown
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """A task's smallest against its largest shots; SD and differences x 100, NaN if unknown.
+    """The contrast between a task's smallest and largest number of shots.
 
-    `n` is the number of annotators in the smaller group, `sds` the detectable difference in SDs.
+    The SD and differences are multiplied by 100, and NaN if unknown. `n` is the number of
+    annotators in the smaller group, and `sds` is the detectable difference in SDs.
     """
 
     task: str
@@ -64,7 +66,7 @@ class Contrast:
 
 
 def contrasts(study: Study, tasks: Sequence[Task]) -> list[Contrast]:
-    """Return one row for each task with two or more numbers of shots, in the order of the tasks."""
+    """Return one row per task with two or more numbers of shots, in the order of the tasks."""
     shots = sorted(study.shots)
     if len(shots) < 2 or study.is_cross_task:  # cross-task studies plan a gain instead
         return []
@@ -81,7 +83,7 @@ def _contrast(study: Study, task: Task, shots: list[int], n: int, family: int) -
     if known and n > 1:
         cell = Known(task.name, shots[-1], mean, sd, n, None, is_right_or_wrong=False)
         examples = task.test_split.examples.count()
-        # The direction in which the other group has the larger SD.
+        # Use the direction in which the other group has the larger SD.
         found = min(
             cell.power(sign * WANTED, n, examples, LEVEL / family)
             for sign in SIGNS
@@ -105,9 +107,9 @@ def _detectable(n: int, family: int) -> float:
 
 
 def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float, str]:
-    """Return (mean, SD between annotators, source) for the cell with the larger SD.
+    """Return (mean, SD between annotators, source) of the cell with the larger SD.
 
-    Both are in [0, 1], or NaN if unknown.
+    The mean and SD are in [0, 1], or NaN if unknown.
     """
     own = _own(study, task) if task.card.metric == S1 else {}
     if own:
@@ -120,7 +122,7 @@ def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float,
 
 
 def _own(study: Study, task: Task) -> dict[int, tuple[float, float]]:
-    """Map shots to mean and SD of annotators' mean S1 in this task, in studies the owner may read.
+    """Return mean and SD of annotators' mean S1 by shots, from studies that the owner may read.
 
     Studies that hide test scores until they are closed are left out.
     """
@@ -144,8 +146,8 @@ def _own(study: Study, task: Task) -> dict[int, tuple[float, float]]:
     }
 
 
-# The number of annotators for an ARG known to ± w, from stated means and SDs, without a pilot.
-# `cross_task.plan` plans from a pilot; both use `analysis/stats/arg.py` and the same interval.
+# The number of annotators that an ARG within ± w requires, from stated means and SDs instead of a
+# pilot. `cross_task.plan` uses a pilot. Both use `analysis/stats/arg.py` and the same interval.
 
 FORMULA = (
     "Half the interval of the ARG is q · √(T · (v(new) + v(base)) / n) / T with v(new) = (SD /"
@@ -157,9 +159,9 @@ FORMULA = (
 
 @dataclass(frozen=True)
 class StatedPlan:
-    """Annotators in each arm of each task for ± the wanted width, and the width for a given number.
+    """The annotators per arm and task for the wanted width, and the width for a given number.
 
-    `width` is half their interval, in percent.
+    `width` is half of the interval in percent.
     """
 
     quantile: str
@@ -169,7 +171,7 @@ class StatedPlan:
 
 
 def tasks(wanted: dict[str, Any]) -> list[arg.TaskGain]:
-    """The expected gain of each unseen task: StatedGainForm's numbers, equal for all tasks."""
+    """Return the expected gain of each unseen task, which StatedGainForm states for all tasks."""
     base, spread = wanted["base"] / 100, wanted["sd"] / 100
     new = base * (1 + wanted["gain"] / 100)
     gain = arg.TaskGain("", base, new, spread, spread, 2, 2, arg.why_no_divisor(base))
@@ -177,7 +179,7 @@ def tasks(wanted: dict[str, Any]) -> list[arg.TaskGain]:
 
 
 def plan(wanted: dict[str, Any]) -> list[StatedPlan]:
-    """Plan by t, then by the normal quantile. `wanted` is StatedGainForm's cleaned data."""
+    """Return plans with the t and normal quantile. `wanted` is StatedGainForm's cleaned data."""
     gains = tasks(wanted)
     rows = []
     for name, by_t in (("t", True), ("normal", False)):
@@ -188,7 +190,7 @@ def plan(wanted: dict[str, Any]) -> list[StatedPlan]:
 
 
 def columns(wanted: dict[str, Any]) -> list[Column]:
-    """Return the columns of the plan; their meanings include the wanted numbers."""
+    """Return the columns of the plan. Their meanings contain the wanted numbers."""
     width, people = f"{wanted['width']:g}", wanted["people"]
     return [
         Column("quantile", "By", "t, as in a study's interval; normal, as in power tables"),

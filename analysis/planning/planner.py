@@ -1,11 +1,11 @@
-"""The annotators and examples that a wanted interval needs, from known SDs of similar tasks.
+"""The number of annotators and examples that an interval requires, from SDs of similar tasks.
 
-The SDs come from a study that the user may read, split into components, or from the paper. The plan
-is for the interval and the test of `analysis/stats/two_way.py`. It is only a plan: an SD from three
+The SDs come from the paper or from a study that the user may read, divided into variance
+components. The plan is for the interval and test in `analysis/stats/two_way.py`. An SD from three
 annotators is uncertain, and the plan says by how much.
 
-The SD depends on the mean: scores near 0 or 1 vary less than those in the middle. A difference is
-therefore planned downwards and upwards from the mean of the cell.
+The SD depends on the mean, because scores near 0 or 1 vary less than those in the middle.
+Differences are therefore planned downwards and upwards from the mean of the cell.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from tasks.columns import NOTHING, Column, points
 from tasks.importing import CARDS
 
 PUBLISHED = "published"
-SIGNS = (-1, 1)  # a lower mean than the cell's, and a higher one
-LIMIT = 0.995  # the highest planned mean; the lowest is 1 minus it
+SIGNS = (-1, 1)  # a mean below the cell's mean, and one above it
+LIMIT = 0.995  # largest planned mean; the smallest is 1 minus it
 LEVEL = 0.05
 POWER = 0.8
 
 
 @dataclass(frozen=True)
 class Known:
-    """Known values for one task and number of shots; means and SDs in [0, 1].
+    """Known values for one task and number of shots. Means and SDs are in [0, 1].
 
-    `sd` is that of annotators' means over these examples (ddof 1; from the paper: as printed).
-    `parts` are the variance components of a study's own answers over annotators and contexts, None
-    if unknown, and `contexts_each` the number of contexts per example (at most 1).
-    `is_right_or_wrong`: each answer scores 0 or 1.
+    `sd` is the SD of the annotators' means over these examples (ddof 1; from the paper: as
+    printed). `parts` are the variance components of a study's answers over annotators and contexts,
+    or None if unknown. `contexts_each` is the number of contexts per example (at most 1).
+    `is_right_or_wrong` means that each answer scores 0 or 1.
     """
 
     task: str
@@ -57,9 +57,9 @@ class Known:
     contexts_each: float = 1.0
 
     def planned(self, examples: int) -> tuple[float, float, int]:
-        """SD of annotators' means over that many examples, the share of noise in it, and contexts.
+        """Return the SD of means over that many examples, its share of noise, and the contexts.
 
-        The share is from 0 to 1: 0 if the components are unknown.
+        The share is from 0 to 1, and 0 if the components are unknown.
         """
         contexts = max(2, round(examples * self.contexts_each))
         if self.parts is None:
@@ -69,11 +69,11 @@ class Known:
         return sd, math.sqrt(noise) / sd if sd else 0.0, contexts
 
     def arms(self, difference: float, examples: int) -> dict[str, Any]:
-        """The arguments of `power.power` for this arm and one whose mean is higher by `difference`.
+        """Return arguments of `power.power` for this arm and one whose mean is `difference` higher.
 
-        Noise is binomial, so its variance is proportional to mean · (1 - mean). So is the SD
-        between annotators, as if they differed equally on the logit scale. If the components are
-        unknown, the noise is that of right or wrong answers, at most the whole variance.
+        Noise is binomial, so its variance is proportional to mean · (1 - mean). The SD between
+        annotators is scaled in the same way, as if they differed equally on the logit scale. If the
+        components are unknown, assume right or wrong answers, and at most the whole variance.
         """
         sd, rest, contexts = self.planned(examples)
         other = min(max(self.mean + difference, 1 - LIMIT), LIMIT)
@@ -85,12 +85,12 @@ class Known:
         return {"rest": shared, "contexts": contexts, "ratio": math.sqrt(second) / sd}
 
     def power(self, difference: float, people: int, examples: int, level: float) -> float:
-        """Power to show that difference (negative: a lower mean), with that many in each arm."""
+        """Return the power to detect a difference, which is negative for a lower mean."""
         sd, _rest, _contexts = self.planned(examples)
         return power.power(abs(difference) / sd, people, level, **self.arms(difference, examples))
 
     def detectable(self, sign: int, people: int, examples: int, level: float) -> float:
-        """The smallest difference in that direction shown with POWER; infinite if there is none."""
+        """Return the smallest difference in this direction with power POWER, or infinity."""
         most = LIMIT - self.mean if sign > 0 else self.mean - (1 - LIMIT)
         least = 1e-6
         if people < 2 or most <= least or self.power(sign * most, people, examples, level) < POWER:
@@ -103,9 +103,9 @@ class Known:
 
 
 def sources(user: Any) -> list[tuple[str, str]]:
-    """Return (value, label) for each source of numbers: the paper, and studies the user may read.
+    """Return (value, label) for each source of SDs: the paper, and studies the user may read.
 
-    Studies that hide their test scores until they are closed are left out.
+    Studies that hide test scores until they are closed are left out.
     """
     done = (
         Participation.objects.analysed()
@@ -125,7 +125,7 @@ def sources(user: Any) -> list[tuple[str, str]]:
 
 
 def known(user: Any, source: str) -> list[Known]:
-    """Return the cells of that source, one of `sources(user)`."""
+    """Return the cells of a source in `sources(user)`."""
     if source == PUBLISHED:
         labelled = {card.name for card in map(load_card, CARDS.glob("*.toml")) if card.labels}
         return [
@@ -143,7 +143,7 @@ def known(user: Any, source: str) -> list[Known]:
 
 
 def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Known:
-    """Return known values from one cell's answers: annotator, example, context, score."""
+    """Compute the known values of a cell from its answers: annotator, example, context, score."""
     matrix, contexts = matrix_of(part)
     means = matrix.mean(1)
     return Known(
@@ -158,14 +158,14 @@ def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Kn
     )
 
 
-Directions = tuple[float, float]  # for a mean below the cell's, and for one above it
+Directions = tuple[float, float]  # below the cell's mean, above it
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan for one cell, x 100; NaN or None if unknown.
+    """The plan for one cell, multiplied by 100, with NaN or None for unknown values.
 
-    Directions are for a mean below the cell's, and for one above it.
+    Directions are for a mean below the cell's mean and one above it.
     """
 
     task: str
@@ -188,7 +188,7 @@ class Plan:
 
 
 def plan(cell: Known, wanted: dict[str, Any]) -> Plan:
-    """Return one cell's plan for the wanted numbers (PlannerForm's cleaned data)."""
+    """Return the plan of one cell for the wanted numbers (PlannerForm's cleaned data)."""
     width, examples = wanted["half_width"] / 100, wanted["examples"]
     numbers: dict[str, Any] = {}
     if cell.sd > 0:
@@ -209,9 +209,9 @@ def plan(cell: Known, wanted: dict[str, Any]) -> Plan:
 
 
 def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
-    """The values that need the SD between annotators: intervals over annotators, and differences.
+    """Return the numbers that require the SD between annotators: intervals and differences.
 
-    The wider question never has the narrower interval, as the interval is the wider of two.
+    The interval for other examples too is never narrower, because it is the wider of two.
     """
     people, examples = wanted["annotators"], wanted["examples"]
     difference = wanted["difference"] / 100
@@ -219,7 +219,7 @@ def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
     sd, _rest, contexts = cell.planned(examples)
     se, apart = sd / math.sqrt(people), difference / sd
     low, high = power.sd_range(100 * cell.sd, cell.n)
-    # Below and above the mean of the cell; no mean is below 0 or above 1.
+    # Plan below and above the mean of the cell, but not below 0 or above 1.
     arms = [
         cell.arms(sign * difference, examples) if 0 <= cell.mean + sign * difference <= 1 else None
         for sign in SIGNS
@@ -248,7 +248,7 @@ def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def sentences(wanted: dict[str, Any]) -> list[str]:
-    """Return sentences that apply to every task, independently of its SD."""
+    """Return the sentences that apply to every task, whatever its SD."""
     n, comparisons = wanted["annotators"], wanted["comparisons"]
     floor = significance.smallest_p(n, n)
     level = LEVEL / comparisons
@@ -306,7 +306,7 @@ KNOWN_COLUMNS = [
 
 
 def columns(wanted: dict[str, Any]) -> list[Column]:
-    """Return the columns of the plan; their meanings include the wanted numbers."""
+    """Return the columns of the plan. Their meanings contain the wanted numbers."""
     return [
         *KNOWN_COLUMNS,
         *_mean_columns(wanted),
@@ -316,7 +316,7 @@ def columns(wanted: dict[str, Any]) -> list[Column]:
 
 
 def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
-    """Return the precision of the mean over annotators."""
+    """Return the columns on the precision of the mean over annotators."""
     width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
     people = wanted["annotators"]
     return [
@@ -344,7 +344,7 @@ def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
 
 
 def _example_columns(wanted: dict[str, Any]) -> list[Column]:
-    """Return the precision of one annotator's mean."""
+    """Return the columns on the precision of one annotator's mean."""
     width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
     return [
         Column(
@@ -367,7 +367,7 @@ def _example_columns(wanted: dict[str, Any]) -> list[Column]:
 
 
 def _group_columns(wanted: dict[str, Any]) -> list[Column]:
-    """Return the detectable difference between two groups, and what the wanted difference needs."""
+    """Return the columns on the detectable difference, and on groups for the wanted difference."""
     difference, people = f"{wanted['difference']:g}", wanted["annotators"]
     level = f"{LEVEL / wanted['comparisons']:.2g}"
     both = (
@@ -407,6 +407,6 @@ def _group_columns(wanted: dict[str, Any]) -> list[Column]:
 
 
 def _in_both(values: Sequence[Any], form: Callable[[Any], str]) -> str:
-    """Return the values below and above, or one dash if neither is known."""
+    """Format the values below and above the mean, or return one dash if both are unknown."""
     below, above = map(form, values)
     return f"{below} below, {above} above" if {below, above} != {NOTHING} else NOTHING

@@ -1,5 +1,5 @@
 """Scores of annotators: tables from the database, statistics, and their pages.
 
-Begin with frames.py (rows into data frames) and performance.py. This package does not know models,
-figures, documents or files.
+Start with frames.py (database rows to data frames) and performance.py. This package must not import
+models, figures, documents or export.
 """

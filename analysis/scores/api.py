@@ -1,4 +1,4 @@
-"""Tables of scores in the API: human performance, statistics, training, sensitivity."""
+"""API views for tables of scores: human performance, statistics, training, sensitivity."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -33,7 +33,7 @@ from annotation.web.views import ApiView, tagged
 from tasks.columns import Column, in_files
 from tasks.models import Job
 
-OBJECT = OpenApiTypes.OBJECT  # rows by the columns of the page
+OBJECT = OpenApiTypes.OBJECT  # rows with the columns of the page
 
 
 class KindOfTable(ApiView):
@@ -42,7 +42,7 @@ class KindOfTable(ApiView):
     parameters = frozenset({"kind"})
 
     def kinds(self, request: Request, study: Study) -> Sequence[str]:
-        """Return the requested kinds; ValidationError for one without results."""
+        """Return the requested kinds. Raises ValidationError for a kind without results."""
         every = performance.kinds(study)
         kind = request.query_params.get("kind")
         if kind is None:
@@ -59,7 +59,7 @@ class KindOfTable(ApiView):
 
     @staticmethod
     def told(kind: str, columns: Sequence[Column], rows: Any) -> list[dict[str, Any]]:
-        """Return the rows of a kind, each with the name of the kind."""
+        """Add the kind to each row."""
         return [{"kind": kind} | record for record in as_records(columns, rows)]
 
 
@@ -89,7 +89,7 @@ def rows_schema(name: str, columns: Sequence[Column]) -> serializers.Serializer:
 
 
 def field_of(column: Column) -> serializers.Field:
-    """Return the schema for one column; measured values can be null."""
+    """Return the schema field for a column. Measured values can be null."""
     words = column.stored_meaning
     if column.unit:
         return serializers.FloatField(allow_null=True, help_text=words)
@@ -182,7 +182,7 @@ class Findings(ApiView):
 
 
 def _pending(job: Job) -> dict[str, Any]:
-    """Return the progress of a job, and how to continue it."""
+    """Return the progress of a job and how to continue it."""
     return {
         "state": job.state if job.pk else "not begun",
         "done": job.done,

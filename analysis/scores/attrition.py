@@ -1,4 +1,4 @@
-"""The participants behind a result: attrition by arm with Lee's bounds, admission, the sample."""
+"""The participants behind a result: attrition by arm with Lee's bounds, admission, sample."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tasks.columns import NOTHING, Column
 
 @dataclass(frozen=True)
 class Attrition:
-    """Two numbers of shots, or two arms, of a task: `began` consented and have ended."""
+    """Attrition in two groups of a task. `began` counts those who consented and have ended."""
 
     task: str
     base: int | str
@@ -41,7 +41,7 @@ class Attrition:
 
 
 def columns(compared: Sequence[Column], base: str, new: str, differs: str) -> list[Column]:
-    """Return the columns of a table whose rows name what they compare in `compared`."""
+    """Return the columns of an attrition table. The columns in `compared` name the groups."""
     share_completed = "completed, of annotators who consented"
     return [
         Column("task", "Task"),
@@ -95,7 +95,7 @@ def columns(compared: Sequence[Column], base: str, new: str, differs: str) -> li
 
 
 def attritions(study: Study, kind: str) -> list[Attrition]:
-    """Return one row per pair of shots of a task for which both have annotators in the analysis."""
+    """Return one row per task and pair of shots if both have annotators in the analysis."""
     frame = frames.counted(frames.annotators(study), kind)
     scores = {
         (task, shots): [100 * float(score) for score in part["score"]]
@@ -116,9 +116,9 @@ def compared(
     scores: Mapping[tuple[str, Any], Sequence[float]],
     pairs: Iterable[tuple[str, Any, Any]],
 ) -> list[Attrition]:
-    """Return a row per pair (task, base, new) of values of that `field` of the scenario.
+    """Return a row per pair (task, base, new), where `field` is the compared scenario field.
 
-    `scores` x 100, of annotators in the analysis, are by task and value.
+    `scores` maps (task, value) to scores x 100 of annotators in the analysis.
     """
     counts = _counts(participations, kind, field)
     return [_row(pair, counts, scores) for pair in pairs]
@@ -152,7 +152,7 @@ def _row(
 def _counts(
     participations: ParticipationQuerySet, kind: str, field: str
 ) -> dict[tuple[str, Any], tuple[int, int]]:
-    """Map (task, value of the field) to consented and ended participations, and completed ones."""
+    """Count participations that consented and ended, and completed ones, by (task, value)."""
     completed = Q(status=Status.COMPLETED)
     began = participations.filter(completed | Q(consented_at__isnull=False), kind=kind)
     counted = (
@@ -190,14 +190,14 @@ ATTRITION = Table(
 )
 
 
-# Admission to each arm: counts, pass rates, and how they affect a difference between arms.
+# Admission by arm: counts, pass rates, and how they affect a difference between arms.
 
 
 @dataclass(frozen=True)
 class Admission:
-    """One arm: how many annotators the rule has judged and admitted.
+    """The numbers of annotators that the rule judged and admitted in one arm.
 
-    `split` is None at zero shots; `judged_by` is 0 if the rule does not judge the arm.
+    `split` is None at zero shots. `judged_by` is 0 if the rule does not apply to the arm.
     """
 
     task: str
@@ -237,7 +237,7 @@ _OF_ADMISSION = [
 
 
 def admissions(study: Study, kind: str) -> list[Admission]:
-    """Return one row per scenario of the study; empty if the design has no rule."""
+    """Return one row per scenario of the study, or [] if the design has no rule."""
     if study.qualification == Qualification.NONE:
         return []
     people = study.participations.filter(kind=kind, qualified__isnull=False).order_by()
@@ -270,9 +270,9 @@ ADMISSION = Table("admission", "Admission", _ADMISSION_INTRO, _OF_ADMISSION, adm
 
 
 def told(study: Study) -> list[str]:
-    """Return warnings on arms that are judged differently before the annotation step.
+    """Return warnings if arms are judged differently before the annotation step.
 
-    Some are judged and others are not, or zero-shot annotators have a screening set.
+    Either only some arms are judged, or zero-shot annotators have a screening set.
     """
     rule = (study.qualification, study.shots, study.screening_examples)
     return [
@@ -280,7 +280,7 @@ def told(study: Study) -> list[str]:
     ]
 
 
-# The sample table, counted in annotation/monitoring.
+# The sample table, which is counted in annotation/monitoring.
 
 _SAMPLE_INTRO = (
     "Participants in the analysis, each counted once; n and share refer to those who answered."
@@ -290,9 +290,9 @@ _SAMPLE_INTRO = (
 
 
 def sample(study: Study, kind: str) -> list[Row]:
-    """Return the custom questions of the study first, then the table of a demographic export.
+    """Return the custom questions of the study, then the table of a demographic export.
 
-    It covers human annotators only: simulated annotators and models are not asked.
+    Only human annotators are covered, because simulated annotators and models are not asked.
     """
     return [*own_rows(study), *stored_rows(study)] if kind == Kind.PERSON else []
 

@@ -1,9 +1,9 @@
-"""What human annotators achieve: each against the others, the best and the worst.
+"""What human annotators achieve: agreement with the others, and the best and worst score.
 
-The gold is one annotation among others. Leave-one-out measures how well one annotator matches the
-majority of the others. It is neither a score against the gold nor an upper bound for models: a
-model can match that majority more often than any annotator does. The majority of fewer than four
-others is close to unanimity, so it would measure easy examples only.
+Gold is only one annotation. Leave-one-out measures how well an annotator matches the majority of
+the others. It is neither a score against the gold nor an upper bound for models, because a model
+can match the majority more often than any annotator does. The majority of fewer than four others is
+nearly unanimous, so it would cover only easy examples.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ ROUNDING = 1e-9  # points: sums of the same scores differ in their last digits
 
 @dataclass(frozen=True)
 class Ceiling:
-    """One task and number of shots; scores x 100, NaN if undefined.
+    """One task and number of shots. Scores are multiplied by 100, and NaN if undefined.
 
     `leave_one_out` is NaN if `no_leave_one_out` gives a reason. The others have a majority for
-    `compared` of the `answers`. `best` and `worst` are the highest and the lowest mean S1 against
-    the gold, each with the name of the first annotator who has it.
+    `compared` of the `answers`. `best` and `worst` are the highest and lowest mean S1 against the
+    gold, and each has the name of the first annotator with this score.
     """
 
     task: str
@@ -49,7 +49,7 @@ class Ceiling:
 
 
 def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[Ceiling]:
-    """Return one row per task and shots; `frame` is from `findings.answered`."""
+    """Return one row per task and shots. `frame` comes from `findings.answered`."""
     rows = []
     for task, shots, part in by_cell(frame):
         own = 100 * part.groupby("annotator")["s1"].mean().sort_index()
@@ -74,16 +74,16 @@ def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[Ceiling]:
 
 
 def _against_the_others(part: pd.DataFrame) -> dict[str, list[float]]:
-    """The S1 of each annotator's answers against the majority of the others, if there is one.
+    """Return the S1 of each annotator's answers against the majority of the others, if any.
 
-    The majority is a set of texts under every gold rule: the other annotators gave no alternatives.
+    The majority is one set of texts under every gold rule, because it has no alternatives.
     """
     units: dict[int, list[tuple[str, frozenset[str], bool]]] = {}
     columns = part["example"], part["annotator"], part["texts"], part["is_one_choice"]
     for example, *row in zip(*columns, strict=True):
         units.setdefault(example, []).append(tuple(row))
     scores: dict[str, list[float]] = {}
-    known: dict[tuple[Any, ...], list[float | None]] = {}  # few labels, so units repeat
+    known: dict[tuple[Any, ...], list[float | None]] = {}  # with few labels, units repeat
     for unit in units.values():
         names, answers, (is_one_choice, *_) = zip(*unit, strict=True)
         if (answers, is_one_choice) not in known:
@@ -95,7 +95,7 @@ def _against_the_others(part: pd.DataFrame) -> dict[str, list[float]]:
 
 
 def _of_unit(answers: Sequence[frozenset[str]], is_one_choice: bool) -> list[float | None]:
-    """Return the S1 of each answer to one example against the majority of the others."""
+    """Return the S1 of each answer to one example against the majority of the other answers."""
     if len(answers) > 1 and len(set(answers)) == 1:
         return [1.0] * len(answers)  # the others gave the same answer
     others = agreement.majorities_of_others(answers, is_one_choice)
@@ -120,7 +120,7 @@ INTRO = (
 
 
 def _or_why_not(ends: Sequence[Any]) -> str:
-    """Return a score, or a dash with the reason."""
+    """Return a score, or a dash with the reason why it is missing."""
     value, why_not = ends
     return f"{NOTHING} ({why_not})" if why_not else points(value)
 

@@ -1,7 +1,7 @@
-"""Tables as CSV and JSON, and the formats of a cell.
+"""Tables as CSV and JSON, and the formatting of their cells.
 
-A table is a sequence of typed rows and a sequence of columns. The page, the CSV, the API and the
-documents all read the same columns, so a number has one name, one meaning and one format.
+A table consists of typed rows and columns. The page, CSV, API and documents use the same columns,
+so that a number has the same name, meaning and format everywhere.
 """
 
 import json
@@ -18,17 +18,17 @@ from annotation.models import Study
 from tasks.columns import NOTHING, Column, cells, in_files, on_page, points
 from tasks.csv_files import csv_text, moment
 
-# The rows of a table for one kind of annotators.
+# Returns the rows of a table for one kind of annotators.
 TableRows = Callable[[Study, str], Sequence[Any]]
-SCORE = "score x 100"  # the unit of scores under the metric on a task's card
-FEW = "†"  # after an interval of fewer than ten annotators
+SCORE = "score x 100"  # unit of scores under the metric on a task's card
+FEW = "†"  # follows an interval of fewer than ten annotators
 _NORMAL = "that the annotators' scores are approximately normal"
 ASSUMES = f"{FEW} fewer than {FEWEST_FOR_BOOTSTRAP} annotators: assumes {_NORMAL}"
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table that page, CSV, API and documents show unchanged; its rows are for one kind."""
+    """A table that is the same on the page and in the CSV, API and documents, for one kind."""
 
     name: str
     title: str
@@ -37,7 +37,7 @@ class Table:
     rows: Callable[[Study, str], Sequence[Any]]
 
     def page(self, study: Study, kind: str) -> dict[str, Any]:
-        """Return the context of the page's template; `cells` is empty without rows."""
+        """Return the context for the template. `cells` is empty without rows."""
         return {
             "name": self.name,
             "title": self.title,
@@ -48,7 +48,7 @@ class Table:
 
 
 def as_csv(columns: Iterable[Column], rows: Iterable[Any], kind: str = "") -> str:
-    """The rows with all digits and missing values as empty cells; `kind` fills a first column."""
+    """Return the rows as CSV with unrounded numbers. `kind` fills a first column."""
     written = in_files(columns)
     before = [kind] if kind else []
     header = [*(["kind"] if kind else []), *(column.name for column in written)]
@@ -56,28 +56,28 @@ def as_csv(columns: Iterable[Column], rows: Iterable[Any], kind: str = "") -> st
 
 
 def as_records(columns: Iterable[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:
-    """Return the same rows for JSON: numbers as numbers, missing values as null."""
+    """Return the rows for JSON, with numbers as numbers and missing values as null."""
     written = in_files(columns)
     return [{name: plain(value) for name, value in in_file(written, row).items()} for row in rows]
 
 
 def in_file(columns: Iterable[Column], row: Any) -> dict[str, Any]:
-    """Return a file row as a mapping of column names to values."""
+    """Map column names to the values that files contain."""
     return {column.name: column.stored(row) for column in in_files(columns)}
 
 
 def plain(value: Any) -> Any:
-    """Return a value for JSON, without NaN or numpy types."""
+    """Convert a value for JSON, without NaN or numpy types."""
     if hasattr(value, "item"):  # a numpy scalar
         value = value.item()
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-# Formats of a cell --------------------------------------------------------------------------------
+# Formatting of cells ------------------------------------------------------------------------------
 
 
 def signed_points(value: float) -> str:
-    """Return a difference in points.
+    """Format a difference in points.
 
     >>> signed_points(2)
     '+2.0'
@@ -86,7 +86,7 @@ def signed_points(value: float) -> str:
 
 
 def between(ends: Sequence[Any], form: Callable[[float], str] = points) -> str:
-    """Format an interval's ends in points; a third item says why there is none.
+    """Format the ends of an interval. A third item is the reason for a missing interval.
 
     >>> between((70.04, 80)), between((math.nan, math.nan, "one annotator"))
     ('70.0 to 80.0', '– (one annotator)')
@@ -98,7 +98,7 @@ def between(ends: Sequence[Any], form: Callable[[float], str] = points) -> str:
 
 
 def assuming(interval: str, annotators: float) -> str:
-    """Return an interval, marked with its assumption if it has too few annotators to test it.
+    """Mark an interval with its assumption if there are too few annotators to test it.
 
     >>> assuming("70.0 to 80.0", 9), assuming("70.0 to 80.0", 10), assuming("– (annotators tie)", 3)
     ('70.0 to 80.0 †', '70.0 to 80.0', '– (annotators tie)')
@@ -108,13 +108,13 @@ def assuming(interval: str, annotators: float) -> str:
 
 
 def assumption(annotators: Iterable[int]) -> str:
-    """Return the end of a caption if any of these numbers of annotators needs it, or ""."""
+    """Return a sentence for the caption if any number of annotators requires it, or ""."""
     told = f" Intervals of fewer than {FEWEST_FOR_BOOTSTRAP} annotators assume {_NORMAL}."
     return told if any(1 < n < FEWEST_FOR_BOOTSTRAP for n in annotators) else ""
 
 
 def signed_between(ends: Sequence[Any]) -> str:
-    """Format the ends of a difference's interval; a third item says why there is none.
+    """Format the interval of a difference. A third item is the reason if there is none.
 
     >>> signed_between((-0.2, 8.24)), signed_between((math.nan, math.nan, "annotators tie"))
     ('-0.2 to +8.2', '– (annotators tie)')
@@ -123,7 +123,7 @@ def signed_between(ends: Sequence[Any]) -> str:
 
 
 def mean_and_sd(mean: float, sd: float) -> str:
-    """Return the mean and SD as papers print them; one dash if the mean is undefined.
+    """Format mean and SD as papers do, or return one dash if the mean is undefined.
 
     >>> mean_and_sd(83.651, math.nan), mean_and_sd(math.nan, math.nan)
     ('83.7 ± –', '–')
@@ -132,7 +132,7 @@ def mean_and_sd(mean: float, sd: float) -> str:
 
 
 def with_remark(text: str, remark: str) -> str:
-    """Return a score with its remark, or the remark alone without a score.
+    """Append a remark to a score. If the score is missing, return only the remark.
 
     >>> with_remark("57.7 ± 1.0", ""), with_remark("–", "undefined: constant prediction (1 of 3)")
     ('57.7 ± 1.0', 'undefined: constant prediction (1 of 3)')
@@ -143,7 +143,7 @@ def with_remark(text: str, remark: str) -> str:
 
 
 def count(value: int | None) -> str:
-    """Return a number with separators; a dash if it is unknown.
+    """Format a number with separators, or return a dash if it is unknown.
 
     >>> count(1234), count(None)
     ('1,234', '–')
@@ -152,7 +152,7 @@ def count(value: int | None) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """A share of answers or annotators in percent.
+    """Format a share of answers or annotators in percent.
 
     >>> share(1, 3), share(0, 0)
     ('33 %', '–')
@@ -164,7 +164,7 @@ def percent(ratio: float) -> str:
     return NOTHING if math.isnan(ratio) else f"{ratio:.0%}"
 
 
-# Formats of values in the CSVs: text that reads back as the same value.
+# Values in CSV files are formatted so that reading them returns the same value.
 
 
 def json_list(texts: Iterable[object]) -> str:
@@ -172,12 +172,12 @@ def json_list(texts: Iterable[object]) -> str:
 
 
 def number(value: float) -> str:
-    """Return a float that reads back as the same number, or "" for NaN."""
+    """Format a float so that reading it returns the same number. NaN becomes ""."""
     return "" if math.isnan(value) else repr(float(value))
 
 
 def cell(value: Any) -> Any:
-    """Format any value for a CSV: floats with all digits, lists as JSON, "" for missing values."""
+    """Format a value for a CSV: floats unrounded, lists as JSON, "" for missing values."""
     match value:
         case None:
             return ""
@@ -200,7 +200,7 @@ LIMITS = [
     for end, word in (("low", "lower"), ("high", "upper"))
 ]
 
-# A column's type by its name: integers, other numbers and times; all others are text.
+# The names of columns with integers, other numbers and times. All other columns are text.
 INTEGERS = {
     "task_version", "shots", "split", "position", "in_analysis", "start", "end", "n", "training_n",
     "too_fast", "longest_run", "blurs", "pastes", "checks", "checks_passed", "arrival", "outcome",
@@ -236,7 +236,7 @@ TIMES = {"shown_at", "submitted_at", "at"}
 
 
 def type_of(column: str, file: str = "") -> str:
-    """integer, number, datetime or string; `refused` is a count in flow.csv, else a sentence."""
+    """Return integer, number, datetime or string. `refused` is a count only in flow.csv."""
     if column == "refused" and file != "flow.csv":
         return "string"
     if column in INTEGERS:

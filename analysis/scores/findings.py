@@ -1,7 +1,7 @@
-"""Results of a study as tables: intervals, agreement, aggregates, contrasts.
+"""Findings of a study as tables: intervals, agreement, aggregates, contrasts.
 
 Each function takes `answered` (one row per answer in the analysis) and returns typed rows, one per
-task and number of shots; findings_columns.py explains them. All S1 figures are x 100.
+task and number of shots. findings_columns.py explains them. S1 is multiplied by 100.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from tasks.metrics import score
 from tasks.models import Example, Job, Task
 
 GROUP = ["task", "shots"]
-SMALL = 3000  # answers; each takes about 0.1 ms of a page's time
+SMALL = 3000  # answers, each of which adds about 0.1 ms to the page
 TEXTS = {"task", "annotator", "context", "gold_rule"}
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement between annotators: the mean pairwise S1 x 100, and alpha under each distance."""
+    """Agreement between annotators: mean pairwise S1 x 100, and alpha under each distance."""
 
     task: str
     shots: int
@@ -51,7 +51,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Aggregates:
-    """S1 x 100 for the group's single answer.
+    """S1 x 100 of the single answer of the group.
 
     `dawid_skene` is NaN if answers are not labels, and for one annotator.
     """
@@ -68,12 +68,12 @@ Finding = Intervals | Agreement | Aggregates | Ceiling | Contrast
 
 
 def counted(study: Study, kind: str) -> QuerySet[Participation]:
-    """Return the participations that cells count: completed, in the analysis, of that kind."""
+    """Return the participations in the cells: completed, in the analysis and of this kind."""
     return study.participations.analysed().in_cells().filter(kind=kind)
 
 
 def is_small(study: Study, kind: str) -> bool:
-    """Does the analysis have few enough answers to compute tables during a page request?"""
+    """Return whether there are few enough answers to compute tables during a page request."""
     given = Answer.objects.filter(
         turn__participation__in=counted(study, kind), turn__step=Step.ANNOTATION
     )
@@ -81,7 +81,7 @@ def is_small(study: Study, kind: str) -> bool:
 
 
 def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
-    """Return one row per answer of the annotation step in the analysis, for one task or for all.
+    """Return one row per analysed answer of the annotation step, for one task or all tasks.
 
     Columns: task, shots, annotator, example (key), context (as text), s1 in [0, 1], texts (a
     frozenset; the label of a label task), is_label, is_one_choice (a label or one option), gold
@@ -98,7 +98,7 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
     cards = {task.pk: task.card for task in study.tasks.all()}
     seats = study.participations.filter(pk__in=participations)
     given = Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=seats)
-    # Read annotators and examples once: decoding their JSON for each answer dominated the time.
+    # Read annotators and examples once. Decoding their JSON for each answer is slow.
     people = {
         pk: (name, shots, pseudonym, cards[task].kind.is_one_choice, cards[task].gold_rule)
         for pk, name, shots, pseudonym, task in seats.values_list(
@@ -106,7 +106,7 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
         )
     }
     answers = list(given_texts(given))
-    # By key: with a subquery of the answers, PostgreSQL may read all answers for each example.
+    # Filter by key. With a subquery, PostgreSQL may read all answers for each example.
     shown = Example.objects.filter(pk__in={example for _person, example, *_ in answers}).order_by()
     examples = {
         pk: (str(context), gold) for pk, context, gold in shown.values_list("pk", "context", "gold")
@@ -123,7 +123,7 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
         )  # fmt: skip
     columns = [*GROUP, "annotator", "example", "context", "s1", "texts", "is_label"]
     columns += ["is_one_choice", "gold", "gold_rule", "participation"]
-    # Share the text objects: converting them for each table dominated the time.
+    # Share the text objects, because converting them for each table is slow.
     read = {
         name: pd.Series(column, dtype=object if name in TEXTS else None)
         for name, column in zip(columns, zip(*records, strict=True), strict=False)
@@ -133,13 +133,13 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
 
 
 def _groups(frame: pd.DataFrame) -> Iterator[tuple[str, int, int, pd.DataFrame]]:
-    """Task, shots, number of annotators, and their answers."""
+    """Yield task, shots, number of annotators, and their answers."""
     for task, shots, part in by_cell(frame):
         yield task, shots, part["annotator"].nunique(), part
 
 
 def _by_example(part: pd.DataFrame) -> dict[int, list[frozenset[str]]]:
-    """The answers to each example, by its key."""
+    """Group answers by the key of the example."""
     units: dict[int, list[frozenset[str]]] = {}
     for example, texts in zip(part["example"], part["texts"], strict=True):
         units.setdefault(example, []).append(texts)
@@ -147,7 +147,7 @@ def _by_example(part: pd.DataFrame) -> dict[int, list[frozenset[str]]]:
 
 
 def agreements(frame: pd.DataFrame, seed: int = 0) -> list[Agreement]:
-    """Krippendorff's alpha under each distance, and the mean pairwise S1."""
+    """Return Krippendorff's alpha under each distance, and the mean pairwise S1."""
     rows = []
     for task, shots, n, part in _groups(frame):
         units = list(_by_example(part).values())
@@ -161,7 +161,7 @@ def agreements(frame: pd.DataFrame, seed: int = 0) -> list[Agreement]:
 
 
 def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Aggregates]:
-    """S1 for the group's single answer, next to the mean of its members' S1."""
+    """Return S1 of the group's single answer and the mean S1 of its members."""
     rows = []
     for task, shots, n, part in _groups(frame):
         units = _by_example(part)
@@ -187,7 +187,7 @@ def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Aggregates]:
 
 
 def _likeliest(part: pd.DataFrame, examples: list[int]) -> list[frozenset[str]]:
-    """Return the most likely label of each example, by Dawid and Skene."""
+    """Return the most likely label of each example according to Dawid and Skene."""
     votes: dict[int, dict[str, list[str]]] = {example: {} for example in examples}
     for example, person, texts in zip(
         part["example"], part["annotator"], part["texts"], strict=True
@@ -197,7 +197,7 @@ def _likeliest(part: pd.DataFrame, examples: list[int]) -> list[frozenset[str]]:
     return [frozenset([max(chances, key=chances.__getitem__)]) for chances in posteriors]
 
 
-# Name to the function that computes the table, and the type of its rows.
+# Maps a name to the function that computes the table, and to the type of its rows.
 TABLES: dict[str, tuple[Callable[[pd.DataFrame, int], Sequence[Finding]], type[Finding]]] = {
     "intervals": (intervals, Intervals),
     "agreement": (agreements, Agreement),
@@ -208,9 +208,9 @@ TABLES: dict[str, tuple[Callable[[pd.DataFrame, int], Sequence[Finding]], type[F
 
 
 def state(study: Study, kind: str) -> str:
-    """Identifies the data of that kind: the design, and the participations in the analysis.
+    """Return a key for the data of one kind: the design and the analysed participations.
 
-    The answers of completed participations never change, so numbers depend on nothing else.
+    Answers of completed participations never change, so results depend on nothing else.
     """
     people = counted(study, kind).order_by("pk")
     keys = ",".join(map(str, people.values_list("pk", flat=True)))
@@ -219,9 +219,9 @@ def state(study: Study, kind: str) -> str:
 
 
 def remembered(key: str, make: Callable[[], Any]) -> Any:
-    """Return what `make` returns, kept by this process under that key.
+    """Return the result of `make`, cached by this process under `key`.
 
-    For at most an hour, because erasing data does not clear this cache.
+    The cache expires after an hour, because erasing data does not clear it.
     """
     return caches["process"].get_or_set(key, make, timeout=3600)
 
@@ -234,21 +234,21 @@ def _mean_s1(answers: list[frozenset[str]], golds: pd.DataFrame) -> float:
     return math.fsum(scores) / len(scores)
 
 
-# The tables of the analysis page as a job: computed in chunks once, for all server processes.
-# Resampling takes seconds; tables without it are computed immediately. A result is stored under its
-# inputs: the frozen design, the seed and the participations in the analysis. Their answers never
-# change, so a result cannot go stale; an exclusion requires another one.
+# The job that computes the tables of the analysis page, once for all server processes. Resampling
+# takes seconds, while the other tables are computed immediately. A result is stored under its
+# inputs: the frozen design, the seed and the participations in the analysis. It cannot become
+# stale, because their answers never change, and an exclusion requires another result.
 
 KIND = "bootstrap"
-VERSION = 7  # of the results: increase it when the computation of one of them changes
-# The tables of a chunk for one task and number of shots; the last chunks have one task each.
+VERSION = 7  # increase this when the computation of a result changes
+# Tables of a chunk for one task and number of shots. The last chunks cover one task each.
 OF_CELL = ("intervals", "agreement", "aggregates", "ceiling")
 OF_TASK = "contrasts"
 AT_ONCE = ("agreement", "aggregates", "ceiling")
 
 
 def parameters(study: Study, kind: str) -> dict[str, Any]:
-    """Return the inputs to that kind's tables; `cells` are task, shots and participations."""
+    """Return the inputs of the tables. `cells` has task, shots and participations."""
     cells: dict[tuple[str, int], list[int]] = {}
     rows = counted(study, kind).order_by("scenario__task__name", "scenario__shots", "pk")
     for pk, task, shots in rows.values_list("pk", "scenario__task__name", "scenario__shots"):
@@ -264,9 +264,9 @@ def parameters(study: Study, kind: str) -> dict[str, Any]:
 
 
 def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
-    """The job that computes these tables, started if `owner` is given; None without completions.
+    """Return the job that computes these tables, or None if no participation is completed.
 
-    If no job was started yet, it returns an unsaved one.
+    It is started if `owner` is given. Otherwise, a new job is returned unsaved.
     """
     made_of = parameters(study, kind)
     total = len(made_of["cells"]) + len(_tasks(made_of))
@@ -274,7 +274,7 @@ def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
         return None
     if owner is not None:
         job = jobs.start(KIND, made_of, total=total, seed=study.seed, owner=owner)
-        # Delete unfinished jobs with older inputs: their results are obsolete.
+        # Delete the obsolete unfinished jobs, which have older inputs.
         same = Job.objects.filter(kind=KIND, parameters__study=study.pk, parameters__kind=kind)
         same.exclude(pk=job.pk).exclude(state=Job.State.DONE).delete()
         return job
@@ -288,7 +288,7 @@ def _tasks(made_of: dict[str, Any]) -> list[str]:
 
 @jobs.job(KIND)
 def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
-    """The rows for one task and number of shots; the last chunks have one task's contrasts."""
+    """Compute the rows for one task and number of shots, or the contrasts of one task."""
     made_of, cells = job.parameters, job.parameters["cells"]
     study = Study.objects.filter(pk=made_of["study"]).first()
     if study is None:
@@ -318,9 +318,9 @@ def stored(job: Job) -> dict[str, Sequence[Finding]]:
 
 
 def at_hand(study: Study, kind: str) -> tuple[dict[str, Sequence[Finding]], Job | None]:
-    """Return the tables that are available now, and the job that computes the others, if any.
+    """Return the available tables, and the job that computes the others, if there is one.
 
-    Tables without resampling are computed immediately; for a large study the job computes them too.
+    Tables without resampling are computed immediately, unless the study is large.
     """
     job = job_of(study, kind)
     if job is not None and job.is_done:
@@ -332,9 +332,9 @@ def at_hand(study: Study, kind: str) -> tuple[dict[str, Sequence[Finding]], Job 
 def tables(
     study: Study, kind: str, *names: str, frame: pd.DataFrame | None = None
 ) -> dict[str, Sequence[Finding]]:
-    """All tables, or those in `names`: stored, or else computed now (for files and programs).
+    """Return all tables or those in `names`. If the job is not done, compute them now.
 
-    `frame` is the result of `findings.answered`, if the caller has read it.
+    `frame` is the result of `findings.answered` if the caller already has it.
     """
     job = job_of(study, kind)
     if job is not None and job.is_done:
@@ -357,7 +357,7 @@ def _stored(row: Any) -> dict[str, Any]:
 
 
 def _read(table: str, values: dict[str, Any]) -> Finding:
-    """Return a stored row with NaN for missing values."""
+    """Convert a stored row, with NaN for missing values."""
     known: dict[str, Any] = {
         name: math.nan if value is None else value for name, value in values.items()
     }

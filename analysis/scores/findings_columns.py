@@ -1,4 +1,4 @@
-"""Each findings table's columns with their meanings, and each table's introduction."""
+"""Columns of the findings tables with their meanings, and the introduction of each table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ OVER_PEOPLE = ("Bootstrap, annotators", "Bootstrap, both")
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the page with its rows; `intro` is `about` and the reason for omitted columns."""
+    """A table on the page. `intro` is `about` and, if columns are omitted, the reason."""
 
     name: str
     title: str
@@ -43,9 +43,9 @@ class Table:
 def _interval(
     name: str, heading: str, meaning: str, *reason: str, few: bool = False
 ) -> list[Column]:
-    """Return one column on the page, two in files; `reason` is a field that says why there is none.
+    """Return one column for the page and two for files. `reason` is the field for its absence.
 
-    `few` marks an interval of fewer than ten annotators with its assumption.
+    `few` adds the mark for intervals of fewer than ten annotators.
     """
     low, high = (f"{name}_low", f"{name}_high") if name else ("low", "high")
     ends = attrgetter(low, high, *reason)
@@ -260,7 +260,7 @@ _TEXTS = {
 
 
 def table(name: str, rows: Sequence[Finding], is_waiting: bool = False) -> Table:
-    """Return one of TABLES with its texts, without bootstraps over annotators that no row has."""
+    """Return one of TABLES with its texts. Bootstrap columns without any value are omitted."""
     title, about = _TEXTS[name]
     shown, intro = columns.on_page(COLUMNS[name]), about
     reasons = {row.no_bootstrap for row in rows if isinstance(row, Intervals)}

@@ -1,6 +1,6 @@
-"""Scores of annotators: from stored answers to one row per participation.
+"""Data frames of scores with one row per participation, computed from stored answers.
 
-S1 is stored with each answer; here it is only averaged. This package does not write.
+S1 is stored with each answer and only averaged here. This package never writes.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ COLUMNS = [
 
 
 def annotators(study: Study) -> pd.DataFrame:
-    """Return one row per participation of the study, in a fixed order (task, shots, annotator).
+    """Return one row per participation of the study, ordered by task, shots and annotator.
 
-    Columns: COLUMNS. `analysed`: is it in the analysis? `mean_s1` and `training_s1` are means over
-    the answered examples of the annotation and the training step, in [0, 1]; `sd_examples` is the
-    SD over the examples of the annotation step with ddof 1; `n` and `training_n` count answers.
-    `set_s1` is `mean_s1` with all golds of an example as one set, for tasks whose golds are
-    alternatives. `score` is `mean_s1`, or, for a completed participation in a task with another
-    metric, the score of the test set under that metric, with its `remark`. Missing numbers are NaN.
+    Columns: COLUMNS. `analysed` says whether the participation is in the analysis. `mean_s1` and
+    `training_s1` are means over the answered examples of the annotation and the training step, in
+    [0, 1]. `sd_examples` is the SD (ddof 1) over the examples of the annotation step. `n` and
+    `training_n` count answers. `set_s1` is `mean_s1` with all golds of an example as one set, for
+    tasks whose golds are alternatives. `score` is `mean_s1` or, for completed participations in
+    tasks with another metric, the test-set score under it, with its `remark`. Missing numbers are
+    NaN.
     """
     people = pd.DataFrame.from_records(
         study.participations.annotate(analysed=ANALYSED).values_list(
@@ -72,9 +73,9 @@ def annotators(study: Study) -> pd.DataFrame:
 
 
 def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
-    """Map participations to mean S1 in [0, 1] in the annotation step, an example's golds as one.
+    """Return the mean S1 in [0, 1] by participation, with the golds of an example as one set.
 
-    This is for tasks whose golds are alternatives; examples with one gold are scored as usual.
+    This is for tasks whose golds are alternatives. Examples with one gold are scored as usual.
     """
     alternatives = [task.pk for task in tasks if task.card.gold_rule == "any_of"]
     if not alternatives:
@@ -101,9 +102,9 @@ def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
 
 
 def _s1_by_step(study: Study) -> dict[tuple[int, str], tuple[float, float, int]]:
-    """Map (participation, step) to the mean, SD with ddof 1 (NaN for one) and number of S1.
+    """Return mean, SD (ddof 1, NaN for one answer) and number of S1 by (participation, step).
 
-    The database counts how often each of the few values occurs; then the arithmetic is exact, so
+    The database counts how often each distinct value occurs. The arithmetic is then exact, so that
     the result is the same on every database and in verify.py.
     """
     rows = (
@@ -124,7 +125,7 @@ def _s1_by_step(study: Study) -> dict[tuple[int, str], tuple[float, float, int]]
 
 
 def training_answers(study: Study, kind: str) -> pd.DataFrame:
-    """One row per answer of the training step by those who completed and are in the analysis.
+    """Return one row per training answer of completed participations in the analysis.
 
     Columns: scenario and participation (keys), example_hash, s1 in [0, 1].
     """
@@ -146,11 +147,11 @@ def training_answers(study: Study, kind: str) -> pd.DataFrame:
 def answers_in_order(
     study: Study, kind: str, step: Step, shots: Collection[int] | None = None
 ) -> pd.DataFrame:
-    """Return one row per answer of that step by those who completed and are in the analysis.
+    """Return one row per answer in this step, for completed participations in the analysis.
 
     Columns: participation (key), task, shots, annotator, position (from 0 without a gap, in the
     order in which this annotator saw the step's examples, without attention checks), example (key),
-    s1 in [0, 1]. Rows are in the order of the participations and the positions.
+    s1 in [0, 1]. Rows are ordered by participation and position.
     """
     people = study.participations.analysed().in_cells().filter(kind=kind)
     if shots is not None:
@@ -164,7 +165,7 @@ def answers_in_order(
         .order_by("turn__participation", "turn")
         .values_list("turn__participation_id", "turn__example_id", "s1")
     )
-    # Directly into arrays: as Python rows a million answers take far more memory.
+    # Read into arrays. As Python rows, a million answers take far more memory.
     kinds = [("participation", "i8"), ("example", "i8"), ("s1", "f8")]
     records = np.fromiter(rows.iterator(chunk_size=5000), dtype=kinds)
     places = pd.Index(who["participation"]).get_indexer(records["participation"])
@@ -177,10 +178,9 @@ def answers_in_order(
 
 
 def scored_answers(study: Study, kind: str, shots: Collection[int] | None = None) -> pd.DataFrame:
-    """The answers of the annotation step, with the name of each example's `context`.
+    """Return the answers of the annotation step, with the name of each example's `context`.
 
-    The answers are for these numbers of shots, or all. The columns are those of `answers_in_order`
-    and of `test_sets.with_scores`.
+    `shots` limits them. The columns are those of `answers_in_order` and `test_sets.with_scores`.
     """
     answers = answers_in_order(study, kind, Step.ANNOTATION, shots)
     contexts = contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
@@ -188,10 +188,10 @@ def scored_answers(study: Study, kind: str, shots: Collection[int] | None = None
 
 
 def contexts_of_tests(tasks: Sequence[int]) -> dict[int, str]:
-    """Map test examples to their contexts' names, for these task versions (keys).
+    """Map the test examples of these task versions (keys) to the names of their contexts.
 
-    A name is the rank of the context's text, with the same number of digits in each: it sorts as
-    the text does, and is short enough to be repeated with each answer.
+    A name is the rank of the context's text, with the same number of digits for all. It sorts like
+    the text and is short enough to be repeated with each answer.
     """
     rows = Example.objects.filter(split__task__in=tasks, split__kind=Split.Kind.TEST)
     texts = {pk: str(context) for pk, context in rows.values_list("pk", "context")}
@@ -200,20 +200,20 @@ def contexts_of_tests(tasks: Sequence[int]) -> dict[int, str]:
 
 
 def counted(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return the rows for a cell's participations: in the analysis and of that kind."""
+    """Return the rows of a cell's participations, which are in the analysis and of this kind."""
     return of_cells(frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)])
 
 
 def of_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of participations without anything before the task, as in `in_cells`."""
+    """Return the rows of participations with no step before the task, as in `in_cells`."""
     return frame[frame["arm"].isin([Arm.NONE, Arm.DIRECT])]
 
 
 def scenarios(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per task, shots, split and kind: mean score over annotators, both SDs, n.
+    """Return mean score, both SDs and n per task, shots, split and kind.
 
-    `frame` is what `annotators` returns. Columns: task, task_version, shots, split, kind, mean,
-    sd_ddof1 (NaN for one annotator), sd_ddof0, n.
+    `frame` comes from `annotators`. Columns: task, task_version, shots, split, kind, mean, sd_ddof1
+    (NaN for one annotator), sd_ddof0, n.
     """
     keys = ["task", "task_version", "shots", "split", "kind"]
     parts = [counted(frame, kind) for kind in sorted(set(frame["kind"]))]
@@ -222,7 +222,7 @@ def scenarios(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _spread(grouped: Any) -> pd.DataFrame:
-    """Mean, both SDs and n of grouped scores; only n where a score is undefined."""
+    """Return mean, both SDs and n of grouped scores, or only n if a score is undefined."""
     undefined = grouped.size() > grouped.count()
     numbers = {"mean": grouped.mean(), **{f"sd_ddof{k}": grouped.std(ddof=k) for k in (1, 0)}}
     known = {name: values.mask(undefined) for name, values in numbers.items()}
@@ -230,13 +230,13 @@ def _spread(grouped: Any) -> pd.DataFrame:
 
 
 def cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row per task and shots: over all annotators, and over the training splits they had.
+    """Return one row per task and shots, over all annotators and over training splits.
 
-    `frame` is what `counted` returns. Columns: task, shots, mean, sd_ddof1 (NaN for one annotator),
-    sd_ddof0, n; set_mean, set_sd_ddof1 and set_sd_ddof0 (the same for `set_s1`); splits (the number
-    of training splits they had, 0 at zero shots), split_sd_ddof1 and split_sd_ddof0 (over the means
-    of these splits; NaN for one); remark (why the mean is undefined, and for how many annotators,
-    or what to report with it).
+    `frame` comes from `counted`. Columns: task, shots, mean, sd_ddof1 (NaN for one annotator),
+    sd_ddof0, n; set_mean, set_sd_ddof1 and set_sd_ddof0 (the same for `set_s1`); splits (number of
+    training splits, 0 at zero shots), split_sd_ddof1 and split_sd_ddof0 (over the means of the
+    splits; NaN for one); remark (why the mean is undefined and for how many, or what to report with
+    it).
     """
     grouped = frame.groupby(["task", "shots"])
     table = _spread(grouped["score"])
@@ -255,16 +255,17 @@ def cells(frame: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index()
 
 
-# Scores of one worker on several tasks are not independent: their covariance.
+# Scores of one worker on several tasks are not independent, so compute their covariance.
 
 
 def covariances(study: Study, kind: str, frame: pd.DataFrame) -> dict[int, float]:
-    """Map shots to what the covariance between tasks adds to half the variance of their sum.
+    """Return what covariance between tasks adds to half the variance of their sum, by shots.
 
-    In points squared of the score x 100. For each pair of tasks the covariance (ddof 1) over the
-    workers who did both at that number of shots, times their number over the root of the product of
-    both tasks' numbers of annotators: 1 if the same people did both. Pairs with fewer than two such
-    workers add nothing. `frame` is `frames.annotators(study)`.
+    The unit is points squared of the score x 100. For each pair of tasks, it is the covariance
+    (ddof 1) over the workers who did both at that number of shots, times their number, divided by
+    the root of the product of both tasks' numbers of annotators. That factor is 1 if the same
+    people did both tasks. Pairs with fewer than two such workers add nothing. `frame` comes from
+    `frames.annotators(study)`.
     """
     if study.tasks_per_worker < 2:
         return {}

@@ -1,4 +1,4 @@
-"""Remarks for all of a study's tables: parts of tests, programs' answers, late choices."""
+"""Remarks for all tables of a study: parts of tests, answers by programs, late choices."""
 
 from django.db.models import Count, Exists, OuterRef, Sum
 
@@ -16,7 +16,7 @@ from annotation.study import compared_files
 
 
 def late_seats(study: Study) -> dict[tuple[str, int], int]:
-    """Map (task, shots) to seats added after results were visible, if there are any."""
+    """Count seats that were added after results were visible, by (task, shots)."""
     added = AddedSeats.objects.filter(scenario__study=study, results_seen=True)
     return {
         (task, shots): number
@@ -27,10 +27,10 @@ def late_seats(study: Study) -> dict[tuple[str, int], int]:
 
 
 def scenarios_were_chosen(study: Study) -> bool:
-    """Did a study on Prolific offer only some of the scenarios to each participant?
+    """Return whether the study offered only some scenarios to each participant on Prolific.
 
-    Reads the stored studies on Prolific, not the design: before the design had this choice, each
-    scenario had its own study there.
+    This reads the stored studies on Prolific instead of the design, because in earlier versions
+    each scenario had a separate study there.
     """
     doors = study.prolific_studies.exclude(external_id=None).filter(part__lte=1)
     led = list(doors.annotate(led=Count("scenarios")).values_list("led", flat=True))
@@ -82,14 +82,13 @@ def sentences(study: Study) -> list[str]:
 
 
 # Humans for whom a program answered through the API, if the design allows it. The remark is about
-# the channel: a program that operates the pages looks human (docs/protocol.md#programs).
+# the channel, since a program that operates the pages looks human (docs/protocol.md#programs).
 
 
 def by_program(study: Study) -> ParticipationQuerySet:
-    """Return a study's human annotators with at least one answer through the API, in any step.
+    """Return the human annotators with at least one answer through the API, in any step.
 
-    If the design does not allow such answers, the database rejects them (annotation/guards.py), and
-    this reads no answers.
+    If the design does not allow them, the database rejects them (annotation/guards.py).
     """
     if not study.programs_as_people:
         return study.participations.none()
@@ -98,16 +97,16 @@ def by_program(study: Study) -> ParticipationQuerySet:
 
 
 def of_cells(study: Study) -> dict[tuple[str, int], int]:
-    """Map (task, shots) to the number of annotators with API answers in that cell, if any."""
+    """Count annotators with answers through the API by (task, shots), without empty cells."""
     people = by_program(study).analysed().in_cells().order_by()
     cells = people.values_list("scenario__task__name", "scenario__shots").annotate(Count("pk"))
     return {(task, shots): number for task, shots, number in cells}
 
 
 def programs_mark(study: Study) -> str:
-    """Return the remark for each table and figure if programs answered for humans; otherwise "".
+    """Return the remark that programs answered for humans, or "" if there are none.
 
-    A person who did several tasks counts once.
+    People with several tasks are counted once.
     """
     number = by_program(study).analysed().values("worker").distinct().count()
     if not number:

@@ -1,4 +1,4 @@
-"""Text and tables in Markdown and LaTeX."""
+"""Text and tables as Markdown and LaTeX."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from tasks import columns as table_columns
 from tasks.columns import Column
 from tasks.csv_files import csv_text
 
-LATIN = 0x180  # the first code point after Latin Extended-A
+LATIN = 0x180  # first code point after Latin Extended-A
 LATEX_SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "±": r"$\pm$", "–": "--", "→": r"$\to$", "α": r"$\alpha$", "≥": r"$\ge$", "²": r"$^2$",
     "|": r"\textbar{}", "<": r"\textless{}", ">": r"\textgreater{}", "“": "``", "”": "''",
-    # At the start of a row LaTeX reads a bracket as an option and a star as a variant.
+    # At the start of a row, LaTeX reads a bracket as an option and a star as a variant.
     "[": "{[}", "]": "{]}", "*": "{*}", "−": "$-$", "≤": r"$\le$", "×": r"$\times$",
     "√": r"$\surd$", "σ": r"$\sigma$", "Σ": r"$\Sigma$", "∆": r"$\Delta$", "Δ": r"$\Delta$",
     "…": r"\dots{}", "—": "---", "‘": "`", "’": "'", "·": r"$\cdot$", "°": r"$^\circ$",
@@ -25,7 +25,7 @@ LATEX_SPECIAL = {
 
 
 def markdown(text: str) -> str:
-    r"""Text on one line of Markdown.
+    r"""Escape text for one line of Markdown.
 
     >>> markdown("a_b\n*c*")
     'a\\_b \\*c\\*'
@@ -36,7 +36,7 @@ def markdown(text: str) -> str:
 
 
 def latex(text: str) -> str:
-    r"""Text on one line of LaTeX that prints literally.
+    r"""Escape text for one line of LaTeX.
 
     >>> latex("50 % ± 2"), latex("[a]--b")
     ('50 \\% $\\pm$ 2', '{[}a{]}-{}-b')
@@ -47,7 +47,7 @@ def latex(text: str) -> str:
 
 
 def _apart(pieces: Iterable[str]) -> Iterator[str]:
-    """Separates two hyphens or quotation marks with {}, which LaTeX would join into one sign."""
+    """Separate repeated hyphens and quotation marks with {}, so that LaTeX does not join them."""
     before = ""
     for piece in pieces:
         yield f"{{}}{piece}" if piece == before and piece in ("-", "'", ",") else piece
@@ -55,7 +55,7 @@ def _apart(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def is_latin(text: str) -> bool:
-    """Can every LaTeX engine and font print it? True if all letters are Latin.
+    """Return whether all letters are Latin, which every LaTeX engine and font can print.
 
     >>> is_latin("Größe, Łódź"), is_latin("大")
     (True, False)
@@ -63,21 +63,21 @@ def is_latin(text: str) -> bool:
     return all(ord(character) < LATIN for character in text)
 
 
-# Tables in LaTeX, from the rows and columns of the page: caption, label, booktabs, and notes. Needs
-# the packages booktabs and threeparttable, which sets the notes below the rows, so they stay with a
-# table that is pasted into a paper.
+# Tables in LaTeX with the rows and columns of the page: caption, label, booktabs and notes. They
+# require the packages booktabs and threeparttable. The latter sets the notes below the rows, so
+# that they remain with a table that is pasted into a paper.
 
 PACKAGES = "% \\usepackage{booktabs,threeparttable}\n"
 NOT_LATIN = "% Texts in other scripts than Latin: compile with XeLaTeX or LuaLaTeX and their font\n"
-ONE_COLUMN = 66  # characters that fit into one column of a paper, about
+ONE_COLUMN = 66  # approximate number of characters in one column of a paper
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table of a study with its caption, groups of columns and notes.
+    """A table of a study with its caption, column groups and notes.
 
     `name` is unique in the study. `groups` are (heading, number of columns) over the columns after
-    the first. `notes` give n, define the numbers, and give their recipe.
+    the first. `notes` state n, the definitions of the numbers, and their recipe.
     """
 
     name: str
@@ -97,7 +97,7 @@ class PaperTable:
 
     @property
     def meanings(self) -> list[str]:
-        """The meanings of the columns that their headings do not explain; each meaning once."""
+        """Return the meanings of columns that headings do not explain, without repetition."""
         headings: dict[str, list[str]] = {}
         for column in table_columns.on_page(self.columns):
             headings.setdefault(column.meaning.rstrip("."), []).append(column.heading)
@@ -105,12 +105,12 @@ class PaperTable:
 
     @property
     def label(self) -> str:
-        """The argument of \\label: letters, digits and hyphens only."""
+        """Return the argument of \\label, which has only letters, digits and hyphens."""
         return f"tab:{slugify(self.name)}"
 
 
 def as_csv(table: PaperTable) -> str:
-    """The same cells as CSV, rounded as printed; the files that verify.py reads have all digits."""
+    """Return the cells as CSV, rounded as printed. verify.py reads other files with all digits."""
     return csv_text(table.headings, table.cells)
 
 
@@ -137,7 +137,7 @@ def as_latex(table: PaperTable) -> str:
 
 
 def _lines(table: PaperTable) -> Iterator[list[str] | str]:
-    """Lines of the table: cells, or literal LaTeX."""
+    """Yield the lines of the table, as cells or literal LaTeX."""
     if table.groups:
         over = (rf"\multicolumn{{{n}}}{{c}}{{{latex(name)}}}" for name, n in table.groups)
         yield rf" & {' & '.join(over)} \\"
@@ -147,6 +147,6 @@ def _lines(table: PaperTable) -> Iterator[list[str] | str]:
 
 
 def _characters(lines: Sequence[list[str] | str]) -> int:
-    """Return the approximate width of the rows: the sum of the columns' longest cells."""
+    """Return the approximate width of the rows: the sum of the longest cells of all columns."""
     rows = [line for line in lines if isinstance(line, list)]
     return sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True))

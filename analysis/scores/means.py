@@ -1,7 +1,7 @@
-"""Each cell's mean with intervals for different questions, and its sources of variance.
+"""The mean of each cell with intervals for different questions, and its variance components.
 
-All figures are x 100, under the metric on the task's card. If there is no interval, a reason is
-given; no interval has zero width.
+All figures are multiplied by 100, under the metric on the task's card. Missing intervals have a
+reason. No interval has zero width.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ FEW = f"fewer than {uncertainty.FEWEST_FOR_BOOTSTRAP} annotators"
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean with its default interval, for other annotators and other examples; x 100.
+    """A mean x 100 with its default interval, for other annotators and other examples.
 
-    `t_low` and `t_high` are for other annotators on the same examples; the SDs are those of the
-    mean's sources of variance. NaN if `no_interval` gives a reason, and for unknown SDs.
+    `t_low` and `t_high` are for other annotators on the same examples. The SDs are those of the
+    mean's sources of variance. Values are NaN if unknown, or if `no_interval` gives a reason.
     """
 
     task: str
@@ -49,8 +49,8 @@ class Mean:
 class Intervals(Mean):
     """A Mean with percentile bootstraps.
 
-    Bootstraps over annotators are NaN if `no_bootstrap` gives a reason, the one over examples if
-    `no_examples` does.
+    Bootstraps over annotators are NaN if `no_bootstrap` gives a reason, and the bootstrap over
+    examples if `no_examples` does.
     """
 
     examples_low: float
@@ -76,7 +76,7 @@ def means(frame: pd.DataFrame) -> list[Mean]:
 
 
 def matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any]]:
-    """Annotators x examples of one cell, and the context of each example."""
+    """Return the scores of one cell as annotators x examples, and the context of each example."""
     matrix, contexts, _keys = keyed_matrix_of(part)
     return matrix, contexts
 
@@ -84,7 +84,7 @@ def matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any]]:
 def keyed_matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any], np.ndarray]:
     """Return the matrix and contexts of `matrix_of`, and the key of each example.
 
-    Annotators are sorted by name, examples by key; NaN is a missing answer.
+    Annotators are sorted by name and examples by key. Missing answers are NaN.
     """
     names, people = np.unique(part["annotator"].to_numpy(dtype=object), return_inverse=True)
     keys, first, examples = np.unique(
@@ -125,7 +125,7 @@ def _mean(
 
 
 def intervals(frame: pd.DataFrame, seed: int) -> list[Intervals]:
-    """Return the means with all their 95 % intervals, and their sources of variance."""
+    """Return the means with all their 95 % intervals and sources of variance."""
     rows = []
     for task, shots, part in by_cell(frame):
         matrix, contexts = matrix_of(part)
@@ -150,7 +150,7 @@ def intervals(frame: pd.DataFrame, seed: int) -> list[Intervals]:
 
 
 def _components(matrix: np.ndarray, contexts: Sequence[Any]) -> dict[str, Any]:
-    """SDs between annotators, between contexts, and of the rest; NaN if unknown."""
+    """Return SDs between annotators, between contexts, and of the rest, or NaN if unknown."""
     parts = two_way.components(matrix, contexts)
     if parts is None:
         return dict.fromkeys(SDS, math.nan)

@@ -1,8 +1,9 @@
-"""Scores under the metric on a task's card and under further metrics that the design declares.
+"""Scores under the metric of a task's card, and under further metrics declared in the design.
 
-One row for each task, number of shots, metric and group: annotators of one kind, or an uploaded
-model. The interval for annotators is the two-way t (stats/two_way.py) on the parts of each score:
-for a mean over examples the examples, otherwise delete-one-context pseudo-values of the jackknife.
+There is one row per task, number of shots, metric and group, where a group is one kind of
+annotators or an uploaded model. The interval for annotators is the two-way t interval
+(stats/two_way.py) on the parts of each score. For a mean over examples, the parts are the examples.
+Otherwise, they are delete-one-context pseudo-values of the jackknife.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from tasks.metrics import METRICS, SetScore, over_test_set, recipe
 from tasks.models import Task
 
 CARD, FURTHER = "card", "further"
-MODEL = "uploaded"  # instead of a kind of annotators
+MODEL = "uploaded"  # in place of a kind of annotators
 
 
 @dataclass(frozen=True)
 class Own:
-    """The score of one annotator or of one prediction file under one metric."""
+    """The score of one annotator or one prediction file under one metric."""
 
     who: str  # kind of annotators, or MODEL
-    name: str  # pseudonym, or name of the model
+    name: str  # pseudonym or model name
     task: Task
     shots: int
     split: int | None
@@ -45,17 +46,17 @@ class Own:
 
 @dataclass(frozen=True)
 class MetricRow:
-    """One metric of a task at one number of shots: mean and SDs x 100, of `score.n` of `score.of`.
+    """Mean and SDs x 100 under one metric, of `score.n` of `score.of` annotators or splits.
 
-    The interval is for annotators; NaN if `no_interval` gives a reason.
+    The interval is for annotators, and is NaN if `no_interval` gives a reason.
     """
 
     who: str
-    name: str  # of a model, else ""
+    name: str  # model name, or "" for annotators
     task: Task
     shots: int
     metric: str
-    role: str  # the card's metric, or a further one
+    role: str  # metric of the card, or a further metric
     score: Score
     low: float
     high: float
@@ -65,7 +66,7 @@ class MetricRow:
 
     @property
     def unit(self) -> str:
-        """The units of the SD."""
+        """Return the unit over which the SD is taken."""
         return "annotators" if self.who != MODEL else "splits" if self.shots else "runs"
 
     @property
@@ -74,14 +75,14 @@ class MetricRow:
 
     @property
     def interval(self) -> str:
-        """The interval for annotators; a dash for models, whose runs are not a sample of humans."""
+        """Return the interval for annotators, or a dash for models (runs are not a sample)."""
         if self.who == MODEL:
             return NOTHING
         return assuming(between((self.low, self.high, self.no_interval)), self.score.n)
 
 
 def own_scores(study: Study) -> list[Own]:
-    """Return the score of each annotator in the analysis and of each file, under each metric."""
+    """Return the score of each analysed annotator and of each file, under each metric."""
     rows: list[Own] = []
     for task in sorted(study.tasks.all(), key=lambda task: place(task.name)):
         file = test_sets.TestFile(task)
@@ -116,7 +117,7 @@ def _of_models(study: Study, file: test_sets.TestFile) -> Iterator[Own]:
 
 
 def rows(study: Study) -> list[MetricRow]:
-    """Return one row per task, shots, metric and group, in the paper's order.
+    """Return one row per task, shots, metric and group, in the order of the paper.
 
     Cached until a participation completes, withdraws or is excluded, or prediction files change.
     """
@@ -167,7 +168,7 @@ def _with_interval(row: MetricRow, group: Collection[Own], contexts: Sequence[st
 
 
 def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, str]]]:
-    """Map (task, shots) to (metric, mean ± SD) per further metric, for one kind of annotators."""
+    """Return (metric, mean ± SD) for each further metric of one kind, by (task, shots)."""
     texts: dict[tuple[str, int], list[tuple[str, str]]] = {}
     for row in rows(study) if study.metrics else []:
         if row.who == kind and row.role == FURTHER:
@@ -177,7 +178,7 @@ def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, st
 
 
 def page_rows(study: Study, kind: str) -> list[MetricRow]:
-    """Return the rows of one kind and of models, task by task; empty if S1 is the only metric."""
+    """Return the rows of one kind and of models by task, or [] if S1 is the only metric."""
     if not study.metrics and all(task.card.metric == test_sets.S1 for task in study.tasks.all()):
         return []
     shown = [row for row in rows(study) if row.who in (kind, MODEL)]

@@ -1,8 +1,8 @@
-"""Annotators and models that make the same errors: one row for each annotator and model.
+"""Annotators and models that make the same errors, with one row per annotator and model.
 
-Models are those whose predictions the study is compared with, and those in its seats. None of them
-has seen the gold of the test examples, unless an upload says so: these files are left out. A row is
-a sign to review, without any automatic effect.
+Models are those whose predictions are compared with the study, and those in its seats. They have
+not seen the gold of the test examples. A file is left out if its upload states otherwise. A row
+only suggests a review and has no automatic effect.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from tasks.models import Prediction
 from tasks.models.predictions import Seen
 
 OFTEN = "more often than expected"
-ALARMS = 0.01  # the false-alarm rate over all annotators of a cell, for each model
+ALARMS = 0.01  # false-alarm rate over all annotators of a cell, for each model
 
 
 @dataclass(frozen=True)
 class Row:
-    """An annotator and a model. `p_holm` is corrected over the annotators of the cell."""
+    """One annotator and one model. `p_holm` is corrected over the annotators of the cell."""
 
     task: str
     shots: int
@@ -44,7 +44,7 @@ class Row:
 
     @property
     def agrees(self) -> bool:
-        """Do the errors agree more often than expected?"""
+        """Return whether the errors agree more often than expected."""
         return self.p_holm < ALARMS
 
     @property
@@ -56,13 +56,13 @@ class Row:
         return between([100 * self.overlap.low, 100 * self.overlap.high])
 
 
-Given = frozenset[str] | None  # a wrong answer, or None for a right one
+Given = frozenset[str] | None  # a wrong answer, or None if it is right
 Answers = dict[int, Given]  # by example
-Models = dict[tuple[str, str], Answers]  # by name and source
+Models = dict[tuple[str, str], Answers]  # by (name, source)
 
 
 def table(study: Study, kind: str) -> list[Row]:
-    """Return the rows for the annotators of that kind who completed, also if excluded."""
+    """Return the rows of completed annotators of one kind, including excluded ones."""
     models = {} if kind == Kind.MODEL else _models(study)
     cells: dict[tuple[str, int], dict[int, str]] = defaultdict(dict)
     people = study.participations.filter(kind=kind, status=Status.COMPLETED).in_cells()
@@ -84,7 +84,7 @@ def agreeing(study: Study, kind: str) -> set[int]:
 
 
 def _wrong(study: Study, participations: list[int]) -> dict[int, Answers]:
-    """Map these participations to their wrong answers in the annotation step."""
+    """Return the wrong answers of these participations in the annotation step."""
     seats = study.participations.filter(pk__in=participations)
     answers = Answer.objects.filter(
         turn__participation__in=seats, turn__step=Step.ANNOTATION, s1__lt=1
@@ -96,7 +96,7 @@ def _wrong(study: Study, participations: list[int]) -> dict[int, Answers]:
 
 
 def _models(study: Study) -> dict[str, Models]:
-    """Map tasks to their models' answers: on each example the answer that most runs gave."""
+    """Return the models' answers by task: for each example, the answer that most runs gave."""
     runs: dict[tuple[str, str, str], dict[int, list[Given]]] = defaultdict(
         lambda: defaultdict(list)
     )
@@ -121,7 +121,7 @@ def _models(study: Study) -> dict[str, Models]:
         models[task][model, source] = {
             example: most[0]
             for example, given in by_example.items()
-            if (most := plurality([(one,) for one in given]))  # None if several tie
+            if (most := plurality([(one,) for one in given]))  # None if several answers tie
         }
     return models
 
@@ -130,19 +130,19 @@ def _of_cell(
     study: Study, task: str, shots: int, names: dict[int, str], wrong: dict[int, Answers],
     models: Models,
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield the rows of one task and number of shots, model by model."""
+    """Yield the rows of one task and number of shots, grouped by model."""
     own = [wrong[pk] for pk in names]
     shown = sorted({example for given in (*own, *models.values()) for example in given})
     numbers: dict[tuple[int, Given], int] = {(example, None): 0 for example in shown}
 
     def codes(given: Answers) -> np.ndarray:
-        """Return 0 for right answers and a number for each different wrong one."""
+        """Return 0 for right answers, and a number for each distinct wrong answer."""
         keys = [(example, given[example]) if example in given else None for example in shown]
         return np.array(
             [UNKNOWN if key is None else numbers.setdefault(key, len(numbers)) for key in keys]
         )
 
-    people = np.maximum([codes(given) for given in own], 0)  # not wrong: right
+    people = np.maximum([codes(given) for given in own], 0)  # answers that are not wrong are right
     found = error_overlap.overlaps(people, [codes(of) for of in models.values()], study.seed)
     for (model, source), overlaps in zip(models, found, strict=True):
         corrected = holm([overlap.p for overlap in overlaps])

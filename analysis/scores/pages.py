@@ -1,4 +1,4 @@
-"""Pages of scores, and their downloads; the pages of other rooms use the helpers here."""
+"""Pages of scores and their downloads. Pages of other rooms use the helpers in this module."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -43,7 +43,7 @@ def reading(view: View) -> View:
 
 
 def results_of(study: Study) -> dict[str, Any]:
-    """Return the study and the marks for all its tables."""
+    """Return the template context with the study and the remarks for all its tables."""
     return {"study": study, "marks": marks.sentences(study)}
 
 
@@ -59,7 +59,7 @@ def chosen_kind(request: HttpRequest, kinds: list[str]) -> str:
 
 
 def of_kind(request: HttpRequest, name: str) -> tuple[Study, str, dict[str, Any]]:
-    """Return the study, the requested kind, and the context that pages for one kind share.
+    """Return the study, the requested kind, and the context shared by pages for one kind.
 
     Raises Http404 and PermissionDenied as `scores_of` and `chosen_kind` do.
     """
@@ -70,7 +70,7 @@ def of_kind(request: HttpRequest, name: str) -> tuple[Study, str, dict[str, Any]
 
 
 def csv_file(name: str, shown: Iterable[Column], rows: Iterable[Any], kind: str) -> HttpResponse:
-    """The rows of that kind as NAME.csv, with all digits."""
+    """Return the rows as a download NAME.csv with unrounded numbers."""
     return download(columns.as_csv(shown, rows, kind), f"{name}.csv")
 
 
@@ -82,7 +82,7 @@ FORMATS = {
 
 @reading
 def human_performance(request: HttpRequest, name: str) -> HttpResponse:
-    """The table of each kind under a separate heading; kinds with results come first."""
+    """Show the table of each kind under a separate heading. Kinds with results come first."""
     study = scores_of(request, name)
     frame = frames.annotators(study)
     kinds = performance.kinds_of(frame)
@@ -92,7 +92,7 @@ def human_performance(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpResponse:
-    """The same tables as a file; kinds follow one another and are never mixed."""
+    """Download the same tables as one file. Kinds follow one another and are never mixed."""
     study = scores_of(request, name)
     filename = f"{study.name}-human-performance.{ext}"
     if ext == "csv":
@@ -107,7 +107,7 @@ def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpRes
 
 @reading
 def training_table(request: HttpRequest, name: str) -> HttpResponse:
-    """Scores by block of training examples; these are available while test scores are hidden."""
+    """Show scores by block of training examples, which are visible while test scores are hidden."""
     study = study_of(request, name, "read")
     kinds = performance.kinds(study)
     tables = [(kind, training.training(study, kind)) for kind in kinds]
@@ -127,9 +127,9 @@ def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def analysis(request: HttpRequest, name: str) -> HttpResponse:
-    """Intervals, agreement, aggregates and contrasts of one kind.
+    """Show intervals, agreement, aggregates and contrasts of one kind.
 
-    Resampled results come from a job that the page requests, part by part.
+    Resampled results come from a job that the page runs part by part.
     """
     study, kind, context = of_kind(request, name)
     rows, job = findings.at_hand(study, kind)
@@ -151,7 +151,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
-    """Run part of the job behind the analysis page; the first request starts the job."""
+    """Run one part of the job behind the analysis page. The first request starts the job."""
     study = scores_of(request, name, right_to("analysis_run"))
     kind = chosen_kind(request, performance.kinds(study))
     address = f"{reverse('analysis', args=[study.name])}?kind={kind}"
@@ -161,7 +161,7 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
-    """How often annotators' errors are those of a model, for one kind."""
+    """Show how often the errors of one kind of annotators are also errors of a model."""
     study, kind, context = of_kind(request, name)
     return render(
         request, "scores/overlap.html", context | {"table": overlap.OVERLAP.page(study, kind)}
@@ -170,7 +170,7 @@ def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
-    """The human-performance cells under other inclusion criteria, for one kind."""
+    """Show the human-performance cells under other inclusion criteria, for one kind."""
     study, kind, context = of_kind(request, name)
     tables = rules.task_tables(rules.table(study, kind))
     context |= {"tables": tables, "question": f"{two_way.BOTH}; {columns.ASSUMES}"}

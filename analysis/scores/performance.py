@@ -1,7 +1,7 @@
 """The human-performance table (CLUES, Table 4) and the training table (appendix A.3).
 
-A cell counts one kind only. The human table counts human annotators; simulated annotators and
-models have separate tables, under their own headings.
+Each cell covers only one kind of annotators. The human table covers human annotators. Simulated
+annotators and models have separate tables with their own headings.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tasks.columns import points
 from tasks.metrics import recipe
 from tasks.models import Task
 
-# The names in the paper.
+# Names used in the paper.
 FAMILY_NAMES = {
     "classification": "Sentence Classification",
     "sequence_labelling": "Named Entity Recognition",
@@ -42,7 +42,7 @@ FAMILY_NAMES = {
 }
 
 
-# Numbers of a cell that `frames.cells` has on a scale from 0 to 1.
+# Numbers that `frames.cells` returns on a scale from 0 to 1.
 X_100 = (
     "mean", "sd_ddof1", "sd_ddof0", "split_sd_ddof1", "split_sd_ddof0", "set_mean", "set_sd_ddof1",
     "set_sd_ddof0",
@@ -51,7 +51,7 @@ X_100 = (
 
 @dataclass(frozen=True)
 class Cell:
-    """One task and number of shots: mean and SDs over annotators, x 100; NaN if undefined."""
+    """One task and number of shots, with mean and SDs over annotators x 100 (NaN if undefined)."""
 
     task: str
     shots: int
@@ -68,30 +68,30 @@ class Cell:
     published: Published | None
     metric: str = test_sets.S1
     remark: str = ""
-    further: Sequence[tuple[str, str]] = ()  # further metrics, each with its mean ± SD
+    further: Sequence[tuple[str, str]] = ()  # each further metric with its mean ± SD
 
     @property
     def set_text(self) -> str:
-        """Mean ± SD with all golds as one set, for tasks whose golds are alternatives; else ""."""
+        """Return mean ± SD with all golds as one set if golds are alternatives, otherwise ""."""
         text = mean_and_sd(self.set_mean, self.set_sd_ddof1)
         scale = "as one set" if self.metric == test_sets.S1 else "S1 as one set"
         return "" if math.isnan(self.set_mean) else f"{scale} {text}"
 
     @property
     def split_text(self) -> str:
-        """The SD between training splits, if there are several; else ""."""
+        """Return the SD between training splits if there are several, otherwise ""."""
         if self.splits < 2:
             return ""
         return f"between {self.splits} splits ± {points(self.split_sd_ddof1)}"
 
     @property
     def text(self) -> str:
-        """As the paper prints it: 83.7 ± 0.6, with its remark; a dash for an empty cell."""
+        """Format the cell as in the paper (83.7 ± 0.6) with its remark. Empty cells are a dash."""
         return with_remark(mean_and_sd(self.mean, self.sd_ddof1), self.remark)
 
     @property
     def explanation(self) -> str:
-        """A description of the number that can be read alone."""
+        """Return a description of the number that can be read on its own."""
         if not self.n:
             return f"{self.task}, {self.shots} shots: no annotator has completed it yet."
         if self.remark and math.isnan(self.mean):
@@ -110,14 +110,14 @@ class Cell:
 
 
 def families_of(tasks: Iterable[Task]) -> list[tuple[str, int]]:
-    """Return the (name, number of tasks) of each family, in column order."""
+    """Return (name, number of tasks) of each family, in the order of the columns."""
     counts = Counter(task.card.family for task in tasks)
     return [(FAMILY_NAMES[name], counts[name]) for name in FAMILIES if counts[name]]
 
 
 @dataclass(frozen=True)
 class PerformanceTable:
-    """The study's shots as rows, its tasks grouped by family as columns, for one kind."""
+    """A table for one kind. Rows are shots and columns are tasks, grouped by family."""
 
     study: Study
     kind: str
@@ -129,7 +129,7 @@ class PerformanceTable:
 
     @property
     def anchor(self) -> str:
-        """The id of the table on its page."""
+        """Return the id of the table on its page."""
         return f"{self.kind}-with-excluded" if self.with_excluded else self.kind
 
     @property
@@ -157,17 +157,17 @@ class PerformanceTable:
 
     @property
     def has_splits(self) -> bool:
-        """Were annotators trained on several splits?"""
+        """Return whether annotators were trained on several splits."""
         return any(cell.splits > 1 for cell in self.cells.values())
 
     @cached_property
     def floors(self) -> list[str]:
-        """The names of all floors that any task has, in order."""
+        """Return the names of all floors that any task has, in order."""
         return list(dict.fromkeys(name for limits in self.bounds for name, _s1 in limits.floors))
 
     @cached_property
     def set_notes(self) -> list[str]:
-        """Sentences on the tasks whose golds are alternatives, and on the scale of the paper."""
+        """Return sentences on tasks whose golds are alternatives, and on the scale of the paper."""
         pairs = zip(self.tasks, self.bounds, strict=True)
         return [
             set_note(task, limits.set_ceiling)
@@ -177,19 +177,19 @@ class PerformanceTable:
 
     @cached_property
     def not_compared(self) -> str:
-        """A sentence on the tasks that share only their name with a published one, or ""."""
+        """Return a sentence on tasks that share only their name with a published one, or ""."""
         return not_compared(self.tasks)
 
     @cached_property
     def bounds(self) -> list[Bounds]:
-        """Baseline and ceiling of each task, in the order of the columns."""
+        """Return the baseline and ceiling of each task, in the order of the columns."""
         return [bounds(task) for task in self.tasks]
 
     @property
     def ceilings(self) -> list[str]:
-        """The ceiling by highlighting of each task; a dash if answers are not highlighted.
+        """Return each task's ceiling for highlighting, with a dash for other tasks.
 
-        [] if no task is highlighted.
+        The list is empty if no task is highlighted.
         """
         limits = self.bounds
         return [it.ceiling_text for it in limits] if any(it.is_highlighted for it in limits) else []
@@ -200,7 +200,7 @@ class PerformanceTable:
 
     @property
     def metrics(self) -> str:
-        """The metrics of the table's tasks, as text."""
+        """Return the metrics of the tasks as text."""
         return test_sets.in_words(self.tasks)
 
 
@@ -210,7 +210,7 @@ def performance(
     frame: pd.DataFrame | None = None,
     with_excluded: bool = False,
 ) -> PerformanceTable:
-    """The performance table of one kind; `frame` is `frames.annotators(study)`, if available.
+    """Return the performance table of one kind. `frame` is `frames.annotators(study)`, if known.
 
     `with_excluded` adds completed annotators who were excluded from the analysis, so that readers
     see the effect of the exclusions.
@@ -228,12 +228,12 @@ def performance(
     cells = {}
     for task in tasks:
         for number in shots:
-            is_s1 = task.card.metric == test_sets.S1  # as all published figures
+            is_s1 = task.card.metric == test_sets.S1  # like all published figures
             quoted = human_table4().get((name_of(task), number)) if is_s1 else None
             cells[task.name, number] = _cell(
                 task, number, measured.get((task.name, number)), quoted
             )
-    # Declared metrics, without excluded annotators.
+    # Add the declared metrics, which do not cover excluded annotators.
     for where, texts in ({} if with_excluded else metrics.further(study, kind)).items():
         if where in cells:
             cells[where] = replace(cells[where], further=texts)
@@ -242,7 +242,7 @@ def performance(
 
 
 def _cell(task: Task, shots: int, row: Any | None, quoted: Published | None) -> Cell:
-    """Return the cell for a row of `frames.cells`, or an empty one."""
+    """Build the cell for a row of `frames.cells`, or an empty cell."""
     numbers: dict[str, Any] = {name: 100 * getattr(row, name, math.nan) for name in X_100}
     return Cell(
         task.name,
@@ -257,7 +257,7 @@ def _cell(task: Task, shots: int, row: Any | None, quoted: Published | None) -> 
 
 
 def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTable]:
-    """Return the table of that kind, then the one with excluded annotators if there are any."""
+    """Return the table of this kind, then one with excluded annotators if there are any."""
     completed = frame[(frame["kind"] == kind) & (frame["status"] == Status.COMPLETED)]
     tables = [performance(study, kind, frame)]
     if not completed["analysed"].all():
@@ -266,7 +266,7 @@ def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTa
 
 
 def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
-    """Participations of that kind that are in no cell, as text: "2 at work"."""
+    """Describe participations of this kind that are in no cell, such as "2 at work"."""
     of_kind = frame[frame["kind"] == kind]
     left_out = of_kind.drop(frames.counted(frame, kind).index)
     rows: Iterable[Any] = left_out.itertuples()
@@ -282,15 +282,15 @@ def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
 
 
 def kinds_of(frame: pd.DataFrame) -> list[str]:
-    """Return the same as `kinds`, from a frame."""
+    """Return the same list as `kinds`, computed from a frame."""
     every = [Kind.PERSON, *sorted(set(frame["kind"]) - {Kind.PERSON})]
     return sorted(every, key=lambda kind: frames.counted(frame, kind).empty)
 
 
 def kinds(study: Study) -> list[str]:
-    """Return the kinds that took part, and humans; kinds with results come first. Reads no answers.
+    """Return the kinds that took part, and humans. Kinds with results come first.
 
-    Humans come first if both or neither have results.
+    Humans come first if both or neither have results. No answers are read.
     """
     rows = study.participations.order_by().values_list("kind")
     analysed = dict(rows.annotate(analysed=Count("pk", filter=ANALYSED)))
@@ -300,7 +300,7 @@ def kinds(study: Study) -> list[str]:
 
 @dataclass(frozen=True)
 class LongRow:
-    """One cell of a table with its context: the table in long form."""
+    """One cell of a table with its context, for the table in long form."""
 
     kind: str
     task: Task
@@ -315,12 +315,12 @@ class LongRow:
 
     @property
     def set_recipe(self) -> str:
-        """The recipe of the columns with all golds as one set; "" if this is the rule anyway."""
+        """Return the recipe with all golds as one set, or "" if this is the rule anyway."""
         return recipe("set") if self.task.card.gold_rule == "any_of" else ""
 
     @property
     def note(self) -> str:
-        """Return what readers must know to compare this row with the paper's, or ""."""
+        """Return a note for comparing this row with the paper, or ""."""
         is_any_of = self.task.card.gold_rule == "any_of"
         return set_note(self.task, self.bounds.set_ceiling) if is_any_of else ""
 

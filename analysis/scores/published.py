@@ -1,7 +1,7 @@
-"""Figures quoted from papers, and a task's bounds, for comparison with measured scores.
+"""Figures quoted from papers, and the bounds of a task, for comparison with measured scores.
 
-They apply to a task if its test file is the published one; names are not compared, as any task may
-be called SST-2.
+A published figure applies to a task if its test file is the published one. Names are not compared,
+because any task may be called SST-2.
 """
 
 import csv
@@ -24,9 +24,9 @@ FOLDER = Path(__file__).parent / "published"
 
 
 class Published(NamedTuple):
-    """Mean and spread as printed, x 100; NaN if no spread is printed.
+    """A mean x 100 and its spread as printed. The spread is NaN if none is printed.
 
-    The paper does not define the spread for humans; for models it is an SD over five splits.
+    The paper does not define the spread for humans. For models, it is an SD over five splits.
     """
 
     mean: float
@@ -37,13 +37,13 @@ class Published(NamedTuple):
         return mean_and_sd(self.mean, self.spread)
 
     def score(self, n: int) -> Score:
-        """Return it as the score of `n` annotators or splits."""
+        """Convert it to the score of `n` annotators or splits."""
         return Score(self.mean, printed=self.spread, n=n, of=n)
 
 
 @cache
 def human_table4() -> dict[tuple[str, int], Published]:
-    """CLUES, Table 4: human performance by (task, shots)."""
+    """Load human performance by (task, shots) from CLUES, Table 4."""
     with (FOLDER / "human_table4.csv").open(newline="") as file:
         return {
             (row["task"], int(row["shots"])): Published(float(row["mean"]), float(row["sd"]))
@@ -53,9 +53,9 @@ def human_table4() -> dict[tuple[str, int], Published]:
 
 @cache
 def machine_tables5_6() -> dict[tuple[str, str, str, str], Published]:
-    """CLUES, Tables 5 and 6: model performance by (model, method, task, shots).
+    """Load model performance by (model, method, task, shots) from CLUES, Tables 5 and 6.
 
-    In the order of the paper; shots is a number as text, or "all" for full supervision.
+    Rows are in the order of the paper. Shots are a number as text, or "all" for full supervision.
     """
     with (FOLDER / "machine_tables5_6.csv").open(newline="") as file:
         return {
@@ -68,18 +68,18 @@ def machine_tables5_6() -> dict[tuple[str, str, str, str], Published]:
 
 @cache
 def test_files() -> dict[str, str]:
-    """Return the task's name in the paper by the hash of a published test file (Task.test_hash)."""
+    """Load the task names in the paper by the hash of the published test file (Task.test_hash)."""
     with (FOLDER / "test_files.csv").open(newline="") as file:
         return {row["sha256"]: row["task"] for row in csv.DictReader(file)}
 
 
 def name_of(task: Task) -> str:
-    """Return the paper's name of the task with this test file, or "" if it has none."""
+    """Return the paper's name for the task with this test file, or "" if it has none."""
     return test_files().get(task.test_hash, "")
 
 
 def not_compared(tasks: Iterable[Task]) -> str:
-    """Return a sentence on the tasks that share only their name with the paper, or "" for none."""
+    """Return a sentence on tasks that share only their name with the paper, or ""."""
     names = set(test_files().values())
     others = [task.name for task in tasks if task.name in names and not name_of(task)]
     if not others:
@@ -87,17 +87,18 @@ def not_compared(tasks: Iterable[Task]) -> str:
     return f"{', '.join(others)}: not compared with CLUES (same name, different data)."
 
 
-# Scores without reading, and the highest possible score: reference lines for each score.
+# Reference lines for each score: scores without reading, and the highest possible score.
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Scores without reading, and the highest possible score, x 100 over a task's test examples.
+    """Scores without reading and the highest possible score, x 100 over the test examples.
 
-    `set_ceiling` is the highest score of the allowed number of texts if all golds are one set: NaN
-    for tasks whose golds are one set anyway. `baseline` is NaN if the task accepts no empty answer.
-    `floors` (name, score x 100) are for blind choices: a random label or option under any metric,
-    and S1 of listed candidates. `is_highlighted`: the ceiling is that of highlighting.
+    `set_ceiling` is the highest score with the allowed number of texts if all golds are one set. It
+    is NaN for tasks whose golds are one set anyway. `baseline` is NaN if the task accepts no empty
+    answer. `floors` (name, score x 100) are for blind choices: a random label or option under any
+    metric, and S1 of listed candidates. If `is_highlighted` is set, the ceiling is the highest
+    score that highlighting can reach.
     """
 
     baseline_name: str
@@ -109,7 +110,7 @@ class Bounds:
 
     @property
     def line(self) -> float:
-        """The lower line of a figure: the best of baseline and floors, NaN without any."""
+        """Return the best of baseline and floors, which is the lower line of a figure, or NaN."""
         known = [value for _name, value in self._named if not math.isnan(value)]
         return max(known, default=math.nan)
 
@@ -119,22 +120,22 @@ class Bounds:
 
     @property
     def texts(self) -> list[tuple[str, str]]:
-        """(score, name) of baseline and floors; an unknown baseline only without floors."""
+        """Return (score, name) of baseline and floors. Floors replace an unknown baseline."""
         shown = self.floors if self.floors and math.isnan(self.baseline) else self._named
         return [(points(value), name) for name, value in shown]
 
     @property
     def ceiling_text(self) -> str:
-        """The ceiling of highlighting; a dash if labels, options or texts are chosen or typed."""
+        """Return the ceiling of highlighting, or a dash if answers are chosen or typed."""
         return points(self.ceiling) if self.is_highlighted else NOTHING
 
 
 def bounds(task: Task) -> Bounds:
-    """Return the trivial baseline (always empty, or the majority label) and the reachable ceiling.
+    """Return the trivial baseline (always empty, or the majority label) and the ceiling.
 
-    Both are over the test examples under the task's metric: for S1 from its data report, under
-    another metric of a constant answer. The ceiling of highlighting and the floors of listed
-    candidates are known for S1 only.
+    Both are over the test examples under the task's metric. For S1, they come from the data report.
+    For another metric, the baseline is the score of a constant answer. The ceiling of highlighting
+    and the floors of listed candidates are known only for S1.
     """
     report, card = task.report, task.card
     name, baseline, ceiling = (report[key] for key in ("baseline_name", "baseline", "ceiling"))
@@ -153,7 +154,7 @@ def bounds(task: Task) -> Bounds:
 
 
 def _chance(task: Task) -> tuple[tuple[str, float], ...]:
-    """Return a random label's or option's score x 100; empty for other tasks."""
+    """Return the score x 100 of a random label or option, or () for other tasks."""
     if not task.card.kind.is_chosen:
         return ()
     name = "a random label" if task.card.labels else "a random option"
@@ -161,7 +162,7 @@ def _chance(task: Task) -> tuple[tuple[str, float], ...]:
 
 
 def set_note(task: Task, ceiling: float) -> str:
-    """Return the two scales of a task with alternative golds, and which one the paper may use."""
+    """Return a note on the two scales of a task with alternative golds, and the paper's scale."""
     sentence = (
         f"{task.name}: the gold answers of an example are alternatives, and the highest S1"
         " against any of them is used; “as one set” scores the same answers against all gold"

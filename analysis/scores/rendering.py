@@ -12,7 +12,7 @@ from analysis.stats.two_way import BOTH
 from annotation.models import Kind
 from tasks.columns import NOTHING, Column, points
 
-Intervals = Mapping[tuple[str, int], str]  # task and shots to the printed interval
+Intervals = Mapping[tuple[str, int], str]  # maps (task, shots) to the printed interval
 
 PUBLISHED_NOTE = "Published: CLUES, Table 4, as printed; the paper does not define the ±."
 
@@ -31,7 +31,7 @@ _ONE_SPLIT = "; empty for a single split"
 
 
 def _sds(name: str, over: str, *empty: str) -> list[Column]:
-    """Both SDs of a cell over annotators or splits; `empty` gives the reason for an empty cell."""
+    """Return columns for both SDs of a cell. `empty` explains an empty cell."""
     notes = [*empty, "", ""]
     return [
         Column(
@@ -150,9 +150,9 @@ PERFORMANCE = [
     ),
     Column("recipe", meaning=RECIPE),
 ]
-# Columns in the export only; the page has these outside the table.
+# Columns that are only in the export. The page shows these values outside the table.
 _EXPORTED = {"family", "task_version", "baseline_name", "recipe", "set_recipe", "note"}
-# A column on the page only; in an export the card in design.json has it.
+# A column that is only on the page. In an export, the card in design.json contains it.
 _TEST_PART = Column(
     "test_part",
     meaning="number of the corpus's test examples that are scored; empty: all",
@@ -162,7 +162,7 @@ PERFORMANCE_FILE = [*(column for column in PERFORMANCE if column.name not in _EX
 
 
 def intervals(table: PerformanceTable) -> Intervals:
-    """Each cell's default 95 % interval as text; empty for cells with excluded annotators."""
+    """Return each cell's default 95 % interval as text, or {} with excluded annotators."""
     if table.with_excluded:
         return {}
     rows = (
@@ -177,7 +177,7 @@ def intervals(table: PerformanceTable) -> Intervals:
 
 
 def lines(table: PerformanceTable, intervals: Intervals | None = None) -> list[list[str]]:
-    """Return the printed rows: the name of the row, and one text per task."""
+    """Return the printed rows. Each has its name and one text per task."""
     printed = []
     for shots, cells in table.rows:
         texts = [f"{cell.text} (n={cell.n})" if cell.n else NOTHING for cell in cells]
@@ -220,9 +220,9 @@ def definition(table: PerformanceTable) -> str:
 def notes(
     table: PerformanceTable, with_intervals: bool = False, said: Sequence[str] | None = None
 ) -> list[str]:
-    """The notes below the table: its definition, recipe, marks, and participations not counted.
+    """Return the notes below the table: definition, recipe, remarks, uncounted participations.
 
-    `said` are the marks, if they have been read.
+    `said` are the remarks, if they have already been read.
     """
     sentences = [definition(table), f"Recipe: {'; '.join(table.recipes)}"]
     if with_intervals:
@@ -239,7 +239,7 @@ def notes(
 
 
 def _declined(table: PerformanceTable) -> list[str]:
-    """Return the number of people who declined, who have no row."""
+    """Return a note on people who declined, because they have no row."""
     if table.kind != Kind.PERSON:
         return []
     number = sum(table.study.scenarios.values_list("declined", flat=True))
@@ -247,7 +247,7 @@ def _declined(table: PerformanceTable) -> list[str]:
 
 
 def as_markdown(table: PerformanceTable) -> str:
-    """Return the table in Markdown, with its heading and notes."""
+    """Return the table in Markdown with its heading and notes."""
     names = [markdown(task.name) for task in table.tasks]
     rows = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
     known = intervals(table)
@@ -261,7 +261,7 @@ def as_markdown(table: PerformanceTable) -> str:
 
 
 def paper_table(table: PerformanceTable) -> PaperTable:
-    """Return the table as a paper prints it, tasks grouped by family."""
+    """Return the table as a paper prints it, with tasks grouped by family."""
     known = intervals(table)
     headings = ["Shots", *(task.name for task in table.tasks)]
     shown = [Column("", name, get=itemgetter(place)) for place, name in enumerate(headings)]

@@ -1,4 +1,4 @@
-"""A score over annotators or splits, and the average score over tasks."""
+"""The score over annotators or splits, and the average score over tasks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from analysis.scores.columns import mean_and_sd, with_remark
 
 @dataclass(frozen=True)
 class Score:
-    """Mean and SDs x 100 over `n` of `of` annotators or splits; NaN if undefined.
+    """Mean and SDs x 100 over `n` of `of` annotators or splits (NaN if undefined).
 
-    A published figure has only `printed`, the spread as printed.
+    A published figure has only `printed`, which is the spread as printed.
     """
 
     mean: float = math.nan
@@ -24,11 +24,11 @@ class Score:
     printed: float = math.nan
     n: int = 0
     of: int = 0
-    remark: str = ""  # what to report with it, and why it is undefined
+    remark: str = ""  # what to report with the score, or why it is undefined
 
     @property
     def spread(self) -> float:
-        """The number after ±: the SD with ddof 1, or the printed one."""
+        """Return the number after ±: the SD with ddof 1, or the printed spread."""
         return self.sd_ddof1 if math.isnan(self.printed) else self.printed
 
     @property
@@ -37,9 +37,9 @@ class Score:
 
 
 def over(values: Sequence[float], of: int, remarks: Sequence[str] = ()) -> Score:
-    """Mean and both SDs of scores up to 1, as a Score (x 100); `of` is the possible number.
+    """Return mean and both SDs x 100 of scores up to 1. `of` is the possible number.
 
-    `remarks` are those of the values. One undefined value (NaN) makes the mean undefined.
+    `remarks` belong to the values. One undefined value (NaN) makes the mean undefined.
 
     >>> over([0.5, 0.7], 5).text
     '60.0 ± 14.1'
@@ -59,7 +59,7 @@ def over(values: Sequence[float], of: int, remarks: Sequence[str] = ()) -> Score
 
 
 def counted_remarks(remarks: Iterable[str]) -> str:
-    """Return the remark of a mean over annotators: "constant prediction (1 of 3)"."""
+    """Return the remark on a mean over annotators, such as "constant prediction (1 of 3)"."""
     own = list(remarks)
     counts = Counter(remark for remark in own if remark)
     return "; ".join(f"{remark} ({times} of {len(own)})" for remark, times in counts.items())
@@ -67,7 +67,7 @@ def counted_remarks(remarks: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """The mean over tasks, x 100, with both definitions of its SD; NaN if a task has none."""
+    """The mean over tasks x 100 with both definitions of its SD. NaN if a task has no SD."""
 
     mean: float
     sd_of_sum: float
@@ -82,10 +82,11 @@ class Aggregate:
 def aggregate(
     means: Sequence[float], spreads: Sequence[float], covariance: float = 0.0
 ) -> Aggregate:
-    """Aggregate over tasks; `covariance` is the sum over pairs of tasks, 0 for independent ones.
+    """Average over tasks. `covariance` is the sum over pairs of tasks (0 if independent).
 
-    `sd_of_sum` is the square root of the sum of variances, as in the CLUES README: the SD of the
-    sum over tasks. `sd_of_average` is that divided by the number of tasks: the SD of the mean.
+    `sd_of_sum` is the square root of the sum of variances, as in the CLUES README, which is the SD
+    of the sum over tasks. `sd_of_average` divides it by the number of tasks, which is the SD of the
+    mean.
 
     >>> aggregate([50, 70], [3, 4])
     Aggregate(mean=60.0, sd_of_sum=5.0, sd_of_average=2.5, tasks=2)

@@ -1,7 +1,7 @@
 """Sensitivity of human-performance cells to exclusions: the same cells under other rules.
 
-The main table includes participations that are completed and in the analysis. Each rule here
-excludes more of them, or includes manually excluded ones; a cell that changes much is not robust.
+The main table includes completed participations that are in the analysis. Each rule here excludes
+more of them, or includes manually excluded ones. A cell that changes much is not robust.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from annotation.monitoring import flags
 from tasks.columns import NOTHING, Column
 from tasks.models import Example
 
-TRAINING = (50, 60, 70, 80, 90)  # mean S1 x 100 in the training step, at least
-SECONDS = (1, 2, 5, 10)  # median active time on an example of the annotation step, at least
-QUESTIONS = ("seen_before", "ai_used")  # of the exit questionnaire
+TRAINING = (50, 60, 70, 80, 90)  # minimum mean S1 x 100 in the training step
+SECONDS = (1, 2, 5, 10)  # minimum median active seconds per example of the annotation step
+QUESTIONS = ("seen_before", "ai_used")  # questions of the exit questionnaire
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of inclusion: a name for the CSV, wording for the page, and the rows that it keeps.
+    """An inclusion rule: its name in the CSV, its wording on the page, and the rows that it keeps.
 
-    `applies` says whether the rule can change anything; otherwise it has no row.
+    `applies` says whether the rule can change anything. If not, it has no row.
     """
 
     name: str
@@ -41,17 +41,17 @@ class Rule:
 
 
 def _is_told(people: pd.DataFrame) -> bool:
-    """Was the exit questionnaire answered at all?"""
+    """Return whether any participant answered the exit questionnaire."""
     return not (people["seen_before"].eq("").all() and people["ai_used"].eq("").all())
 
 
 def _said(question: str, *answers: str) -> Callable[[pd.DataFrame], pd.Series]:
-    """Return analysed rows with one of these answers ("": none) to an exit question."""
+    """Return a filter for analysed rows with one of these exit answers ("" means no answer)."""
     return lambda people: people["analysed"] & people[question].isin(list(answers))
 
 
 def _not(*signs: str) -> Callable[[pd.DataFrame], pd.Series]:
-    """Return the analysed rows in which none of these columns is set."""
+    """Return a filter for analysed rows in which none of these columns is set."""
     return lambda people: people["analysed"] & ~people[list(signs)].any(axis=1)
 
 
@@ -65,7 +65,7 @@ def _training(least: int) -> Rule:
     return Rule(
         f"training_s1>={least}",
         f"training S1 ≥ {least}",
-        # Zero-shot annotators have no training step to fail.
+        # Zero-shot annotators cannot fail a training step.
         lambda people: (
             people["analysed"]
             & (people["training_s1"].isna() | (people["training_s1"] * 100 >= least))
@@ -132,7 +132,7 @@ RULES = (
 
 
 def given(study: Study, kind: str) -> pd.DataFrame:
-    """Every annotation-step answer of completed participations of that kind, excluded or not.
+    """Return the annotation-step answers of completed participations, including excluded ones.
 
     Columns: participation and example (keys), s1, seconds (of active time).
     """
@@ -140,7 +140,7 @@ def given(study: Study, kind: str) -> pd.DataFrame:
     rows = Answer.objects.filter(
         turn__participation__in=completed, turn__step=Step.ANNOTATION
     ).values_list("turn__participation_id", "turn__example_id", "s1", "active_seconds")
-    # Directly into arrays: as Python rows a million answers take far more memory.
+    # Read into arrays. As Python rows, a million answers take far more memory.
     fields = [("participation", "i8"), ("example", "i8"), ("s1", "f8"), ("seconds", "f8")]
     return pd.DataFrame(np.fromiter(rows.iterator(chunk_size=5000), dtype=fields))
 
@@ -148,14 +148,14 @@ def given(study: Study, kind: str) -> pd.DataFrame:
 def people(
     study: Study, kind: str, answers: pd.DataFrame, annotators: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Completed participations of that kind, including excluded ones; `answers` are from `given`.
+    """Return completed participations of one kind, including excluded ones.
 
-    `annotators` is the result of `frames.annotators`, if the caller has read it. Columns:
-    participation (key), task, shots, annotator, analysed (bool), score, training_s1 (NaN at zero
-    shots), median_seconds (of active time on an example of the annotation step), seen_before and
-    ai_used (yes, no, unsure, or "" if not answered), failed_checks and flagged (bool: one or more
-    of the quality flags in annotators.csv), by_program (bool: a person with an answer by the API),
-    errors_agree (bool: more often with a model's than expected, overlap.py).
+    `answers` is from `given`, and `annotators` from `frames.annotators` if it was already called.
+    Columns: participation (key), task, shots, annotator, analysed (bool), score, training_s1 (NaN
+    at zero shots), median_seconds (of active time on an example of the annotation step),
+    seen_before and ai_used (yes, no, unsure, or "" if not answered), failed_checks and flagged
+    (bool: any of the quality flags in annotators.csv), by_program (bool: a person with an answer
+    through the API), errors_agree (bool: with a model's more often than expected, overlap.py).
     """
     frame = frames.annotators(study) if annotators is None else annotators
     frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)]
@@ -182,18 +182,18 @@ def people(
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of one task and number of shots: annotators (in rows, by their key) x examples.
+    """Scores of one task and number of shots as a matrix of annotators x examples.
 
     `lowest` is the lowest possible value of the metric.
     """
 
     matrix: np.ndarray
-    row_of: Mapping[int, int]  # a participation's key to its row
+    row_of: Mapping[int, int]  # maps the key of a participation to its row
     contexts: list[str]
     lowest: float
 
     def estimate(self, participations: pd.Series) -> two_way.Estimate:
-        """Return these annotators' mean with its interval, as in the intervals table."""
+        """Return the mean of these annotators with its interval, as in the intervals table."""
         rows = [self.row_of[key] for key in participations]
         return two_way.of_mean(self.matrix[rows], self.contexts)
 
@@ -201,10 +201,10 @@ class Scores:
 def scores(
     study: Study, people: pd.DataFrame, answers: pd.DataFrame
 ) -> dict[tuple[str, int], Scores]:
-    """The scores for each task and number of shots, for all annotators in `people`'s frame."""
+    """Return the scores of all annotators in `people`, by task and number of shots."""
     examples = Example.objects.filter(pk__in=answers["example"].unique().tolist())
     contexts = {pk: str(context) for pk, context in examples.values_list("pk", "context")}
-    # As objects: otherwise each table creates the same few names again.
+    # Use objects, because otherwise each table creates the same few names again.
     names = people.set_index("participation")["task"].astype(object)
     answers = with_scores(study, answers.assign(task=answers["participation"].map(names)))
     columns = ["participation", "example", "score", "lowest"]
@@ -224,9 +224,9 @@ def scores(
 
 @dataclass(frozen=True)
 class Row:
-    """A cell under a rule: mean, SDs over annotators and interval, x 100; NaN if undefined.
+    """A cell under one rule: mean, SDs over annotators and interval x 100 (NaN if undefined).
 
-    `why_not` says why the interval is missing.
+    `why_not` is the reason for a missing interval.
     """
 
     rule: str
@@ -243,7 +243,7 @@ class Row:
 
     @property
     def text(self) -> str:
-        """Mean ± SD, n and the interval; a dash if no annotator is left."""
+        """Format mean ± SD, n and the interval. If no annotator is left, the mean is a dash."""
         if not self.n:
             return f"{NOTHING} (n=0)"
         interval = assuming(between((self.low, self.high, self.why_not)), self.n)
@@ -269,7 +269,7 @@ COLUMNS = [
 
 
 def table(study: Study, kind: str, annotators: pd.DataFrame | None = None) -> list[Row]:
-    """One row per rule, task and shots for one annotator kind; `annotators` as in `people`."""
+    """Return one row per rule, task and shots for one kind. `annotators` is as in `people`."""
     answers = given(study, kind)
     frame = people(study, kind, answers, annotators)
     return rows(frame, scores(study, frame, answers))
@@ -319,7 +319,7 @@ def _row(task: str, shots: int, left: pd.DataFrame, completed: int, scores: Scor
 
 @dataclass(frozen=True)
 class TaskTable:
-    """One task of the page: rules as rows, shots as columns.
+    """A table of the page for one task, with rules as rows and shots as columns.
 
     Each cell has its text, and whether the rule changed the reported value.
     """
@@ -330,7 +330,7 @@ class TaskTable:
 
 
 def task_tables(rows: list[Row]) -> list[TaskTable]:
-    """The rows as the page shows them, one table for each task."""
+    """Return the rows as on the page, in one table per task."""
     cells = {(row.task, row.rule, row.shots): row.text for row in rows}
     tables = []
     for task in dict.fromkeys(row.task for row in rows):

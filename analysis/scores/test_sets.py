@@ -1,6 +1,6 @@
-"""Humans' and models' answers to whole test sets, scored under any metric (tasks/metrics).
+"""Scores of humans' and models' answers to whole test sets under any metric (tasks/metrics).
 
-S1 is stored with each answer. Every other metric is computed here, from the texts of the answers,
+S1 is stored with each answer. All other metrics are computed here from the texts of the answers,
 for annotators who answered the whole test file.
 """
 
@@ -25,13 +25,13 @@ S1 = "S1"
 
 @dataclass(frozen=True)
 class TestFile:
-    """A task's test examples in file order, as a metric needs them."""
+    """The test examples of a task in file order, as metrics require them."""
 
     task: Task
 
     @cached_property
     def rows(self) -> list[tuple[int, list[str], str]]:
-        """(key, gold, context as text) of each example."""
+        """Return (key, gold, context as text) of each example."""
         examples = self.task.test_split.examples.order_by("position")
         return [
             (pk, gold, str(context))
@@ -44,12 +44,12 @@ class TestFile:
 
     @property
     def commonest(self) -> str:
-        """The most frequent gold label, or the first if several tie."""
+        """Return the most frequent gold label. If several tie, return the first."""
         counts = Counter(gold[0] if gold else "" for _pk, gold, _context in self.rows)
         return max(counts, key=counts.__getitem__)
 
     def answers(self, texts: dict[int, Sequence[str]]) -> Answers | None:
-        """Return these texts (by example) with their golds, or None if some are missing."""
+        """Combine texts by example with the golds, or return None if texts are missing."""
         if any(pk not in texts for pk in self.examples):
             return None
         card = self.task.card
@@ -62,20 +62,20 @@ class TestFile:
         )
 
     def constant(self, texts: Sequence[str], metric: str) -> SetScore:
-        """Return the score of the same answer to every example."""
+        """Return the score of giving the same answer to every example."""
         answers = self.answers(dict.fromkeys(self.examples, texts))
         assert answers is not None
         return over_test_set(metric, answers, is_linear=False)
 
 
 def metrics_of(study: Study, task: Task) -> list[str]:
-    """Return a task's metrics in the study: its card's, then further ones."""
+    """Return the metrics of a task in the study: the metric of its card, then further ones."""
     further = [name for name in study.metrics if not task.card.misfit(name)]
     return list(dict.fromkeys([task.card.metric, *further]))
 
 
 def in_words(tasks: Iterable[Task]) -> str:
-    """Return the metrics on these tasks' cards: "S1", or "S1 (MNLI), ACC (SST-2)"."""
+    """Format the metrics on the cards of these tasks, such as "S1" or "S1 (MNLI), ACC (SST-2)"."""
     names: dict[str, list[str]] = {}
     for task in tasks:
         names.setdefault(task.card.metric, []).append(task.name)
@@ -85,7 +85,7 @@ def in_words(tasks: Iterable[Task]) -> str:
 
 
 def answers_of_people(file: TestFile, participations: Sequence[int]) -> dict[int, Answers]:
-    """Map participations to their answers to the test file, if they answered all of it."""
+    """Return the answers to the test file by participation, if all of it was answered."""
     given: dict[int, dict[int, Sequence[str]]] = defaultdict(dict)
     answers = Answer.objects.filter(
         turn__participation__in=participations,
@@ -100,7 +100,7 @@ def answers_of_people(file: TestFile, participations: Sequence[int]) -> dict[int
 def answers_of_models(
     file: TestFile, predictions: Collection[PredictionFile]
 ) -> dict[int, Answers]:
-    """Map prediction files (keys) to their predictions for the test file."""
+    """Return the predictions for the test file by prediction file (key)."""
     given: dict[int, dict[int, Sequence[str]]] = defaultdict(dict)
     rows = Prediction.objects.filter(file__in=predictions).order_by()
     for pk, example, texts in rows.values_list("file_id", "example_id", "predicted").iterator(5000):
@@ -115,7 +115,7 @@ def _complete(pairs: Iterable[tuple[int, Answers | None]]) -> dict[int, Answers]
 def primary(
     participations: Sequence[int], tasks: Iterable[Task], is_linear: bool = False
 ) -> dict[int, SetScore]:
-    """Map participations to scores under their task's metric, if that metric is not S1."""
+    """Return scores by participation under the task's metric, for other metrics than S1."""
     scores: dict[int, SetScore] = {}
     for task in tasks:
         if task.card.metric != S1:
@@ -129,9 +129,9 @@ def primary(
 def of_files(
     files: PredictionFileQuerySet, tasks: Iterable[Task], is_linear: bool = False
 ) -> dict[int, tuple[TestFile, SetScore]]:
-    """Map prediction files (keys) to scores under their task's metric, if that is not S1.
+    """Return scores by prediction file (key) under the task's metric, except for S1.
 
-    `tasks` are those of the files.
+    `tasks` are the tasks of the files.
     """
     scores: dict[int, tuple[TestFile, SetScore]] = {}
     for task in tasks:
@@ -143,11 +143,11 @@ def of_files(
 
 
 def with_scores(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with `score`, each answer's part of the score under the metric of its task's card.
+    """Add `score`, each answer's part of the score under the metric of its task's card.
 
-    `frame` has one row per answer of the annotation step: participation, task, example (keys but
-    for the task's name) and s1, which is that part under S1. The mean over an annotator's test set
-    is the score (tasks/metrics/test_sets.py). `lowest` is the lowest possible value of the metric.
+    `frame` has one row per answer of the annotation step, with participation and example (keys),
+    task (name) and s1, which is that part under S1. The mean over an annotator's test set is the
+    score (tasks/metrics/test_sets.py). `lowest` is the lowest possible value of the metric.
     """
     lowest = {task.name: METRICS[task.card.metric].lowest for task in study.tasks.all()}
     frame = frame.assign(score=frame["s1"], lowest=frame["task"].map(lowest))
@@ -159,7 +159,7 @@ def with_scores(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def parts(study: Study, participations: Sequence[int]) -> dict[tuple[int, int], float]:
-    """Map (participation, example) to the answer's part, for tasks whose metric is not S1."""
+    """Return the part of each answer by (participation, example), for other metrics than S1."""
     values: dict[tuple[int, int], float] = {}
     files = {task.pk: TestFile(task) for task in study.tasks.all() if task.card.metric != S1}
     if not files:
@@ -175,16 +175,16 @@ def parts(study: Study, participations: Sequence[int]) -> dict[tuple[int, int], 
     return values
 
 
-# The texts of answers, streamed in the order of the exported files.
+# Texts of answers, streamed in the order of the exported files.
 
-# Keeps the spans of an answer together, in the order of the text.
+# This order keeps the spans of an answer together, in the order of the text.
 IN_ORDER = ("answer_id", "segment", "start")
-# Answers per query for spans; SQLite allows at most 32,766 keys.
+# Answers per query for spans. SQLite allows at most 32,766 keys.
 AT_ONCE = 5000
 
 
 def texts_of(label: str, spans: Iterable[str], values: Sequence[str] | None) -> list[str]:
-    """Return the distinct texts of a stored answer in order, as GivenAnswer.texts."""
+    """Return the distinct texts of a stored answer in order, like GivenAnswer.texts."""
     return [label] if label else list(dict.fromkeys([*spans, *(values or ())]))
 
 
@@ -198,9 +198,9 @@ def texts_by_turn(spans: QuerySet[AnswerSpan]) -> Iterator[tuple[int, list[str]]
 def given_texts(answers: QuerySet[Answer]) -> Iterator[tuple[int, int, str, list[str], float]]:
     """Yield (participation, example, label, distinct texts in order, S1) for each answer.
 
-    Spans are read by the keys of their answers: with a subquery, PostgreSQL may read all spans once
-    for each answer if its statistics are out of date. Values are read separately: most answers have
-    none, and reading them with each answer costs a conversion.
+    Spans are read by the keys of their answers. With a subquery, PostgreSQL may read all spans once
+    for each answer if its statistics are out of date. Values are read separately, because most
+    answers have none and reading them with each answer costs a conversion.
     """
     values = dict(answers.filter(values__isnull=False).order_by().values_list("turn_id", "values"))
     rows = answers.values_list(
@@ -221,24 +221,24 @@ def given_texts(answers: QuerySet[Answer]) -> Iterator[tuple[int, int, str, list
 
 
 def texts_of_upstream(study: Study) -> dict[int, list[str]]:
-    """Map turns to the texts of their spans in order, for answers in an upstream step."""
+    """Return the span texts of answers in an upstream step, in order, by turn."""
     spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
     return dict(texts_by_turn(spans.filter(answer__turn__step=Step.UPSTREAM).order_by(*IN_ORDER)))
 
 
 def spans_in_order(study: Study) -> QuerySet[AnswerSpan]:
-    """Return the spans in the order of spans.csv: those of an answer together, as verify.py needs.
+    """Return the spans in the order of spans.csv, grouped by answer as verify.py requires.
 
-    Spans from an upstream step are left out, as they belong to other tasks.
+    Spans of an upstream step are left out, because they belong to other tasks.
     """
     spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
     return spans.exclude(answer__turn__step=Step.UPSTREAM).order_by(*IN_ORDER)
 
 
 def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int]]:
-    """Map (key of the task version, shots) to the number of splits available for training models.
+    """Count the splits available for training models by (task version key, shots).
 
-    At zero shots nothing is trained: one run.
+    At zero shots nothing is trained, so there is one run.
     """
     files = Split.objects.filter(task__in=tasks, kind=Split.Kind.TRAIN)
     counts = Counter(

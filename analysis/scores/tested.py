@@ -1,7 +1,7 @@
-"""A difference with its test, for all tables of differences: shots, and humans minus models.
+"""A difference with its test, for all tables of differences (shots, and humans minus models).
 
-The numbers are those of `analysis/stats/two_way.py`, in points of the score x 100 under the metric
-on the task's card.
+The numbers come from `analysis/stats/two_way.py` and are in points of the score x 100 under the
+metric on the task's card.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from analysis.stats.two_way import Estimate
 from tasks.columns import NOTHING, Column
 
 EACH = "each at .05, without correction for multiple testing"
-ONE_SIDED = 0.9  # level of the interval that two one-sided tests at .05 compare with the margin
+ONE_SIDED = 0.9  # level of the interval for two one-sided tests at .05
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tested:
-    """A difference in points with 95 % and 90 % intervals; NaN if `no_interval` says why.
+    """A difference in points with 95 % and 90 % intervals, or NaN if `no_interval` is set.
 
-    `people_se` and `people_df` are for other annotators on the same examples, `se` and `df` for
-    other annotators on other examples; the interval is the wider of the two. `smallest_margin` is
-    half the 90 % interval: the study could not show a smaller margin, even at a difference of 0.
-    `margin` is that of the design, NaN without one.
+    `people_se` and `people_df` are for other annotators on the same examples, and `se` and `df` for
+    other annotators on other examples. The interval is the wider of the two. `smallest_margin` is
+    half of the 90 % interval, because no smaller margin could be shown even at a difference of 0.
+    `margin` is the margin of the design, or NaN if it has none.
     """
 
     difference: float
@@ -52,14 +52,14 @@ class Tested:
 
     @property
     def fewest(self) -> int:
-        """The number of annotators in the smaller group of the interval."""
+        """Return the number of annotators in the smaller group of the interval."""
         raise NotImplementedError
 
     @property
     def equivalence(self) -> str:
-        """Whether the 90 % interval lies inside the margin; a dash without a margin.
+        """Return whether the 90 % interval is inside the margin, or a dash without a margin.
 
-        Each row is tested at .05, so with several rows a false positive is more likely.
+        Each row is tested at .05, so a false positive is more likely if there are several rows.
         """
         if math.isnan(self.margin) or self.no_interval:
             return NOTHING
@@ -73,7 +73,7 @@ AnyTested = TypeVar("AnyTested", bound=Tested)
 
 
 def numbers(estimate: Estimate) -> dict[str, Any]:
-    """The fields of Tested from an estimate on S1 in [0, 1]; Holm and the margin come later."""
+    """Return fields of Tested for an estimate in [0, 1], without Holm's correction and margin."""
     of_100 = in_points(estimate)
     low, high = of_100.interval()
     low_90, high_90 = of_100.interval(ONE_SIDED)
@@ -94,7 +94,7 @@ def numbers(estimate: Estimate) -> dict[str, Any]:
 
 
 def in_points(estimate: Estimate) -> Estimate:
-    """Return the estimate x 100."""
+    """Multiply the estimate by 100."""
     return replace(
         estimate,
         value=100 * estimate.value,
@@ -104,7 +104,7 @@ def in_points(estimate: Estimate) -> Estimate:
 
 
 def judged(rows: Sequence[AnyTested], margin: float | None) -> list[AnyTested]:
-    """The rows of a whole family, with Holm's correction over them, and the design's margin."""
+    """Add Holm's correction over the whole family and the margin of the design to the rows."""
     adjusted = significance.holm([row.p for row in rows])
     asked = math.nan if margin is None else float(margin)
     return [
@@ -123,7 +123,7 @@ def _equivalence(row: Tested, margin: float) -> float:
 
 
 def interval_columns(question: str) -> list[Column]:
-    """Return the difference with its 95 % interval: one column on the page, two in files."""
+    """Return columns for the difference with its 95 % interval: one on the page, two in files."""
     meaning = f"95 % interval of the difference; it generalises to {question}"
     both_ends = f"{meaning}; {ASSUMES[2:]}"
     return [
@@ -148,7 +148,7 @@ def interval_columns(question: str) -> list[Column]:
 
 
 def p_columns(family: str) -> list[Column]:
-    """p of that interval, and its correction by Holm."""
+    """Return columns for p and its Holm correction."""
     return [
         Column("p", "p", "two-sided p that corresponds to this interval", "0 to 1"),
         Column("p_holm", "p Holm", f"p, Holm-adjusted over {family}", "0 to 1"),
@@ -156,7 +156,7 @@ def p_columns(family: str) -> list[Column]:
 
 
 def equivalence_columns() -> list[Column]:
-    """Equivalence within the margin of the design, and the smallest margin that could be shown."""
+    """Return columns for equivalence within the margin, and the smallest margin to be shown."""
     return [
         Column("", "Equivalence", _EQUIVALENCE, get="equivalence"),
         Column("margin", meaning="equivalence margin frozen in the design", unit="points"),
@@ -178,7 +178,7 @@ def equivalence_columns() -> list[Column]:
 
 
 def error_columns() -> list[Column]:
-    """Inputs of intervals and p; in files only."""
+    """Return columns for the inputs of intervals and p, which are only in files."""
     se = "standard error of the difference over"
     df = "degrees of freedom for"
     return [
@@ -207,15 +207,15 @@ DIFFERENCE = Column(
 )
 
 
-# Differences between numbers of shots: other annotators, on the same test examples.
+# Differences between numbers of shots: other annotators on the same test examples.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contrast(Tested):
     """Two numbers of shots of a task.
 
-    `permutation_p` and `welch_p` are over annotators only, on the same examples: sensitivity.
-    `floor` is the smallest p that the permutation test can give with so few annotators.
+    `permutation_p` and `welch_p` are sensitivity analyses over annotators on the same examples.
+    `floor` is the smallest p value that the permutation test can reach with so few annotators.
     """
 
     task: str
@@ -236,10 +236,10 @@ class Contrast(Tested):
 def contrasts(
     frame: pd.DataFrame, seed: int = 0, margin: float | None = None
 ) -> Sequence[Contrast]:
-    """Return each pair of shots of a task; Holm's correction is over all pairs of the table.
+    """Compare each pair of shots of a task, with Holm's correction over all pairs of the table.
 
     `frame` has one row per answer of the annotation step: task, shots, annotator, example, context,
-    score (test_sets.with_scores). `margin` is that of equivalence, in points.
+    score (test_sets.with_scores). `margin` is the equivalence margin in points.
     """
     cells = {(task, shots): _Arm(*keyed_matrix_of(part)) for task, shots, part in by_cell(frame)}
     rows = [
@@ -252,7 +252,7 @@ def contrasts(
 
 @dataclass(frozen=True)
 class _Arm:
-    """The scores for one number of shots, and each example's context."""
+    """The scores at one number of shots, and the context of each example."""
 
     scores: np.ndarray  # annotators x examples
     contexts: Sequence[Any]

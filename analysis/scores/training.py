@@ -1,7 +1,7 @@
 """Learning in the training step: S1 and its spread on blocks of equal training examples.
 
-CLUES, appendix A.3: Table 8 has the whole 20-shot training set for the 20- and the 30-shot group,
-Table 9 the other ten examples of the 30-shot group.
+Source: CLUES, appendix A.3. Table 8 covers the whole 20-shot training set for the 20- and 30-shot
+groups, and Table 9 the other ten examples of the 30-shot group.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from tasks.cards import place
 from tasks.columns import Column
 from tasks.models import Example, Split
 
-# (key of the task, number of the training split) to size to the file's content hashes.
+# Maps (task key, number of the training split) to sizes to the content hashes of the file.
 Contents = dict[tuple[int, int | None], dict[int, frozenset[str]]]
 
 
 @dataclass(frozen=True)
 class Block:
-    """Training examples of one size, all of them or only the new ones.
+    """Training examples of one size, either all of them or only the new ones.
 
-    "in the 20", or "the 10 new examples of the 20".
+    Names are "in the 20" or "the 10 new examples of the 20".
     """
 
     size: int
@@ -45,14 +45,14 @@ class Block:
         return f"in the {self.size}"
 
     def hashes(self, contents: dict[int, frozenset[str]]) -> frozenset[str]:
-        """Return the content hashes of its examples; `contents` has those of each size."""
+        """Return the content hashes of its examples. `contents` has the hashes of each size."""
         inner = contents[self.smaller] if self.smaller else frozenset()
         return contents[self.size] - inner
 
     def is_nested(self, contents: dict[int, frozenset[str]], shots: int) -> bool:
-        """Can groups be compared, that is, is each file a subset of the next larger one?
+        """Return whether each file is a subset of the next larger one, so groups can be compared.
 
-        Otherwise the group of that many shots has not seen the same examples.
+        Otherwise the group with that many shots has not seen the same examples.
         """
         sizes = sorted({self.smaller or self.size, self.size, shots})
         return all(contents[a] <= contents[b] for a, b in pairwise(sizes))
@@ -94,9 +94,9 @@ def _contents(study: Study) -> Contents:
 
 @dataclass(frozen=True)
 class BlockScore:
-    """One group on one block: mean S1 x 100 over its annotators, with both SDs.
+    """The mean S1 x 100 of one group on one block over its annotators, with both SDs.
 
-    It is NaN if the group did not see the block or the files are not nested; an SD of one is NaN.
+    The mean is NaN if the group did not see the block or files are not nested.
     """
 
     kind: str
@@ -120,7 +120,7 @@ class BlockScore:
 
 @dataclass(frozen=True)
 class TrainingRow:
-    """One group of a task: a score for each block, in the order of the columns."""
+    """One group of a task, with a score per block in the order of the columns."""
 
     task: str
     shots: int
@@ -130,7 +130,7 @@ class TrainingRow:
 
     @property
     def texts(self) -> list[str]:
-        """The cell of each block."""
+        """Return the text of the cell of each block."""
         return [score.text for score in self.scores]
 
 
@@ -141,7 +141,7 @@ _OF_BLOCK = (
 
 
 def columns(rows: list[TrainingRow]) -> list[Column]:
-    """Return the page's columns: groups by blocks."""
+    """Return the columns of the page, where rows are groups and columns are blocks."""
     names = [score.block.name for score in rows[0].scores] if rows else []
     return [
         Column("task", "Task"),
@@ -213,10 +213,10 @@ def block_scores(study: Study) -> list[BlockScore]:
 
 
 def training(study: Study, kind: str = Kind.PERSON) -> list[TrainingRow]:
-    """Return each group's S1 on the training examples of each block.
+    """Return the S1 of each group on the training examples of each block.
 
-    Mean and SDs over annotators of their mean over the block's examples; annotators who completed
-    and are in the analysis.
+    Scores are first averaged over the examples of the block. The mean and SDs are over annotators
+    who completed and are in the analysis.
     """
     answers = frames.training_answers(study, kind)
     people = study.participations.analysed().in_cells().filter(kind=kind).order_by()
@@ -248,7 +248,7 @@ def _score(
     given: pd.DataFrame,
     n: int,
 ) -> BlockScore:
-    """Return one group on one block; `given` are the training answers of its n annotators."""
+    """Return the score of one group on one block. `given` has the answers of its n annotators."""
     is_met = block.size <= scenario.shots
     nested = block.is_nested(contents, scenario.shots)
     mean = sd_ddof1 = sd_ddof0 = math.nan

@@ -1,4 +1,4 @@
-"""Statistics: pure functions on numbers and sets, without Django and without our models.
+"""Statistics as pure functions on numbers and sets, without Django and our models.
 
-Begin with uncertainty.py; docs/statistics.md has formulas and sources.
+Start with uncertainty.py. docs/statistics.md has formulas and sources.
 """

@@ -1,9 +1,9 @@
 """Agreement between annotators, and the answer that they give as a group (pure).
 
-A unit is one example: a list of its answers, each a set of texts. Under every distance two empty
-sets are equal, and an empty set is as far as possible from any other. Units with fewer than two
-answers are ignored. Sources: Krippendorff 2011, "Computing Krippendorff's alpha-reliability";
-Passonneau 2006 for MASI.
+A unit is the list of answers to one example, where each answer is a set of texts. Under every
+distance, two empty sets are equal and an empty set is as far as possible from any other set. Units
+with fewer than two answers are ignored. Sources: Krippendorff 2011, "Computing Krippendorff's
+alpha-reliability"; Passonneau 2006 for MASI.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Distance = Callable[[Any, Any], float]
 
 
 def nominal(first: Hashable, second: Hashable) -> float:
-    """0 for equal answers, else 1."""
+    """Return 0 for equal answers, otherwise 1."""
     return float(first != second)
 
 
 def jaccard(first: Answer, second: Answer) -> float:
-    """1 - |intersection| / |union|."""
+    """Return 1 - |intersection| / |union|."""
     together = first | second
     return 1 - len(first & second) / len(together) if together else 0.0
 
 
 def masi(first: Answer, second: Answer) -> float:
-    """1 - J M: M is 1 for equal sets, 2/3 for a set and its subset, 1/3 if they overlap, else 0.
+    """Return 1 - J M. M is 1 for equal sets, 2/3 for a subset, 1/3 for an overlap, otherwise 0.
 
     The empty set is a subset of every set but shares nothing with it, so J is 0.
     """
@@ -45,7 +45,7 @@ def masi(first: Answer, second: Answer) -> float:
 
 
 def one_minus_s1(first: Answer, second: Answer) -> float:
-    """The task's own metric as a distance (S1 is symmetric)."""
+    """Return the task's own metric as a distance (S1 is symmetric)."""
     return 1 - s1(first, second)
 
 
@@ -58,9 +58,10 @@ DISTANCES: dict[str, Distance] = {
 
 
 def alpha(units: Iterable[Sequence[Hashable]], distance: Distance = nominal) -> float | None:
-    """Krippendorff's alpha, 1 - observed / expected disagreement; None if values do not vary.
+    """Return Krippendorff's alpha, or None if all values are equal.
 
-    Implemented here because the package krippendorff does not accept answers that are sets.
+    Alpha is 1 - observed / expected disagreement. It is implemented here because the package
+    krippendorff does not accept answers that are sets.
     """
     paired = [list(unit) for unit in units if len(unit) >= 2]
     values = Counter(answer for unit in paired for answer in unit)
@@ -78,21 +79,20 @@ def alpha(units: Iterable[Sequence[Hashable]], distance: Distance = nominal) -> 
 
 
 def observed_disagreement(unit: Sequence[Hashable], distance: Distance = nominal) -> float | None:
-    """The mean distance over all pairs of answers to one example; None for fewer than two.
+    """Return the mean distance over all pairs of answers to one example, or None without pairs.
 
-    The observed disagreement of alpha is their mean over the examples, weighted by the number of
-    answers.
+    Alpha averages these over the examples, weighted by the number of answers.
     """
-    # Most units are nearly unanimous: compute each pair of different answers once.
+    # Most units are nearly unanimous, so compute each pair of different answers only once.
     counts, pairs = Counter(unit), math.comb(len(unit), 2)
     apart = (counts[a] * counts[b] * distance(a, b) for a, b in itertools.combinations(counts, 2))
     return sum(apart) / pairs if pairs else None
 
 
 def _between_sets(values: Counter[Any], distance: Distance) -> float:
-    """The sum of distances over all ordered pairs of different answers.
+    """Return the sum of distances over all ordered pairs of different answers.
 
-    Most pairs share no text and have distance 1; only pairs with a common text are computed.
+    Most pairs share no text and have distance 1. Only pairs with a common text are computed.
     """
     holding = defaultdict(list)
     for value in values:
@@ -109,7 +109,7 @@ def _between_sets(values: Counter[Any], distance: Distance) -> float:
 
 
 def pairwise_s1(unit: Sequence[Answer]) -> float | None:
-    """The mean S1 over all pairs of answers to one example; None for fewer than two."""
+    """Return the mean S1 over all pairs of answers to one example, or None without pairs."""
     apart = observed_disagreement(unit, one_minus_s1)
     return None if apart is None else 1 - apart
 
@@ -120,17 +120,17 @@ def mean_pairwise_s1(units: Iterable[Sequence[Answer]]) -> float | None:
     return sum(means) / len(means) if means else None
 
 
-# Classical item analysis: how items discriminate between respondents (numpy only, pure).
+# Classical item analysis: how well items discriminate between respondents (numpy only, pure).
 
-FOR_2PL = 20  # respondents: about the minimum for a two-parameter model
+FOR_2PL = 20  # approximate minimum number of respondents for a two-parameter model
 
 
 def item_rest(scores: np.ndarray) -> list[float]:
-    """Return the item-rest correlation of each item of a matrix respondents x items without gaps.
+    """Return the item-rest correlation of each item of a complete respondents x items matrix.
 
-    Pearson's r over respondents between the score on the item and the mean over all other items.
-    NaN for fewer than three respondents or two items, and where one of the two does not vary: an
-    item that all respondents answer correctly does not discriminate between them.
+    It is Pearson's r over respondents between the score on the item and the mean over all other
+    items. It is NaN for fewer than three respondents or two items, and if one of the two does not
+    vary. An item that all respondents answer correctly does not discriminate between them.
     """
     respondents, items = scores.shape
     if respondents < 3 or items < 2:
@@ -146,17 +146,17 @@ def item_rest(scores: np.ndarray) -> list[float]:
     ]
 
 
-# One answer from several: the answer of the group, not of its members (pure). CLUES scores
-# individuals; Nangia and Bowman 2019 and SuperGLUE score the majority of five. These quantities
-# differ and never share a table.
+# One answer from several: the answer of the group instead of its members (pure). CLUES scores
+# individuals, while Nangia and Bowman 2019 and SuperGLUE score the majority of five. These
+# quantities differ and are never in the same table.
 
 AnyAnswer = TypeVar("AnyAnswer", bound=Hashable)
-ROUNDS = 1000  # of expectation and maximisation, at most
+ROUNDS = 1000  # maximum rounds of expectation and maximisation
 PRIOR = 2.0  # pseudo-counts of each kind of answer in Dawid and Skene
 
 
 def majority_set(answers: Sequence[frozenset[str]]) -> frozenset[str]:
-    """Return the texts that more than half of the annotators chose; they are compared exactly."""
+    """Return the texts that more than half of the annotators chose. Texts must match exactly."""
     votes = Counter(text for answer in answers for text in answer)
     return frozenset(text for text, count in votes.items() if 2 * count > len(answers))
 
@@ -195,20 +195,20 @@ def dawid_skene(
     tolerance: float = 1e-8,
     prior: float = PRIOR,
 ) -> tuple[list[dict[str, float]], dict[str, float]]:
-    """Dawid and Skene 1979: posteriors of the labels for each example, and the labels' shares.
+    """Return each example's label posteriors and the labels' shares (Dawid and Skene 1979).
 
-    `votes` holds one mapping of annotator to labels per example. An annotator may have several
-    votes; an example without votes gets the shares. EM starts from the shares of votes and finds
-    the mode under a symmetric Dirichlet(1 + prior) on the labels' shares and on each annotator's
-    confusions: `prior` pseudo-counts of each kind. A prior of 0 gives the paper's maximum
-    likelihood, which three annotators hardly identify. Raises ValueError without votes. Implemented
-    here because no maintained package offers it alone.
+    `votes` has one mapping of annotators to labels per example. An annotator may have several
+    votes, and an example without votes has the shares as its posterior. EM starts from the shares
+    of votes and finds the mode under a symmetric Dirichlet(1 + prior) on the labels' shares and on
+    each annotator's confusions, which adds `prior` pseudo-counts of each kind. A prior of 0 is the
+    paper's maximum likelihood, which three annotators hardly identify. Raises ValueError without
+    votes. It is implemented here because no maintained package offers it separately.
     """
     labels = sorted({label for unit in votes for own in unit.values() for label in own})
     people = sorted({person for unit in votes for person in unit})
     if not labels:
         raise ValueError("no votes")
-    # counts[e, p, l]: how often annotator p gave label l to example e.
+    # counts[e, p, l] is how often annotator p gave label l to example e.
     counts = np.zeros((len(votes), len(people), len(labels)))
     for example, unit in enumerate(votes):
         for person, own in unit.items():
@@ -236,8 +236,8 @@ def _shares(posterior: np.ndarray, prior: float) -> np.ndarray:
 
 
 def _updated(posterior: np.ndarray, counts: np.ndarray, prior: float) -> np.ndarray:
-    """The posterior after one round of EM: shares and confusions from the old one, then Bayes."""
-    # confusion[p, t, l]: how often annotator p gives l where t is true.
+    """Return the posterior after one EM round: update shares and confusions, then apply Bayes."""
+    # confusion[p, t, l] is how often annotator p gives l if t is true.
     confusion = np.einsum("et,epl->ptl", posterior, counts) + prior
     totals = confusion.sum(2, keepdims=True)
     confusion = np.divide(confusion, totals, out=np.zeros_like(confusion), where=totals > 0)
@@ -250,8 +250,8 @@ def _updated(posterior: np.ndarray, counts: np.ndarray, prior: float) -> np.ndar
 
 
 # The highlights of several annotators in one text (pure). Offsets are code points. A text is split
-# into runs at each start and end of a highlight or gold text: within a run the same annotators
-# highlighted every character.
+# into runs at each start and end of a highlight or gold text, so that within a run the same
+# annotators highlighted every character.
 
 Who = TypeVar("Who")
 Place = tuple[int, int]
@@ -259,7 +259,7 @@ LEVELS = 4
 
 
 class Run(NamedTuple, Generic[Who]):
-    """A stretch of a text and its annotators; `opens` and `closes` count gold texts at its ends."""
+    """A run of a text and its annotators. `opens` and `closes` count gold texts at its ends."""
 
     start: int
     end: int
@@ -273,9 +273,9 @@ class Run(NamedTuple, Generic[Who]):
 def runs(
     text: str, highlights: Mapping[Who, Sequence[Place]], gold: Sequence[Place]
 ) -> list[Run[Who]]:
-    """Cut a text at the ends of all highlights and gold places (start and end of each).
+    """Split a text at the ends of all highlights and gold places, given as (start, end).
 
-    The runs' texts add up to the text. An annotator with overlapping highlights counts once.
+    The texts of the runs add up to the text. An annotator with overlapping highlights counts once.
     """
     places = [*gold, *itertools.chain.from_iterable(highlights.values())]
     cuts = sorted({0, len(text), *itertools.chain.from_iterable(places)})
@@ -298,21 +298,21 @@ def _covers(places: Sequence[Place], start: int, end: int) -> bool:
 
 
 def level(count: int, n: int) -> int:
-    """Return the share of annotators in five classes: 0 for none, 1 up to a quarter, ... 4."""
+    """Return the class of the share of annotators: 0 for none, 1 up to a quarter, ... 4."""
     return -(-LEVELS * count // n) if n else 0
 
 
 class Group(NamedTuple, Generic[Who]):
-    """An answer, as the set that is scored, and the annotators who gave it."""
+    """An answer as the set that is scored, and the annotators who gave it."""
 
     texts: tuple[str, ...]
     who: tuple[Who, ...]
 
 
 def groups(answers: Iterable[tuple[Who, Sequence[str]]]) -> list[Group[Who]]:
-    """The distinct answers, most frequent first, with the texts of the first answer in a group.
+    """Group equal answers, most frequent first, with the texts of the first answer in a group.
 
-    Two answers are the same if they contain the same texts, in any order or position.
+    Answers are equal if they contain the same texts, in any order or position.
     """
     by_texts: dict[frozenset[str], list[tuple[Who, Sequence[str]]]] = defaultdict(list)
     for who, texts in answers:

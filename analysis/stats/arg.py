@@ -1,12 +1,13 @@
-"""ARG, annotators' average relative gain on unseen tasks after upstream tasks (pure).
+"""ARG, the annotators' average relative gain on unseen tasks after upstream tasks (pure).
 
 CrossFit (Ye, Lin, Ren 2021) defines ARG as the mean over tasks of (new - base) / base and does not
-say in which order annotators or seeds are averaged. Here, the mean over an arm's annotators comes
-first, then each task's ratio, then the mean over tasks. The arms have different annotators, so both
-means in a ratio are noisy. Tasks and their test examples are fixed: the intervals answer "other
-annotators, these tasks". ARG is over all tasks of the design or undefined: a mean over the tasks
-whose base is far enough from zero would select high bases by chance, and so underestimate their
-gain. Scores are in the unit of the task's metric; a gain of 1 is 100 %.
+say in which order annotators or seeds are averaged. Here, scores are first averaged over the
+annotators of an arm, then a ratio is computed per task, and then the mean over tasks. The arms have
+different annotators, so both means in a ratio are noisy. Tasks and their test examples are fixed,
+so the intervals generalise to other annotators on these tasks. ARG covers all tasks of the design
+or is undefined. A mean over only the tasks whose base is far enough from zero would select high
+bases by chance and underestimate their gain. Scores are in the unit of the task's metric. A gain of
+1 is 100 %.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ from dataclasses import dataclass
 from analysis.heavy import np, special
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES, sd
 
-LOWEST_BASE = 0.01  # of a metric whose best is 1
-REFUSED = "a task has no relative gain"  # in which case ARG is undefined
+LOWEST_BASE = 0.01  # for a metric whose best value is 1
+REFUSED = "a task has no relative gain"  # in this case, ARG is undefined
 MIN_BASE_IN_SE = 4.0  # a base closer to zero, in its standard errors, is not used as a divisor
 NONE = (math.nan, math.nan)
-TAIL = 0.975  # of a 95 % interval
-# An unseen task, and the annotators' scores in the base arm and in the new arm.
+TAIL = 0.975  # for a 95 % interval
+# (unseen task, scores of annotators in the base arm, scores in the new arm)
 Scores = tuple[str, Sequence[float], Sequence[float]]
 
 
 @dataclass(frozen=True)
 class TaskGain:
-    """One unseen task: the means of both arms, and why it has no ratio ("" if it has one).
+    """One unseen task with the means of both arms, and why it has no ratio ("" if it has one).
 
-    `relative` is NaN if `refused` is set; `difference` is always defined.
+    `relative` is NaN if `refused` is set. `difference` is always defined.
     """
 
     task: str
@@ -52,7 +53,7 @@ class TaskGain:
         return math.nan if self.refused else self.difference / self.base
 
     def parts(self) -> tuple[tuple[float, int], tuple[float, int]]:
-        """(variance, degrees of freedom) that each arm, new and base, contributes to `relative`."""
+        """Return what each arm (new, base) adds to the variance of `relative`, with its df."""
         new = (self.new_sd / self.base) ** 2 / self.new_people
         base = (self.new * self.base_sd / self.base**2) ** 2 / self.base_people
         return (new, self.new_people - 1), (base, self.base_people - 1)
@@ -65,10 +66,10 @@ class TaskGain:
 
 @dataclass(frozen=True)
 class Arg:
-    """The ARG and the difference, both over all tasks; there is no ARG if any task has no ratio.
+    """The ARG and the difference over all tasks. ARG requires a ratio for every task.
 
-    Intervals are (low, high), NaN if `why_no_interval` gives a reason. `method` names the interval
-    of `arg`; `bootstrap` is defined only with ten or more annotators in each arm of each task.
+    Intervals are (low, high), or NaN if `why_no_interval` gives a reason. `method` names the
+    interval of `arg`. `bootstrap` requires ten or more annotators in each arm of each task.
     """
 
     gains: tuple[TaskGain, ...]
@@ -101,7 +102,7 @@ def task_gain(task: str, base: Sequence[float], new: Sequence[float]) -> TaskGai
 
 
 def why_no_divisor(base: float, base_sd: float = 0.0, people: int = 1) -> str:
-    """Return why the base arm's mean is not used as a divisor, or "" if it is."""
+    """Return why the mean of the base arm is not used as a divisor, or "" if it is."""
     if math.isnan(base):
         return "the base is undefined"
     if base <= 0:
@@ -116,7 +117,7 @@ def why_no_divisor(base: float, base_sd: float = 0.0, people: int = 1) -> str:
 def average_relative_gain(
     tasks: Sequence[Scores], seed: int = 0, resamples: int = RESAMPLES
 ) -> Arg:
-    """Return the ARG over the unseen tasks, with 95 % intervals.
+    """Return the ARG over the unseen tasks with 95 % intervals.
 
     Raises ValueError without tasks, or if an arm is empty.
     """
@@ -144,7 +145,7 @@ def average_relative_gain(
 
 
 def _why_no_interval(gains: Sequence[TaskGain], parts: Sequence[tuple[float, int]]) -> str:
-    """Return why the ARG has no interval; `parts` are each arm's (variance, degrees of freedom)."""
+    """Return why the ARG has no interval. `parts` has (variance, df) of each arm."""
     if any(min(gain.base_people, gain.new_people) < 2 for gain in gains):
         return "an arm has one annotator"
     if any(math.isnan(gain.difference) for gain in gains):
@@ -165,9 +166,9 @@ def _interval(value: float, gains: Sequence[TaskGain]) -> tuple[str, tuple[float
 
 
 def _t_interval(value: float, parts: Sequence[tuple[float, int]]) -> tuple[float, float]:
-    """value ± t · √Σ variances / tasks, with Satterthwaite's degrees of freedom.
+    """Return value ± t · √Σ variances / tasks, with Satterthwaite's degrees of freedom.
 
-    `parts` are (variance, degrees of freedom) for both arms of each task.
+    `parts` has (variance, degrees of freedom) for both arms of each task.
     """
     error = math.sqrt(sum(v for v, _df in parts)) / (len(parts) / 2)
     reach = float(special.stdtrit(satterthwaite(parts), TAIL)) * error
@@ -180,10 +181,10 @@ def satterthwaite(parts: Sequence[tuple[float, int]]) -> float:
 
 
 def fieller(gain: TaskGain) -> tuple[float, float]:
-    """Fieller's 95 % interval for one task's relative gain; NaN if it is unbounded.
+    """Return Fieller's 95 % interval for the relative gain of one task, or NaN if unbounded.
 
-    The ratios r of the two means for which (new - r · base)² <= t² (var new + r² var base), minus
-    1; t with Satterthwaite's degrees of freedom at the estimate (Fieller 1954).
+    It contains the ratios r of the two means for which (new - r · base)² <= t² (var new + r² var
+    base), minus 1. t has Satterthwaite's degrees of freedom at the estimate (Fieller 1954).
     """
     t = float(special.stdtrit(satterthwaite(gain.parts()), TAIL))
     (new_var, _), (base_var, _) = gain.parts_of_difference()
@@ -217,10 +218,10 @@ def _resampled(draw: np.random.Generator, values: Sequence[float], resamples: in
 
 
 def half_width(plans: Sequence[TaskGain], people: int, *, t: bool) -> float:
-    """Half an ARG's 95 % interval over these tasks with that many annotators in each arm of each.
+    """Return half the 95 % interval of an ARG with `people` annotators per arm and task.
 
-    `plans` are the expected means with the SDs between annotators; their own numbers of annotators
-    are ignored. `t` uses the t quantile, as the interval does; otherwise the normal quantile.
+    `plans` are the expected means with the SDs between annotators; their numbers of annotators are
+    ignored. `t` uses the t quantile, as the interval does, otherwise the normal quantile.
     """
     parts = _planned_parts(plans, people)
     quantile = special.stdtrit(satterthwaite(parts), TAIL) if t else special.ndtri(TAIL)
@@ -238,10 +239,9 @@ def _planned_parts(plans: Sequence[TaskGain], people: int) -> list[tuple[float, 
 
 
 def people_needed(width: float, plans: Sequence[TaskGain], *, t: bool = True) -> int:
-    """The fewest annotators in each arm of each task for an ARG known to ± `width` (0.05: ± 5 %).
+    """Return the fewest annotators per arm and task for an ARG within ± `width` (0.05: ± 5 %).
 
-    Raises ValueError for a width of 0 or less, without tasks, for a base that cannot be a divisor,
-    and if no SD is above 0.
+    Raises ValueError without tasks, if no SD or width is above 0, or if a base is no divisor.
     """
     if width <= 0 or not plans or any(plan.refused for plan in plans):
         raise ValueError("the width must be above 0, and each task needs a base to divide by")
@@ -250,7 +250,7 @@ def people_needed(width: float, plans: Sequence[TaskGain], *, t: bool = True) ->
     unit = math.sqrt(sum(v for v, _df in _planned_parts(plans, 1))) / len(plans)
     normal = float(special.ndtri(TAIL)) * unit
     people = max(2, math.ceil((normal / width) ** 2 - 1e-9))
-    # No t interval is narrower than the normal one, so the search starts from its number.
+    # No t interval is narrower than the normal one, so start at its number.
     while t and half_width(plans, people, t=True) > width:
         people += 1
     return people

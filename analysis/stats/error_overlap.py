@@ -1,11 +1,11 @@
-"""Does an annotator make the same errors as a model, more often than chance explains (pure)?
+"""Test whether an annotator makes the same errors as a model more often than expected (pure).
 
 Answers are coded for each example: 0 is right, each distinct wrong answer has a positive number,
-and UNKNOWN is a model's missing answer. The null hypothesis is that annotators are interchangeable
-but for their number of errors: each example has its wrong answers, and chance decides who gave
-them. The p value therefore permutes the answers within examples and keeps each annotator's number
-of errors. Without this, careful annotators, whose few errors are on examples that are hard for
-models too, would have small p values.
+and UNKNOWN is a missing answer of the model. Under the null hypothesis, annotators are
+interchangeable except for their number of errors: each example has its wrong answers, and chance
+decides who gave them. The p value is therefore computed by permuting the answers within examples
+while preserving each annotator's number of errors. Otherwise, careful annotators, whose few errors
+are on examples that are also hard for models, would have small p values.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from analysis.stats.uncertainty import ROUNDING, wilson
 
 UNKNOWN = -1
 FEWEST_ANNOTATORS = 3
-FEWEST_ERRORS = 5  # of the annotator, and of the model
-DRAWS = 250  # permutations for each annotator, at most: Holm's first step needs 100 for 1 %
+FEWEST_ERRORS = 5  # errors of the annotator, and of the model
+DRAWS = 250  # maximum permutations per annotator; Holm's first step requires 100 for 1 %
 CHAINS = 250  # permutations drawn at once
-ENOUGH = 20  # permutations that reach the observed value; then no more are drawn
+ENOUGH = 20  # stop after this many permutations that reach the observed value
 TRADES = 2  # rounds of trades between the permutations of a chain
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """An annotator and a model, on the examples for which the model's answer is known.
+    """The overlap of an annotator and a model, on the examples with a known answer of the model.
 
-    Of the annotator's `errors`, `same` are exactly the model's wrong answer, which is the share
-    `share`; `others` is the mean of the other annotators' shares on the same examples. `low` and
-    `high` limit the 95 % interval of the difference. An example is telling if the model is wrong
-    and more than half of the annotators are right; on `telling_same` of these the annotator gave
-    the model's answer, and so did the share `telling_others` of the others. If `why_not` gives a
-    reason, numbers that are not counts are NaN.
+    Of the annotator's `errors`, `same` are exactly the model's wrong answer, and `share` is their
+    share. `others` is the mean share of the other annotators on the same examples. `low` and `high`
+    limit the 95 % interval of the difference. An example is telling if the model is wrong and more
+    than half of the annotators are right. On `telling_same` of these, the annotator gave the
+    model's answer, and so did the share `telling_others` of the others. If `why_not` gives a
+    reason, all numbers except counts are NaN.
     """
 
     errors: int
@@ -53,7 +53,7 @@ class Overlap:
 
 
 class _Model:
-    """A model's errors: the examples, the wrong answers, and how many annotators gave them."""
+    """The errors of a model: the examples, the wrong answers, and how many annotators gave them."""
 
     def __init__(self, model: np.ndarray, people: np.ndarray) -> None:
         self.known, self.places = model != UNKNOWN, np.flatnonzero(model > 0)
@@ -63,13 +63,13 @@ class _Model:
         self.annotators, self.others = len(people), max(len(people) - 1, 1)
 
     def excess(self, people: np.ndarray) -> np.ndarray:
-        """Return each annotator's errors that are the model's, minus the mean of the others."""
+        """Count each annotator's errors that match the model's, minus the mean of the others."""
         own = people[..., self.places]
         same = (own == self.answers).sum(-1)
         return same - ((own > 0) @ self.given - same) / self.others
 
     def overlap(self, own: np.ndarray) -> Overlap:
-        """Return an annotator's overlap, without p."""
+        """Return the overlap of an annotator, without p."""
         errors, theirs = int((own[self.known] > 0).sum()), own[self.places] == self.answers
         same, telling = int(theirs.sum()), int(self.telling.sum())
         shared = int((theirs & self.telling).sum())
@@ -94,7 +94,7 @@ def overlaps(
 ) -> list[list[Overlap]]:
     """Return for each model the overlap with each annotator.
 
-    `people` has the codes of annotators x examples, each model one code for each example.
+    `people` has the codes as annotators x examples, and each model has one code per example.
     """
     errors = [_Model(model, people) for model in models]
     found = [[model.overlap(own) for own in people] for model in errors]
@@ -117,10 +117,10 @@ def overlaps(
 
 
 def permutations(people: np.ndarray, draw: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield permutations of the answers within examples, CHAINS at a time, without an end.
+    """Yield permutations of the answers within examples indefinitely, CHAINS at a time.
 
-    Each example keeps its answers and each annotator the number of errors. A permutation comes from
-    random trades between pairs of annotators (Strona and others 2014, "Curveball").
+    Each example keeps its answers and each annotator the number of errors. A permutation results
+    from random trades between pairs of annotators (Strona and others 2014, "Curveball").
     """
     varied = np.flatnonzero((people > 0).any(0) & (people.max(0) != people.min(0)))
     chains = np.repeat(people[None, :, varied].astype(np.int32), CHAINS, axis=0)
@@ -139,10 +139,10 @@ def permutations(people: np.ndarray, draw: np.random.Generator) -> Iterator[np.n
 def _trade(
     chains: np.ndarray, first: np.ndarray, second: np.ndarray, draw: np.random.Generator
 ) -> None:
-    """Trade answers between the pairs of annotators, who keep their numbers of errors."""
+    """Trade answers between pairs of annotators. Their numbers of errors do not change."""
     ours, theirs = chains[:, first], chains[:, second]
     wrong = ours > 0
-    alone = wrong != (theirs > 0)  # one of the two is wrong: choose again who
+    alone = wrong != (theirs > 0)  # exactly one of the two is wrong: redraw which one
     number = (wrong & alone).sum(-1, keepdims=True)
     keys = draw.random(ours.shape, dtype=np.float32)
     ranked = np.sort(np.where(alone, keys, np.float32(2)), axis=-1)

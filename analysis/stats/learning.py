@@ -1,10 +1,9 @@
-"""How annotators change as they work: learning and drift (numpy and pandas, pure).
+"""Changes during the annotators' work: learning and drift (numpy and pandas, pure).
 
-The functions on lists take one annotator's values in the order in which the examples were shown.
-The functions on frames take one row per answer of one step, with the columns task, shots,
-annotator, position (from 0 without a gap, in that order) and s1 in [0, 1]. Positions are
-informative only where the order was drawn for each annotator; in one fixed order they are
-confounded with the difficulty of the examples.
+Functions on lists take the values of one annotator in the order in which examples were shown.
+Functions on frames take one row per answer of one step, with the columns task, shots, annotator,
+position (from 0 without a gap, in that order) and s1 in [0, 1]. Positions are informative only if
+the order was drawn for each annotator. A fixed order confounds them with difficulty.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ TENTHS = 10  # parts of the annotation step in the drift curve
 
 
 def slope(values: Numbers) -> float:
-    """Least-squares slope over the position, per example; NaN for fewer than two values."""
+    """Return the least-squares slope per example, or NaN for fewer than two values."""
     ordered = np.asarray(values, dtype=float)
     if len(ordered) < 2:
         return math.nan
@@ -47,9 +46,9 @@ def per_hundred(values: Numbers) -> float:
 
 
 def half_difference(values: Numbers) -> float:
-    """Mean of the second half minus mean of the first; an odd number leaves out the middle value.
+    """Return the mean of the second half minus the mean of the first half.
 
-    Below 0 is a decline. NaN for fewer than two values.
+    An odd number leaves out the middle value. Below 0 is a decline. NaN for fewer than two.
     """
     half = len(values) // 2
     if not half:
@@ -61,10 +60,10 @@ def half_difference(values: Numbers) -> float:
 
 
 def slope_p(people: Sequence[Numbers], seed: int = 0, resamples: int = RESAMPLES) -> float:
-    """Return the two-sided p of these annotators' mean slope, by shuffling positions within each.
+    """Return the two-sided p of the annotators' mean slope, by shuffling positions within each.
 
-    The null hypothesis: the order of the examples has no effect on an annotator's scores. Uses a
-    seeded sample of shuffles that includes the observed order. It is NaN without any slope.
+    Under the null hypothesis, the order of the examples has no effect on an annotator's scores. The
+    seeded sample of shuffles includes the observed order. NaN without any slope.
     """
     rows = [np.asarray(person, dtype=float) for person in people if len(person) > 1]
     if not rows:
@@ -83,7 +82,7 @@ def slope_p(people: Sequence[Numbers], seed: int = 0, resamples: int = RESAMPLES
 
 
 def in_order(frame: pd.DataFrame, column: str) -> dict[tuple[str, int, str], np.ndarray]:
-    """Map (task, shots, annotator) to the column's values in order of position."""
+    """Return the values of a column in order of position, by (task, shots, annotator)."""
     ordered = frame.sort_values("position")
     groups: Iterable[Any] = ordered.groupby([*GROUP, "annotator"])[column]
     return {
@@ -93,17 +92,17 @@ def in_order(frame: pd.DataFrame, column: str) -> dict[tuple[str, int, str], np.
 
 
 def by_cell(frame: pd.DataFrame) -> Iterator[tuple[str, int, pd.DataFrame]]:
-    """Task, shots and the rows of each cell, tasks in the paper's order."""
+    """Yield task, shots and the rows of each cell, with tasks in the order of the paper."""
     groups: Iterable[Any] = frame.groupby(GROUP)
     for (task, shots), part in sorted(groups, key=lambda group: (place(group[0][0]), group[0][1])):
         yield task, int(shots), part
 
 
 def by_block(training: pd.DataFrame) -> pd.DataFrame:
-    """Return each annotator's mean S1 x 100 by block of the training step.
+    """Return the mean S1 x 100 of each annotator by block of the training step.
 
-    Columns: task, shots, annotator, block (from 0), first and last (numbers of its examples, from
-    1), s1, n (examples).
+    Columns: task, shots, annotator, block (from 0), first and last (its examples, from 1), s1, n
+    (examples).
     """
     keyed = training.assign(block=training["position"] // BLOCK)
     blocks = _means(keyed, "block")
@@ -113,7 +112,7 @@ def by_block(training: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_part(annotation: pd.DataFrame) -> pd.DataFrame:
-    """Return each annotator's mean S1 x 100 by equal part of the annotation step.
+    """Return the mean S1 x 100 of each annotator by equal part of the annotation step.
 
     Columns: task, shots, annotator, part (from 1), s1, n (examples). A step with fewer examples
     than parts has one part per example.
@@ -128,14 +127,14 @@ def _means(keyed: pd.DataFrame, key: str) -> pd.DataFrame:
 
 
 def _parts(frame: pd.DataFrame) -> pd.Series:
-    """Return the part of the step that contains each answer, counted from 1."""
+    """Return the part of the step, counted from 1, that contains each answer."""
     length = frame.groupby([*GROUP, "annotator"])["position"].transform("count")
     parts = length.clip(upper=TENTHS)
     return (frame["position"] * parts // length.clip(lower=1) + 1).astype(int)
 
 
 def group_means(frame: pd.DataFrame, key: Sequence[str]) -> pd.DataFrame:
-    """Return the mean over annotators of s1 by task, shots and `key`: s1 and n (annotators)."""
+    """Return the mean over annotators by task, shots and `key`: s1 and n (annotators)."""
     grouped = frame.groupby([*GROUP, *key])["s1"]
     return grouped.mean().to_frame().assign(n=grouped.size()).reset_index()
 
@@ -145,7 +144,7 @@ def group_means(frame: pd.DataFrame, key: Sequence[str]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class LearningRow:
-    """A group in the training step: S1 x 100 of blocks, slope in points over ten examples."""
+    """A group in the training step: S1 x 100 of blocks, and slope in points over ten examples."""
 
     task: str
     shots: int
@@ -161,7 +160,7 @@ class LearningRow:
 class DriftRow:
     """A group in the annotation step, in points of S1 x 100, with t intervals over annotators.
 
-    `half` is the second half minus the first; `per_100` the slope over a hundred examples.
+    `half` is the second half minus the first, and `per_100` the slope over a hundred examples.
     `..._why_not` explains an interval that is NaN.
     """
 
@@ -204,7 +203,7 @@ def learning_rows(training: pd.DataFrame, seed: int) -> list[LearningRow]:
 
 
 def drift_rows(annotation: pd.DataFrame) -> list[DriftRow]:
-    """Return how S1 changes over the annotation step, by task and shots."""
+    """Return the change of S1 over the annotation step, by task and shots."""
     values = in_order(annotation, "s1")
     rows = []
     for task, shots in sorted({key[:2] for key in values}, key=lambda it: (place(it[0]), it[1])):

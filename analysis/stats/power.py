@@ -1,11 +1,11 @@
-"""A design's power for the primary test of a difference, and sizes for wanted intervals (pure).
+"""The power of a design for the primary test, and sample sizes for a given interval (pure).
 
-The primary test (two_way.py) of two arms of n annotators finds a difference if it exceeds both what
-Welch's t over annotators allows and what the noise over contexts allows. Its power is integrated
-over the share of one arm in both variances (beta) and over their sum (chi squared), and exactly
-over the difference. Differences are in SDs between annotators' means in the first arm; the other
-arm has `ratio` times that SD, as scores near 0 or 1 vary less (planner.py computes the ratio).
-Contexts are assumed to be equally hard in both arms.
+The primary test (two_way.py) of two arms with n annotators detects a difference if it exceeds both
+the limit of Welch's t over annotators and the limit due to noise over contexts. Power is integrated
+numerically over the share of one arm in both variances (beta) and over their sum (chi squared), and
+exactly over the difference. Differences are in SDs between annotators' means in the first arm. The
+other arm has `ratio` times that SD, because scores near 0 or 1 vary less (planner.py computes the
+ratio). Contexts are assumed to be equally hard in both arms.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from analysis.heavy import np, optimize, special
 
 SHARES, SUMS, SDS = 12, 200, 60  # nodes of the integrals
-TAIL = 0.975  # of a 95 % interval
+TAIL = 0.975  # for a 95 % interval
 
 
 def power(
@@ -29,11 +29,11 @@ def power(
     contexts: int = 200,
     ratio: float = 1.0,
 ) -> float:
-    """Power of the two-sided primary test at that level, n annotators in each arm.
+    """Return the power of the two-sided primary test with n annotators in each arm.
 
     `difference` is in SDs between annotators' means in the first arm. `rest` is the part of the SD
-    (0 to 1, the root of the mean square of both arms) that is noise over the `contexts`; 0 if
-    unknown, so that only Welch's test is planned.
+    (0 to 1, the root of the mean square of both arms) that is noise over the `contexts`. If it is
+    unknown, use 0, so that only Welch's test is planned.
     """
     return float(_power(np.array([difference]), n, level, np.array([rest]), contexts, ratio)[0])
 
@@ -41,7 +41,7 @@ def power(
 def _power(
     differences: np.ndarray, n: int, level: float, rests: np.ndarray, contexts: int, ratio: float
 ) -> np.ndarray:
-    """Power for each of several differences, each with its own rest."""
+    """Return the power for each of several differences with their own `rests`."""
     of_people, weights = _of_people(n, level, ratio)
     scale = math.sqrt((1 + ratio**2) / n)  # SD of the difference of two means
     critical = special.stdtrit(contexts - 1, 1 - level / 2) if contexts > 1 else 0
@@ -55,14 +55,14 @@ def _power(
 
 @functools.lru_cache(maxsize=256)
 def _of_people(n: int, level: float, ratio: float) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest difference that Welch's test finds, shares x sums, and the shares' weights.
+    """Return the smallest difference that Welch's test detects (shares x sums), and weights.
 
-    Cached, because a plan's cells need the same groups repeatedly.
+    It is cached, because the cells of a plan need the same groups repeatedly.
     """
     shares, weights = _shares(n - 1)
     first, other = shares, ratio**2 * (1 - shares)
     df = (n - 1) * (first + other) ** 2 / (first**2 + other**2)
-    # Quantiles of chi squared and t directly from scipy.special: a plan needs thousands.
+    # Use scipy.special for quantiles of chi squared and t, because a plan needs thousands.
     sums = 2 * special.gammaincinv(n - 1, (np.arange(SUMS) + 0.5) / SUMS) / (n - 1)
     errors = np.sqrt((first + other)[:, None] * sums[None, :] / n)
     return special.stdtrit(df, 1 - level / 2)[:, None] * errors, weights
@@ -71,7 +71,7 @@ def _of_people(n: int, level: float, ratio: float) -> tuple[np.ndarray, np.ndarr
 @functools.lru_cache
 def _shares(df: int) -> tuple[np.ndarray, np.ndarray]:
     """Return nodes and weights for one arm's share of the total variance: beta(df / 2, df / 2)."""
-    if df > 300:  # equal, to good approximation
+    if df > 300:  # the shares are almost equal
         return np.array([0.5]), np.array([1.0])
     nodes, weights = special.roots_jacobi(SHARES, df / 2 - 1, df / 2 - 1)
     return (nodes + 1) / 2, weights / weights.sum()
@@ -83,7 +83,7 @@ def _chi2_quantile(shares: np.ndarray, freedom: int) -> np.ndarray:
 
 
 def sd_range(sd: float, n: int) -> tuple[float, float]:
-    """The ends of the 95 % interval of the true SD of n values; NaN for fewer than two.
+    """Return the 95 % interval of the true SD of n values, or NaN for fewer than two.
 
     Three values leave the SD uncertain by a factor of 0.52 to 6.28.
     """
@@ -111,11 +111,11 @@ def averaged_power(
 
 
 def detectable(n: int, level: float = 0.05, wanted: float = 0.8, rest: float = 0.0) -> float:
-    """Return the smallest difference, in SDs between annotators, detectable with that power.
+    """Return the smallest difference, in SDs between annotators, detectable with this power.
 
     At the first step of Holm's correction, which a study's only true contrast must pass, `level` is
-    divided by the number of comparisons. It is infinite if not even 50 SDs are detectable, or for
-    fewer than two annotators.
+    divided by the number of comparisons. The result is infinite if not even 50 SDs are detectable,
+    or for fewer than two annotators.
     """
     if n < 2 or power(50, n, level, rest) < wanted:
         return math.inf
@@ -129,7 +129,7 @@ def group_needed(
     most: int = 100_000,
     **arms: Any,
 ) -> int | None:
-    """The fewest annotators in each of two groups that detect `difference` SDs with that power.
+    """Return the fewest annotators in each of two groups to detect `difference` SDs.
 
     `arms` are the last parameters of `power`. Returns None if even `most` are too few. Raises
     ValueError for a difference of 0 or less.
@@ -138,22 +138,21 @@ def group_needed(
         raise ValueError("the difference must be above 0")
     if power(difference, most, level, **arms) < wanted:
         return None
-    # Power grows with n.
+    # Power increases with n.
     return 2 + bisect.bisect_left(
         range(2, most + 1), wanted, key=lambda n: power(difference, n, level, **arms)
     )
 
 
 def annotators_needed(half_width: float, sd: float) -> int:
-    """The fewest annotators whose 95 % t interval of the mean is about +- `half_width` or less.
+    """Return the fewest annotators for a 95 % t interval of the mean within +- `half_width`.
 
     `sd` is the true SD between annotators, in the same unit. A study's SD is as often above as
-    below it, so about half of such studies reach the width. Raises ValueError for a width of 0 or
-    less.
+    below it, so about half of them reach the width. Raises ValueError for widths of 0 or less.
     """
     if half_width <= 0 or sd < 0:
         raise ValueError("the half width must be above 0, and the SD not below")
-    # No t interval is narrower than the normal one, so the search starts at its n.
+    # No t interval is narrower than the normal one, so start at its n.
     n = max(2, math.ceil((special.ndtri(TAIL) * sd / half_width) ** 2))
     while special.stdtrit(n - 1, TAIL) * sd / math.sqrt(n) > half_width:
         n += 1

@@ -1,8 +1,8 @@
-"""Secondary tests (two_way.py has the primary one), their correction, and attrition (pure).
+"""Secondary tests, their correction, and attrition (pure). The primary test is in two_way.py.
 
-The tests are sensitivity analyses: between groups of annotators the unit is the annotator; against
-a model on the same examples it is the example. With three annotators per group no permutation test
-can reach p < 0.10; the functions here return that smallest p.
+The tests are sensitivity analyses. Between groups of annotators, the unit is the annotator; against
+a model on the same examples, it is the example. With three annotators per group, no permutation
+test can reach p < 0.10. Functions in this module return the smallest possible p.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from analysis.heavy import np, special
 from analysis.stats.uncertainty import ROUNDING, sd
 
-EXACT_UP_TO = 100_000  # splits or sign flips; above that, a seeded sample of this size
-EXACT_FLIPS = 16  # pairs: 2 to this power is below EXACT_UP_TO
+EXACT_UP_TO = 100_000  # splits or sign flips; for more, use a seeded sample of this size
+EXACT_FLIPS = 16  # pairs; 2 to the power of this is below EXACT_UP_TO
 SAMPLED_FLIPS = EXACT_UP_TO // 10
-DRAWN_AT_ONCE = 1 << 20  # bits, which take eight bytes each while drawn
-PORTION = 256  # random flips summed at once: whole bytes of bits
+DRAWN_AT_ONCE = 1 << 20  # bits, which take eight bytes each while they are drawn
+PORTION = 256  # random flips summed at once (whole bytes of bits)
 
 
 def permutation(first: Sequence[float], second: Sequence[float], seed: int = 0) -> float:
@@ -36,19 +36,19 @@ def permutation(first: Sequence[float], second: Sequence[float], seed: int = 0) 
     else:
         draw = np.random.default_rng(seed)
         sums = np.array([draw.permutation(pooled)[:size].sum() for _ in range(EXACT_UP_TO)])
-        added = 1  # the observed split is one of the possible ones
+        added = 1  # the observed split is one of the possible splits
     gaps = np.abs(sums / size - (total - sums) / (len(pooled) - size))
     return float(((gaps >= observed - 1e-12).sum() + added) / (len(gaps) + added))
 
 
 def smallest_p(first: int, second: int) -> float:
-    """Return the smallest two-sided p that `permutation` can give for groups of these sizes."""
+    """Return the smallest two-sided p that `permutation` can return for groups of these sizes."""
     splits = math.comb(first + second, first)
     return min(1.0, (2 if first == second else 1) / splits)
 
 
 def welch(first: Sequence[float], second: Sequence[float]) -> float:
-    """Welch's two-sided p; NaN if a group has fewer than two values or nothing varies."""
+    """Return Welch's two-sided p, or NaN for fewer than two values or no variance."""
     spreads = sd(first), sd(second)
     if any(math.isnan(spread) for spread in spreads) or not any(spreads):
         return math.nan
@@ -60,9 +60,9 @@ def welch(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p values, in the order given; NaN stays NaN and is not counted.
+    """Return Holm's adjusted p values in the same order. NaN stays NaN and is not counted.
 
-    Implemented here: scipy has only Benjamini's corrections, and statsmodels is a large dependency.
+    Implemented here because scipy only has Benjamini's corrections and statsmodels is large.
     """
     order = sorted((p, index) for index, p in enumerate(values) if not math.isnan(p))
     adjusted = [math.nan] * len(values)
@@ -105,14 +105,14 @@ def _bits(number: int, seed: int) -> np.ndarray:
 
 
 def _flips(length: int, bits: np.ndarray) -> Iterator[np.ndarray]:
-    """Signs (-1 or 1) for this many pairs, in portions: all combinations, or a seeded sample.
+    """Yield signs (-1 or 1) for this many pairs in portions: all combinations or a seeded sample.
 
     Lists of any length use the first bits of one draw, so each result is as if drawn alone.
     """
     if length <= EXACT_FLIPS:
         yield np.array(list(itertools.product((-1.0, 1.0), repeat=length)))
         return
-    # Portions that fit into the processor's cache.
+    # Use portions that fit into the processor's cache.
     for begin in range(0, SAMPLED_FLIPS, PORTION):
         rows = min(PORTION, SAMPLED_FLIPS - begin)
         own = np.unpackbits(bits[begin * length // 8 :], count=rows * length)
@@ -120,7 +120,7 @@ def _flips(length: int, bits: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def smallest_sign_flip_p(differences: Sequence[float]) -> float:
-    """Return the smallest two-sided p of `sign_flips`: all pairs differ in the same direction."""
+    """Return the smallest two-sided p of `sign_flips`, when all pairs differ in one direction."""
     flipped = sum(abs(gap) > ROUNDING for gap in differences)
     if flipped > EXACT_FLIPS:
         return 1 / (SAMPLED_FLIPS + 1)
@@ -133,9 +133,10 @@ def smallest_sign_flip_p(differences: Sequence[float]) -> float:
 
 
 def fisher(completed: tuple[int, int], began: tuple[int, int]) -> float:
-    """The two-sided p of Fisher's exact test of two completion shares; NaN if an arm is empty.
+    """Return the two-sided p of Fisher's exact test of two completion shares.
 
-    Sums over all tables with these margins that are at most as probable as the observed one.
+    It sums over all tables with these margins that are at most as probable as the observed one. It
+    is NaN if an arm is empty.
 
     >>> round(fisher((3, 1), (3, 4)), 3)
     0.143
@@ -144,9 +145,9 @@ def fisher(completed: tuple[int, int], began: tuple[int, int]) -> float:
         return math.nan
     done, (first, second) = sum(completed), began
     lowest, highest = max(0, done - second), min(first, done)
-    # Integer arithmetic, so that equally probable tables compare as equal.
+    # Use integer arithmetic, so that equally probable tables compare as equal.
     tables = [math.comb(first, lowest) * math.comb(second, done - lowest)]
-    for one in range(lowest, highest):  # the next has one more of the first arm
+    for one in range(lowest, highest):  # the next table has one more of the first arm
         more = (first - one) * (done - one)
         tables.append(tables[-1] * more // ((one + 1) * (second - done + one + 1)))
     observed = tables[completed[0] - lowest]
@@ -154,7 +155,7 @@ def fisher(completed: tuple[int, int], began: tuple[int, int]) -> float:
 
 
 def trimmed_share(first: float, second: float) -> float:
-    """Return the share of the arm with the higher completion share that Lee's bounds trim.
+    """Return the share that Lee's bounds trim from the arm with the higher completion share.
 
     >>> trimmed_share(0.75, 1.0)
     0.25
@@ -165,13 +166,13 @@ def trimmed_share(first: float, second: float) -> float:
 def lee_bounds(
     first: Sequence[float], second: Sequence[float], shares: tuple[float, float]
 ) -> tuple[float, float]:
-    """The bounds of the mean of `second` minus that of `first`, with these completion shares.
+    """Return Lee's bounds of the mean of `second` minus that of `first`.
 
-    The arm with the higher share includes annotators who would have left the other arm. At the
-    extremes they have its highest or lowest scores, so these are trimmed. If the number to trim is
-    not whole, the last score keeps part of its weight. NaN if an arm has no scores or an unknown
-    one. The bounds assume that annotators who complete in the arm with the lower share would also
-    have completed in the other arm.
+    `shares` are the completion shares. The arm with the higher share includes annotators who would
+    have left the other arm. At the extremes, they have its highest or lowest scores, so these are
+    trimmed. If the number to trim is not whole, the last score keeps part of its weight. NaN if an
+    arm has no scores or an unknown one. The bounds assume that annotators who complete in the arm
+    with the lower share would also have completed in the other.
     """
     if not first or not second:
         return math.nan, math.nan

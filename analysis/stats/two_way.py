@@ -1,12 +1,13 @@
 """The primary estimator: a mean or difference with random annotators and random examples (pure).
 
 A cell is a layout of annotators x contexts, both drawn at random. Its mean has two standard errors.
-The one for other annotators on the same examples is the SD of annotators over the root of their
-number. The one for other examples too, with mean squares of annotators, contexts and the rest, is
-SE^2 = (MS_A + MS_C - MS_AC) / ab, but at least max(MS_A, MS_C) / ab, with Satterthwaite's degrees
-of freedom, which do not jump at that floor, where rounding may decide. The interval is the wider of
-the two t intervals and p the larger of their two p values, so an interval is never narrower than
-one for a narrower question. docs/statistics.md#intervals gives the reasons and measured coverage.
+The first generalises to other annotators on the same examples and is the SD of annotators divided
+by the root of their number. The second generalises to other examples as well. With mean squares of
+annotators, contexts and the rest, SE^2 = (MS_A + MS_C - MS_AC) / ab, but at least max(MS_A, MS_C) /
+ab. It has Satterthwaite's degrees of freedom, which do not jump at that floor, where rounding may
+decide. The interval is the wider of the two t intervals and p the larger of their p values, so that
+an interval is never narrower than one for a narrower question. docs/statistics.md#intervals has the
+reasons and the measured coverage.
 
 Source: Satterthwaite 1946; Brennan 2001, Generalizability Theory, chapter 6; Welch 1947 for arms.
 """
@@ -25,15 +26,15 @@ LEVEL = 0.95
 PEOPLE, BOTH = "other people on the same examples", "other people and other examples"
 MISSING = "values are missing"
 RUNS = f"{BOTH}, with the same model runs"
-NO_VARIANCE = 1e-14  # for scores in [0, 1]: the variance that rounding alone leaves
+NO_VARIANCE = 1e-14  # variance of scores in [0, 1] that results from rounding alone
 
 
 @dataclass(frozen=True)
 class Variances:
     """The variances of a mean due to annotators, contexts and the rest, with their df.
 
-    Each is a mean square over the number of values; those for annotators and contexts include their
-    share of the rest. Numbers, or arrays of one shape for many studies at once.
+    Each is a mean square divided by the number of values. Those for annotators and contexts include
+    their share of the rest. Fields are numbers, or arrays of one shape for many studies at once.
     """
 
     people: Any
@@ -54,15 +55,15 @@ class Variances:
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             df = total**2 / weights
-        # fmax: if nothing varies, df is 0 / 0.
+        # fmax is needed because df is 0 / 0 if nothing varies.
         return np.sqrt(total), np.fmax(df, np.minimum(self.people_df, self.contexts_df))
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean or a difference with its two standard errors; NaN if `why_not` gives a reason.
+    """A mean or difference with two standard errors, which are NaN if `why_not` gives a reason.
 
-    `people_se` and `people_df` are for other annotators on the same examples, `se` and `df` for
+    `people_se` and `people_df` are for other annotators on the same examples, and `se` and `df` for
     other annotators on other examples.
     """
 
@@ -74,27 +75,27 @@ class Estimate:
     why_not: str = ""
 
     def reach(self, level: float = LEVEL) -> float:
-        """Half the width of the interval, the wider of the two t intervals."""
+        """Return half the width of the interval, which is the wider of the two t intervals."""
         return float(reach(self.people_se, self.people_df, self.se, self.df, level))
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Both ends of the interval, not cut at the range of the score."""
+        """Return both ends of the interval, not cut at the range of the score."""
         half = self.reach(level)
         return self.value - half, self.value + half
 
     def p(self) -> float:
-        """Two-sided p of a difference from 0: below 1 - level if the interval excludes 0."""
+        """Return the two-sided p, which is below 1 - level if the interval excludes 0."""
         return float(2 * self._beyond(abs(self.value)))
 
     def p_equivalence(self, margin: float) -> float:
-        """p of two one-sided tests that the difference lies within +- margin.
+        """Return the p of two one-sided tests that the difference lies within +- margin.
 
-        It is below .05 if the 90 % interval lies inside (Schuirmann 1987).
+        It is below .05 if the 90 % interval lies inside the margin (Schuirmann 1987).
         """
         return float(self._beyond(margin - abs(self.value)))
 
     def _beyond(self, distance: float) -> float:
-        """Return the larger tail beyond that distance, of the two t distributions."""
+        """Return the larger of the two t distributions' tails beyond this distance."""
         if self.why_not:
             return math.nan
         tails = (
@@ -107,17 +108,18 @@ class Estimate:
 def reach(people_se: Any, people_df: Any, se: Any, df: Any, level: float = LEVEL) -> Any:
     """Return half the width of the wider t interval, for one study or arrays of many."""
     tail = (1 + level) / 2
-    # `stats.t.ppf` without its checks, which take ten times as long; also `stdtr`.
+    # This is `stats.t.ppf` without its checks, which take ten times as long.
     ends = special.stdtrit(people_df, tail), special.stdtrit(df, tail)
     return np.maximum(ends[0] * people_se, ends[1] * se)
 
 
 def layout(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> np.ndarray:
-    """Return a matrix of annotators x contexts, from annotators x examples without gaps.
+    """Return a matrix of annotators x contexts from a complete matrix of annotators x examples.
 
-    `contexts` are the examples' contexts. A value is the grand mean plus the sum over the context's
-    examples of deviations from it, times contexts / examples: with equally large contexts, the mean
-    of its examples. So each annotator's mean over contexts is the mean over examples.
+    `contexts` are the contexts of the examples. A value is the grand mean plus the sum over the
+    context's examples of deviations from it, times contexts / examples. With equally large
+    contexts, it is the mean of their examples. So each annotator's mean over contexts is the mean
+    over examples.
     """
     grand = matrix.mean()
     sums, _counts = by_cluster(matrix - grand, contexts)
@@ -126,7 +128,7 @@ def layout(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> np.n
 
 
 def variances(values: np.ndarray) -> Variances:
-    """Return the variances of the mean of a layout of annotators x contexts, at least two of each.
+    """Return the variances of the mean of a layout with at least two annotators and contexts.
 
     These are the last two axes. Annotators who differ only by rounding have variance 0.
     """
@@ -147,10 +149,10 @@ def variances(values: np.ndarray) -> Variances:
 
 
 def variances_of_difference(first: np.ndarray, second: np.ndarray) -> Variances:
-    """Return the variances of a difference: annotators nested in arms, contexts crossed with them.
+    """Return the variances of a difference, with annotators nested in arms and crossed contexts.
 
-    Each arm has its own variance between annotators (Welch), as three annotators cannot show that
-    two variances are equal. Effects of contexts that both arms share cancel out.
+    Each arm has its own variance between annotators (Welch), because three annotators cannot show
+    that two variances are equal. Effects of contexts that both arms share cancel out.
     """
     one, other = variances(first), variances(second)
     people = one.people + other.people
@@ -170,7 +172,7 @@ def variances_of_difference(first: np.ndarray, second: np.ndarray) -> Variances:
 
 
 def estimate(value: float, parts: Variances) -> Estimate:
-    """Return the estimate with these variances; without an interval if all annotators tie."""
+    """Return the estimate with these variances. It has no interval if all annotators tie."""
     if not parts.people > 0:
         return unknown(value, "annotators tie")
     se, df = parts.both()
@@ -184,7 +186,7 @@ def unknown(value: float, why_not: str) -> Estimate:
 
 
 def row_means(matrix: np.ndarray) -> np.ndarray:
-    """Return the mean of each annotator's values, ignoring missing ones; NaN if all are missing."""
+    """Return the mean of each annotator's values without missing ones, or NaN without values."""
     known = ~np.isnan(matrix)
     with np.errstate(invalid="ignore"):
         means: np.ndarray = np.where(known, matrix, 0).sum(axis=1) / known.sum(axis=1)
@@ -192,7 +194,7 @@ def row_means(matrix: np.ndarray) -> np.ndarray:
 
 
 def of_mean(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Estimate:
-    """The mean of a matrix of annotators x examples: scores, or scores minus those of a model.
+    """Estimate the mean of annotators x examples (scores, or scores minus those of a model).
 
     NaN marks a missing answer or an undefined score.
     """
@@ -206,7 +208,7 @@ def of_mean(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Est
 def of_difference(
     first: np.ndarray, second: np.ndarray, contexts: Sequence[object] | None = None
 ) -> Estimate:
-    """Return the second mean minus the first: two groups of annotators on the same examples."""
+    """Estimate the second mean minus the first, for two groups on the same examples."""
     value = math.nan
     if first.size and second.size:
         value = float(row_means(second).mean() - row_means(first).mean())
@@ -231,7 +233,7 @@ def _why_not(matrix: np.ndarray, contexts: Sequence[object] | None) -> str:
 
 @dataclass(frozen=True)
 class Components:
-    """Variance of single values between annotators, between contexts, and of the rest."""
+    """The variances of single values between annotators, between contexts, and of the rest."""
 
     annotators: float
     contexts: float
@@ -251,7 +253,7 @@ class Components:
 
 
 def components(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Components | None:
-    """Two-way random effects by the method of moments; a negative estimate is 0.
+    """Estimate two-way random effects by the method of moments. Negative estimates become 0.
 
     Returns None for fewer than two annotators or contexts, or if values are missing.
     """
@@ -272,10 +274,9 @@ def components(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> 
 
 
 def hedges_g(first: Sequence[float], second: Sequence[float]) -> float:
-    """The difference of two groups' means in SDs between annotators, corrected for small groups.
+    """Return the difference of two means in SDs between annotators, corrected for small groups.
 
-    Hedges 1981, with the exact correction; NaN with fewer than two values in a group or no
-    variance.
+    Source: Hedges 1981, exact correction. NaN for fewer than two values or no variance.
     """
     sizes = len(first), len(second)
     if min(sizes) < 2 or max(np.ptp(first), np.ptp(second)) <= ROUNDING:

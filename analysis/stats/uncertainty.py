@@ -1,8 +1,8 @@
 """Uncertainty of a mean: intervals over examples, annotators, or both (numpy only, pure).
 
-A score matrix holds S1 in [0, 1], annotators x examples, NaN for a missing answer. The three
-bootstraps answer three questions: these annotators on other examples, other annotators on these
-examples, other annotators on other examples (Miller 2024). The default interval is in two_way.py.
+A score matrix has S1 in [0, 1] as annotators x examples, with NaN for missing answers. The three
+bootstraps answer three questions: these annotators on other examples, other annotators on these,
+and other annotators on other examples (Miller 2024). The default interval is in two_way.py.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import TypeAlias
 from analysis.heavy import np, special
 
 RESAMPLES = 10_000
-FEWEST_FOR_BOOTSTRAP = 10  # annotators; with three it covers 75 % (docs/statistics.md#coverage)
+FEWEST_FOR_BOOTSTRAP = 10  # annotators; with three, coverage is 75 % (docs/statistics.md#coverage)
 OVER = ("examples", "annotators", "both")
 Numbers: TypeAlias = "Sequence[float] | np.ndarray"
-ROUNDING = 1e-12  # scores in [0, 1] or x 100 with a smaller difference are equal
+ROUNDING = 1e-12  # scores in [0, 1] or x 100 that differ by less are equal
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The two ends of a confidence interval, and the SD of the values (NaN: unknown)."""
+    """The two ends of a confidence interval, and the SD of the values (NaN if unknown)."""
 
     low: float
     high: float
@@ -31,9 +31,9 @@ class Interval:
 
 
 def sd(values: Numbers) -> float:
-    """Return the SD with ddof 1: 0 for differences by rounding only; NaN for fewer than two values.
+    """Return the SD with ddof 1, or NaN for fewer than two values.
 
-    In floating point the variance of three times 0.7 is 1e-32, not 0.
+    It is 0 if only rounding differs: as floats, the variance of three times 0.7 is 1e-32.
     """
     array = np.asarray(values, dtype=float)
     if len(array) < 2:
@@ -42,7 +42,7 @@ def sd(values: Numbers) -> float:
 
 
 def why_no_interval(values: Numbers) -> str:
-    """Return why these scores give no interval over other annotators, or "" if they do."""
+    """Return why these scores have no interval over other annotators, or "" if they do."""
     if len(values) < 2:
         return "one annotator" if len(values) else "no annotator"
     if np.isnan(values).any():
@@ -51,7 +51,7 @@ def why_no_interval(values: Numbers) -> str:
 
 
 def t_interval(values: Numbers, level: float = 0.95) -> Interval:
-    """Return the t interval of the mean of annotators' scores, or NaN if `why_no_interval` says so.
+    """Return the t interval of the mean of annotators' scores, or NaN if there is none.
 
     Annotators who tie do not show that all others would.
     """
@@ -64,14 +64,14 @@ def t_interval(values: Numbers, level: float = 0.95) -> Interval:
 
 
 def t_interval_of_scores(values: Numbers, lowest: float = 0) -> Interval:
-    """Return the t interval of a mean score, cut at `lowest` and 1; NaN as in `t_interval`."""
+    """Return the t interval of a mean score, cut at `lowest` and 1, or NaN if there is none."""
     interval = t_interval(values)
     low, high = np.clip([interval.low, interval.high], lowest, 1)
     return Interval(float(low), float(high), interval.sd)
 
 
 def wilson(right: int, total: int, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's interval of a share, such as one annotator's accuracy; ValueError without trials."""
+    """Return Wilson's interval of a share such as accuracy. Raises ValueError without trials."""
     if not 0 <= right <= total or not total:
         raise ValueError(f"{right} of {total} is not a share")
     share, z2 = right / total, float(special.ndtri((1 + level) / 2)) ** 2 / total
@@ -90,8 +90,8 @@ def bootstrap(
 ) -> Interval:
     """Return the percentile interval of the mean over annotators of their mean over examples.
 
-    `clusters` names the context of each example: contexts are drawn with all of their examples.
-    Raises ValueError for another `over` than OVER, and for a matrix without any answer.
+    `clusters` names the context of each example. Contexts are drawn with all their examples. Raises
+    ValueError for another `over` than OVER, and for a matrix without any answer.
     """
     if over not in OVER:
         raise ValueError(f"resample over one of {', '.join(OVER)}, not {over!r}")
@@ -99,7 +99,7 @@ def bootstrap(
         raise ValueError("no answers")
     sums, counts = by_cluster(matrix, clusters)
     draw = np.random.default_rng(seed)
-    # In portions, so that 10,000 resamples of 600 contexts do not need 50 MB at once.
+    # Use portions, so that 10,000 resamples of 600 contexts do not need 50 MB at once.
     portions = [min(1000, resamples - begin) for begin in range(0, resamples, 1000)]
     means = np.concatenate([_resampled(draw, size, sums, counts, over) for size in portions])
     means = means[~np.isnan(means)]
@@ -110,21 +110,21 @@ def bootstrap(
 def _resampled(
     draw: np.random.Generator, size: int, sums: np.ndarray, counts: np.ndarray, over: str
 ) -> np.ndarray:
-    """Return the means of this many resamples, NaN for one without any answer."""
+    """Return the means of this many resamples, with NaN for resamples without any answer."""
     annotators, groups = sums.shape
     of_examples = _times_drawn(draw, size, groups, over != "annotators")
     # Each annotator's mean over the drawn examples, resamples x annotators.
     with np.errstate(invalid="ignore"):
         own = (of_examples @ sums.T) / (of_examples @ counts.T)
     of_annotators = _times_drawn(draw, size, annotators, over != "examples")
-    # An annotator without an answer to the drawn examples has no weight in that resample.
+    # An annotator with no answer to the drawn examples has no weight in that resample.
     weights = np.where(np.isnan(own), 0, of_annotators)
     with np.errstate(invalid="ignore"):
         return (np.nan_to_num(own) * weights).sum(1) / weights.sum(1)
 
 
 def _times_drawn(draw: np.random.Generator, size: int, number: int, is_drawn: bool) -> np.ndarray:
-    """Return how often each unit is in each resample: once, unless units are drawn."""
+    """Return how often each unit is in each resample, or 1 if units are not drawn."""
     if not is_drawn:
         return np.ones((size, number))
     return draw.multinomial(number, np.full(number, 1 / number), size)
@@ -133,12 +133,12 @@ def _times_drawn(draw: np.random.Generator, size: int, number: int, is_drawn: bo
 def by_cluster(
     matrix: np.ndarray, clusters: Sequence[object] | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return sums of S1 and numbers of answers, annotators x contexts."""
+    """Return the sums of S1 and the numbers of answers as annotators x contexts."""
     given = ~np.isnan(matrix)
     values = np.nan_to_num(matrix)
     if clusters is None:
         return values, given.astype(float)
-    names = list(map(str, clusters))  # whole texts: too long for a numpy array of strings
+    names = list(map(str, clusters))  # texts are too long for a numpy array of strings
     place = {name: number for number, name in enumerate(sorted(set(names)))}
     member = np.zeros((matrix.shape[1], len(place)))
     member[np.arange(matrix.shape[1]), [place[name] for name in names]] = 1

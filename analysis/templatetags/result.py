@@ -1,4 +1,4 @@
-"""A study's current result, for its overview page, which belongs to `annotation`."""
+"""Template tags for the current result of a study, used on its overview page in `annotation`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ register = template.Library()
 
 @register.inclusion_tag("monitoring/_card_result.html")
 def result_so_far(study: Study) -> dict[str, Any]:
-    """Return the card with the shot curve for humans and models, and the table of its numbers."""
+    """Return the card with the shot curve of humans and models, and the table of its numbers."""
     if blinding.are_covered(study):
         return {"study": study, "until_closed": blinding.UNTIL_CLOSED}
     result = so_far.for_study(study)
@@ -30,5 +30,5 @@ def result_so_far(study: Study) -> dict[str, Any]:
 
 @register.simple_tag
 def contrasts(study: Study, tasks: Sequence[Task]) -> list[planned_power.Contrast]:
-    """Return the power of a design's planned contrasts, whether stored or not."""
+    """Return the power of a design's planned contrasts, whether the design is stored or not."""
     return planned_power.contrasts(study, tasks)

@@ -1,9 +1,9 @@
-"""Venues' checklists, completed from a study's design and the results in its tables.
+"""Checklists of publication venues, filled in from a study's design and results.
 
-`for_study` creates all of them; acl.py has the ACL and NeurIPS forms, wei_*.py the items of Wei et
-al.; their files are written here. Researchers answer a question only once (short_form.py), even if
-several items of several forms use the answer. Each sentence must be true of this study: facts.py
-reads its frozen design and its rows, and assumes nothing about typical studies.
+`for_study` returns all checklists. The ACL and NeurIPS forms are in acl.py, and the items of Wei et
+al. are in wei_*.py. Researchers answer each question once (short_form.py), even if several forms
+use the answer. Statements about the study must come from its frozen design and its stored rows
+(facts.py), not from assumptions about typical studies.
 """
 
 import json
@@ -26,8 +26,8 @@ from analysis.scores.markup import NOT_LATIN, is_latin, latex
 from annotation.models import Kind, Study
 from annotation.monitoring.sample import about_export
 
-# Wei et al. 2025 (arXiv 2506.13776): 71 items, numbered as in the authors' form (CC BY-NC-SA 4.0);
-# titles, answers and evidence are in our own words. 5.1 is only a heading.
+# Wei et al. 2025 (arXiv 2506.13776) has 71 items, numbered as in the authors' form (CC BY-NC-SA
+# 4.0). Titles, answers and evidence are in our own words. Item 5.1 is only a heading.
 WEI_SOURCE = (
     "Items are numbered as in the checklist of Wei et al. (2025, arXiv 2506.13776) and stated in"
     " our own words."
@@ -40,18 +40,18 @@ def _wei(facts: Facts, answers: Answers) -> Form:
     return Form("wei-2025", "Checklist for human baselines", WEI_SOURCE, entries)
 
 
-# Name in URLs and files to the function that completes the form, in report order.
+# Maps the name in URLs and files to the function that fills in the form, in report order.
 FORMS = {"wei-2025": _wei, "acl-d": acl.form, "neurips-14-15": acl.neurips_form}
 
 
 def for_study(facts: Facts, answers: Mapping[str, str]) -> dict[str, Form]:
-    """Map names to completed forms; `answers` are the short form's answers, by field."""
+    """Return all completed forms by name. `answers` maps short-form fields to their answers."""
     return {name: make(facts, Answers(answers)) for name, make in FORMS.items()}
 
 
-# Completed forms as LaTeX and JSON, in the order of the form; the sample as CSV and JSON.
+# Export of completed forms as LaTeX and JSON, and of the sample as CSV and JSON.
 
-# First digit of an item number in Wei et al. to the topic of these items.
+# Maps the first digit of an item number in Wei et al. to the section title.
 PARTS = {
     "0": "Paper",
     "1": "Design",
@@ -63,20 +63,20 @@ PARTS = {
 
 
 def forms_of(study: Study, masked: Callable[[str], str] = str) -> dict[str, Form]:
-    """Map names to completed forms of an opened study; `masked` is applied to user-entered text."""
+    """Return the completed forms of an opened study. `masked` is applied to user-entered text."""
     stored = study.report_answers.values_list("item", "text")
     return for_study(Facts(study, masked), {item: masked(text) for item, text in stored})
 
 
 def form_of(study: Study, name: str) -> Form | None:
-    """Return the completed form with that name, or None if there is none."""
+    """Return the completed form with this name, or None if the name is unknown."""
     return forms_of(study)[name] if name in FORMS else None
 
 
 def as_latex(form: Form) -> str:
-    """Return the items with their numbers as lists under one heading; this requires no package."""
+    """Format the items as numbered lists under one heading. No LaTeX package is required."""
     lines = [f"\\section*{{{latex(form.title)}}}", latex(form.source)]
-    parts = PARTS if form.name == "wei-2025" else {}  # other forms have no headings
+    parts = PARTS if form.name == "wei-2025" else {}  # other forms have no sections
     for part, entries in groupby(form.entries, key=lambda entry: parts.get(entry.number[0])):
         if part:
             lines.append(f"\\subsection*{{{latex(part)}}}")
@@ -100,7 +100,7 @@ def as_json(form: Form) -> str:
 
 
 def as_record(form: Form) -> dict[str, object]:
-    """Return the form as a dict: each item with its number, type of reply, answer and evidence."""
+    """Convert the form to a dict with the number, reply type, answer and evidence of each item."""
     return {
         "form": form.name,
         "title": form.title,

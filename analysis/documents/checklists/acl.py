@@ -1,4 +1,4 @@
-"""The ACL (Responsible NLP, part D) and NeurIPS (14, 15) checklists, in our own words."""
+"""The ACL checklist (Responsible NLP, part D) and items 14 and 15 of NeurIPS, in our own words."""
 
 from analysis.documents import wording
 from analysis.documents.blocks import Entry, Form
@@ -48,12 +48,12 @@ def form(facts: Facts, answers: Answers) -> Form:
 
 
 def _item(number: str, title: str, answer: Status, *evidence: str, field: str = "") -> Entry:
-    """An item with this form's answers: Partial becomes Yes, Unknown becomes No."""
+    """Build an item with the answers of this form. Partial becomes Yes and Unknown becomes No."""
     return status(number, title, plain(answer), *evidence, field=field)
 
 
 def plain(answer: Status) -> Status:
-    """Return the answer for forms that only have Yes, No and N/A."""
+    """Convert an answer for forms that only allow Yes, No and N/A."""
     return {Status.PARTIAL: Status.YES, Status.UNKNOWN: Status.NO}.get(answer, answer)
 
 
@@ -83,7 +83,7 @@ def _characteristics(facts: Facts, answers: Answers) -> Entry:
     )  # fmt: skip
 
 
-# Items 14 and 15 of the NeurIPS paper checklist, on research with humans, in our own words.
+# Items 14 and 15 of the NeurIPS checklist concern research with human subjects.
 
 NEURIPS_TITLE = "NeurIPS paper checklist, items 14 and 15"
 NEURIPS_SOURCE = (

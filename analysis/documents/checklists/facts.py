@@ -1,4 +1,4 @@
-"""Facts that checklists need beyond the study's record: participants, cells, models.
+"""Facts for checklists that are not part of the study's record.
 
 Participants are distinct workers across all scenarios and arms. Each fact is computed once.
 """
@@ -24,12 +24,12 @@ from annotation.pay.ledger import in_currency
 from annotation.study import compared_files, cross_task
 from tasks.models import Example, Split
 
-Cell = tuple[str, int]  # task, shots
+Cell = tuple[str, int]  # (task, shots)
 
 
 @dataclass(frozen=True)
 class ModelCell:
-    """A model at one task and number of shots, with its runs; `is_seated`: as an annotator."""
+    """A model on one task with a number of shots. `is_seated` models took part as annotators."""
 
     model: str
     task: str
@@ -39,13 +39,11 @@ class ModelCell:
 
 
 class Facts(StudyRecord):
-    """The record of one opened study with these facts."""
-
-    # People ---------------------------------------------------------------------------------------
+    """The record of one opened study, extended with the facts that checklists need."""
 
     @cached_property
     def by_arm(self) -> dict[tuple[str, int, str], int]:
-        """Participants in the analysis by (task, shots, arm); only cross-task studies have arms."""
+        """Count analysed participants by (task, shots, arm). Only cross-task studies have arms."""
         rows = self.people.analysed().order_by(
             "scenario__task__name", "scenario__shots", "scenario__arm"
         )
@@ -54,7 +52,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def cells(self) -> dict[Cell, int]:
-        """The participants in each table cell by (task, shots), in the direct arm only."""
+        """Count analysed participants by (task, shots). Only the direct arm is included."""
         cells: Counter[Cell] = Counter()
         for (task, shots, arm), n in self.by_arm.items():
             if arm in (Arm.NONE, Arm.DIRECT):
@@ -68,12 +66,12 @@ class Facts(StudyRecord):
 
     @cached_property
     def rejected_early(self) -> int:
-        """Participations that ended before completion because a platform rejected them."""
+        """Count participations that ended early because a platform rejected them."""
         return self.people.filter(status=Status.REJECTED).count()
 
     @cached_property
     def answers_left_out(self) -> int:
-        """Stored test answers from participants who are not in the analysis."""
+        """Count test answers of participants who are not in the analysis."""
         answers = Answer.objects.filter(
             turn__participation__in=self.people, turn__step=Step.ANNOTATION
         )
@@ -81,7 +79,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def bonuses(self) -> tuple[int, str]:
-        """The number of manual bonuses, and their sum with its currency."""
+        """Return the number of manual bonuses, and their total with the currency."""
         given = [each for each in self.amounts if each.kind == LedgerEntry.Kind.BONUS]
         cents = sum(each.cents for each in given)
         number = sum(each.entries for each in given)
@@ -89,10 +87,8 @@ class Facts(StudyRecord):
 
     @cached_property
     def unpaid(self) -> int:
-        """Settled participations that were left unpaid by a decision."""
+        """Count settled participations that were left unpaid by a decision."""
         return self.people.filter(is_paid=False).exclude(status=Status.WITHDRAWN).count()
-
-    # Design ---------------------------------------------------------------------------------------
 
     @property
     def shots(self) -> list[int]:
@@ -100,21 +96,21 @@ class Facts(StudyRecord):
 
     @cached_property
     def upstream(self) -> dict[str, int]:
-        """The number of examples before the unseen task by arm; {} except in cross-task studies."""
+        """Return the number of examples before the unseen task by arm. Empty unless cross-task."""
         arms = {scenario.get("arm", "") for scenario in self.manifest["scenarios"]}
         lengths = {arm: cross_task.length(self.study, arm) for arm in sorted(arms)}
         return {arm: n for arm, n in lengths.items() if n}
 
     @cached_property
     def training_sizes(self) -> dict[tuple[str, int, int], int]:
-        """Examples per training file by (task, shots, split); NER has several files per k."""
+        """Count training examples by (task, shots, split). NER tasks have several files per k."""
         files = Example.objects.filter(split__task__in=self.tasks, split__kind=Split.Kind.TRAIN)
         rows = files.order_by().values_list("split__task__name", "split__shots", "split__number")
         return {(t, k, number): n for t, k, number, n in rows.annotate(n=Count("pk"))}
 
     @cached_property
     def sessions(self) -> dict[tuple[str, int, int | None, str], int]:
-        """Items of one participation by scenario: before the test, in it, and attention checks."""
+        """Count the items of a participation by scenario, including training, test and checks."""
         screening = self.manifest["qualification"].get("screening_examples", 0)
         lengths = {}
         for scenario in self.manifest["scenarios"]:
@@ -131,7 +127,7 @@ class Facts(StudyRecord):
 
     @property
     def longest(self) -> int:
-        """The largest number of items that a participant can do in several consecutive tasks."""
+        """Return the largest number of items that one participant can answer over several tasks."""
         by_task: dict[str, int] = defaultdict(int)
         for (task, *_where), length in self.sessions.items():
             by_task[task] = max(by_task[task], length)
@@ -139,12 +135,12 @@ class Facts(StudyRecord):
 
     @cached_property
     def planned_pairs(self) -> list[tuple[str, int, int, int, int]]:
-        """The planned contrasts between shots; in a cross-task study, only the direct arm's."""
+        """Return the planned contrasts between shots. In cross-task studies, use the direct arm."""
         return wording.pairs(self.manifest["scenarios"])
 
     @cached_property
     def tested_pairs(self) -> int:
-        """Contrasts between shots with a p value in the tables: both cells have two annotators."""
+        """Count the contrasts with a p value. Both cells need at least two annotators."""
         shots: dict[str, list[int]] = defaultdict(list)
         for (task, k), n in self.cells.items():
             if n > 1:
@@ -153,7 +149,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def bootstrapped(self) -> list[str]:
-        """The cells with enough participants for a bootstrap over annotators."""
+        """Return the cells with enough participants for a bootstrap over annotators."""
         return [
             f"{task}, {shots} shots"
             for (task, shots), n in sorted(self.cells.items())
@@ -162,30 +158,28 @@ class Facts(StudyRecord):
 
     @property
     def has_variance(self) -> bool:
-        """Does any cell or arm have at least two participants?"""
+        """Return whether any cell or arm has at least two participants."""
         return any(n > 1 for n in self.by_arm.values())
 
     @cached_property
     def items_per_person(self) -> list[int]:
-        """The number of test items that each participant in the analysis answered, in all tasks."""
+        """Return how many test items each analysed participant answered, over all their tasks."""
         rows = self.people.analysed().values_list("worker", "scenario__task__name")
         items: Counter[int] = Counter()
         for worker, task in rows:
             items[worker] += self.test_sizes.get(task, 0)
         return list(items.values())
 
-    # Models ---------------------------------------------------------------------------------------
-
     @cached_property
     def uploaded(self) -> list[ModelCell]:
-        """The models whose uploaded predictions are compared with the study."""
+        """Return the models whose uploaded predictions are compared with the study."""
         files = compared_files.files(self.study).order_by()
         rows = files.values_list("model__name", "task__name", "shots").annotate(n=Count("pk"))
         return [ModelCell(model, task, k, n, False) for model, task, k, n in sorted(rows)]
 
     @cached_property
     def seated(self) -> list[ModelCell]:
-        """The seated models that are included in the analysis."""
+        """Return the analysed models that took part as annotators."""
         names = {task.pk: task.name for task in self.tasks}
         return [
             ModelCell(model.removesuffix(SEATED), names[task], shots, len(runs), is_seated=True)
@@ -198,12 +192,12 @@ class Facts(StudyRecord):
 
     @cached_property
     def compared(self) -> list[ModelCell]:
-        """The models with human annotators in the same table cell."""
+        """Return the models that share a table cell with human annotators."""
         return [cell for cell in self.model_cells if (cell.task, cell.shots) in self.cells]
 
     @property
     def who_ran(self) -> str:
-        """The models and how they were run, in sentences."""
+        """Return sentences that list the models and how they were run."""
         named = {
             "Models with uploaded predictions": _names(self.uploaded),
             "Models in the annotator's seat": _names(self.seated),
@@ -212,12 +206,12 @@ class Facts(StudyRecord):
 
     @cached_property
     def efforts(self) -> list[model_runs.Effort]:
-        """How much time and money each seated model took to answer."""
+        """Return the time and cost of each model that took part as an annotator."""
         return [row for row in model_runs.efforts(self.study) if row.kind == Kind.MODEL]
 
     @cached_property
     def runs(self) -> list[ModelRun]:
-        """The seated models' runs in the analysis."""
+        """Return the analysed runs of models that took part as annotators."""
         theirs = self.study.participations.analysed().filter(kind=Kind.MODEL)
         return list(
             ModelRun.objects.filter(participation__in=theirs)
@@ -227,7 +221,7 @@ class Facts(StudyRecord):
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """These runs' (input, output) tokens."""
+        """Return the total (input, output) tokens of these runs."""
         return sum(run.input_tokens for run in self.runs), sum(r.output_tokens for r in self.runs)
 
 
@@ -236,7 +230,7 @@ def _names(cells: Iterable[ModelCell]) -> str:
 
 
 def between(numbers: Iterable[int]) -> str:
-    """Return a range of numbers: "7", "6 to 8", or "none"."""
+    """Format a range of numbers as "7", "6 to 8" or "none"."""
     found = sorted(set(numbers))
     if not found:
         return "none"
@@ -244,12 +238,12 @@ def between(numbers: Iterable[int]) -> str:
 
 
 def by_task(sizes: Mapping[str, int]) -> str:
-    """Sizes by task: "toy-places 6, toy-labels 8"."""
+    """Format sizes by task, such as "toy-places 6, toy-labels 8"."""
     return ", ".join(f"{name} {size:,}" for name, size in sorted(sizes.items()))
 
 
 def participations(facts: Facts) -> str:
-    """Return the number of participations in parentheses, or "" if nobody took part repeatedly."""
+    """Return the number of participations in parentheses, or "" if no one took part twice."""
     number = facts.whole.analysed
     if number == facts.workers["analysed"]:
         return ""

@@ -1,7 +1,8 @@
-"""Questions that only researchers can answer: a short form whose fields the checklists share.
+"""The short form: checklist questions that only the researchers can answer.
 
-A field answered by Yes, Partial or No contains text that starts with that word; any other text
-counts as Yes. Lines and lists are parsed here, so that pages, API and documents agree.
+Several checklists share its fields. A text that starts with Yes, Partial or No has that status; any
+other text counts as Yes. Lines and lists are parsed here, so that pages, the API and documents
+agree.
 """
 
 import re
@@ -13,7 +14,7 @@ from analysis.documents.blocks import Entry, Reply
 
 
 class Status(StrEnum):
-    """The answers that a form offers for fixed-answer items."""
+    """The answers that fixed-answer items allow."""
 
     YES = "Yes"
     PARTIAL = "Partial"
@@ -34,12 +35,12 @@ def text(number: str, title: str, answer: str, *evidence: str, field: str = "") 
 
 
 def joined(sentences: Sequence[str]) -> str:
-    """Return sentences on one line, without empty ones."""
+    """Join sentences on one line and skip empty ones."""
     return " ".join(" ".join(sentence.split()) for sentence in sentences if sentence.strip())
 
 
 def prose(words: str) -> str:
-    """Text that a user entered, with a full stop before the next sentence."""
+    """Add a full stop to user-entered text if it has no final punctuation."""
     return words if not words or words.endswith((".", "!", "?")) else f"{words}."
 
 
@@ -56,7 +57,7 @@ BEGINNINGS = {
     "n/a": Status.NOT_APPLICABLE,
 }
 FIRST_WORD = re.compile(r"\s*(n/a|[a-z]+)(?![\w-])[\s.,:;]*", re.IGNORECASE)
-# Not an answer but the start of a reference, as in "No. 12 of the board".
+# Matches the start of a reference, such as "No. 12 of the board", which is not a negative answer.
 NUMBERED = re.compile(r"\s*no\.?\s*\d", re.IGNORECASE)
 
 EVALUATION = ("knowledge", "capabilities", "propensity", "agent")
@@ -75,7 +76,7 @@ CRITERIA = {
     "experience": "Experience with baselines or AI evaluations",
     "other": "Other",
 }
-# Start of the answer to the form's answer.
+# Maps the start of a short-form answer to the answer on the checklist.
 SAMPLING = {
     "crowdsource": "Crowdsource",
     "convenience": "Convenience sample",
@@ -87,7 +88,7 @@ SAMPLING = {
 
 @dataclass(frozen=True)
 class Field:
-    """One field: `lines` are the names at the start of its lines, `choices` its options."""
+    """A field of the form. `lines` are the keys that start its lines, `choices` are its options."""
 
     label: str
     help: str = ""
@@ -96,7 +97,7 @@ class Field:
 
 
 BEGIN = "Start with Yes, Partial or No."
-# Numeric keys are from earlier versions, which stored one answer per item.
+# Numeric keys date from earlier versions, which stored one answer per item.
 FIELDS = {
     "paper": Field(
         "The paper",
@@ -149,7 +150,7 @@ FIELDS = {
 
 
 class Answers:
-    """The parsed answers of the short form."""
+    """The parsed answers to the short form."""
 
     def __init__(self, given: Mapping[str, str]):
         self._given = {name: given.get(name, "").strip() for name in FIELDS}
@@ -161,39 +162,39 @@ class Answers:
         return " ".join(self._given[name].split())
 
     def status(self, name: str) -> Status:
-        """Return the status at the start of an answer, or Unknown if there is none."""
+        """Return the status at the start of an answer, or Unknown without an answer."""
         return verdict(self._given[name])
 
     def entry(self, number: str, title: str, *evidence: str, field: str = "") -> Entry:
-        """Return an item that one field answers, by default the field with the item's number."""
+        """Build an item from the answer to `field`, by default the one with the item's number."""
         name = field or number
         said = prose(self[name]), *evidence
         return Entry(number, title, Reply.STATUS, str(self.status(name)), joined(said), name)
 
     def line(self, name: str, key: str) -> str:
-        """Return one line of a multi-line field, or "" if it is missing."""
+        """Return the text of one line in a multi-line field, or "" if the line is missing."""
         return lines(FIELDS[name], self._given[name]).get(key, "")
 
     def chosen(self, name: str) -> list[str]:
-        """Return the selected options, in form order."""
+        """Return the selected options in the order of the form."""
         ticked = {part.strip() for part in self._given[name].split(",")}
         return [key for key in FIELDS[name].choices if key in ticked]
 
     @property
     def evaluation(self) -> list[str]:
-        """The types of EVALUATION that the answer names."""
+        """Return the types in EVALUATION that the answer mentions."""
         named = {part.strip().lower() for part in self.line("paper", "type").split(",")}
         return [kind.capitalize() for kind in EVALUATION if kind in named]
 
     @property
     def sampling(self) -> str:
-        """The value of SAMPLING with which the answer starts, or ""."""
+        """Return the value of SAMPLING that matches the start of the answer, or ""."""
         said = self["2.2"].lower()
         return next((name for begin, name in SAMPLING.items() if said.startswith(begin)), "")
 
 
 def verdict(answer: str) -> Status:
-    """Return the status that an answer means.
+    """Return the status that an answer expresses.
 
     >>> verdict("Partial: two of three"), verdict("Board 7"), verdict("No. 12 of Board 7")
     (<Status.PARTIAL: 'Partial'>, <Status.YES: 'Yes'>, <Status.YES: 'Yes'>)
@@ -207,7 +208,7 @@ def verdict(answer: str) -> Status:
 
 
 def lines(asked: Field, answer: str) -> dict[str, str]:
-    """Map line names to text; a line without a known name continues the previous one."""
+    """Parse an answer's lines by key. A line without a known key continues the previous one."""
     found: dict[str, str] = {}
     name = ""
     for line in answer.splitlines():
@@ -221,7 +222,7 @@ def lines(asked: Field, answer: str) -> dict[str, str]:
 
 
 def problem(name: str, answer: str) -> str:
-    """Return why this answer is invalid, with its line, or "" if it is valid."""
+    """Return an error message with the line number, or "" if the answer is valid."""
     asked = FIELDS[name]
     if asked.choices:
         unknown = [p.strip() for p in answer.split(",") if p.strip() not in ("", *asked.choices)]
@@ -243,7 +244,7 @@ def problem(name: str, answer: str) -> str:
 
 
 def _wrong_line(said: Mapping[str, str]) -> str:
-    """Return the error in an evaluation's year or type."""
+    """Return an error message if the year or type of an evaluation is invalid."""
     if (year := said.get("year", "")) and not re.fullmatch(r"[0-9]{4}", year):
         return f"“year: {year[:40]}”: enter four digits, such as 2026."
     named = [part.strip() for part in said.get("type", "").split(",") if part.strip()]

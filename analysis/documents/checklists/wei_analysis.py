@@ -32,7 +32,7 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _tests(facts: Facts) -> list[Entry]:
-    """Return the tests of humans against models, as the form asks, then the other tests."""
+    """Return the items on statistical tests. Tests of humans against models come first."""
     found = tests(facts)
     compared = [cell for cell in facts.compared if facts.cells[cell.task, cell.shots] > 1]
     if not facts.model_cells:
@@ -55,7 +55,7 @@ TWO_WAY = "the larger p value of Welch's t test over annotators and the two-way 
 
 
 def tests(facts: Facts) -> list[str]:
-    """Return a sentence for each test in this study's tables."""
+    """Return one sentence for each test that the study's tables contain."""
     found = []
     if number := sum(facts.cells[cell.task, cell.shots] > 1 for cell in facts.compared):
         where = dict.fromkeys(
@@ -192,7 +192,7 @@ def _reported(facts: Facts) -> list[Entry]:
 
 
 def demographics(facts: Facts, number: str, title: str) -> Entry:
-    """Return what is known about the participants: the sample table."""
+    """Return the item on participants' demographics, which describes the sample table."""
     if not facts.sample:
         return status(
             number, title, Status.NO,

@@ -1,4 +1,4 @@
-"""Items 0.1 to 1.10 of Wei et al.: the paper, the size of the baseline, its design."""
+"""Items 0.1 to 1.10 of Wei et al.: the paper, the baseline's size and the design."""
 
 from collections import Counter
 
@@ -163,7 +163,7 @@ def _selection(facts: Facts) -> Entry:
 
 
 def _annotators_per_item(facts: Facts) -> str:
-    """Return all groups of a task together, then single groups if a task has several."""
+    """Return the range of annotators per task. If a task has several groups, add their range."""
     if not facts.by_arm:
         return "none"
     of_task: Counter[str] = Counter()
@@ -174,7 +174,7 @@ def _annotators_per_item(facts: Facts) -> str:
 
 
 def _has_groups(facts: Facts) -> bool:
-    """Does a task have participants in several arms or at several numbers of shots?"""
+    """Return whether a task has participants in several arms or with several numbers of shots."""
     return any(facts.upstream) or len(facts.shots) > 1
 
 
@@ -248,7 +248,7 @@ def _power(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _detectable(facts: Facts, number: int) -> str:
-    """Return the detectable difference by group size, at Holm's first step and uncorrected."""
+    """Return detectable differences by group size, with Holm's first step and uncorrected."""
     groups = Counter(pair[3:] for pair in facts.planned_pairs)
     said = []
     for fewer, more in sorted(groups):
@@ -269,7 +269,7 @@ def _detectable(facts: Facts, number: int) -> str:
 
 
 def _of_arms(facts: Facts) -> str:
-    """The precision of the ARG by the number of participants in each arm, from this study's SDs."""
+    """Return the ARG's precision by participants per arm, based on the SDs of this study."""
     new, base = next(iter(gains.CONTRASTS))
     plans = [
         row for row in gains.plan(facts.study, Kind.PERSON)
@@ -286,7 +286,7 @@ def _of_arms(facts: Facts) -> str:
 
 
 def consent(facts: Facts) -> str:
-    """Return the numbers of participants who consented, declined and withdrew."""
+    """Return how many participants consented, declined and withdrew."""
     whole = facts.whole
     people, seats = facts.workers["consented"], whole.consented
     each = f" ({count(seats, 'participation')})" if seats != people else ""
@@ -298,7 +298,7 @@ def consent(facts: Facts) -> str:
 
 
 def ethics_contact(facts: Facts) -> str:
-    """Return the ethics board named on the consent page, or "" if there is none."""
+    """Return the ethics board that the consent page names, or "" if it names none."""
     named = facts.manifest["ethics_contact"]
     return f"The consent page names: {named}" if named else ""
 

@@ -1,4 +1,4 @@
-"""Items 3.1 to 3.6 of Wei et al.: sessions, quality control, humans compared with models."""
+"""Items 3.1 to 3.6 of Wei et al.: sessions, quality control, and humans compared with models."""
 
 from analysis.documents import wording
 from analysis.documents.blocks import Entry, Reply
@@ -107,7 +107,7 @@ FLAGS = (
 
 
 def _controls(facts: Facts) -> list[str]:
-    """Return the checks made while participants worked, and the number of later exclusions."""
+    """Return the checks made during participation, and the number of later exclusions."""
     manifest, found = facts.manifest, []
     if checks := manifest["attention_checks"]:
         passed, answered = facts.check_results
@@ -127,7 +127,7 @@ def _controls(facts: Facts) -> list[str]:
 
 
 def _refuses_pastes(facts: Facts) -> bool:
-    """Do annotators type answers in this study, on pages that refuse pastes?"""
+    """Return whether annotators type answers on pages that block pasting."""
     typed = (SHORT_TEXT, LONG_TEXT, NUMBER, "typed")
     ways = (wording.way(task["card"]) for task in facts.manifest["tasks"])
     return bool(facts.manifest["refuse_pastes"]) and any(way in typed for way in ways)

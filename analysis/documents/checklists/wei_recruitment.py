@@ -50,7 +50,7 @@ def _population(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _criteria(facts: Facts, answers: Answers) -> list[str]:
-    """Return the criteria that the researcher selected, and those from the design's audience."""
+    """Return the criteria that the researcher selected or that the design's audience implies."""
     reached, found = facts.manifest["audience"], set(answers.chosen("criteria"))
     if reached.get("languages"):
         found.add("language")
@@ -94,7 +94,7 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
 
 
 def _rules(facts: Facts) -> list[str]:
-    """Return the rules, besides earlier participation, that excluded people during recruitment."""
+    """Return the rules that excluded people during recruitment, except earlier participation."""
     manifest = facts.manifest
     found = recruitment.reached(facts) if recruitment.came_from_prolific(facts) else []
     if questions := screening.parse(manifest["comprehension_questions"]):
@@ -162,7 +162,7 @@ def _share(number: int, whole: int) -> str:
 
 
 def unanswered(facts: Facts) -> str:
-    """Return the state of an unanswered exit questionnaire, as a phrase."""
+    """Return a phrase on why the exit questionnaire has no answers."""
     if facts.study.status != StudyStatus.CLOSED:
         return "no answers yet"
     return f"answered by 0 of {facts.whole.completed} participants who completed the study"
@@ -251,12 +251,12 @@ def _pay(facts: Facts) -> list[Entry]:
 
 
 def _paid(facts: Facts) -> Status:
-    """Does the ledger of a study that promises pay record all earnings as paid?"""
+    """Return Yes if there are earnings and all are recorded as paid, otherwise Partial."""
     return Status.YES if facts.earned and facts.paid == facts.earned else Status.PARTIAL
 
 
 def _unpaid_so_far(facts: Facts, paid: Status) -> str:
-    """Return a sentence on the part of the promised pay that has not been paid."""
+    """Return a sentence on promised pay that has not been paid yet."""
     if paid != Status.PARTIAL:
         return ""
     if not facts.paid:
@@ -278,7 +278,7 @@ def amount(facts: Facts) -> str:
 
 
 def _bonus(facts: Facts, paid: bool) -> list[Entry]:
-    """Score-based bonuses do not exist; only researchers know the reasons for manual ones."""
+    """Return the items on bonuses. Only researchers know the reasons for manual bonuses."""
     number, total = facts.bonuses
     answer, amount = Status.NO, NA
     evidence = "Pay did not depend on scores." if paid else ""

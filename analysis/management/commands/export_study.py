@@ -1,4 +1,4 @@
-"""Write a study's CSVs with the program that verifies them, or its answers for another tool."""
+"""Export a study as CSV files with verify.py, or its answers in the format of another tool."""
 
 import hashlib
 from argparse import ArgumentParser

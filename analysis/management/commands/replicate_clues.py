@@ -1,4 +1,4 @@
-"""The full replication of CLUES with simulated annotators, in one command."""
+"""Replicate CLUES in full with simulated annotators."""
 
 from argparse import ArgumentParser
 from pathlib import Path

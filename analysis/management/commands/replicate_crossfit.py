@@ -1,4 +1,4 @@
-"""A cross-task study of the Few-shot Gym with simulated annotators, from import to its ARG."""
+"""Run a cross-task study of the Few-shot Gym with simulated annotators, from import to ARG."""
 
 from argparse import ArgumentParser
 from collections import Counter
@@ -63,10 +63,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{monotonic() - started:.0f} s in total")
 
     def _chosen(self, options: dict[str, Any]) -> tuple[list[str], list[str], str]:
-        """Unseen, upstream and sham tasks: the first by name in the folder that suit humans.
-
-        Raises CommandError.
-        """
+        """Choose the first suitable unseen, upstream and sham tasks. Raises CommandError."""
         offered = catalogue.offer(catalogue.partitions()[options["partition"]])
         if offered.refused:
             raise CommandError(f"{offered.name} is not suitable for humans: {offered.refused}.")
@@ -95,7 +92,7 @@ class Command(BaseCommand):
         return owner
 
     def _of_one_size(self, names: list[str]) -> tuple[list[str], int]:
-        """The unseen tasks with the most frequent K, and that K: a cross-task study has one."""
+        """Return the unseen tasks with the most frequent K, and K. A cross-task study has one K."""
         sizes = {
             task.name: task.training_sizes[0]
             for task in Task.objects.latest_versions().filter(name__in=names)
