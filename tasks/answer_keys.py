@@ -1,4 +1,4 @@
-"""Names of the answer kinds (tasks/answers/), and checks of card values."""
+"""Names of the answer kinds in tasks/answers/, and checks of card values."""
 
 import math
 import re
@@ -8,15 +8,15 @@ from typing import Any
 LABEL, SPANS, OPTION, OPTIONS, NUMBER = "label", "spans", "option", "options", "number"
 SHORT_TEXT, LONG_TEXT = "short text", "long text"
 
-# Maximum length of a typed answer: the default, and the highest that a card may set.
+# Maximum length of a typed answer: the default, and the highest value that a card may set.
 LONGEST_TEXTS = {SHORT_TEXT: (200, 1_000), LONG_TEXT: (4_000, 10_000)}
 LONGEST_UNIT = 30  # characters
-HIGHEST = 1e15  # for a card's numbers: whole numbers below it are exact in floating point
-# The longest name in the Few-shot Gym is 52 characters long.
+HIGHEST = 1e15  # limit for numbers in a card; smaller whole numbers are exact in floating point
+# The longest name in the Few-shot Gym has 52 characters.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 MAX_SEED = 2**63 - 1
 
-# Each check yields errors: where in the value, and what was expected.
+# Checks yield errors as (location within the value, what was expected).
 Wrong = Iterator[tuple[str, str]]
 
 

@@ -1,6 +1,6 @@
-"""The tasks app, which registers job kinds at startup.
+"""Django app configuration for tasks. It registers the job kinds at startup.
 
-After each migration it binds the folder to the database.
+After each migration, the var/ folder is bound to the database.
 """
 
 from django.apps import AppConfig

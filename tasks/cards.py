@@ -1,7 +1,7 @@
-"""The task card (task.toml): everything about a task except its examples.
+"""The task card (task.toml), which contains everything about a task except its examples.
 
-The whole card goes into a study's manifest. Parsing is strict: missing and unknown keys are errors,
-because a misspelt option that is silently ignored would change what annotators see.
+The whole card is part of a study's manifest. Parsing is strict: missing and unknown keys are
+errors, because ignoring a misspelt option would change what annotators see.
 """
 
 import tomllib
@@ -42,11 +42,11 @@ GOLD_RULES = ("set", "any_of")
 DIRECTIONS = ("ltr", "rtl")
 S1 = "S1"  # the default metric
 LONGEST_LABEL = 100  # characters
-MAX_BYTES = 100_000  # the longest card that ships has 2,312 bytes
+MAX_BYTES = 100_000  # the longest card in this project has 2,312 bytes
 
 
 class CardError(ValueError):
-    """An invalid card. Lists all errors with the file, the keys and what was expected."""
+    """Raised for an invalid card. Lists all errors with file, key and what was expected."""
 
     def __init__(self, *sentences: str):
         super().__init__("; ".join(sentences))
@@ -62,7 +62,7 @@ class Label:
 
 @dataclass(frozen=True)
 class QuestionType:
-    """A type of question, recognised by the exact wording of the data."""
+    """A type of question. It is recognised by the exact wording of the data."""
 
     match: str
     name: str
@@ -73,7 +73,7 @@ class QuestionType:
 
 @dataclass(frozen=True)
 class Help:
-    """A help window: a definition and an example that is in no split."""
+    """A help window with a definition and an example that is not in any split."""
 
     title: str
     definition: str
@@ -82,14 +82,14 @@ class Help:
 
 @dataclass(frozen=True)
 class LabelHelp(Help):
-    """A label's help window; pages translate its title."""
+    """The help window of a label. Pages translate its title."""
 
     label: str
 
 
 @dataclass(frozen=True)
 class KindHelp(Help):
-    """A question type's help window; pages translate its title."""
+    """The help window of a question type. Pages translate its title."""
 
     kind: str
 
@@ -104,7 +104,7 @@ def _help_on_kind(kind: QuestionType) -> KindHelp:
 
 
 def _entries(part: type[Any]) -> Callable[[Any], Wrong]:
-    """Return a check for a list of tables with all keys of `part`; the first key must be unique."""
+    """Return a check for a list of tables with all keys of `part`. The first key must be unique."""
     keys = tuple(part.__dataclass_fields__)
 
     def check(value: Any) -> Wrong:
@@ -138,9 +138,9 @@ def _labels(value: Any) -> Wrong:
 
 
 def _key(check: Callable[[Any], Wrong], *kinds: str, part: type[Any] | None = None) -> Any:
-    """Return a key's metadata: its check, the answer kinds that it is for, and its tables.
+    """Return the metadata of a key: its check, its answer kinds, and the class of its tables.
 
-    Without kinds, it applies to all. `part` is the class of its tables.
+    Without `kinds`, the key applies to all answer kinds. `part` is the class of its tables.
     """
     return {"check": check, "kinds": kinds, "part": part}
 
@@ -164,20 +164,20 @@ class Card:
     max_spans: int | None = field(default=None, metadata=_key(check_count, SPANS))
     question_selectable: bool = field(default=False, metadata=_key(check_flag, SPANS))
     granularity: str = field(default=WORD, metadata=_key(check_one_of(GRANULARITIES)))
-    # Where a highlight starts and ends; quoted after a mistake about that.
+    # Where a highlight starts and ends. The rule is quoted after a mistake about boundaries.
     boundary_rule: str | None = field(default=None, metadata=_key(check_text, SPANS))
     # The answer kind, unless it follows from the labels.
     answer: str | None = field(default=None, metadata=_key(check_one_of(tuple(KINDS))))
-    # For spans: may annotators type answers that do not occur in the text?
+    # For spans: may annotators type answers that are not in the text?
     typed: bool = field(default=False, metadata=_key(check_flag, SPANS))
     # For several options: may all of them be correct?
     all_options: bool = field(default=False, metadata=_key(check_flag, OPTIONS))
-    # For a number: its range, its step and its unit.
+    # For numbers: range, step and unit.
     lowest: float | None = field(default=None, metadata=_key(check_number, NUMBER))
     highest: float | None = field(default=None, metadata=_key(check_number, NUMBER))
     step: float | None = field(default=None, metadata=_key(check_step, NUMBER))
     unit: str | None = field(default=None, metadata=_key(check_unit, NUMBER))
-    # For text: maximum length; for long text, a guide to the lowest and highest word counts.
+    # For text: the maximum length. For long text: a guide to the lowest and highest word counts.
     longest: int | None = field(default=None, metadata=_key(check_count, SHORT_TEXT, LONG_TEXT))
     words: tuple[int, ...] = field(default=(), metadata=_key(check_words, LONG_TEXT))
     metric: str = field(default=S1, metadata=_key(check_one_of(tuple(METRICS))))
@@ -186,13 +186,13 @@ class Card:
         default=(), metadata=_key(_entries(QuestionType), part=QuestionType)
     )
     help: tuple[Help, ...] = field(default=(), metadata=_key(_entries(Help), part=Help))
-    # For a task of the Few-shot Gym: its category, such as cls/nli.
+    # For tasks of the Few-shot Gym: the category, such as cls/nli.
     ontology: str | None = field(default=None, metadata=_key(check_text))
-    # Are k shots k examples per label, as in the Gym's classification tasks, or k in all?
+    # Are k shots k examples per label, as in the Gym's classification tasks, or k in total?
     shots_per_label: bool = field(default=False, metadata=_key(check_flag))
-    # The corpus's own seed of training split 1, 2, ...
+    # The seeds of the corpus for training splits 1, 2, ...
     training_seeds: tuple[int, ...] = field(default=(), metadata=_key(check_seeds))
-    # The number of test examples in the corpus, if the test file has fewer, and the seed used to
+    # The number of test examples in the corpus if the test file has fewer, and the seed used to
     # sample them.
     test_of: int | None = field(default=None, metadata=_key(check_count))
     test_seed: int | None = field(default=None, metadata=_key(check_seed))
@@ -208,7 +208,7 @@ class Card:
 
     @property
     def is_highlighted(self) -> bool:
-        """Are answers highlighted in the text, rather than chosen or typed?"""
+        """Return whether answers are highlighted in the text instead of being chosen or typed."""
         return self.answered_by == SPANS
 
     @property
@@ -218,7 +218,7 @@ class Card:
         return usual if self.longest is None else self.longest
 
     def misfit(self, metric: str) -> str:
-        """Return why that metric cannot score the answers to this task, or "" if it can."""
+        """Return why this metric cannot score answers to this task, or "" if it can."""
         return misfit(metric, self.answered_by, [label.name for label in self.labels])
 
     @property
@@ -227,7 +227,7 @@ class Card:
 
     @property
     def examples_per_shot(self) -> int:
-        """Return the examples of one shot: each text is asked once for each question type."""
+        """Return the examples per shot. Each text is asked once for each question type."""
         return max(1, len(self.question_types))
 
     @property
@@ -249,22 +249,22 @@ class Card:
         return None
 
     def wording(self, question: str) -> str:
-        """Return the question in the card's wording, if it has one."""
+        """Return the question in the wording of the card, or the original question."""
         for kind in self.question_types:
             if kind.match == question:
                 return kind.wording
         return self.question if self.question is not None else question
 
     def selectable_question(self, question: str) -> str | None:
-        """Return the displayed question if it can be highlighted in this task, or else None."""
+        """Return the displayed question if it can be highlighted in this task, otherwise None."""
         return self.wording(question) if self.question_selectable else None
 
     def question_type(self, question: str) -> str:
-        """Return the name of the question's type, or "" if the card has none for it."""
+        """Return the name of the question's type, or "" if the card defines none."""
         return next((kind.name for kind in self.question_types if kind.match == question), "")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the card as JSON and TOML data: tuples become lists, absent values are omitted."""
+        """Return the card for JSON and TOML. Tuples become lists, absent values are omitted."""
         return {
             key: [dict(v) if isinstance(v, dict) else v for v in value]
             if isinstance(value, (list, tuple))
@@ -274,7 +274,7 @@ class Card:
         }
 
 
-# Defaults are omitted, so that writing them explicitly changes no hash.
+# Default values are omitted, so that writing them explicitly does not change the hash.
 UNSAID = {
     "granularity": WORD,
     "metric": S1,
@@ -285,12 +285,12 @@ UNSAID = {
 KEYS = {key.name: key for key in fields(Card)}
 REQUIRED = tuple(name for name, key in KEYS.items() if key.default is MISSING)
 OPTIONAL = tuple(name for name in KEYS if name not in REQUIRED)
-# For spans only, but label task cards have always been allowed to contain them.
+# These keys are for spans, but cards of label tasks have always been allowed to contain them.
 LENIENT = ("max_spans", "question_selectable")
 
 
 def load_card(path: Path) -> Card:
-    """Read a task.toml. Raises CardError naming the file, and the line or the key."""
+    """Read a task.toml. Raises CardError with the file, and the line or key."""
     with path.open("rb") as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
@@ -309,7 +309,7 @@ def load_card(path: Path) -> Card:
 
 
 def parse_card(data: dict[str, Any], source: str) -> Card:
-    """Build a card from its keys; errors cite `source`. Raises CardError."""
+    """Build a card from its keys. Raises CardError, in which `source` is the file."""
     wrong = [f"{source}: {sentence}" for sentence in _only(data, REQUIRED, OPTIONAL)]
     wrong += [
         f"{source}: key {name}{within}: {expected}"
@@ -328,7 +328,7 @@ def parse_card(data: dict[str, Any], source: str) -> Card:
         known[name] = tuple(items) if isinstance(items, list) else items
     usual = LABEL if known.get("labels") else SPANS
     if known.get("answer") == usual:
-        known["answer"] = None  # the hash is the same if the default is explicit
+        known["answer"] = None  # the hash is the same if the default is written explicitly
     card = Card(**known)
     if reason := card.misfit(card.metric):
         raise CardError(f"{source}: key metric: {reason}")
@@ -361,7 +361,7 @@ def _contradictions(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _only(
     data: dict[str, Any], required: tuple[str, ...], optional: tuple[str, ...]
 ) -> Iterator[str]:
-    """Yield a sentence for each missing or unknown key; a misspelt key gets only one."""
+    """Yield one sentence for each missing or unknown key. A misspelt key is reported only once."""
     missing = [key for key in required if key not in data]
     unknown = [key for key in data if key not in required and key not in optional]
     near = {key: get_close_matches(key, missing, 1) for key in unknown}
@@ -373,11 +373,11 @@ def _only(
         yield f"unknown key {key}; {hint}"
 
 
-TASKS = ("SST-2", "MNLI", "CoNLL03", "WikiANN", "SQuADv2", "ReCoRD")  # of CLUES, Table 4
+TASKS = ("SST-2", "MNLI", "CoNLL03", "WikiANN", "SQuADv2", "ReCoRD")  # from CLUES, Table 4
 
 
 def place(name: str) -> tuple[int, str]:
-    """Return a task's sort key: the paper's tasks in its order, then others by name.
+    """Return a sort key: tasks of the paper in its order, then other tasks by name.
 
     >>> sorted(["ReCoRD", "movies", "MNLI", "SST-2"], key=place)
     ['SST-2', 'MNLI', 'ReCoRD', 'movies']

@@ -1,7 +1,7 @@
 """The process that reads an uploaded file with limited time and memory.
 
-`python -m tasks.check_process SECONDS BYTES` (of processor time and of address space) reads one
-request from standard input and writes one reply, both JSON. It imports the pure core only, so it
+`python -m tasks.check_process SECONDS BYTES` (processor time and address space) reads one request
+from standard input and writes one reply, both as JSON. It only imports the pure core, so that it
 starts in about 50 ms, and it executes nothing from the request. tasks/checking.py starts it.
 """
 
@@ -33,12 +33,12 @@ from tasks.formats import (
 from tasks.metrics import score
 from tasks.predictions.format import as_answered, disobedient, not_in_context, parse, whole_test
 
-TOO_MUCH = 3  # exit status if memory ran out
+TOO_MUCH = 3  # exit status if memory is exhausted
 SHOWN = 10  # examples in the preview
 
 
 def main(work: dict[str, Callable[..., dict[str, Any]]]) -> None:
-    """Answer the request; the limits apply before its first byte is read."""
+    """Answer the request. The limits are set before its first byte is read."""
     for limit, value in zip((resource.RLIMIT_CPU, resource.RLIMIT_AS), sys.argv[1:], strict=True):
         resource.setrlimit(limit, (int(value), int(value)))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -52,7 +52,7 @@ def main(work: dict[str, Callable[..., dict[str, Any]]]) -> None:
 
 
 def card(path: str) -> dict[str, Any]:
-    """Return {card} as JSON data, or {errors} if it is invalid."""
+    """Return {card} as JSON data, or {errors} if the card is invalid."""
     try:
         return {"card": load_card(Path(path)).as_dict()}
     except CardError as error:
@@ -60,7 +60,7 @@ def card(path: str) -> dict[str, Any]:
 
 
 def split(path: str, card: dict[str, Any]) -> dict[str, Any]:
-    """Return {examples}, the number of examples in a task's file, or {errors}."""
+    """Return {examples}, the number of examples in a file of the task, or {errors}."""
     try:
         return {"examples": len(read_split(Path(path), _card(card)).records)}
     except FormatError as error:
@@ -68,7 +68,7 @@ def split(path: str, card: dict[str, Any]) -> dict[str, Any]:
 
 
 def lines(path: str) -> dict[str, Any]:
-    """Return {errors} for a file without a valid card: lines that are invalid under any card."""
+    """Return {errors} with the lines of a file that are invalid under any card."""
     name, wrong = Path(path).name, []
     try:
         with Path(path).open("rb") as file:
@@ -77,15 +77,15 @@ def lines(path: str) -> dict[str, Any]:
                     json_object(text, name, number, REQUIRED, (*EXTRAS, "explanation", "options"))
                 except FormatError as error:
                     wrong.append(str(error))
-    except FormatError as error:  # the rest cannot be read
+    except FormatError as error:  # the rest of the file cannot be read
         wrong.append(str(error))
     return {"errors": wrong[:MAX_WRONG]} if wrong else {}
 
 
 def task(folder: str, card: dict[str, Any]) -> dict[str, Any]:
-    """Return {report, hash, rechained_hash, shown} for all of a task's files, or {errors}.
+    """Return {report, hash, rechained_hash, shown} for all files of a task, or {errors}.
 
-    `shown` has ten examples; `rechained_hash` is "" if nothing can be renumbered.
+    `shown` has ten examples. `rechained_hash` is "" if nothing can be renumbered.
     """
     parsed = _card(card)
     try:
@@ -103,7 +103,7 @@ def task(folder: str, card: dict[str, Any]) -> dict[str, Any]:
 
 
 def records(path: str, card: dict[str, Any]) -> dict[str, Any]:
-    """Return {records}, each [id, context, question, gold, gold_starts, options]; or {error}."""
+    """Return {records} with [id, context, question, gold, gold_starts, options], or {error}."""
     try:
         read = read_records(Path(path), _card(card))
     except FormatError as error:
@@ -114,10 +114,10 @@ def records(path: str, card: dict[str, Any]) -> dict[str, Any]:
 
 
 def predictions(files: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return {files}: for each {rows, remarks}, rows of [id, texts, S1]; or {errors}.
+    """Return {files} with {rows, remarks} or {errors} for each file. Rows are [id, texts, S1].
 
-    A file is {filename, data (base64), task}, where `task` is an index into `tasks`, each {card,
-    examples: {id: [gold, context, question, options]}}.
+    A file is {filename, data (base64), task}, where `task` is an index into `tasks`. A task is
+    {card, examples: {id: [gold, context, question, options]}}.
     """
     return {"files": [_predictions(file, tasks[file["task"]]) for file in files]}
 
@@ -152,7 +152,7 @@ def _card(data: dict[str, Any]) -> Card:
 
 
 def _shown(files: list[SplitFile]) -> list[dict[str, Any]]:
-    """Return ten examples: half from the first training file, half from the test."""
+    """Return ten examples, half from the first training file and half from the test file."""
     test = next(file for file in files if file.kind == "test")
     train = next((file for file in files if file.kind == "train"), None)
     first = _spread(train.records, SHOWN // 2) if train else []

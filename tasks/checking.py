@@ -1,8 +1,8 @@
-"""Check uploads in a resource-limited process, so that they do not block the server.
+"""Checks of uploads in a process with limited resources, so that they do not block the server.
 
-An upload may be crafted to keep a processor busy for hours, and Python runs one thread at a time:
-annotators' pages would wait. So each check is a process (tasks/check_process.py) of low priority,
-and a server process runs one at a time while its other threads answer annotators.
+An upload may be crafted to occupy a processor for hours. Python runs one thread at a time, so
+annotators would wait. Each check is therefore a process of low priority (tasks/check_process.py). A
+server process runs one check at a time while its other threads answer annotators.
 """
 
 import json
@@ -24,9 +24,9 @@ SECONDS = 20  # of processor time
 MEMORY = 1_000_000_000  # bytes of address space
 PATIENCE = 5  # seconds that a request waits for its turn
 LIMIT = 300  # seconds of wall time, for a busy machine
-# The flags exclude the environment and site-packages, which the pure core does not need.
+# These flags exclude the environment and site-packages, which the pure core does not need.
 COMMAND = [sys.executable, "-E", "-S", "-X", "utf8", "-m", "tasks.check_process"]
-# Datasets are read with openpyxl and pyarrow, which need site-packages, and more address space.
+# Reading datasets requires site-packages (openpyxl and pyarrow) and more address space.
 OF_DATASETS = ("columns", "make", "gym", "gym_make")
 COMMAND_OF_DATASETS = [sys.executable, "-E", "-X", "utf8", "-m", "tasks.datasets.process"]
 MEMORY_OF_DATASETS = 2_000_000_000
@@ -34,18 +34,18 @@ one_at_a_time = threading.BoundedSemaphore(1)
 
 
 class TooComplex(Exception):
-    """A check exceeded its time or memory limit; the message omits the file's name."""
+    """Raised if a check exceeds its time or memory limit. The message omits the file's name."""
 
 
 class Busy(Exception):
-    """This server process is busy checking another upload; the user should try again shortly."""
+    """Raised if this server process is checking another upload. Users should try again shortly."""
 
 
 @contextmanager
 def one_of(account: int) -> Iterator[None]:
-    """Allow one check per account at a time, across all server processes. Raises Busy.
+    """Allow one check per account at a time across all server processes. Raises Busy.
 
-    This leaves capacity for other accounts. A killed process's lock expires after LIMIT.
+    This leaves capacity for other accounts. The lock of a killed process expires after LIMIT.
     """
     key = f"upload-check:{account}"
     if not cache.add(key, True, timeout=LIMIT):
@@ -57,7 +57,7 @@ def one_of(account: int) -> Iterator[None]:
 
 
 def run(what: str, *, waits: bool = False, **request: Any) -> dict[str, Any]:
-    """Run a check by name (WORK in check_process and datasets/process.py); return its reply.
+    """Run a check by name (WORK in check_process and datasets/process.py) and return its reply.
 
     Raises TooComplex, or Busy if another check is running (with `waits`, only after PATIENCE).
     """

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-NOTHING = "–"  # a cell without a value
+NOTHING = "–"  # text of a cell without a value
 
-# Units of numbers that pages show x 100; files use a scale from 0 to 1.
+# Pages multiply numbers in these units by 100. Files use a scale from 0 to 1.
 SHOWN_X_100 = frozenset({"S1 x 100", "score x 100", "points", "percent", "%"})
 
 
@@ -22,7 +22,7 @@ def points(value: float | None) -> str:
 
 
 def two_digits(value: float) -> str:
-    """Format alphas, logarithms, or SDs from a mean."""
+    """Format alphas, logarithms, and differences from a mean in SDs."""
     return f"{value:.2f}" if math.isfinite(value) else NOTHING
 
 
@@ -48,7 +48,7 @@ def seconds(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 0.1 else f"{value:.1g}"
 
 
-# The format of numbers by unit; for other units and special formats, `show`.
+# The format of numbers by unit. Other units and special formats use `show`.
 FORMS: dict[str, Callable[[Any], str]] = {
     **dict.fromkeys(("S1 x 100", "score x 100", "points", "percent"), points),
     "0 to 1": p_value,
@@ -61,13 +61,13 @@ FORMS: dict[str, Callable[[Any], str]] = {
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: one object for the page, the CSV and the API.
+    """A column of a table, used by the page, the CSV and the API.
 
-    `name` is its name in CSV and JSON ("" if only the page has it), `heading` its title on the page
-    ("" if only files have it), `unit` the unit of its numbers on the page. `show` formats a value,
-    else its unit does (FORMS); `get` reads the value from a row or names its attribute
-    ("score.mean"), which defaults to `name`. CSV and JSON contain `stored`. `kind` is the type of
-    the values in the API.
+    `name` is its name in CSV and JSON ("" if it is only on the page), `heading` its title on the
+    page ("" if it is only in files), and `unit` the unit of its numbers on the page. `show` formats
+    a value. By default, the unit determines the format (FORMS). `get` reads the value from a row or
+    is the name of an attribute ("score.mean"), by default `name`. CSV and JSON contain `stored`.
+    `kind` is the type of the values in the API.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Column:
         return read(row)
 
     def stored(self, row: Any) -> Any:
-        """Return the value for CSV and JSON, where scores, SDs and differences are not x 100."""
+        """Return the value for CSV and JSON, in which scores, SDs and differences are not x 100."""
         value = self.value(row)
         if self.unit not in SHOWN_X_100:
             return value
@@ -93,7 +93,7 @@ class Column:
 
     @property
     def stored_meaning(self) -> str:
-        """Return what a number means in CSV and JSON."""
+        """Return the meaning of the number in CSV and JSON."""
         if self.unit not in SHOWN_X_100:
             return self.meaning
         words = self.meaning.rstrip(".")
@@ -109,7 +109,7 @@ class Column:
 
 
 def hundredth(value: float | None) -> float | None:
-    """Divide a number by 100 to 15 digits, so that 79.8, as printed, is stored as 0.798.
+    """Divide a number by 100 with 15 digits, so that a printed 79.8 is stored as 0.798.
 
     >>> hundredth(79.8), 79.8 / 100
     (0.798, 0.7979999999999999)
@@ -126,6 +126,6 @@ def on_page(columns: Iterable[Column]) -> list[Column]:
 
 
 def cells(columns: Iterable[Column], rows: Iterable[Any]) -> list[list[str]]:
-    """Return the page's cells as text, row by row."""
+    """Return the cells of the page as text, row by row."""
     shown = on_page(columns)
     return [[column.text(row) for column in shown] for row in rows]

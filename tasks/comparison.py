@@ -1,9 +1,10 @@
-"""The reveal: a comparison of an answer with the gold by text (docs/protocol.md#the-reveal).
+"""Comparison of an answer with the gold for the reveal (docs/protocol.md#the-reveal).
 
-Right: the text is gold, wherever it was highlighted. Missed: a gold text that was not chosen, shown
-where it occurs. Extra: chosen, not gold. Partial: overlaps an occurrence of a gold text but differs
-from it, and scores 0. If golds are alternatives, the answer is compared with the one that scored;
-the others are also accepted. A gold text that cannot be highlighted is unreachable.
+Texts are compared. A text is right if it is gold, wherever it was highlighted. It is missed if it
+is gold but was not chosen, and is shown where it occurs. It is extra if it was chosen but is not
+gold. It is partial, and scores 0, if it overlaps an occurrence of a gold text but differs from it.
+If golds are alternatives, the answer is compared with the one that was scored, and the others are
+also accepted. A gold text that cannot be highlighted is unreachable.
 """
 
 import itertools
@@ -28,11 +29,12 @@ class Mark(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A part of a segment with the same marks throughout. `chosen` is right, extra, partial or "";
-    `missed` may lie over it. `starts` and `ends`: a mark starts or ends here.
+    """A part of a segment that has the same marks throughout.
 
-    A partial highlight is announced with the gold that it overlaps: `overlap` is its start, on each
-    of their pieces. `opens` and `closes`: the announced part starts or ends here.
+    `chosen` is right, extra, partial or "", and `missed` may cover the part as well. `starts` and
+    `ends` say whether a mark starts or ends here. A partial highlight is announced together with
+    the gold that it overlaps. Each of their pieces has the start of this overlap in `overlap`.
+    `opens` and `closes` say whether the announced part starts or ends here.
     """
 
     text: str
@@ -47,7 +49,7 @@ class Piece(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """The extent of a partial highlight together with the gold that it overlaps."""
+    """The extent of a partial highlight and the gold that it overlaps."""
 
     start: int
     end: int
@@ -65,7 +67,7 @@ def _overlaps(marks: Sequence[Mark]) -> Iterator[Overlap]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The verdict on an answer; the lists hold distinct texts in order."""
+    """The comparison of an answer with the gold. The lists contain distinct texts in order."""
 
     s1: float
     marks: tuple[Mark, ...]
@@ -81,7 +83,7 @@ class Comparison:
         return {name: len(getattr(self, name)) for name in ("right", "missed", "extra", "partial")}
 
     def pieces(self, segment: int, text: str) -> list[Piece]:
-        """Cut a segment at the ends of its marks; the texts of the pieces add up to the segment."""
+        """Split a segment at the ends of its marks. The pieces add up to the segment."""
         marks = [mark for mark in self.marks if mark.segment == segment]
         cuts = sorted({0, len(text), *(m.start for m in marks), *(m.end for m in marks)})
         overlaps = list(_overlaps(marks))
@@ -113,11 +115,11 @@ def compare_answer(
 ) -> Comparison:
     """Compare an answer with the gold.
 
-    A missed gold text is marked once: at its first occurrence that overlaps one of the answer's
-    spans, else at its first occurrence. With `any_of` and nothing right, the answer is compared
-    with the alternative that a span overlaps, else the first that can be highlighted, else the
-    first. An occurrence inside a word counts only for texts that never occur as whole words.
-    Answers that are chosen or typed have no place in the text, even if it contains them.
+    A missed gold text is marked once, at its first occurrence that overlaps a span of the answer,
+    or otherwise at its first occurrence. With `any_of` and no right text, the answer is compared
+    with the alternative that a span overlaps, or otherwise the first that can be highlighted, or
+    otherwise the first. An occurrence inside a word counts only for texts that never occur as whole
+    words. Chosen and typed answers have no position, even if the text contains them.
     """
     s1, alternative = score(answer.texts, gold, card.gold_rule)
     accepted = wanted = list(dict.fromkeys(gold))
@@ -129,7 +131,7 @@ def compare_answer(
     marks = [_mark(span, wanted, places) for span in answer.spans]
     partial = list(dict.fromkeys(mark.text for mark in marks if mark.verdict == "partial"))
     overlooked = {text: _missed(places[text], answer.spans) for text in wanted}
-    # By their first occurrence; texts without one come last.
+    # Sort by first occurrence. Texts without an occurrence are last.
     missed = sorted(
         (text for text in wanted if text not in answer.texts),
         key=lambda text: [not overlooked[text], overlooked[text]],
@@ -152,7 +154,7 @@ def compare_answer(
 def places_of(
     text: str, segments: Sequence[str], question: str | None, granularity: str = WORD
 ) -> list[Span]:
-    """Return the occurrences of a gold text: as words, or else inside words."""
+    """Return the occurrences of a gold text as whole words or, if there are none, inside words."""
     whole = occurrences(text, segments, question, granularity)
     return whole or list(anywhere(text, segments, question))
 
@@ -162,7 +164,7 @@ def _touches(place: Span, spans: Sequence[Span]) -> bool:
 
 
 def _nearest(places: dict[str, list[Span]], spans: Sequence[Span]) -> str:
-    """Return the alternative to compare with if none was answered."""
+    """Return the alternative to compare with if the answer contains none of them."""
     touched = (text for text in places if any(_touches(place, spans) for place in places[text]))
     standing = (text for text in places if places[text])
     return next(itertools.chain(touched, standing, places))
@@ -179,6 +181,6 @@ def _mark(span: Span, wanted: Sequence[str], places: dict[str, list[Span]]) -> M
 
 
 def _missed(places: Sequence[Span], spans: Sequence[Span]) -> list[Mark]:
-    """Return the one mark of a missed text, or [] if it occurs nowhere."""
+    """Return the mark of a missed text, or [] if the text does not occur."""
     touched = [place for place in places if _touches(place, spans)]
     return [Mark("missed", *place) for place in (touched or places)[:1]]

@@ -1,4 +1,4 @@
-"""Handful's CSV files: RFC 4180, with CRLF between records."""
+"""CSV files according to RFC 4180, with CRLF between records."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ class Writable(Protocol):
 
 
 def write_csv(file: Writable, header: Sequence[str], rows: Iterable[Iterable[Any]]) -> int:
-    """Write a header, if there is one, and the rows; return the number of rows."""
+    """Write the header, unless it is empty, and the rows. Return the number of rows."""
     writer = csv.writer(file, lineterminator="\r\n")
     if header:
         writer.writerow(header)
@@ -32,7 +32,7 @@ def write_csv(file: Writable, header: Sequence[str], rows: Iterable[Iterable[Any
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
-    r"""Return a CSV as text.
+    r"""Return the header and rows as CSV text.
 
     >>> csv_text(["name", "n"], [["a, b", 1]])
     'name,n\r\n"a, b",1\r\n'
@@ -43,7 +43,7 @@ def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 
 
 def moment(value: datetime) -> str:
-    """Format a time for CSVs: ISO 8601, UTC, to the microsecond.
+    """Format a time for CSVs in ISO 8601, UTC, with microseconds.
 
     >>> moment(datetime(2026, 11, 24, 15, 37, 40, tzinfo=UTC))
     '2026-11-24T15:37:40.000000Z'
@@ -52,7 +52,7 @@ def moment(value: datetime) -> str:
 
 
 def cell(value: Any) -> Any:
-    """Format a value for exports: lists as JSON, None as an empty cell, booleans as 0 or 1."""
+    """Format a value for exports. Lists become JSON, None an empty cell, booleans 0 or 1."""
     if value is None:
         return ""
     if isinstance(value, datetime):
@@ -63,9 +63,9 @@ def cell(value: Any) -> Any:
 
 
 def no_formula(text: str) -> str:
-    """Put an apostrophe before text that spreadsheets interpret as a formula.
+    """Put an apostrophe before text that spreadsheets would interpret as a formula.
 
-    Used in files for human readers; exports of answers contain the text unchanged.
+    Used in files for human readers. Exports of answers contain the text unchanged.
 
     >>> no_formula("=1+1")
     "'=1+1"
@@ -77,7 +77,7 @@ CSV = "text/csv; charset=utf-8"
 
 
 def saved_as(filename: str) -> dict[str, str]:
-    """Return the header that makes a browser save a response under that name."""
+    """Return the header that makes a browser save a response under this name."""
     return {"Content-Disposition": content_disposition_header(True, filename)}
 
 

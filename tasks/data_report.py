@@ -1,6 +1,6 @@
-"""The data report of a task: what researchers must know before annotation.
+"""The data report of a task, which contains what researchers must know before annotation.
 
-Built from the records at import and stored with the task. It reports problems and repairs none.
+It is built at import and stored with the task. Problems are reported but not repaired.
 """
 
 import itertools
@@ -20,12 +20,12 @@ NO_BASELINE = "none: every example has an answer"
 
 
 def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
-    """Return the report as JSON-able data; shares and scores are x 100.
+    """Build the report as data for JSON. Shares and scores are x 100.
 
     Keys: splits [{file, examples, empty_share}], unreachable [{file, ids}], labels_not_in_question
     [label], not_nested [[number, smaller size, larger size]], renumbering {number: {size: number}},
-    duplicates [{file, ids}], overlap_with_test [{file, ids}], reused_ids [{file, ids}] (the same id
-    for another text in the test file), respelled and same_options [{file, ids}], baseline_name,
+    duplicates [{file, ids}], overlap_with_test [{file, ids}], reused_ids [{file, ids}] (the id has
+    another text in the test file), respelled and same_options [{file, ids}], baseline_name,
     baseline (None unless the task has labels or "no answer"), ceiling, floors [{name, s1}] for
     guessing among the answers that the test file lists.
     """
@@ -54,7 +54,7 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
 
 
 def on_scale(report: dict[str, Any]) -> dict[str, Any]:
-    """Return the report for programs: shares and scores from 0 to 1."""
+    """Return the report for the API, with shares and scores from 0 to 1."""
     splits = [s | {"empty_share": hundredth(s["empty_share"])} for s in report["splits"]]
     floors = [floor | {"s1": hundredth(floor["s1"])} for floor in report["floors"]]
     bounds = {name: hundredth(report[name]) for name in ("baseline", "ceiling")}
@@ -77,7 +77,7 @@ def _is_unreachable(card: Card, record: Record) -> bool:
 
 
 def _odd_labels(card: Card, files: list[SplitFile]) -> list[str]:
-    """Return the labels that the data's own question spells differently (MNLI's "contraction")."""
+    """Return the labels that the question in the data spells differently, as in MNLI."""
     questions = {record.question for file in files for record in file.records}
     return [
         label.name
@@ -91,7 +91,7 @@ def _contents(file: SplitFile) -> frozenset[str]:
 
 
 def _sizes(trains: list[SplitFile]) -> dict[int, dict[int, frozenset[str]]]:
-    """Return a mapping of size to number to contents, by ascending size."""
+    """Return the contents of training files by size and number, with sizes in ascending order."""
     sizes: dict[int, dict[int, frozenset[str]]] = {}
     for file in sorted(trains, key=lambda file: (file.shots or 0, file.number or 0)):
         sizes.setdefault(file.shots or 0, {})[file.number or 0] = _contents(file)
@@ -111,10 +111,10 @@ def not_nested(trains: list[SplitFile]) -> list[list[int]]:
 
 
 def renumbering(trains: list[SplitFile]) -> dict[str, dict[str, int]]:
-    """Return the numbers that nest the training files: {number: {size: published number}}.
+    """Return the numbers that would nest the training files: {number: {size: published number}}.
 
     Each file of the smallest size starts a chain, which continues with the only larger file that
-    contains it. Empty if the files are nested as published, or if such chains do not exist.
+    contains it. The result is empty if the published files are nested or if there is a gap.
     """
     if not not_nested(trains):
         return {}
@@ -137,7 +137,7 @@ def renumbering(trains: list[SplitFile]) -> dict[str, dict[str, int]]:
 
 
 def rechained(files: list[SplitFile]) -> list[SplitFile]:
-    """Renumber training files so that equal numbers nest, or leave them if that is impossible."""
+    """Renumber training files so that equal numbers are nested, if that is possible."""
     chains = renumbering([file for file in files if file.kind == "train"])
     numbers = {
         (int(size), published): int(number)
@@ -151,7 +151,7 @@ def rechained(files: list[SplitFile]) -> list[SplitFile]:
 
 
 def _duplicates(files: list[SplitFile]) -> list[dict[str, Any]]:
-    """Return ids of examples that repeat the content of an earlier one in the same file."""
+    """Return the ids of examples that repeat an earlier example in the same file."""
     entries = []
     for file in files:
         seen: set[str] = set()
@@ -166,7 +166,7 @@ def _duplicates(files: list[SplitFile]) -> list[dict[str, Any]]:
 
 
 def _overlap(trains: list[SplitFile], test: SplitFile) -> list[dict[str, Any]]:
-    """Return training examples whose texts and question are also in the test file."""
+    """Return training examples with the same texts and question as a test example."""
     tested = {(record.context, record.question) for record in test.records}
     return _ids(trains, lambda record: (record.context, record.question) in tested)
 
@@ -198,10 +198,10 @@ def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
 
 
 def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
-    """Return the scores of guessing among listed candidates, x 100, or [] without lists.
+    """Return the scores x 100 of guessing among listed candidates, or [] without lists.
 
-    A random candidate: the mean over the distinct candidates of each example. The most frequent
-    one: the candidate listed most often, the first on ties.
+    For a random candidate, it is the mean over the distinct candidates of each example. The most
+    frequent candidate is the one that is listed most often in all examples, the first on ties.
     """
     if card.kind.is_one_choice and not card.no_answer:
         shares = [_share_of_right(card, record) for record in test.records]
@@ -224,7 +224,7 @@ def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
 
 
 def _share_of_right(card: Card, record: Record) -> float:
-    """Return the expected S1 of a random option of the example."""
+    """Return the expected S1 of choosing a random option of the example."""
     scores = [score([text], record.gold, card.gold_rule).s1 for text in record.options]
     return math.fsum(scores) / len(scores)
 
@@ -235,7 +235,7 @@ def lines(report: dict[str, Any]) -> list[str]:
 
 
 def counts(report: dict[str, Any]) -> list[str]:
-    """Return sentences on the files' contents and the range of scores."""
+    """Return sentences on the contents of the files and the range of scores."""
     return [*_sizes_told(report), *_bounds_told(report)]
 
 
@@ -249,7 +249,7 @@ def _sizes_told(report: dict[str, Any]) -> list[str]:
 
 
 def warnings(report: dict[str, Any]) -> list[str]:
-    """Return sentences on problems that may make the results wrong or low."""
+    """Return sentences on problems that may make results wrong or scores low."""
     sentences = []
     for key, words in (
         ("unreachable", "gold answers not found in the text (they lower the maximum score)"),
@@ -279,7 +279,7 @@ def warnings(report: dict[str, Any]) -> list[str]:
 
 
 def _bounds_told(report: dict[str, Any]) -> list[str]:
-    """Return the trivial baseline, the floors and the ceiling as sentences."""
+    """Return sentences on the trivial baseline, the floors and the ceiling."""
     if report["baseline"] is None:
         sentences = [f"Trivial baseline: {report['baseline_name']}"]
     else:
@@ -291,7 +291,7 @@ def _bounds_told(report: dict[str, Any]) -> list[str]:
 
 
 def origin(made_from: dict[str, Any]) -> str:
-    """Return a sentence on a task's source: a dataset, or a task in the Few-shot Gym."""
+    """Return a sentence on the origin of a task made from a dataset or a Few-shot Gym task."""
     if made_from["format"] == "gym":
         seeds = ", ".join(map(str, made_from["seeds"]))
         drawn = f", drawn with seed {made_from['seed']}" if made_from["seed"] is not None else ""
@@ -310,6 +310,6 @@ def origin(made_from: dict[str, Any]) -> str:
 
 
 def _list(ids: list[str]) -> str:
-    """List all IDs, or the first ten if there are many (the stored report has them all)."""
+    """List all ids, or the first ten if there are many. The stored report has them all."""
     more = f" and {len(ids) - 10} more" if len(ids) > 12 else ""
     return ", ".join(ids[:10] if more else ids) + more

@@ -1,7 +1,7 @@
-"""Datasets uploaded in the browser, which become a task's files.
+"""Datasets that are uploaded in the browser and converted to the files of a task.
 
-A dataset is stored in the folder of the upload (tasks/uploads.py), under names with a leading dot,
-which are not part of the task. The resulting files are checked and imported like any upload.
+A dataset is stored in the folder of the upload (tasks/uploads.py) under names with a leading dot,
+which are not part of the task. The generated files are checked and imported like any upload.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ FIELDS = ".fields.json"
 
 
 def begin(name: str, content: Iterable[bytes], reading: Reading, owner: Any) -> TaskUpload:
-    """Store the file and read its columns. If it raises UploadError, nothing is stored."""
+    """Store the file and read its columns. Raises UploadError, in which case nothing is stored."""
     try:
         format_of(Path(name), reading.format)
     except FormatError as error:
@@ -53,25 +53,25 @@ def _checked(what: str, name: str, owner: Any, **request: Any) -> dict[str, Any]
 
 
 def path_of(upload: TaskUpload) -> Path | None:
-    """Return the dataset of an upload, or None."""
+    """Return the path of an upload's dataset, or None."""
     folder = uploads.folder_of(upload) / FOLDER
     return next(folder.iterdir(), None) if folder.is_dir() else None
 
 
 def seen(upload: TaskUpload) -> dict[str, Any]:
-    """Return the reply from `process.columns`, and `reading`."""
+    """Return the reply of `process.columns` and `reading`."""
     content = (uploads.folder_of(upload) / SEEN).read_text(encoding="utf-8")
     return json.loads(content)
 
 
 def fields(upload: TaskUpload) -> dict[str, Any]:
-    """Return the latest input to the columns form by field, or {} if there is none."""
+    """Return the latest values of the columns form by field, or {} if there are none."""
     place = uploads.folder_of(upload) / FIELDS
     return json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
 
 
 def store_fields(upload: TaskUpload, values: dict[str, Any]) -> None:
-    """Store the input to the columns form. Raises UploadError."""
+    """Store the values of the columns form. Raises UploadError."""
     try:
         with disk.named():
             text = json.dumps(values)
@@ -81,9 +81,9 @@ def store_fields(upload: TaskUpload, values: dict[str, Any]) -> None:
 
 
 def make(upload: TaskUpload, wanted: Wanted, owner: Any) -> None:
-    """Make and check the task's files, and replace the previous ones.
+    """Generate and check the files of the task, and replace the previous ones.
 
-    If it raises UploadError, nothing has changed.
+    Raises UploadError, in which case nothing has changed.
     """
     path = path_of(upload)
     if path is None:

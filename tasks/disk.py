@@ -1,4 +1,4 @@
-"""Files on the disk: a full disk is an expected error with advice; orphaned folders go."""
+"""File handling: full disks are reported with advice, and folders of deleted rows are removed."""
 
 import contextlib
 import errno
@@ -13,12 +13,12 @@ from django.db.models import QuerySet
 
 
 class DiskFull(Exception):
-    """The disk is full; the message contains advice."""
+    """Raised if the disk is full. The message contains advice."""
 
 
 @contextlib.contextmanager
 def named() -> Iterator[None]:
-    """Raise DiskFull for full-disk errors in the block."""
+    """Raise DiskFull if the block fails because the disk is full."""
     try:
         yield
     except OSError as error:
@@ -32,21 +32,21 @@ def is_full(error: BaseException) -> bool:
 
 
 def sentence() -> str:
-    """Say that the disk is full, how much space is left, and what to do."""
+    """Return a message that the disk is full, with the free space and advice."""
     folder = Path(settings.VAR_DIR)
     free = shutil.disk_usage(folder).free // 1_000_000 if folder.exists() else 0
     return f"The disk of var/ is full ({free} MB free). Free some space, then try again."
 
 
 def sweep(root: Path, rows: QuerySet[Any]) -> None:
-    """Delete the folders of deleted rows, which have the rows' keys as their names.
+    """Delete the folders of deleted rows. A folder's name is the key of its row.
 
-    Folders from the last hour are left, as their rows may not be committed yet.
+    Folders from the last hour are not deleted, because their rows may not be committed yet.
     """
-    # List folders before rows: a folder created later belongs to a row.
+    # List folders before rows, because a folder created later belongs to a row.
     folders = list(root.iterdir()) if root.is_dir() else []
     known = {str(pk) for pk in rows.values_list("pk", flat=True)}
     for folder in folders:
-        with contextlib.suppress(FileNotFoundError):  # another sweep has deleted it
+        with contextlib.suppress(FileNotFoundError):  # another process has deleted it
             if folder.name not in known and folder.stat().st_mtime < time.time() - 3600:
                 shutil.rmtree(folder, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""Export: a version of a task as files in the published layout, for training a model.
+"""Export of a task version as files in the published layout, for training a model.
 
-The files contain what annotators see, so reading them gives the same content hash. Attention checks
-are not part of a task and are omitted.
+The files contain what annotators see, so that reading them results in the same content hash.
+Attention checks are not part of a task and are left out.
 """
 
 import io
@@ -17,11 +17,11 @@ from tasks.models import Example, Split, Task
 
 
 class ExportError(Exception):
-    """The reason why nothing was written, as a sentence."""
+    """Raised if nothing was written. The message is the reason."""
 
 
 def files_of(task: Task) -> list[SplitFile]:
-    """Return a task's files as imported, without attention checks."""
+    """Return the files of a task as they were imported, without attention checks."""
     return [
         SplitFile(
             split.kind,
@@ -48,7 +48,7 @@ def record_of(example: Example) -> Record:
 
 
 def as_zip(task: Task) -> bytes:
-    """Pack the card and the files without timestamps, so that equal tasks give equal bytes."""
+    """Return a ZIP of card and files. Without timestamps, equal tasks have equal bytes."""
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(packed, "w") as archive:
         making.write_folder(Path(place), task.card, files_of(task))
@@ -59,7 +59,7 @@ def as_zip(task: Task) -> bytes:
 
 
 def export(task: Task, folder: Path) -> list[SplitFile]:
-    """Write the task into a new folder: completely or not at all.
+    """Write the task into a new folder, completely or not at all.
 
     Raises ExportError if the folder exists, or OSError.
     """

@@ -1,8 +1,8 @@
-"""The statements in a reveal: right, too short, missed, etc. (docs/protocol.md#the-reveal).
+"""The statements in a reveal, such as right, too short or missed (docs/protocol.md#the-reveal).
 
-One finding per difference between an answer and the gold, in the order of the text. If an answer
-overlaps a gold text, they share a finding ("'Los' is too short: the answer is Los Angeles"), and
-the gold text is not also listed as missed. Pages provide the wording.
+There is one finding per difference between an answer and the gold, in the order of the text. If an
+answer overlaps a gold text, they share a finding ("'Los' is too short: the answer is Los Angeles"),
+and the gold text is not listed again as missed. Pages provide the wording.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,16 +20,16 @@ Kind = Literal[
     "right",
     "too_short",
     "too_long",
-    "shifted",  # overlaps the answer, and each has words that the other lacks
-    "joined",  # one highlight spanning several answers
+    "shifted",  # overlaps the answer, and each contains words that the other does not
+    "joined",  # one highlight that spans several answers
     "extra",
-    "other_kind",  # correct for another question on the same text
-    "spare",  # an accepted alternative, but another one was compared
+    "other_kind",  # correct for another question about the same text
+    "spare",  # an accepted alternative that is not the compared one
     "missed",
     "unreachable",  # gold that cannot be highlighted in the text
     "right_label",
     "other_label",
-    "instead",  # an incorrect answer, for questions with one answer
+    "instead",  # an incorrect answer to a question with one answer
     "beside",  # a long text, which the annotator compares with the gold
 ]
 MISTAKES: tuple[Kind, ...] = (
@@ -43,9 +43,9 @@ BOUNDARIES: tuple[Kind, ...] = ("too_short", "too_long", "shifted", "joined")
 class Finding:
     """A statement about an answer.
 
-    `given` is the highlighted text or the chosen label, "" for missed gold; `gold` are the gold
-    answers concerned. `surplus` has the superfluous words at either end. `segment` and `start` give
-    the position; None for labels, and for gold that is not in the text.
+    `given` is the highlighted text or chosen label, or "" for missed gold. `gold` has the gold
+    answers that it is about. `surplus` has the superfluous words at either end. `segment` and
+    `start` are the position, or None for labels and for gold that is not in the text.
     """
 
     kind: Kind
@@ -54,7 +54,7 @@ class Finding:
     surplus: tuple[str, ...] = ()
     segment: int | None = None
     start: int | None = None
-    # The question type of an `other_kind`.
+    # The question type of an `other_kind` finding.
     belongs_to: str = ""
 
     @property
@@ -63,7 +63,7 @@ class Finding:
 
     @property
     def is_on_boundaries(self) -> bool:
-        """The right place, but not the exact words; a definition of the question does not help."""
+        """Return whether only the boundaries are wrong, so a definition would not help."""
         return self.kind in BOUNDARIES
 
 
@@ -74,10 +74,10 @@ def findings(
     question: str | None = None,
     other_kinds: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
-    """Return the findings on an answer in text order, those without a position last.
+    """Return the findings on an answer in text order, with those without a position last.
 
-    `other_kinds` are gold texts for other questions on the same text, each with its question type:
-    only those that may be shown, so none until all of these questions have been answered.
+    `other_kinds` maps gold texts of other questions about the same text to the question type. It
+    contains only texts that may be shown, so it is empty until all these questions are answered.
     """
     wanted = {
         text: places_of(text, segments, question)
@@ -87,7 +87,7 @@ def findings(
     coupled = {text for finding in given for text in finding.gold}
     in_text = [*given, *_missed(comparison, coupled)]
     in_text.sort(key=lambda finding: (finding.segment, finding.start))
-    # If annotators may type answers that are not in the text, gold may be missing from it too.
+    # If answers that are not in the text may be typed, gold may not be in the text either.
     nowhere = [text for text in comparison.missed if not wanted[text]]
     return (
         *in_text,
@@ -105,7 +105,7 @@ def findings_on(
     gold: Sequence[str],
     other_kinds: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
-    """Return the findings on an answer, for the card's answer kind."""
+    """Return the findings on an answer, depending on the answer kind of the card."""
     if card.is_highlighted:
         question = card.selectable_question(asked.question)
         said = findings(answer, comparison, asked.context, question, other_kinds)
@@ -122,7 +122,7 @@ def findings_on(
 
 
 def _one_for_the_other(said: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """With only one answer allowed, an extra one and the missed one are a single mistake."""
+    """Merge an extra and a missed answer into one mistake if only one answer is allowed."""
     extra = [finding for finding in said if finding.kind == "extra"]
     missed = [finding for finding in said if finding.kind == "missed"]
     if not extra or not missed:
@@ -133,7 +133,7 @@ def _one_for_the_other(said: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 
 def _of_texts(texts: Sequence[str], comparison: Comparison) -> Iterator[Finding]:
-    """Yield right or extra for answers without a position in the text."""
+    """Yield "right" or "extra" for answers without a position in the text."""
     for text in texts:
         if text in comparison.right:
             yield Finding("right", text, (text,))
@@ -182,7 +182,7 @@ def _of_span(
 
 
 def _against(span: Span, place: Span) -> tuple[Kind, tuple[str, ...]]:
-    """Return how a highlight differs from an overlapping answer, and superfluous words."""
+    """Return how a highlight differs from an overlapping answer, and its superfluous words."""
     before = span.text[: max(0, place.start - span.start)].strip()
     after = span.text[len(span.text) - max(0, span.end - place.end) :].strip()
     surplus = tuple(text for text in (before, after) if text)

@@ -1,6 +1,6 @@
-"""Read records from the published JSON Lines layout, including its peculiarities.
+"""Records from files in the published JSON Lines layout, including its peculiarities.
 
-A record is fully checked when it is read, so that all other modules can rely on it. Errors name the
+A record is fully checked when it is read, so that other modules can rely on it. Errors name the
 file, line and field, and what was expected.
 """
 
@@ -23,51 +23,51 @@ FILE_NAME = re.compile(
     r"(?P<prefix>.+?)_(?:train_(?P<shots>[1-9]\d{0,4})_(?P<number>[1-9]\d{0,3})|test)\.jsonl"
 )
 LONGEST_LINE = 1_000_000  # bytes; the longest published line has 9,000
-MAX_ANSWERS = 200  # golds for one example; the published maximum is 32
+MAX_ANSWERS = 200  # golds of one example; the published maximum is 32
 REQUIRED = ("id", "context", "question", "answer")
 # Published fields that are ignored and never shown.
 EXTRAS = ("genre", "is_impossible", "plausible_answers", "entities")
 MAX_WRONG = 20  # lines listed in errors
-LONGEST_EXPLANATION = 1000  # characters; it is read between two examples
+LONGEST_EXPLANATION = 1000  # characters; the explanation is read between two examples
 
 
 class FormatError(ValueError):
-    """A file that cannot be imported, with the place and what was expected there."""
+    """Raised if a file cannot be imported. Has the place of the error and what was expected."""
 
     def __init__(self, file: str, line: int | None, field: str | None, expected: str):
         place = file + (f", line {line}" if line else "") + (f", field {field}" if field else "")
         super().__init__(f"{place}: {expected}")
         self.file, self.line, self.field, self.expected = file, line, field, expected
-        self.others: list[FormatError] = []  # further errors of the same file
+        self.others: list[FormatError] = []  # further errors in the same file
 
     @property
     def sentences(self) -> list[str]:
-        """All errors of the file, as far as it was read."""
+        """Return all errors in the file, as far as it was read."""
         return [str(self), *map(str, self.others)]
 
 
 @dataclass(frozen=True)
 class Record:
-    """One published example; gold is empty if the correct answer is "no answer"."""
+    """One published example. `gold` is empty if the correct answer is "no answer"."""
 
     id: str
     context: tuple[str, ...]
     question: str
     gold: tuple[str, ...]
     gold_starts: tuple[int, ...] | None = None
-    # Why the gold is right, written by the researcher; only for training examples.
+    # The researcher's reason why the gold is right, only for training examples.
     explanation: str = ""
-    # The texts that the file lists as possible answers (ReCoRD's entities), with repetitions. They
-    # are never shown; the data report has the scores of guessing among them.
+    # The possible answers that the file lists (ReCoRD's entities), with repetitions. They are never
+    # shown. The data report has the scores of guessing among them.
     candidates: tuple[str, ...] = ()
-    # The choices in display order; only for tasks answered by options.
+    # The choices in display order, only for tasks with options.
     options: tuple[str, ...] = ()
-    # Does the stored spelling of a number or text differ from the file's?
+    # Does the spelling of a number or text differ between the database and the file?
     respelled: bool = False
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 of context, question, gold and any options: identifies examples across files."""
+        """Return the SHA-256 of context, question, gold and options."""
         content: list[Any] = [list(self.context), self.question, list(self.gold)]
         content += [list(self.options)] if self.options else []
         return hashlib.sha256(canonical(content)).hexdigest()
@@ -75,9 +75,9 @@ class Record:
 
 @dataclass(frozen=True)
 class SplitFile:
-    """One file: a training split (shots, number) or the test split (neither).
+    """A file with a training split (shots, number) or the test split (neither).
 
-    k shots are k examples, or k of each label with the card's `shots_per_label`.
+    k shots are k examples, or k of each label if the card sets `shots_per_label`.
     """
 
     kind: str
@@ -88,7 +88,7 @@ class SplitFile:
 
 
 def canonical(value: Any) -> bytes:
-    """Return JSON as UTF-8 with sorted keys and no blanks: equal content, equal bytes."""
+    """Return JSON in a canonical form, so that equal content has equal bytes."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     ).encode()
@@ -100,10 +100,10 @@ def digest_of(hashes: Iterable[str]) -> str:
 
 
 def content_hash(card: Card, files: list[SplitFile]) -> str:
-    """Return the SHA-256 of the card and every record of every file.
+    """Return the SHA-256 of the card and of every record in every file.
 
-    Explanations and options are included only if present: files without them have the same hash as
-    they had before these fields existed.
+    Explanations and options are included only if present, so that files without them have the same
+    hash as before these fields existed.
     """
     ordered = sorted(files, key=lambda file: (file.kind, file.shots or 0, file.number or 0))
     content = [
@@ -122,7 +122,7 @@ def content_hash(card: Card, files: list[SplitFile]) -> str:
 
 
 def read_folder(folder: Path, card: Card) -> list[SplitFile]:
-    """Read a task's files: `<prefix>_train_<shots>_<number>.jsonl` and `<prefix>_test.jsonl`.
+    """Read the files of a task: `<prefix>_train_<shots>_<number>.jsonl` and `<prefix>_test.jsonl`.
 
     Raises FormatError.
     """
@@ -130,12 +130,12 @@ def read_folder(folder: Path, card: Card) -> list[SplitFile]:
 
 
 def is_beside(name: str) -> bool:
-    """Is it a file that may accompany a task but is ignored?"""
+    """Return whether a file may accompany a task but is ignored."""
     return name.startswith((".", "README", "LICENSE", "LICENCE"))
 
 
 def layout(folder: Path) -> list[Path]:
-    """List the files of the only task in that folder by name; none is read. Raises FormatError."""
+    """List the files of the only task in a folder, without reading them. Raises FormatError."""
     paths, prefixes = [], set()
     for path in sorted(folder.iterdir()):
         name = path.name
@@ -157,7 +157,7 @@ def layout(folder: Path) -> list[Path]:
 
 
 def read_split(path: Path, card: Card) -> SplitFile:
-    """Read one file, whose name identifies its split. Raises FormatError."""
+    """Read a file, whose name identifies its split. Raises FormatError."""
     matched = FILE_NAME.fullmatch(path.name)
     if not matched:
         raise FormatError(path.name, None, None, "unknown file name")
@@ -170,7 +170,7 @@ def read_split(path: Path, card: Card) -> SplitFile:
 
 
 def _check_shots(file: str, shots: int, records: list[Record], card: Card) -> None:
-    """k shots are k examples in total, or at most k of each label (a rare label has fewer)."""
+    """Check that k shots are k examples, or at most k of each label (a rare label has fewer)."""
     if card.shots_per_label:
         counts = Counter(gold for record in records for gold in record.gold[:1])
         for label, number in counts.items():
@@ -191,9 +191,9 @@ def _check_shots(file: str, shots: int, records: list[Record], card: Card) -> No
 
 
 def read_records(path: Path, card: Card, *, explained: bool = False) -> list[Record]:
-    """Read one JSON Lines file with unique ids. Raises FormatError, with all invalid lines.
+    """Read a JSON Lines file with unique ids. Raises FormatError with all invalid lines.
 
-    `explained`: its examples are revealed, so they may have an explanation.
+    `explained` means that its examples are revealed and may have an explanation.
     """
     records: list[Record] = []
     lines_of: dict[str, int] = {}
@@ -240,7 +240,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def json_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
-    """Yield the number and text of each non-blank line; `name` is the file's name, for errors.
+    """Yield the number and text of each line that is not blank. `name` is used in errors.
 
     Reads at most the maximum length of a line. Raises FormatError.
     """
@@ -263,7 +263,7 @@ def json_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
 
 
 def strict_json(text: str, file: str, line: int | None) -> Any:
-    """Parse JSON; refuses duplicate fields, NaN and Infinity. Raises FormatError."""
+    """Parse JSON without duplicate fields, NaN and Infinity. Raises FormatError."""
 
     def refuse(name: str) -> NoReturn:
         raise FormatError(file, line, None, f"{name} is not valid JSON")
@@ -294,7 +294,7 @@ def strict_json(text: str, file: str, line: int | None) -> Any:
 def json_object(
     text: str, file: str, line: int, required: Sequence[str], optional: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Parse the object of one line, with exactly these fields. Raises FormatError."""
+    """Parse the object on one line, which must have exactly these fields. Raises FormatError."""
     data = strict_json(text, file, line)
     if not isinstance(data, dict):
         raise FormatError(file, line, None, "expected a JSON object on each line")
@@ -323,7 +323,7 @@ def storable_text(value: Any, file: str, line: int, field: str) -> str:
 
 
 def example_id(value: Any, file: str, line: int) -> str:
-    """Return an example's ID as text; files also use numbers. Raises FormatError."""
+    """Return the id of an example as text. Files may also use numbers. Raises FormatError."""
     identity = storable_text(str(value) if type(value) is int else value, file, line, "id")
     if not identity.strip() or len(identity) > 200:
         raise FormatError(file, line, "id", "expected an id of 1 to 200 characters")
@@ -434,7 +434,7 @@ def _gold(
 ) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
     """Return the golds as texts, with offsets if the file has them.
 
-    `[]` and `[""]` are "no answer"; `{"text", "answer_start"}` is a text and its offset.
+    `[]` and `[""]` are "no answer". `{"text", "answer_start"}` is a text and its offset.
     """
     if not answer or answer == [""]:
         return (), None

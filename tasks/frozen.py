@@ -1,6 +1,6 @@
-"""Immutable imported data, cached in each process; `clear` empties the caches.
+"""Imported data that never change, cached in each process. `clear` empties the caches.
 
-The models read through this module; tasks are identified by their content hash.
+Models read the data through this module. Tasks are identified by their content hash.
 """
 
 import math
@@ -22,7 +22,7 @@ _test_hashes: dict[str, str] = {}
 _words: dict[str, int] = {}
 _chances: dict[str, float] = {}
 _set_ceilings: dict[str, float] = {}
-WORDS_OF = 500  # examples: enough for a median
+WORDS_OF = 500  # number of examples, which is sufficient for a median
 
 
 def card(task: "Task") -> Card:
@@ -88,19 +88,19 @@ def median_words(task: "Task") -> int:
 
 @lru_cache(maxsize=4096)
 def example(pk: int) -> "Example":
-    """Return that example. Raises Example.DoesNotExist."""
+    """Return an example. Raises Example.DoesNotExist."""
     return apps.get_model("tasks", "Example").objects.get(pk=pk)
 
 
 @lru_cache(maxsize=4096)
 def card_of_example(pk: int) -> Card:
-    """Return the card of that example's task. Raises Example.DoesNotExist."""
+    """Return the card of an example's task. Raises Example.DoesNotExist."""
     examples = apps.get_model("tasks", "Example").objects
     return card(examples.select_related("split__task").get(pk=pk).split.task)
 
 
 def clear() -> None:
-    """Empty the caches. For tests, in which keys of rolled-back rows are reused."""
+    """Empty the caches. Tests need this, because they reuse the keys of rolled-back rows."""
     _cards.clear()
     _test_hashes.clear()
     _words.clear()

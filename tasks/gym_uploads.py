@@ -1,7 +1,7 @@
-"""Tasks of the Few-shot Gym uploaded in the browser: read, shown, confirmed, imported.
+"""Uploads of Few-shot Gym tasks in the browser: read, shown, confirmed and imported.
 
-The files are in a subfolder of the upload (tasks/uploads.py), grouped by the task name in theirs. A
-process with limits reads them; the import is a job with one chunk per task.
+The files are in a subfolder of the upload (tasks/uploads.py), grouped by the task in their names. A
+process with limits reads them. The import is a job with one chunk per task.
 """
 
 import dataclasses
@@ -27,15 +27,15 @@ from tasks.models import Job, TaskUpload
 from tasks.uploads import UploadError
 
 FOLDER, SEEN = ".gym", ".gym.json"
-MAX_FILES = 3_000  # 160 tasks of 15 files are 2,400
+MAX_FILES = 3_000  # 160 tasks with 15 files each have 2,400
 MAX_SAID = 20
 TOO_COMPLEX = ("These tasks are ", ". Upload fewer tasks, or use the command import_gym.")
 
 
 def begin(files: Iterable[UploadedFile], owner: Any, partition: str = "") -> TaskUpload:
-    """Store the files and read all tasks, or those of a published partition.
+    """Store the files and read all tasks, or only those of a published partition.
 
-    If it raises UploadError, nothing is stored.
+    Raises UploadError, in which case nothing is stored.
     """
     wanted = partitions()[partition] if partition else None
     with uploads.begun(owner) as upload:
@@ -55,7 +55,7 @@ def begin(files: Iterable[UploadedFile], owner: Any, partition: str = "") -> Tas
 
 
 def folder_of(upload: TaskUpload) -> Path:
-    """Return the folder of the upload's tasks, each in a subfolder of the same name."""
+    """Return the folder of the upload's tasks. Each task has a subfolder with its name."""
     return uploads.folder_of(upload) / FOLDER
 
 
@@ -64,7 +64,7 @@ def is_gym(upload: TaskUpload) -> bool:
 
 
 def seen(upload: TaskUpload) -> dict[str, Any]:
-    """Return {tasks: see `process.gym`, shared: sentences on several of them}."""
+    """Return {tasks, shared}. `tasks` is described in `process.gym`, `shared` has sentences."""
     return json.loads((uploads.folder_of(upload) / SEEN).read_text(encoding="utf-8"))
 
 
@@ -102,9 +102,9 @@ def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
 
 
 def confirm(upload: TaskUpload, kinds: dict[str, str], sample: Sample | None, owner: Any) -> None:
-    """Start importing these tasks with these answer kinds, if all of them can be made.
+    """Start importing the tasks with these answer kinds, if all of them can be made.
 
-    If it raises UploadError, nothing is imported.
+    Raises UploadError, in which case nothing is imported.
     """
     drawn = dataclasses.asdict(sample) if sample else None
     folder = str(folder_of(upload))
@@ -123,7 +123,7 @@ def confirm(upload: TaskUpload, kinds: dict[str, str], sample: Sample | None, ow
 
 @jobs.job(uploads.IMPORT_GYM, limit=timedelta(minutes=10))
 def _import(job: Job, number: int) -> dict[str, Any]:
-    """Import one of the tasks completely: {name, version, created}."""
+    """Import one of the tasks completely. Return {name, version, created}."""
     upload = TaskUpload.objects.filter(pk=job.parameters["upload"]).first()
     if upload is None:
         raise jobs.JobError("The upload was discarded. Tasks already imported remain.")

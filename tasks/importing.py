@@ -1,6 +1,6 @@
-"""Import: files become a version of a task, or nothing is stored.
+"""Import of files as a task version. If anything fails, nothing is stored.
 
-Unchanged content is not stored again; changed content becomes a new version next to the old one, so
+Unchanged content is not stored again. Changed content becomes a new version next to the old one, so
 that answers never lose their examples.
 """
 
@@ -22,7 +22,7 @@ from tasks.models import Example, Split, Task, TaskReport, UnfinishedImport
 PIECE = 1_000_000  # characters of examples stored per transaction
 CARDS = Path(__file__).parent / "clues"
 
-# Task name to the folder and prefix of its files in the published layout.
+# Maps the task name to the folder and prefix of its files in the published layout.
 CLUES = {
     "SST-2": ("SST-2", "sst"),
     "MNLI": ("MNLI", "mnli"),
@@ -41,7 +41,7 @@ class ImportResult:
 
 
 def read_clues(root: Path, name: str, rechain: bool = False) -> tuple[Card, list[SplitFile]]:
-    """Read one CLUES task from the published layout, with the card that ships with the project.
+    """Read one CLUES task from the published layout, with the card in this project.
 
     Raises FormatError.
     """
@@ -63,15 +63,15 @@ def import_task(
     owner: User | None = None,
     made_from: dict[str, Any] | None = None,
 ) -> ImportResult:
-    """Store the task, or return the stored one with the same content.
+    """Store the task, or return the stored task with the same content.
 
-    Examples are stored in pieces, so that annotators on SQLite need not wait for all of them; until
-    the last piece, `Task.objects` excludes the task. An import that was killed is resumed when the
+    Examples are stored in pieces, so that annotators on SQLite do not wait for all of them. Until
+    the last piece is stored, `Task.objects` excludes the task. A killed import is resumed when the
     same content is imported again.
 
-    `by` is the user who imports it; None is the command line, which may import for an `owner`.
-    `made_from` describes the source and sampling (tasks/datasets/making.py). Raises teams.NotInTeam
-    for a new version of another team's task.
+    `by` is the user who imports the task. None means the command line, which may import for an
+    `owner`. `made_from` describes the source and sampling (tasks/datasets/making.py). Raises
+    teams.NotInTeam for a new version of a task of another team.
     """
     digest = content_hash(card, files)
     stored = Task.objects.filter(name=card.name, content_hash=digest).first()
@@ -83,7 +83,7 @@ def import_task(
     task = _begin(card, digest, built, rechain, by, owner)
     try:
         for number, piece in enumerate(_pieces(task, files)):
-            # SQLite has one writer, and a waiting writer retries every 0.1 s: let others write.
+            # SQLite has one writer, and a waiting writer retries every 0.1 s. Let others write.
             if number and connection.vendor == "sqlite":
                 time.sleep(0.11)
             with transaction.atomic():
@@ -108,7 +108,7 @@ def _begin(
     by: User | None,
     owner: User | None,
 ) -> Task:
-    """Return the row for that content, marked as unfinished."""
+    """Return the row for this content, marked as unfinished."""
     with transaction.atomic():
         versions = Task.with_unfinished.filter(name=card.name)
         stored = versions.filter(content_hash=digest).first()
@@ -130,7 +130,7 @@ def _begin(
 
 
 def _pieces(task: Task, files: list[SplitFile]) -> Iterator[list[Example]]:
-    """Yield the examples that are not stored yet, about PIECE characters at a time."""
+    """Yield the examples that are not stored yet, in pieces of about PIECE characters."""
     piece: list[Example] = []
     size = 0
     for file in files:
@@ -153,7 +153,7 @@ def _pieces(task: Task, files: list[SplitFile]) -> Iterator[list[Example]]:
 
 
 def drop_unfinished(before: datetime) -> None:
-    """Delete unfinished imports that a killed process started before that time."""
+    """Delete unfinished imports that a killed process started before this time."""
     Task.with_unfinished.filter(unfinished__begun_at__lt=before).delete()
 
 

@@ -1,11 +1,11 @@
-"""Refuse a database or a var/ folder that does not belong to this installation.
+"""Startup checks that the database and the var/ folder belong to this installation.
 
 Files of uploads, jobs and bundles are stored in var/ under the keys of their rows. Another database
-with the same folder (a rehearsal, a staging server) would treat them as orphans and delete them, so
-the folder and its database share an ID.
+with the same folder (a rehearsal or staging server) would consider them orphaned and delete them.
+The folder and its database therefore share an id.
 
-Databases from before release 0.2.0 are refused too: since then each app has had one migration, with
-its former first one's name, and their tables differ.
+Databases from before release 0.2.0 are refused too. Since 0.2.0 each app has one migration, which
+has the name of the former first migration but creates other tables.
 """
 
 import logging
@@ -26,7 +26,7 @@ from django.db.models import QuerySet
 from tasks.models import Installation
 
 FILE = "installation.txt"
-# Signs of old databases: a table renamed later, or either branch's second migration.
+# Old databases have a table that was renamed later, or the second migration of either branch.
 OLD_TABLE = "annotation_studyevent"
 OLD_SECOND = ["0002_find_the_latest_turn", "0002_reading_time_of_reveals"]
 OLD = (
@@ -37,13 +37,13 @@ logger = logging.getLogger(__name__)
 
 
 def bind() -> None:
-    """Give the database and the folder the same ID, unless they already have one."""
+    """Store the same id in the database and the folder, unless they already have one."""
     own, _made = _rows().get_or_create(only=True)
     path = _file()
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
         return
-    # Atomic and never overwrites, as two servers may start at once.
+    # This is atomic and never overwrites the file, because two servers may start at once.
     part = path.with_name(f".{FILE}.{secrets.token_hex(4)}")
     part.write_text(f"{own.folder_id}\n")
     try:
@@ -55,7 +55,7 @@ def bind() -> None:
 
 
 def conflict() -> str:
-    """Return an error message if the folder belongs to another database, or else ""."""
+    """Return an error message if the folder belongs to another database, otherwise ""."""
     own = _rows().first()
     path = _file()
     if own is None or not path.exists() or path.read_text().strip() == str(own.folder_id):
@@ -68,10 +68,9 @@ def conflict() -> str:
 
 
 def require() -> None:
-    """Refuse an old database, or another's folder, at startup. Raises ImproperlyConfigured.
+    """Refuse an old database or another folder at startup. Raises ImproperlyConfigured.
 
-    An unreachable or unmigrated database is accepted: no page works without it, so nothing can be
-    deleted.
+    Unreachable and unmigrated databases are accepted, because nothing can be deleted.
     """
     try:
         if is_old(connections["default"]):
@@ -92,7 +91,7 @@ def require() -> None:
 
 
 def is_old(connection: BaseDatabaseWrapper) -> bool:
-    """Was this database made by migrations from before 0.2.0?"""
+    """Return whether this database was made by migrations from before 0.2.0."""
     tables = connection.introspection.table_names()
     if OLD_TABLE in tables or "django_migrations" not in tables:
         return OLD_TABLE in tables
@@ -102,13 +101,13 @@ def is_old(connection: BaseDatabaseWrapper) -> bool:
 
 
 def refuse_old(using: str, **_kwargs: Any) -> None:
-    """Receiver of pre_migrate. Raises CommandError before any change."""
+    """Refuse old databases before any change (pre_migrate receiver). Raises CommandError."""
     if is_old(connections[using]):
         raise CommandError(OLD)
 
 
 def bind_after_migrate(using: str, **_kwargs: Any) -> None:
-    """Receiver of post_migrate, including a migrate of other apps only."""
+    """Bind the folder to the database (post_migrate receiver, also if only other apps migrate)."""
     if using == "default" and _has_table():
         bind()
 
@@ -118,7 +117,7 @@ def _has_table() -> bool:
 
 
 def _rows() -> QuerySet[Installation]:
-    """Query without columns from later migrations, as the check runs before them."""
+    """Query without columns from later migrations, because the check runs before them."""
     return Installation.objects.only("folder_id")
 
 
@@ -130,7 +129,7 @@ def _file() -> Path:
 def folder_is_its_own(
     *, databases: Sequence[str] | None = None, **_kwargs: Any
 ) -> list[CheckMessage]:
-    """System check: var/ belongs to this database (`check --database default`, and migrate)."""
+    """Check that var/ belongs to this database (`check --database default`, and migrate)."""
     if "default" not in (databases or []) or not _has_table():
         return []
     sentence = conflict()

@@ -1,14 +1,14 @@
-"""Work that takes longer than a request: a row stores the progress, and each poll runs chunks.
+"""Jobs for work that takes longer than a request. A row stores the progress.
 
-A job consists of numbered chunks, run one after the other. Each poll of the page that waits for it
-(or `manage.py run_jobs`) runs chunks for about a second and stores their results. Without a queue,
-a job waits for a poll, `run_jobs` or `tick` to run it. With a queue (config/celery.py) the poll
-enqueues the next chunk, which a worker runs.
+A job consists of numbered chunks, which run one after the other. Each poll of the waiting page (or
+`manage.py run_jobs`) runs chunks for about a second and stores their results. Without a queue, a
+job advances when a poll, `run_jobs` or `tick` runs it. With a queue (config/celery.py), the poll
+enqueues the next chunk for a worker.
 
-A chunk is leased before it runs, by one conditional update, so that only one of two simultaneous
-polls runs it. The lease lasts half a minute and is renewed while the chunk runs, up to its kind's
-limit. A killed process leaves its lease behind; after it expires, the chunk is run again. A chunk
-must therefore be idempotent and end within its kind's limit.
+A chunk is leased before it runs, with one conditional update, so that only one of two simultaneous
+polls runs it. The lease lasts half a minute and is renewed while the chunk runs, up to the limit of
+its kind. A killed process leaves its lease behind, and the chunk runs again after the lease has
+expired. Chunks must therefore be idempotent and end within the limit of their kind.
 """
 
 import contextlib
@@ -41,15 +41,15 @@ from tasks.models import Job
 
 logger = logging.getLogger(__name__)
 
-POLL = 1.0  # seconds that a request works on a job
-LEASE = timedelta(seconds=30)  # lease duration without renewal
+POLL = 1.0  # seconds that a request spends on a job
+LEASE = timedelta(seconds=30)  # duration of a lease that is not renewed
 BEAT = 10.0  # seconds between two renewals
-MAX_ATTEMPTS = 3  # for one chunk whose process was killed each time
-RESEND = timedelta(minutes=1)  # time in the queue before a chunk is enqueued again
+MAX_ATTEMPTS = 3  # for a chunk whose process was killed each time
+RESEND = timedelta(minutes=1)  # time in the queue until a chunk is enqueued again
 
 
 class QueueAway(Exception):
-    """The queue does not answer."""
+    """Raised if the queue does not respond."""
 
 
 # Enqueues a chunk of the job with this key, or None without a queue. Raises QueueAway.
@@ -57,19 +57,19 @@ send: Callable[[int, int], None] | None = None
 
 
 class JobError(Exception):
-    """A chunk failed; the message states the cause and gives advice."""
+    """Raised if a chunk fails. The message has the cause and advice."""
 
 
 @dataclass(frozen=True)
 class JobKind:
-    """A chunk's function, and the maximum time for which its lease is renewed."""
+    """The function that runs a chunk, and the maximum time for which its lease is renewed."""
 
     chunk: Callable[[Job, int], Any]
     limit: timedelta
 
 
 KINDS: dict[str, JobKind] = {}
-# Kinds imported with their first chunk: pandas would slow down every command.
+# Modules that are imported with the first chunk, because pandas would slow down every command.
 MODULES: dict[str, str] = {}
 
 
@@ -84,12 +84,12 @@ def _kind_of(job: Job) -> JobKind:
 
 
 def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any]:
-    """Register `chunk(job, number)`, with numbers from 0, for jobs of that kind.
+    """Register `chunk(job, number)`, with numbers from 0, for jobs of this kind.
 
-    Apps import the modules that call this when they are ready, or list them in MODULES, so that
-    every process knows each kind.
+    Apps import the modules that call this, or list them in MODULES, so that all processes know
+    them.
 
-    A chunk returns a small JSON value; its files go into `folder_of(job)`.
+    A chunk returns a small JSON value. Its files are stored in `folder_of(job)`.
     """
 
     def register(chunk: Callable[[Job, int], Any]) -> Callable[[Job, int], Any]:
@@ -99,24 +99,24 @@ def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any
     return register
 
 
-# Checks that `manage.py run_jobs` calls first; they raise CommandError.
+# Checks that `manage.py run_jobs` calls first. They raise CommandError.
 CONDITIONS: list[Callable[[], None]] = []
 
 OPEN = Q(state__in=(Job.State.WAITING, Job.State.RUNNING))
 
 
 def key_of(kind: str, parameters: dict[str, Any], seed: int = 0) -> str:
-    """Return the SHA-256 of the kind, parameters and seed: equal work has equal keys."""
+    """Return the SHA-256 of kind, parameters and seed, so that equal work has equal keys."""
     return hashlib.sha256(canonical([kind, parameters, seed])).hexdigest()
 
 
 def find(kind: str, parameters: dict[str, Any], seed: int = 0) -> Job | None:
-    """Return the job of exactly this work, if it exists."""
+    """Return the job for exactly this work, or None."""
     return Job.objects.filter(key=key_of(kind, parameters, seed)).first()
 
 
 def start(kind: str, parameters: dict[str, Any], *, total: int, owner: Any, seed: int = 0) -> Job:
-    """Return the job of exactly this work: the existing one, or a new one in the waiting state."""
+    """Return the job for exactly this work, or create it in the waiting state."""
     job, _made = Job.objects.get_or_create(
         key=key_of(kind, parameters, seed),
         defaults={
@@ -127,7 +127,7 @@ def start(kind: str, parameters: dict[str, Any], *, total: int, owner: Any, seed
 
 
 def record(kind: str, parameters: dict[str, Any], *, result: list[Any], owner: Any) -> Job:
-    """Store a job for work done elsewhere; `result` lists its chunks' results."""
+    """Store a finished job for work done elsewhere. `result` lists the results of its chunks."""
     made = {"kind": kind, "parameters": parameters, "owner": owner, "total": len(result)}
     outcome = {"state": Job.State.DONE, "done": len(result), "result": result}
     job, _made = Job.objects.get_or_create(
@@ -137,7 +137,7 @@ def record(kind: str, parameters: dict[str, Any], *, result: list[Any], owner: A
 
 
 def folder_of(job: Job) -> Path:
-    """Return the folder for a job's files; the first chunk that needs it creates it."""
+    """Return the folder for the job's files, which the first chunk that needs it creates."""
     return _root() / str(job.pk)
 
 
@@ -146,7 +146,7 @@ def _root() -> Path:
 
 
 def drop(dropped: QuerySet[Job]) -> None:
-    """Delete these jobs and their files. A running chunk stores nothing more."""
+    """Delete these jobs and their files. A chunk that is still running stores nothing more."""
     folders = [folder_of(job) for job in dropped]
     dropped.delete()
     for folder in folders:
@@ -154,12 +154,12 @@ def drop(dropped: QuerySet[Job]) -> None:
 
 
 def sweep() -> None:
-    """Delete deleted jobs' files."""
+    """Delete the files of deleted jobs."""
     disk.sweep(_root(), Job.objects.all())
 
 
 def retry(job: Job) -> None:
-    """Let a failed job resume from the chunk that failed."""
+    """Let a failed job resume from the failed chunk."""
     Job.objects.filter(pk=job.pk, state=Job.State.FAILED).update(
         state=Job.State.WAITING, error="", touched_at=database_now(), attempts=0, sent_at=None
     )
@@ -167,9 +167,9 @@ def retry(job: Job) -> None:
 
 
 def advance(job: Job) -> None:
-    """Enqueue the next chunk, or without a queue run chunks for about a second.
+    """Enqueue the next chunk or, without a queue, run chunks for about a second.
 
-    Runs at least one, unless its lease is taken. `job` is refreshed with the outcome.
+    At least one chunk runs, unless its lease is taken. `job` is refreshed with the outcome.
     """
     if send is not None:
         _send_word(job, send)
@@ -180,11 +180,11 @@ def advance(job: Job) -> None:
 
 
 def _send_word(job: Job, send: Callable[[int, int], None]) -> None:
-    """Enqueue the next chunk, unless it is running or enqueued.
+    """Enqueue the next chunk, unless it is running or already enqueued.
 
-    The row records the time, so that polls do not enqueue it repeatedly; a later poll or tick
-    resends a message that was lost or whose worker was killed. If the queue does not answer,
-    `job.queue_is_away` is set and the chunk waits.
+    The row records the time, so that polls do not enqueue it repeatedly. A later poll or tick
+    enqueues it again if the message was lost or its worker was killed. If the queue does not
+    respond, `job.queue_is_away` is set and the chunk waits.
     """
     if job.is_done or job.has_failed:
         return
@@ -201,9 +201,9 @@ def _send_word(job: Job, send: Callable[[int, int], None]) -> None:
 
 
 def run_chunk(job: Job, number: int | None = None) -> bool:
-    """Run the next chunk, or the given one, if it is free; return False if nothing can run now.
+    """Run the next chunk or the given one if it is free. Return False if nothing can run now.
 
-    Also return False if the job has been deleted; its files are then deleted too.
+    Returns False if the job has been deleted, and deletes its files.
     """
     try:
         goes_on = _run_chunk(job, number)
@@ -229,7 +229,7 @@ def _run_chunk(job: Job, number: int | None) -> bool:
         _give_back(job, Job.State.FAILED, attempts=job.attempts, error=_sentence(error))
         return False
     except BaseException:
-        # Interrupted (Ctrl+C): end the lease, so that the next process need not wait.
+        # Interrupted (Ctrl+C): end the lease, so that the next process does not wait.
         _give_back(job, Job.State.WAITING)
         raise
     is_last = job.done + 1 == job.total
@@ -250,12 +250,12 @@ def _result_of_chunk(job: Job) -> Any:
 
 
 def _own(job: Job) -> QuerySet[Job]:
-    """Return the row if it still has this lease: an expired lease may have been taken over."""
+    """Return the row if it still has this lease. An expired lease may have been taken over."""
     return Job.objects.filter(pk=job.pk, lease=job.lease)
 
 
 def _give_back(job: Job, state: str, attempts: int = 0, **changes: Any) -> bool:
-    """End the lease and store the changes; False if the lease was lost."""
+    """End the lease and store the changes. Return False if the lease was lost."""
     ended = {"attempts": attempts, "lease": "", "leased_until": None, "sent_at": None}
     return bool(_own(job).update(**ended, state=state, touched_at=database_now(), **changes))
 
@@ -285,7 +285,7 @@ def _renewed(job: Job, limit: timedelta) -> Iterator[None]:
 
 
 def take_lease(job: Job) -> str:
-    """Take the next chunk; return the lease, or "" if none is free."""
+    """Lease the next chunk. Return the lease, or "" if no chunk is free."""
     lease, now = secrets.token_hex(16), database_now()
     leased = Job.objects.filter(OPEN & free_at(now), pk=job.pk, done=job.done).update(
         state=Job.State.RUNNING,
@@ -299,7 +299,7 @@ def take_lease(job: Job) -> str:
 
 
 def free_at(now: datetime) -> Q:
-    """The lease is unset or expired."""
+    """Return the condition that the lease is unset or expired."""
     return Q(leased_until=None) | Q(leased_until__lt=now)
 
 
@@ -315,9 +315,9 @@ def _sentence(error: Exception) -> str:
 
 
 def poll(request: HttpRequest, job: Job, address: str) -> HttpResponse:
-    """Advance the job and return its progress; when it has ended, make the browser reload.
+    """Advance the job and return its progress. When it has ended, the browser reloads.
 
-    `address` is the page's URL. Without JavaScript, a button starts each poll and redirects there.
+    `address` is the URL of the page. Without JavaScript, a button polls and redirects to the page.
     """
     if "again" in request.POST:
         retry(job)

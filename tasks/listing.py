@@ -18,15 +18,15 @@ PER_PAGE = 50
 CSV = "csv"
 ARCHIVED = "archived"  # filter for archived rows, if there are any
 Row = TypeVar("Row")
-# Filter name to (its text, its condition); None where it is expensive and not chosen.
+# Maps filter names to (text, condition). The condition is None if it is costly and not chosen.
 Filters = Mapping[str, tuple[str, Callable[[Row], bool] | None]]
 
 
 @dataclass(frozen=True)
 class Heading:
-    """The heading of a column: the query that sorts by it, and the current order.
+    """The heading of a column, with the query that sorts by it and the current order.
 
-    `number` is its position among all columns, from 1, which also numbers its explanation below.
+    `number` is the position of the column, from 1, and also numbers its explanation below.
     """
 
     number: int
@@ -41,7 +41,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter of rows, with its query and its number of rows, if counted."""
+    """A filter of rows with its query and, if counted, its number of rows."""
 
     name: str
     words: str
@@ -52,7 +52,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class Listing(Generic[Row]):
-    """The part of a list that is selected."""
+    """The selected part of a list."""
 
     columns: list[Column]
     rows: list[Row]
@@ -60,19 +60,19 @@ class Listing(Generic[Row]):
     words: str
     filters: list[Filter]
     headings: list[Heading]
-    kept: list[tuple[str, str]]  # parameters preserved by a new search
-    queries: dict[str, str]  # of "csv", and of the "previous" and "next" page
+    kept: list[tuple[str, str]]  # parameters that a new search preserves
+    queries: dict[str, str]  # for "csv" and for the "previous" and "next" page
 
     @property
     def cells(self) -> list[tuple[Row, list[tuple[str, bool]]]]:
-        """Pairs of a row on the page and its cells as (text, is a number)."""
+        """Return each row on the page with its cells as (text, whether it is a number)."""
         shown = on_page(self.columns)
         return [
             (row, [(column.text(row), bool(column.unit)) for column in shown]) for row in self.page
         ]
 
     def as_csv(self, filename: str) -> HttpResponse:
-        """Return all selected rows, not only the page, with all digits."""
+        """Return all selected rows of all pages as CSV with unrounded numbers."""
         written = in_files(self.columns)
         header = [column.name for column in written]
         return csv_download(
@@ -95,10 +95,9 @@ def listing(
     per_page: int = PER_PAGE,
     is_archived: Callable[[Row], bool] = lambda _row: False,
 ) -> Listing[Row]:
-    """Select from these rows, which are in default order, by the query.
+    """Select rows by the query. `rows` are in default order.
 
-    `text` is searched for every typed word, ignoring case. Archived rows are shown only by their
-    own filter.
+    `text` is searched for all words, ignoring case. Archived rows are shown only by their filter.
     """
     words = " ".join(asked.get("q", "").split())
     wanted = words.casefold().split()
@@ -149,7 +148,7 @@ def listing(
 
 
 def ordered(rows: Iterable[Row], column: Column, is_descending: bool) -> list[Row]:
-    """Sort the rows by that column; rows without a value are last in both orders."""
+    """Sort rows by a column. Rows without a value are last in both orders."""
     values = [(row, _plain(column.value(row))) for row in rows]
     known = [(row, value) for row, value in values if value not in (None, "")]
     known.sort(key=lambda pair: _key(pair[1]), reverse=is_descending)
@@ -161,18 +160,18 @@ def _key(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return None for NaN, which is not equal to itself."""
+    """Return None for NaN, because NaN is not equal to itself."""
     return None if isinstance(value, float) and value != value else value
 
 
 def _cell(value: Any) -> Any:
-    """Format a value for human-readable files: NaN is empty, and no text is a formula."""
+    """Format a value for human-readable files. NaN is empty, and no text is a formula."""
     written = cell(_plain(value))
     return no_formula(written) if isinstance(written, str) else written
 
 
 def _heading(asked: QueryDict, number: int, column: Column, sort: str) -> Heading:
-    """Sort numbers in descending and text in ascending order first; a second click reverses it."""
+    """Build a heading. The first click sorts numbers in descending order, text in ascending."""
     first, second = (f"-{column.name}", column.name)
     if not column.unit:
         first, second = second, first
@@ -182,7 +181,7 @@ def _heading(asked: QueryDict, number: int, column: Column, sort: str) -> Headin
 
 
 def _query(asked: QueryDict, **changes: object) -> str:
-    """Return the query with these changes; a new order or filter starts at page one."""
+    """Return the query with these changes. A new order or filter starts at page one."""
     query = asked.copy()
     for key in ("page", "format"):
         query.pop(key, None)

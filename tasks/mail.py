@@ -1,4 +1,4 @@
-"""Send an email without raising an exception if the mail server is down."""
+"""Email functions that raise no exception if the mail server is down."""
 
 import logging
 from smtplib import SMTPException
@@ -9,12 +9,12 @@ logger = logging.getLogger(__name__)
 
 
 def message(subject: str, text: str, to: str) -> EmailMessage:
-    """Return an email to one address. Line breaks in the subject become spaces."""
+    """Build an email to one address. Line breaks in the subject become spaces."""
     return EmailMessage(" ".join(subject.split()), text, to=[to])
 
 
 def send(subject: str, text: str, to: str) -> bool:
-    """Send an email now; return False if the mail server does not accept it."""
+    """Send an email immediately. Return False if the mail server does not accept it."""
     try:
         return bool(message(subject, text, to).send())
     except (OSError, SMTPException) as error:

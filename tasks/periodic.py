@@ -1,7 +1,8 @@
-"""Periodic work in parts: each runs on one node at a time, independently of other failures.
+"""Periodic work, divided into parts. A failing part does not affect the others.
 
-A part is locked by its row until it ends, at most for its time limit, so that a killed process does
-not block it. Each part can be run again at any time, also manually, since it does only what is due.
+Each part runs on one node at a time. Its row is locked until it ends, at most for its time limit,
+so that a killed process does not block it. Each part does only what is due, so it can be run again
+at any time, also manually.
 """
 
 import logging
@@ -32,9 +33,9 @@ def advance_jobs() -> str:
 
 
 def run_all_jobs(tell: Callable[[str], Any] = str) -> str:
-    """Run all waiting jobs to the end, except those running elsewhere; `tell` gets messages.
+    """Run all waiting jobs to the end, except those that run elsewhere. `tell` receives messages.
 
-    A job whose process was killed resumes within half a minute. Raises JobError if one failed.
+    A job whose process was killed resumes within half a minute. Raises JobError if a job failed.
     """
     failed = ended = 0
     for job in Job.objects.filter(jobs.OPEN, kind__in=jobs.known()):
@@ -51,7 +52,7 @@ def run_all_jobs(tell: Callable[[str], Any] = str) -> str:
 def wait_for_lease(job: Job) -> bool:
     """Wait for the current lease to end, and return whether the chunk is then free.
 
-    False if the lease is renewed, so its process is alive. Waits for at most half a minute.
+    Returns False if the lease is renewed, as its process is alive. Waits at most half a minute.
     """
     held = _lease(job)
     if held is None:
@@ -62,7 +63,7 @@ def wait_for_lease(job: Job) -> bool:
 
 
 def _lease(job: Job) -> tuple[str, Any] | None:
-    """Return the lease on the next chunk, and its expiry."""
+    """Return the lease on the next chunk and its expiry."""
     leased = Job.objects.filter(pk=job.pk).exclude(leased_until=None)
     return leased.values_list("lease", "leased_until").first()
 
@@ -75,27 +76,27 @@ OVERDUE = timedelta(minutes=15)
 
 @dataclass(frozen=True)
 class Part:
-    """A function, its lock's time limit, and the minimum time between runs."""
+    """A periodic function, the time limit of its lock, and the minimum time between runs."""
 
     run: Callable[[], Any]
     limit: timedelta = timedelta(minutes=10)
     every: timedelta = timedelta()  # minimum time between runs
 
 
-# In order, followed by LAST; the other apps add their parts when they are ready (apps.py).
+# The order in which parts run, before LAST. Other apps add their parts in apps.py.
 PARTS: dict[str, Part] = {
     "uploads": Part(uploads.drop_old),
     "job files": Part(jobs.sweep),
 }
 LAST: dict[str, Part] = {"jobs": Part(advance_jobs, limit=timedelta(hours=1))}
 
-# Parts that `run_jobs` also runs: those that contact no servers, except webhooks and email.
+# Parts that `run_jobs` also runs. They contact no servers, except for webhooks and email.
 AFTER_JOBS = {"uploads", "job files", "seats", "webhooks", "notices", "mail"}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """`state` is done, failed or left (not due, or another process is running it)."""
+    """The result of a part: done, failed or left (not due, or run by another process)."""
 
     name: str
     state: str
@@ -103,7 +104,7 @@ class Outcome:
 
 
 def tick(names: set[str] | None = None) -> Iterator[Outcome]:
-    """Run these parts, or all, in order; yield the outcomes."""
+    """Run these parts, or all parts, in order and yield the outcomes."""
     for name, part in all_parts().items():
         if names is None or name in names:
             yield _run(name, part)
@@ -121,7 +122,7 @@ def _run(name: str, part: Part) -> Outcome:
         done = part.run()
     except Exception as error:
         logger.exception("The periodic part %s failed", name)
-        # The first line: PostgreSQL adds the whole row to its errors.
+        # Use the first line only, because PostgreSQL adds the whole row to its errors.
         said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"[:300]
         _give_back(name, began, error=said)
         return Outcome(name, "failed", said)
@@ -134,7 +135,7 @@ def _run(name: str, part: Part) -> Outcome:
 
 
 def take(name: str, part: Part) -> str:
-    """Lock this part, or return why not; simultaneous processes wait for the row."""
+    """Lock this part, or return why it cannot be locked. Concurrent processes wait for the row."""
     PeriodicPart.objects.get_or_create(name=name)
     with transaction.atomic():
         row = PeriodicPart.objects.select_for_update().get(name=name)
@@ -149,12 +150,12 @@ def take(name: str, part: Part) -> str:
 
 
 def _give_back(name: str, began: datetime | None, **outcome: Any) -> None:
-    """Unlock, unless the limit has passed and another process may have the lock."""
+    """Unlock the part, unless its limit has passed and another process may have the lock."""
     row = PeriodicPart.objects.filter(name=name, started_at=began)
     row.update(busy_until=None, ended_at=database_now(), **outcome)
 
 
 def is_overdue() -> bool:
-    """Has no part run for so long that cron seems to have stopped?"""
+    """Return whether no part has run for so long that cron seems to have stopped."""
     since = database_now() - OVERDUE
     return not PeriodicPart.objects.filter(started_at__gte=since).exists()

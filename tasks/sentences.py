@@ -1,8 +1,8 @@
-"""Sentences for annotators from the pure core: marked here, translated by the pages.
+"""Sentences for annotators in the pure core, which pages translate.
 
-`sentence` and `counted` mark a sentence for the catalogues (.ci/catalogues.py searches for their
-names, so their arguments must be literals). They return the English text with the values of its
-placeholders; pages look up the translation (annotation/web/wording.py).
+`sentence` and `counted` mark a sentence for the catalogues. .ci/catalogues.py searches for their
+names, so their arguments must be literals. They return the English text with the values of its
+placeholders, and pages look up the translation (annotation/web/wording.py).
 """
 
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence with named placeholders, and `plural` and `number` if it depends on a count."""
+    """A sentence with placeholders. `plural` and `number` are set if it depends on a count."""
 
     text: str
     values: dict[str, object] = field(default_factory=dict)
@@ -22,10 +22,10 @@ class Sentence:
 
 
 def sentence(text: str, /, **values: object) -> Sentence:
-    """Mark a sentence with its placeholders' values."""
+    """Mark a sentence, with the values of its placeholders."""
     return Sentence(text, values)
 
 
 def counted(text: str, plural: str, number: int, /, **values: object) -> Sentence:
-    """Mark a sentence with singular and plural forms."""
+    """Mark a sentence that has a singular and a plural form."""
     return Sentence(text, values, plural, number)

@@ -1,8 +1,8 @@
-"""Spans, and parsing of answers (docs/highlighter.md).
+"""Spans of text, and the parsing of answers with spans (docs/highlighter.md).
 
-Offsets are Unicode code points of the stored text, end exclusive, as in Python's slices. The server
-splits the text into tokens, the browser sends only offsets, and spans are sliced from the server's
-copy: text from clients is not trusted.
+Offsets are Unicode code points of the stored text, with the end excluded, as in Python's slices.
+The server splits the text into tokens, and the browser sends only offsets. Spans are sliced from
+the server's copy, because text from clients is not trusted.
 """
 
 import itertools
@@ -19,11 +19,11 @@ from tasks.tokens import WORD, is_separator, on_boundaries, tokens
 QUESTION = -1
 LONGEST_PAYLOAD = 16 * 1024  # characters; valid payloads are ASCII
 MAX_SPANS = 100
-LONGEST_QUOTE = 120  # characters of an answer quoted in a message
+LONGEST_QUOTE = 120  # characters of an answer that are quoted in a message
 
 
 class Span(NamedTuple):
-    """A part of a segment (0, 1, ...; QUESTION for the question) and its text."""
+    """A part of a segment (0, 1, ...; QUESTION for the question) with its text."""
 
     segment: int
     start: int
@@ -31,15 +31,15 @@ class Span(NamedTuple):
     text: str
 
     def overlaps(self, other: "Span") -> bool:
-        """Do both share a character? Adjacent spans do not."""
+        """Return whether both spans share a character. Adjacent spans do not."""
         return self.segment == other.segment and self.start < other.end and other.start < self.end
 
 
 class GivenAnswer(NamedTuple):
-    """An answer: spans in order, a label, values, or the explicit "no answer".
+    """An answer: spans in order, a label, values, or an explicit "no answer".
 
-    `values` are the chosen options in the order of the example, a number, or typed text; together
-    with spans they are answers that do not occur in the text.
+    `values` are the chosen options in the order of the example, a number, or typed text. If there
+    are also spans, they are typed answers that are not in the text.
     """
 
     spans: tuple[Span, ...]
@@ -49,14 +49,14 @@ class GivenAnswer(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        """The answer as the set that is scored: distinct texts in order, [] for no answer."""
+        """Return the set that is scored: distinct texts in order, or [] for no answer."""
         if self.label:
             return [self.label]
         return list(dict.fromkeys([*(span.text for span in self.spans), *self.values]))
 
 
 class AnswerError(ValueError):
-    """An invalid answer; `code` is for programs, the message for annotators."""
+    """Raised for an invalid answer. `code` is for programs, the message for annotators."""
 
     def __init__(self, code: str, sentence: Sentence):
         super().__init__(sentence)
@@ -67,7 +67,7 @@ class AnswerError(ValueError):
 
 
 def anywhere(text: str, segments: Sequence[str], question: str | None = None) -> Iterator[Span]:
-    """Yield every occurrence of that text, inside words too; segments first, then the question."""
+    """Yield every occurrence of a text, also inside words, in segments and then the question."""
     numbered = [*enumerate(segments), *([] if question is None else [(QUESTION, question)])]
     for number, segment in numbered:
         start = segment.find(text) if text else -1
@@ -88,9 +88,9 @@ def _reachable(
 def occurrences(
     text: str, segments: Sequence[str], question: str | None = None, granularity: str = WORD
 ) -> list[Span]:
-    """Return every place where that text can be highlighted, in order, overlaps included.
+    """Return every place where a text can be highlighted, in order, including overlaps.
 
-    `question` is the question's text if it can be highlighted in the task, or else None.
+    `question` is the text of the question if it can be highlighted in the task, otherwise None.
     """
     return list(_reachable(text, segments, question, granularity))
 
@@ -98,7 +98,7 @@ def occurrences(
 def is_reachable(
     text: str, segments: Sequence[str], question: str | None = None, granularity: str = WORD
 ) -> bool:
-    """Can that text be highlighted? Stops at the first place."""
+    """Return whether a text can be highlighted. The search stops at the first place."""
     return next(_reachable(text, segments, question, granularity), None) is not None
 
 
@@ -109,7 +109,7 @@ def ceiling(
     question: str | None = None,
     granularity: str = WORD,
 ) -> float:
-    """Return the best S1 that highlighting can reach for that gold, ignoring overlaps."""
+    """Return the best S1 that highlighting can reach for this gold, ignoring overlaps."""
     texts = dict.fromkeys(gold)
     reachable = (text for text in texts if is_reachable(text, segments, question, granularity))
     best = itertools.islice(reachable, 1) if gold_rule == "any_of" else reachable
@@ -122,11 +122,10 @@ def ceiling(
 def read_payload(
     payload: str, segments: Sequence[str], question: str | None, granularity: str
 ) -> tuple[list[Span], bool]:
-    """Return a payload's spans in order, and its "no answer". Raises AnswerError.
+    """Return the spans of a payload in order, and its "no answer". Raises AnswerError.
 
-    The payload is `{"v", "no_answer", "spans": [{"field", ...}]}`. `question` is the question's
-    text if it can be highlighted in the task, or else None. Only offsets are read; texts are sliced
-    from `segments`.
+    The payload is `{"v", "no_answer", "spans": [{"field", ...}]}`. `question` is the text of the
+    question if it can be highlighted in the task, otherwise None. Only offsets are read.
     """
     if len(payload) > LONGEST_PAYLOAD:
         raise AnswerError("too_long", sentence("The answer is too long."))
@@ -137,7 +136,7 @@ def read_payload(
     if not isinstance(data, dict) or set(data) != {"v", "no_answer", "spans"}:
         raise _unreadable()
     version, no_answer, listed = data["v"], data["no_answer"], data["spans"]
-    # `type(...) is int` throughout: isinstance accepts true and false as integers.
+    # `type(...) is int` is used throughout, because isinstance accepts true and false as integers.
     if type(version) is not int or version != 1:
         raise _unreadable()
     if not isinstance(no_answer, bool) or not isinstance(listed, list):
@@ -200,9 +199,9 @@ def checked(
     no_answer_possible: bool,
     values: Sequence[str] = (),
 ) -> GivenAnswer:
-    """Check the rules for any answer of spans. Raises AnswerError.
+    """Check the rules for any answer with spans. Raises AnswerError.
 
-    `values` are typed answers that do not occur in the text, if the card allows them.
+    `values` are typed answers that are not in the text, if the card allows them.
     """
     spans = sorted(spans)
     number = len(spans) + len(values)
@@ -241,12 +240,12 @@ def checked(
 def read_typed(
     typed: str, no_answer: bool, segments: Sequence[str], question: str | None, granularity: str
 ) -> list[Span]:
-    """Read typed answers, one per line, which must occur exactly in the text.
+    """Read typed answers, one per line, which must match the text exactly.
 
-    Only outer blanks and invisible characters of a line are dropped; no token starts or ends with
-    them. A line becomes the first occurrence on token boundaries that overlaps no other line's;
-    lines with fewer occurrences choose first, so that their order does not matter. Repeated lines
-    count once. Raises AnswerError.
+    Only outer blanks and invisible characters of a line are dropped, because no token starts or
+    ends with them. A line is matched to the first occurrence on token boundaries that does not
+    overlap that of another line. Lines with fewer occurrences are matched first, so that the order
+    of lines does not matter. Repeated lines count once. Raises AnswerError.
     """
     lines = typed_lines(typed)
     if no_answer and lines:
@@ -260,11 +259,11 @@ def read_typed(
 
 
 def typed_lines(typed: str) -> list[str]:
-    """Return the distinct lines, stripped and not empty. Raises AnswerError."""
+    """Return the distinct lines that are not empty, stripped. Raises AnswerError."""
     if len(typed) > LONGEST_PAYLOAD:
         raise AnswerError("too_long", sentence("The answer is too long."))
     refuse_broken(typed)
-    # Not splitlines(), which also splits at characters that lines may contain.
+    # splitlines() is not used, because it also splits at characters that lines may contain.
     stripped = map(trimmed, re.split(r"\r\n|\r|\n", typed))
     lines = list(dict.fromkeys(line for line in stripped if line))
     if len(lines) > MAX_SPANS:
@@ -304,7 +303,7 @@ def trimmed(line: str) -> str:
 
 
 def refuse_broken(text: str) -> None:
-    """Refuse half surrogates, which cannot be sent back, and U+0000, which cannot be stored."""
+    """Raise AnswerError for unpaired surrogates, which cannot be sent back, and for U+0000."""
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise AnswerError("bad_characters", sentence("The answer contains an invalid character."))
 
@@ -314,7 +313,7 @@ def cut(text: str) -> str:
 
 
 def _not_found(line: str, texts: Sequence[str], granularity: str) -> AnswerError:
-    """Return why a typed line is refused, with a suggestion."""
+    """Return the error for a typed line that is not in the text, with a suggestion."""
     meant = next(filter(None, (_similar(line, text, granularity) for text in texts)), "")
     if meant:
         return AnswerError(
@@ -358,7 +357,7 @@ _ALIKE = str.maketrans("‘’ʼ`´“”„‐‑–—−", "'''''\"\"\"-----"
 
 
 def _folded(text: str) -> str:
-    """Remove differences that typing easily introduces: case, accents, blanks, such characters."""
+    """Remove differences that typing often introduces: case, accents, blanks, quotes, dashes."""
     apart = unicodedata.normalize("NFKD", text.translate(_ALIKE).casefold())
     return "".join(
         character
@@ -368,7 +367,7 @@ def _folded(text: str) -> str:
 
 
 def _similar(line: str, text: str, granularity: str) -> str:
-    """Return the whole words of the text that equal the line when both are folded, or ""."""
+    """Return whole words of the text that equal the line after folding, or ""."""
     wanted = _folded(line)
     places = tokens(text, granularity) if wanted else ()
     cut = [(start, end, _folded(text[start:end])) for start, end in places]

@@ -1,7 +1,7 @@
-"""Task teams: the users who may add versions and attach checks.
+"""Task teams, whose members may add versions and attach checks.
 
-The team consists of the first version's importer and the users added since. Every user may read a
-task and use any version of it in a study. A task without an owner (imported on the command line
+The team consists of the importer of the first version and the users added since. Every user may
+read a task and use any version in a study. A task without an owner (imported on the command line
 without --owner, or before tasks had teams) belongs to superusers, who can add others.
 """
 
@@ -13,7 +13,7 @@ from tasks.models import LanguageModel, Task, TaskMember
 
 
 class NotInTeam(Exception):
-    """The user is not on the task's team; the message is for users."""
+    """Raised if the user is not in the task's team. Users see the message."""
 
     def __init__(self, name: str):
         super().__init__(
@@ -23,7 +23,7 @@ class NotInTeam(Exception):
 
 
 class TeamError(ValueError):
-    """A user was not added; the message says why."""
+    """Raised if a user could not be added. The message is the reason."""
 
 
 def owner(name: str) -> User | None:
@@ -37,7 +37,7 @@ def owner(name: str) -> User | None:
 
 
 def may_change(name: str, user: User | None) -> bool:
-    """May that user add versions and checks? Every user may make a task with a new name.
+    """Return whether a user may add versions and checks. Any user may make a task with a new name.
 
     None means the command line, which may do everything.
     """
@@ -50,13 +50,13 @@ def may_change(name: str, user: User | None) -> bool:
 
 
 def check(name: str, user: User | None) -> None:
-    """Raise NotInTeam unless that user may change the task."""
+    """Raise NotInTeam unless the user may change the task."""
     if not may_change(name, user):
         raise NotInTeam(name)
 
 
 def add(name: str, username: str, by: User) -> None:
-    """Add a user to a task's team. Raises NotInTeam, TeamError."""
+    """Add a user to the team of a task. Raises NotInTeam, TeamError."""
     check(name, by)
     user = get_user_model().objects.filter(username=username, is_active=True).first()
     if user is None:
@@ -65,13 +65,13 @@ def add(name: str, username: str, by: User) -> None:
 
 
 def set_archived(row: Task | LanguageModel, is_archived: bool) -> None:
-    """Archive or restore it; repeating the call changes nothing."""
+    """Archive or restore a row. Repeating the call changes nothing."""
     if (row.archived_at is not None) != is_archived:
         row.archived_at = database_now() if is_archived else None
         row.save(update_fields=["archived_at"])
 
 
 def archive_task(task: Task, is_archived: bool, by: User) -> None:
-    """Archive or restore a version of a task, as a member of its team. Raises NotInTeam."""
+    """Archive or restore a version of a task as a member of its team. Raises NotInTeam."""
     check(task.name, by)
     set_archived(task, is_archived)

@@ -1,8 +1,9 @@
-"""Tokens: where an answer may start and end in a text (docs/highlighter.md#tokens).
+"""Tokens, which determine where an answer may start and end (docs/highlighter.md#tokens).
 
-The card sets the granularity. `word`: runs of letters, digits and marks; all other characters are
-separate. `char`: every character is separate, for text without spaces between words. A character is
-a grapheme cluster: a flag, a family or a letter with its marks is never split.
+The card sets the granularity. With `word`, runs of letters, digits and marks are tokens, and every
+other character is a separate token. With `char`, every character is a token, for text without
+spaces between words. A character is a grapheme cluster: flags and letters with marks are never
+split.
 """
 
 import re
@@ -43,7 +44,7 @@ def _class(code: int) -> str:
         return _SPECIAL[code]
     character = chr(code)
     category = unicodedata.category(character)
-    # Not \w: in Python it excludes combining marks, so words of many scripts would be split.
+    # \w is not used, because in Python it excludes combining marks and would split many words.
     if category[0] in "LN" or character == "_":
         return "w"
     if category[0] == "M":
@@ -52,7 +53,7 @@ def _class(code: int) -> str:
 
 
 class _Classes:
-    """Lookup table for str.translate."""
+    """A lookup table for str.translate."""
 
     def __getitem__(self, code: int) -> str:
         return _class(code)
@@ -65,7 +66,7 @@ def _cut(text: str, granularity: str) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=2048)
 def tokens(text: str, granularity: str = WORD) -> tuple[tuple[int, int], ...]:
-    """Split a text into tokens: start and end of each, in order.
+    """Split a text into tokens. Return the (start, end) of each in order.
 
     Blanks and invisible characters separate tokens.
     """
@@ -73,14 +74,14 @@ def tokens(text: str, granularity: str = WORD) -> tuple[tuple[int, int], ...]:
 
 
 def on_boundaries(text: str, start: int, end: int, granularity: str = WORD) -> bool:
-    """Does a token start at `start`, and does one end at `end`?"""
+    """Return whether a token starts at `start` and a token ends at `end`."""
     if not 0 <= start < end <= len(text):
         return False
     return _is_edge(text, start, granularity, 0) and _is_edge(text, end, granularity, 1)
 
 
 def _is_edge(text: str, index: int, granularity: str, side: int) -> bool:
-    """Does a token start (side 0) or end (side 1) there?
+    """Return whether a token starts (side 0) or ends (side 1) at `index`.
 
     Tokens contain no blanks, so usually only the few characters between two blanks are split.
     """
@@ -95,30 +96,30 @@ def _is_edge(text: str, index: int, granularity: str, side: int) -> bool:
 _NEAR = 64  # characters
 
 
-@lru_cache(maxsize=8)  # these texts may be long
+@lru_cache(maxsize=8)  # texts may be long
 def _edges(text: str, granularity: str) -> tuple[frozenset[int], frozenset[int]]:
     cut = list(_cut(text, granularity))
     return frozenset(start for start, _end in cut), frozenset(end for _start, end in cut)
 
 
 def is_separator(character: str) -> bool:
-    """Is it a character that is never in a token?"""
+    """Return whether a character is never part of a token."""
     return _class(ord(character)) in "snz"
 
 
 # --- Texts without spaces ----------------------------------------------------------------------
 
-# Han, Japanese kana, Thai, Lao, Khmer, Myanmar: words are written without spaces.
+# Han, Japanese kana, Thai, Lao, Khmer and Myanmar are written without spaces between words.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\uff66-\uff9f"
     "\U00020000-\U0003ffff]+"
 )
-_LONG = 6  # mean characters per run; such texts split into words have two to five
+_LONG = 6  # mean characters per run; in texts that are split into words, it is two to five
 
 
 def has_no_spaces(text: str) -> bool:
-    """Is it mostly in a script without spaces and not split into words?"""
+    """Return whether a text is mostly in a script without spaces and not split into words."""
     runs = [sum(1 for _ in _cut(run, CHAR)) for run in _UNSPACED.findall(text)]
     if not runs or sum(runs) < _LONG * len(runs) or sum(runs) < 2 * _LONG:
         return False

@@ -1,7 +1,7 @@
-"""Jobs that check an upload's files and import them as a task (tasks/jobs.py).
+"""Jobs that check the files of an upload and import them as a task (tasks/jobs.py).
 
-Files are imported only if all are valid and, except for programs, the user has confirmed; the
-imported files are exactly those that were checked.
+Files are imported only if all are valid and, except for programs, the user has confirmed. The
+imported files are exactly the files that were checked.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ SMALL = 3_000_000  # bytes that take about a second to check or import
 
 
 def _own_card(upload: TaskUpload) -> Path | None:
-    """Return the task.toml among the files, or None for a chosen CLUES card. Raises CardError."""
+    """Return the task.toml among the files, or None for a CLUES card. Raises CardError."""
     own = folder_of(upload) / "task.toml"
     if upload.card_name and own.exists():
         raise CardError(
@@ -37,7 +37,7 @@ def _own_card(upload: TaskUpload) -> Path | None:
 
 
 def files_of(upload: TaskUpload) -> list[Path]:
-    """Return the task's stored files. Raises FormatError."""
+    """Return the stored files of the task. Raises FormatError."""
     paths = layout(folder_of(upload))
     if upload.card_name:
         _folder, prefix = CLUES[upload.card_name]
@@ -50,7 +50,7 @@ def files_of(upload: TaskUpload) -> list[Path]:
 
 
 def problems(upload: TaskUpload) -> list[str]:
-    """Return problems with the list of files, and those that the check found in them."""
+    """Return problems with the list of files, and problems that the check found in them."""
     faults = []
     try:
         _own_card(upload)
@@ -59,21 +59,21 @@ def problems(upload: TaskUpload) -> list[str]:
     try:
         files_of(upload)
     except FormatError as error:
-        # The folder's name is internal.
+        # The name of the folder is internal.
         faults.append(str(error).removeprefix(f"{upload.pk}: "))
     return faults + [sentence for part in parts(upload) for sentence in part.get("errors", ())]
 
 
 def parts(upload: TaskUpload) -> list[dict[str, Any]]:
-    """Return the check's results so far; see `_check`."""
+    """Return the results of the check so far, which are described in `_check`."""
     job = upload.job
     return job.result if job and job.kind in (CHECK, IMPORT_WHOLE) else []
 
 
 def of_task(task: Task, card: Card, owner: Any) -> TaskUpload:
-    """Start checking the task's files with another card, as an upload to confirm.
+    """Start to check a task's files with another card, as an upload that awaits confirmation.
 
-    If it raises DiskFull, nothing is stored.
+    Raises DiskFull, in which case nothing is stored.
     """
     upload = TaskUpload.objects.create(owner=owner)
     try:
@@ -90,7 +90,7 @@ def of_task(task: Task, card: Card, owner: Any) -> TaskUpload:
 
 
 def start_check(upload: TaskUpload, owner: Any) -> None:
-    """Start checking the card, each file, and the report on all files."""
+    """Start to check the card, each file, and all files together."""
     total = len([name for name in names(upload) if name != "task.toml"])
     try:
         _own_card(upload)
@@ -101,16 +101,16 @@ def start_check(upload: TaskUpload, owner: Any) -> None:
 
 
 def import_whole(upload: TaskUpload, owner: Any, rechain: bool) -> None:
-    """Start checking the files and, if they are valid, importing them without confirmation.
+    """Start to check the files and, if they are valid, import them without confirmation.
 
-    This is for programs. `problems` reports beforehand that a list of files cannot be a task.
+    This is for programs. Before that, `problems` reports lists of files that cannot be a task.
     """
     total = len([name for name in names(upload) if name != "task.toml"])
     _begin(upload, IMPORT_WHOLE, {"rechain": rechain}, total + 3, owner)
 
 
 def record_check(upload: TaskUpload, result: list[dict[str, Any]], owner: Any) -> None:
-    """Store the check of generated files, with results like `_check`'s."""
+    """Store the check of generated files, with results in the form of `_check`."""
     _attach(upload, lambda files: jobs.record(CHECK, files, result=result, owner=owner))
 
 
@@ -121,7 +121,7 @@ def _begin(upload: TaskUpload, kind: str, more: dict[str, Any], total: int, owne
 
 
 def _attach(upload: TaskUpload, make: Callable[[dict[str, Any]], Job]) -> None:
-    """Make a job for the current files; it is obsolete if another tab has changed them."""
+    """Attach a job for the current files. Discard it if another tab has changed them."""
     with transaction.atomic():
         job = make({"upload": str(upload.pk), "revision": upload.revision})
         current = TaskUpload.objects.filter(pk=upload.pk, revision=upload.revision)
@@ -131,7 +131,7 @@ def _attach(upload: TaskUpload, make: Callable[[dict[str, Any]], Job]) -> None:
 
 
 def _upload_of(job: Job) -> TaskUpload:
-    """Return the job's upload. Raises JobError if it has since been discarded or changed."""
+    """Return the upload of a job. Raises JobError if it has been discarded or changed."""
     upload = TaskUpload.objects.filter(
         pk=job.parameters["upload"], revision=job.parameters["revision"]
     ).first()
@@ -144,17 +144,17 @@ def _upload_of(job: Job) -> TaskUpload:
 
 @jobs.job(CHECK, limit=timedelta(minutes=10))
 def _check(job: Job, number: int) -> dict[str, Any]:
-    """Check the card, then each file, then all files: return {errors} or the results.
+    """Check the card, then each file, then all files. Return {errors} or the results.
 
-    The card: {file, card}. A file: {file, examples}. All: {report, hash, rechained_hash, shown};
-    the hashes show whether the task is stored already, `shown` has the examples for the preview.
-    Returns {} after earlier errors.
+    The result for the card is {file, card}, for a file {file, examples}, and for all files {report,
+    hash, rechained_hash, shown}. The hashes show whether the task is already stored, and `shown`
+    has the examples for the preview. Returns {} after earlier errors.
     """
     return _checked_part(_upload_of(job), job, number, job.total - 1)
 
 
 def _checked_part(upload: TaskUpload, job: Job, number: int, last: int) -> dict[str, Any]:
-    """Run one part of a check; part `last` concerns the task as a whole."""
+    """Run one part of a check. Part `last` covers the task as a whole."""
     if number == 0:
         return _check_card(upload)
     card = job.result[0].get("card")
@@ -189,7 +189,7 @@ def _checked(upload: TaskUpload, name: str, what: str, **request: Any) -> dict[s
 
 
 def checked(upload: TaskUpload) -> dict[str, Any]:
-    """Return the check of all files if it found no errors, see `_check`; else {}."""
+    """Return the check of all files (`_check`) if it found no errors, otherwise {}."""
     job, last = upload.job, parts(upload)[-1:]
     return last[0] if job and job.is_done and last and "hash" in last[0] else {}
 
@@ -199,7 +199,7 @@ def card_of(upload: TaskUpload) -> Card:
 
 
 def may_change(upload: TaskUpload) -> bool:
-    """May the files be changed? Not during an import."""
+    """Return whether the files may be changed, which is not possible during an import."""
     job = upload.job
     return job is None or job.kind == CHECK or job.has_failed
 
@@ -207,7 +207,7 @@ def may_change(upload: TaskUpload) -> bool:
 def confirm(
     upload: TaskUpload, owner: Any, rechain: bool, made_from: dict[str, Any] | None = None
 ) -> None:
-    """Start the import if the check found no errors, or else do nothing.
+    """Start the import if the check found no errors, otherwise do nothing.
 
     `made_from` describes the dataset from which the files were made.
     """
@@ -220,14 +220,16 @@ def confirm(
 
 @jobs.job(IMPORT, limit=timedelta(minutes=30))
 def _import(job: Job, number: int) -> dict[str, Any]:
-    """Import the whole task or nothing: {name, version, created}."""
+    """Import the whole task or nothing. Return {name, version, created}."""
     made_of = job.parameters
     return _make(_upload_of(job), made_of["card"], made_of["hash"], made_of)
 
 
 @jobs.job(IMPORT_WHOLE, limit=timedelta(minutes=30))
 def _import_whole(job: Job, number: int) -> dict[str, Any]:
-    """Run the check part by part, then import: {name, version, created}, or {problems}."""
+    """Run one part of the check, then import. The last result is {name, version, created} or
+    {problems}.
+    """
     upload = _upload_of(job)
     if number < job.total - 1:
         return _checked_part(upload, job, number, job.total - 2)
@@ -239,7 +241,7 @@ def _import_whole(job: Job, number: int) -> dict[str, Any]:
 def _make(
     upload: TaskUpload, card_data: dict[str, Any], checked_hash: str, made_of: dict[str, Any]
 ) -> dict[str, Any]:
-    """Import files that were checked: {name, version, created}. Raises JobError."""
+    """Import files that were checked. Return {name, version, created}. Raises JobError."""
     rechain = made_of["rechain"]
     card = parse_card(card_data, "task.toml")
     try:

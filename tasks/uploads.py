@@ -1,7 +1,7 @@
-"""Import in the browser: files are stored, checked and shown before they become a task.
+"""Import in the browser, where files are stored, checked and shown before they become a task.
 
-Files are stored in var/uploads/<upload>/ under their names in the published layout. A ZIP is
-unpacked there; paths in it are ignored. tasks/upload_jobs.py checks and imports.
+Files are stored in var/uploads/<upload>/ under their names in the published layout. ZIPs are
+unpacked there, and paths in them are ignored. tasks/upload_jobs.py checks and imports files.
 """
 
 import contextlib
@@ -26,18 +26,18 @@ from tasks.formats import FILE_NAME, is_beside
 from tasks.importing import drop_unfinished
 from tasks.models import Job, TaskUpload
 
-MAX_BYTES = 200_000_000  # in all of an upload's files, unpacked
-DIRECTORY = 1_000_000  # maximum bytes of a ZIP's central directory
+MAX_BYTES = 200_000_000  # all files of an upload, unpacked
+DIRECTORY = 1_000_000  # maximum bytes of the central directory of a ZIP
 MAX_FILES = 500  # in an upload or a ZIP; a CLUES task has 16
 KEPT = timedelta(days=1)
 TOO_LARGE = "The files are larger than 200 MB in total, the limit for a task."
-MAX_SAID = 20  # refused files with their messages
+MAX_SAID = 20  # refused files that are listed with their messages
 View = TypeVar("View", bound=Callable[..., Any])
-MAX_BODY = "max_body"  # attribute of a view: maximum bytes in a request
-AT_ONCE = "max_files"  # attribute of a view: maximum number of files in a request
+MAX_BODY = "max_body"  # view attribute: maximum bytes of a request
+AT_ONCE = "max_files"  # view attribute: maximum number of files in a request
 CHECK, IMPORT, IMPORT_GYM = "check_upload", "import_upload", "import_gym"
-IMPORT_WHOLE = "import_whole"  # check, then import if no errors were found
-# Exceptions from reading a broken ZIP, in addition to BadZipFile.
+IMPORT_WHOLE = "import_whole"  # check, then import if there are no errors
+# Exceptions raised for a broken ZIP, in addition to BadZipFile.
 BROKEN = (
     zlib.error, lzma.LZMAError, EOFError, NotImplementedError, OSError, RuntimeError, ValueError,
     struct.error,
@@ -45,7 +45,7 @@ BROKEN = (
 
 
 class UploadError(ValueError):
-    """Files that cannot be accepted, read or imported; messages give the file and reason."""
+    """Raised if files cannot be accepted, read or imported. Messages have the file and reason."""
 
     def __init__(self, *problems: str):
         super().__init__(" ".join(problems))
@@ -54,7 +54,7 @@ class UploadError(ValueError):
 
 @contextlib.contextmanager
 def begun(owner: Any) -> Iterator[TaskUpload]:
-    """Create an upload; delete it if the block raises. Raises UploadError."""
+    """Create an upload and delete it if the block raises an exception. Raises UploadError."""
     upload = TaskUpload.objects.create(owner=owner)
     try:
         with disk.named():
@@ -68,9 +68,9 @@ def begun(owner: Any) -> Iterator[TaskUpload]:
 
 
 def check(what: str, owner: Any, about: str, advice: str, **request: Any) -> dict[str, Any]:
-    """Run a check (tasks/checking.py), one per account at a time; return its reply.
+    """Run a check (tasks/checking.py), one per account at a time, and return its reply.
 
-    Raises UploadError; if it exceeds its limits, the message is `about`, the reason and `advice`.
+    Raises UploadError. If limits are exceeded, its message is `about`, the reason and `advice`.
     """
     try:
         with checking.one_of(owner.pk):
@@ -82,13 +82,13 @@ def check(what: str, owner: Any, about: str, advice: str, **request: Any) -> dic
 
 
 def takes_files(most: int, at_once: int = 100) -> Callable[[View], View]:
-    """Mark a view as accepting that many bytes and files in total, from signed-in users.
+    """Mark a view as accepting this many bytes and files in total, from signed-in users.
 
     For other views, config/middleware.py refuses everything larger than a form.
     """
 
     def mark(view: View) -> View:
-        # Allows for other fields, and for the boundaries between files.
+        # Allow for other fields, and for the boundaries between files.
         setattr(view, MAX_BODY, most + 1_000_000)
         setattr(view, AT_ONCE, at_once)
         return view
@@ -119,7 +119,7 @@ def _sizes(upload: TaskUpload) -> dict[str, int]:
 
 
 def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
-    """Add these files, or replace files with the same name; ZIPs are unpacked.
+    """Add these files, and replace files with the same names. ZIPs are unpacked.
 
     Refused files are listed in `upload.refused`, and the others are stored. Earlier checks become
     invalid. After DiskFull, the file that did not fit and the following files are missing.
@@ -147,7 +147,7 @@ def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
 
 
 def remove(upload: TaskUpload, name: str) -> None:
-    """Delete one of its files; unknown names are ignored."""
+    """Delete a file of the upload. Unknown names are ignored."""
     if name in names(upload):
         (folder_of(upload) / name).unlink(missing_ok=True)
     upload.refused = []
@@ -166,7 +166,7 @@ def changed(upload: TaskUpload) -> None:
 def _store(
     upload: TaskUpload, name: str, content: Iterable[bytes], taken: set[str], sizes: dict[str, int]
 ) -> None:
-    """Write one file atomically; `sizes` are those of the upload. Raises UploadError."""
+    """Write one file atomically. `sizes` are those of the upload's files. Raises UploadError."""
     if is_beside(name):
         return
     if not (FILE_NAME.fullmatch(name) or name == "task.toml") or not is_plain(name):
@@ -192,7 +192,7 @@ def _store(
 
 
 def write(place: Path, name: str, content: Iterable[bytes], left: int) -> int:
-    """Write a file of that name; return how many of the `left` bytes remain. Raises UploadError."""
+    """Write a file with this name. Return the bytes that remain of `left`. Raises UploadError."""
     with place.open("wb") as file:
         for chunk in content:
             left -= len(chunk)
@@ -203,7 +203,7 @@ def write(place: Path, name: str, content: Iterable[bytes], left: int) -> int:
 
 
 def is_plain(name: str) -> bool:
-    """Is it a name, not a path, that every file system and the database can store?"""
+    """Return whether a name is not a path, and every file system and the database can store it."""
     return name.isprintable() and len(name.encode()) <= 200 and not set(name) & set('/\\:*?"<>|')
 
 
@@ -239,7 +239,7 @@ def parts(file: UploadedFile, max_files: int = MAX_FILES) -> Iterator[tuple[str,
 
 
 def _is_wanted(member: zipfile.ZipInfo, archive: str) -> bool:
-    """Is it a file not added by an operating system? Raises UploadError for suspicious ones."""
+    """Return whether to unpack a ZIP member. Raises UploadError for suspicious members."""
     path = PurePosixPath(member.filename)
     odd = not path.parts or path.is_absolute() or ".." in path.parts
     if odd or "\\" in member.filename or ":" in member.filename:
@@ -268,7 +268,7 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[byte
 
 
 def _has_long_directory(file: IO[bytes] | UploadedFile) -> bool:
-    """Would opening it read millions of entries? Locates the directory as zipfile does."""
+    """Return whether opening the ZIP would read millions of entries. Finds them like zipfile."""
     file.seek(0, 2)
     file.seek(max(0, file.tell() - 65_557 - 20))
     end = file.read()
@@ -277,7 +277,7 @@ def _has_long_directory(file: IO[bytes] | UploadedFile) -> bool:
         at = end.rfind(b"PK\5\6")
     file.seek(0)
     if at < 0 or len(end) < at + 22:
-        return False  # not a ZIP: opening it raises
+        return False  # not a ZIP; opening it raises an exception
     (length,) = struct.unpack("<L", end[at + 12 : at + 16])
     return length > DIRECTORY or end[max(0, at - 20) : at].startswith(b"PK\6\7")
 
@@ -286,7 +286,7 @@ def _has_long_directory(file: IO[bytes] | UploadedFile) -> bool:
 
 
 def drop(upload: TaskUpload) -> None:
-    """Delete it with its jobs and files."""
+    """Delete the upload with its jobs and files."""
     folder = folder_of(upload)
     jobs_of(upload).delete()
     upload.delete()
@@ -294,7 +294,7 @@ def drop(upload: TaskUpload) -> None:
 
 
 def drop_old() -> None:
-    """Delete uploads not confirmed or discarded within a day, and orphaned folders."""
+    """Delete uploads that were not confirmed or discarded within a day, and orphaned folders."""
     for upload in TaskUpload.objects.filter(created_at__lt=timezone.now() - KEPT):
         drop(upload)
     drop_unfinished(timezone.now() - KEPT)
@@ -302,7 +302,7 @@ def drop_old() -> None:
 
 
 def jobs_of(upload: TaskUpload) -> QuerySet[Job]:
-    """Return its checks and imports, for current and earlier files."""
+    """Return the checks and imports of the upload, for current and earlier files."""
     return Job.objects.filter(
         kind__in=(CHECK, IMPORT, IMPORT_GYM, IMPORT_WHOLE), parameters__upload=str(upload.pk)
     )

@@ -1,7 +1,8 @@
-"""The answer kinds, with a common interface (`kind.Kind`); standard library only.
+"""Answer kinds with a common interface (`kind.Kind`). Only the standard library is used.
 
-`KINDS` maps a card's answer kind to everything that differs between kinds (docs/answers.md), in
-the order in which pages list them; `Card.kind` returns it. tasks/spans.py handles spans.
+`KINDS` maps the answer kind of a card to the object that implements everything specific to it
+(docs/answers.md), in the order in which pages list the kinds. `Card.kind` returns this object.
+Spans are handled in tasks/spans.py.
 """
 
 from tasks.answers.choices import Label, Option, Options

@@ -1,4 +1,4 @@
-"""Listed choices: a label of the card, or one or several of the example's options.
+"""Answers chosen from a list: a label of the card, or one or several options of the example.
 
 The same labels apply to every example. The text of an option is stored, never its letter.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LISTED = 9  # maximum number of labels listed in a default question
 ANIMAL, VEHICLE = sentence("animal"), sentence("vehicle")
 ABOUT = sentence("What is the sentence about?")
-# The labels of the made-up examples: name, definition and example.
+# The labels of the made-up examples as (name, definition, example).
 MADE_UP_LABELS = (
     (ANIMAL, sentence("The sentence is about an animal."), sentence("A dog barked.")),
     (VEHICLE, sentence("The sentence is about a vehicle."), sentence("The bus was late.")),
@@ -41,7 +41,7 @@ NO_EXAMPLE = "No example is given."
 
 
 class Label(Kind):
-    """Field `label`: the name of the label."""
+    """An answer kind with one label. The form field `label` contains its name."""
 
     name = LABEL
     argument = "choice"
@@ -71,7 +71,7 @@ class Label(Kind):
     )
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """Raises AnswerError: nothing_chosen, unknown_label, bad_characters."""
+        """Read the form. Raises AnswerError (nothing_chosen, unknown_label, bad_characters)."""
         label = fields.get("label", "")
         refuse_broken(label)
         if not label:
@@ -114,7 +114,7 @@ class Label(Kind):
 
 
 def words_of(names: Sequence[str]) -> dict[str, str]:
-    """Return the a card's default texts; they list the labels if there are only a few."""
+    """Return the default texts of a card. They list the labels if there are only a few."""
     if len(names) > LISTED:
         return dict(Label.words)
     what = alternatives(names)
@@ -123,12 +123,12 @@ def words_of(names: Sequence[str]) -> dict[str, str]:
 
 
 def alternatives(names: Sequence[str]) -> str:
-    """Join names: a; a or b; a, b or c."""
+    """Join names as "a", "a or b" or "a, b or c"."""
     return " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 def defined(name: str, definition: str | None = None, example: str = NO_EXAMPLE) -> dict[str, str]:
-    """Return a label for a card, with a generic definition if none is given."""
+    """Return a label for a card, with a generic definition by default."""
     if definition is None:
         definition = f"Choose this where “{name}” fits best."
     return {"name": name, "definition": definition, "example": example}
@@ -147,7 +147,7 @@ OF_EXAMPLE: Rule = (lambda p, known: set(p) - known, "are not options of their e
 
 
 class Option(Kind):
-    """Field `option`: the option's index in the example's list."""
+    """An answer kind with one option. The form field `option` contains its index in the example."""
 
     name = OPTION
     argument = "option"
@@ -170,7 +170,7 @@ class Option(Kind):
     made_up = tuple(replace(each, options=(ANIMAL, VEHICLE)) for each in Label.made_up)
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """Raises AnswerError: nothing_chosen, unknown_option, both, no_answer_impossible."""
+        """Read the form. Raises AnswerError (nothing_chosen, unknown_option, both, and others)."""
         chosen = fields.get("option", "")
         if says_no_answer(card, fields, bool(chosen)):
             return NO_ANSWER
@@ -185,7 +185,7 @@ class Option(Kind):
     def check_gold(
         self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
-        """Return one of the options, or alternatives among them."""
+        """Return the gold, which is one of the options or alternatives among them."""
         check_options(options, gold)
         enough_gold(card, gold)
         return tuple(gold)
@@ -204,7 +204,7 @@ class Option(Kind):
 
 
 class Options(Kind):
-    """Fields `option-N` with the value 1, for each chosen option with index N.
+    """An answer kind with several options. A form field `option-N` is 1 if option N is chosen.
 
     An answer is a set, stored in the order of the example.
     """
@@ -243,7 +243,7 @@ class Options(Kind):
     )
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """Raises AnswerError: nothing_chosen, unknown_option, all_options, as for "no answer"."""
+        """Read the form. Raises AnswerError (also all_options, in addition to those of Option)."""
         places = [
             key.removeprefix(FIELD)
             for key in fields
@@ -269,7 +269,7 @@ class Options(Kind):
     def check_gold(
         self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
-        """Return some of the options; all or none of them only if the card allows it."""
+        """Return the gold, which may be all or none of the options only if the card allows it."""
         check_options(options, gold)
         if card.gold_rule != "set":
             raise GoldError('several options are one answer: gold_rule = "set" in the card')
@@ -302,7 +302,7 @@ class Options(Kind):
         return rng.sample(different, rng.randint(1, len(different) - 1))
 
     def mistaken(self, known: Known, rng: random.Random) -> list[str]:
-        """Return the gold with an option too many or too few."""
+        """Return the gold with one option added or removed."""
         chosen = [text for text in dict.fromkeys(known.options) if text in known.gold]
         others = [text for text in dict.fromkeys(known.options) if text not in known.gold]
         if len(chosen) > 1 and (rng.random() < 0.5 or not others):
@@ -315,14 +315,14 @@ class Options(Kind):
 
 
 def option_at(place: str, options: Sequence[str]) -> str:
-    """Return an option's text. Raises AnswerError: unknown_option."""
+    """Return the text of an option. Raises AnswerError: unknown_option."""
     if place in map(str, range(len(options))):
         return options[int(place)]
     raise AnswerError("unknown_option", sentence("This is not one of the options."))
 
 
 def check_options(options: Sequence[str], gold: Sequence[str]) -> None:
-    """Check that the example can be answered by its options. Raises GoldError."""
+    """Check that the example can be answered with its options. Raises GoldError."""
     if len(set(options)) < 2:
         raise GoldError("expected at least two different options in the field options")
     for text in gold:

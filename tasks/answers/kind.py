@@ -1,4 +1,4 @@
-"""The interface of answer kinds, and functions that several kinds share."""
+"""The interface of answer kinds, and functions shared by several kinds."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tasks.cards import Card
 
 NO_ANSWER = GivenAnswer((), "", True)
-# A test of a model's answer (its texts, the choices) with its error; {named} lists some.
+# A test of a model's answer (texts, options), and its error. {named} lists some of the answers.
 Rule = tuple[Callable[[Sequence[str], frozenset[str]], object], str]
 ONE_TEXT: Rule = (
     lambda texts, _options: len(set(texts)) > 1,
@@ -21,11 +21,11 @@ ONE_TEXT: Rule = (
 
 
 class GoldError(ValueError):
-    """Gold that no answer of its kind can match; the message says what was expected."""
+    """Raised for gold that no answer of its kind can match. The message says what was expected."""
 
 
 class Asked(Protocol):
-    """An example's content without gold, as in the stored example and in the record."""
+    """The content of an example without gold, as in the database and in records."""
 
     @property
     def context(self) -> Sequence[str]: ...
@@ -38,7 +38,7 @@ class Asked(Protocol):
 
 
 class Known(Protocol):
-    """The example as a simulated annotator knows it."""
+    """The content of an example that a simulated annotator knows."""
 
     @property
     def card(self) -> "Card": ...
@@ -55,7 +55,7 @@ class Known(Protocol):
 
 @dataclass(frozen=True)
 class MadeUp:
-    """An invented example for trying the tool; its question says what to do."""
+    """An invented example for trying the tool. Its question says what to do."""
 
     text: Sentence
     question: Sentence
@@ -64,59 +64,59 @@ class MadeUp:
 
 
 class Kind:
-    """An answer kind: its words, its control, how it is read, checked as gold, and simulated.
+    """An answer kind: its wording, its control, and how answers are read, checked and simulated.
 
-    Answers are lists of texts; an empty list is "no answer".
+    Answers are lists of texts. An empty list is "no answer".
     """
 
     name: ClassVar[str]
-    argument: ClassVar[str]  # its name as an argument of make_task (--as)
-    title: ClassVar[str]  # its name in the form for importing a dataset
-    words: ClassVar[Mapping[str, str]] = {}  # a card's default texts
-    is_one_text: ClassVar[bool] = True  # at most one text, so that its S1 is 0 or 1
-    is_chosen: ClassVar[bool] = False  # of listed choices: a label, one option or several
-    is_one_choice: ClassVar[bool] = False  # one listed choice: a label, or one of the options
+    argument: ClassVar[str]  # value of the argument --as of make_task
+    title: ClassVar[str]  # name in the form for importing a dataset
+    words: ClassVar[Mapping[str, str]] = {}  # default texts of a card
+    is_one_text: ClassVar[bool] = True  # at most one text, so that S1 is 0 or 1
+    is_chosen: ClassVar[bool] = False  # chosen from a list: a label, one option or several
+    is_one_choice: ClassVar[bool] = False  # exactly one choice: a label, or one option
     is_judged: ClassVar[bool] = True  # right or wrong; long text never equals its gold
     has_options: ClassVar[bool] = False  # each example lists its own options
-    # In documents: an answer, how it is given, and the right answer where S1 is 0 or 1.
+    # In documents: the noun for an answer, how it is given, and the right answer if S1 is 0 or 1.
     noun: ClassVar[str]
     action: ClassVar[str]
     right_noun: ClassVar[str] = ""
-    brief: ClassVar[Sentence]  # how it is given, to annotators; %(labels)s: how many labels
+    brief: ClassVar[Sentence]  # tells annotators how to answer; %(labels)s is the number of labels
     made_up: ClassVar[tuple[MadeUp, ...]]  # three examples for trying the tool
-    # In a request of the API: its key, its type (list: of indices) and an explanation.
+    # In API requests: the key, its type (list for indices) and an explanation.
     sent: ClassVar[tuple[str, type, str | None]] = ("", str, None)
-    # On the question page: its element (and script), the modules that this imports, its template,
-    # and the keyboard input elsewhere in the turn that it receives (static/js/turn-keys.js).
+    # On the question page: the element (and script), the modules that it imports, its template, and
+    # the keyboard input that it receives from the rest of the turn (static/js/turn-keys.js).
     element: ClassVar[str]
     modules: ClassVar[tuple[str, ...]] = ("answer",)
     template: ClassVar[str] = "participation/_beside_question.html"
     typing: ClassVar[str] = ""
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """Read the answer from its form, without guessing. Raises AnswerError."""
+        """Read the answer from its form without guessing. Raises AnswerError."""
         raise NotImplementedError
 
     def check_gold(
         self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
-        """Return the gold as stored: in the form of answers. Raises GoldError."""
+        """Return the gold in the form in which answers are stored. Raises GoldError."""
         raise NotImplementedError
 
     def tries(self, card: "Card") -> tuple[MadeUp, ...]:
-        """Return the examples for trying the tool with that card."""
+        """Return the examples for trying the tool with this card."""
         return self.made_up
 
     def highest_s1(self, card: "Card", asked: Asked, gold: Sequence[str]) -> float:
-        """Return the highest possible S1: below 1 if some gold cannot be highlighted."""
+        """Return the highest possible S1. It is below 1 if some gold cannot be highlighted."""
         return 1.0
 
     def spelled(self, text: str) -> str:
-        """Normalise text from elsewhere, such as a model's, to the spelling of answers."""
+        """Normalise text from other sources, such as a model, to the spelling of answers."""
         return text
 
     def rules(self, card: "Card") -> list[Rule]:
-        """Return the tests of a model's answer, which correspond to those of a person's."""
+        """Return tests for a model's answer, which correspond to the rules for humans."""
         if card.no_answer:
             return []
         return [
@@ -128,23 +128,23 @@ class Kind:
         return {self.sent[0]: str(value)}
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
-        """Return the form fields for an answer of these texts."""
+        """Return the form fields for an answer with these texts."""
         raise NotImplementedError
 
     def trivial(self, options: Sequence[str], most_common: str) -> list[str]:
-        """Return an answer without reading: the most common one, or the first option."""
+        """Return an answer that requires no reading: the most common one, or the first option."""
         return list(options[:1]) or [most_common]
 
     def right(self, gold: Sequence[str]) -> list[str]:
-        """Return the correct answer: the first alternative for kinds of one text."""
+        """Return the correct answer. Kinds with one text use the first alternative."""
         return list(gold[:1])
 
     def at_random(self, known: Known, rng: random.Random) -> list[str]:
-        """Return any answer that the form accepts."""
+        """Return a random answer that the form accepts."""
         raise NotImplementedError
 
     def mistaken(self, known: Known, rng: random.Random) -> list[str]:
-        """Return an incorrect answer, unless ten random answers are all correct."""
+        """Return an incorrect answer, or a correct one if ten random answers are all correct."""
         for _attempt in range(10):
             texts = self.at_random(known, rng)
             if texts[0] not in known.gold:
@@ -158,7 +158,7 @@ def another(names: Sequence[str], gold: Sequence[str], rng: random.Random) -> li
 
 
 def says_no_answer(card: "Card", fields: Mapping[str, str], is_given: bool) -> bool:
-    """Is "no answer" chosen? Raises AnswerError if it is impossible, or combined with an answer."""
+    """Return whether "no answer" is chosen. Raises AnswerError if that is not possible."""
     if fields.get("no_answer") != "1":
         return False
     if is_given:
@@ -171,12 +171,12 @@ def says_no_answer(card: "Card", fields: Mapping[str, str], is_given: bool) -> b
 
 
 def nothing(card: "Card", alone: Sentence, or_none: Sentence) -> AnswerError:
-    """Return the error for a missing answer, depending on whether "no answer" is possible."""
+    """Return the error for a missing answer, which depends on whether "no answer" is possible."""
     return AnswerError("nothing_chosen", or_none if card.no_answer else alone)
 
 
 def enough_gold(card: "Card", gold: Sequence[str]) -> None:
-    """Check that a single-text answer can match the gold. Raises GoldError."""
+    """Check that an answer with one text can match the gold. Raises GoldError."""
     if not gold and not card.no_answer:
         raise GoldError("empty, but the card says no_answer = false")
     if len(set(gold)) > 1 and card.gold_rule == "set":

@@ -1,4 +1,4 @@
-"""Spans of the text and, if the card allows it, typed answers that do not occur in it."""
+"""Spans of the text and, if the card allows them, typed answers that are not in the text."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -28,13 +28,14 @@ EMPTY = MadeUp(
     sentence("Highlight every colour. This sentence has none, so choose “No answer”."),
     (),
 )
-LONGEST_TYPED = 1_000  # characters of a typed answer that does not occur in the text
+LONGEST_TYPED = 1_000  # characters of a typed answer that is not in the text
 
 
 class Spans(Kind):
-    """Field `answer`: the highlighter's payload; `typed` and `no_answer`: without JavaScript.
+    """An answer kind with spans. Without JavaScript, `typed` and `no_answer` replace `answer`.
 
-    annotation/simulation/simulated_annotators.py simulates it.
+    The form field `answer` contains the payload of the highlighter. Answers are simulated in
+    annotation/simulation/simulated_annotators.py.
     """
 
     name = SPANS
@@ -69,7 +70,7 @@ class Spans(Kind):
     )
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """Raises AnswerError, see tasks/spans.py."""
+        """Read the form. Raises AnswerError (tasks/spans.py)."""
         no_answer, typed = fields.get("no_answer") == "1", fields.get("typed", "")
         where = (asked.context, card.selectable_question(asked.question), card.granularity)
         spans: list[Span] = []
@@ -86,7 +87,7 @@ class Spans(Kind):
     def check_gold(
         self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
-        """Accept any text: the data report lists what cannot be highlighted."""
+        """Accept any text as gold. The data report lists text that cannot be highlighted."""
         if not gold and not card.no_answer:
             raise GoldError("empty, but the card says no_answer = false")
         return tuple(gold)
@@ -112,7 +113,7 @@ class Spans(Kind):
 def _typed_too(
     typed: str, spans: list[Span], segments: Sequence[str], question: str | None, granularity: str
 ) -> list[str]:
-    """Add the lines that occur in the text to the spans, and return the others.
+    """Add the lines that occur in the text to the spans, and return the other lines.
 
     A line that occurs only within highlights is also returned.
     """

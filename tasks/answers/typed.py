@@ -1,6 +1,6 @@
-"""Typed answers: a number in plain digits, one line, or longer text in paragraphs.
+"""Typed answers: numbers in plain digits, one line of text, or longer text with paragraphs.
 
-A number is within the card's range and steps, and stored in canonical form.
+Numbers must be within the range and steps of the card and are stored in canonical form.
 """
 
 import random
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from tasks.cards import Card
 
 LONGEST = 30  # characters
-STEPS = 100  # steps of a simulated number if the card sets none
-OPEN_RANGE = 10  # width of a simulated range if the card sets no limit
-# ASCII digits only: other scripts' digits, 1,5 and 1e400 are ambiguous.
+STEPS = 100  # steps of simulated numbers if the card sets none
+OPEN_RANGE = 10  # width of the simulated range if the card sets no limit
+# Only ASCII digits are accepted. Digits of other scripts, 1,5 and 1e400 are ambiguous.
 PLAIN = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 
 
 class Number(Kind):
-    """Field `number`: the number as typed."""
+    """An answer kind with a number. The form field `number` contains it as typed."""
 
     name = NUMBER
     argument = "number"
@@ -75,7 +75,7 @@ class Number(Kind):
     )
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """Raises AnswerError: not_a_number, out_of_range, off_step, and those of all kinds."""
+        """Read the form. Raises AnswerError (not_a_number, out_of_range, off_step, and others)."""
         typed = fields.get("number", "")
         refuse_broken(typed)
         typed = typed.strip()
@@ -102,7 +102,7 @@ class Number(Kind):
     def check_gold(
         self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
-        """Numbers that could be answered, in canonical form."""
+        """Return the gold numbers in canonical form, if annotators can enter them."""
         enough_gold(card, tuple(canonical(text) or text for text in gold))
         values = []
         for text in gold:
@@ -142,7 +142,7 @@ class Number(Kind):
 
 
 def canonical(text: str) -> str | None:
-    """Return the number without a plus sign or superfluous zeros, or None for any other text."""
+    """Return the number without plus sign and superfluous zeros, or None for any other text."""
     if len(text) > LONGEST or not PLAIN.fullmatch(text):
         return None
     sign = "-" if text.startswith("-") else ""
@@ -154,7 +154,7 @@ def canonical(text: str) -> str | None:
 
 
 def written(value: float) -> str:
-    """Return one of the card's numbers in plain digits: 5, 0.5, 0.00001."""
+    """Format a number of the card in plain digits, such as 5, 0.5 or 0.00001."""
     return canonical(f"{Decimal(repr(value)):f}") or repr(value)
 
 
@@ -204,7 +204,7 @@ KETTLE, GATE, RIVER = sentence("kettle"), sentence("gate"), sentence("river")
 
 
 class LongText(Kind):
-    """Field `text`. The card's word count is only a guide."""
+    """An answer kind with text in the form field `text`. The card's word count is only a guide."""
 
     name = LONG_TEXT
     argument = "long-text"
@@ -243,7 +243,7 @@ class LongText(Kind):
     )
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """Raises AnswerError, see _read_text."""
+        """Read the form. Raises AnswerError as _read_text does."""
         return _read_text(card, fields)
 
     def check_gold(
@@ -270,7 +270,7 @@ class LongText(Kind):
 
 
 class ShortText(LongText):
-    """Field `text`: one line."""
+    """An answer kind with one line of text in the form field `text`."""
 
     name = SHORT_TEXT
     argument = "short-text"
@@ -287,7 +287,7 @@ class ShortText(LongText):
     }
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """Raises AnswerError: several_lines, and those of _read_text."""
+        """Read the form. Raises AnswerError: several_lines, and those of _read_text."""
         given = _read_text(card, fields)
         if any("\n" in text for text in given.values):
             raise AnswerError("several_lines", sentence("Write the answer on one line."))
@@ -303,7 +303,7 @@ class ShortText(LongText):
 
 
 def _read_text(card: "Card", fields: Mapping[str, str]) -> GivenAnswer:
-    """Read the field `text`, without surrounding white space and with normalised line breaks.
+    """Read the field `text`, strip it and normalise line breaks.
 
     Raises AnswerError: nothing_chosen, too_long, bad_characters, and those of "no answer".
     """
@@ -331,12 +331,12 @@ def _read_text(card: "Card", fields: Mapping[str, str]) -> GivenAnswer:
 
 
 def _one_spelling(typed: str) -> str:
-    """Return the text as stored: browsers send a line break as two characters."""
+    """Return the text as stored. Browsers send a line break as two characters."""
     return trimmed(typed.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _check_texts(card: "Card", gold: Sequence[str]) -> tuple[str, ...]:
-    """Return the gold in the spelling of answers. Raises GoldError if it could not be typed."""
+    """Return the gold in the spelling of answers. Raises GoldError if it cannot be typed."""
     enough_gold(card, gold)
     for text in gold:
         if not _one_spelling(text):
@@ -350,13 +350,13 @@ def _check_texts(card: "Card", gold: Sequence[str]) -> tuple[str, ...]:
 
 
 def longest(kind: str, golds: Sequence[str]) -> dict[str, Any]:
-    """Return a higher character limit if the gold needs it, up to the maximum, or else {}."""
+    """Return a higher character limit if the gold requires it, up to the maximum, otherwise {}."""
     usual, most = LONGEST_TEXTS[kind]
     needed = max(map(len, golds), default=0)
     return {"longest": min(needed, most)} if needed > usual else {}
 
 
 def guide(golds: Sequence[str]) -> dict[str, Any]:
-    """Return the lowest and highest word counts of these golds, as the guide for a long text."""
+    """Return the lowest and highest word counts of these golds, as a guide for long text."""
     lengths = [len(gold.split()) for gold in golds if gold.split()]
     return {"words": [min(lengths), max(lengths)]} if lengths else {}

@@ -1,5 +1,5 @@
-"""Convert a labelled dataset to a task: file readers, the meaning of columns, and sampling.
+"""Conversion of a labelled dataset to a task: file readers, roles of columns, and sampling.
 
-Start with making.py. Pure: files and options in, records and a card out, no database. openpyxl and
-pyarrow are imported only if a file needs them.
+Start with making.py. This package is pure: it converts files and options to records and a card and
+uses no database. openpyxl and pyarrow are imported only if a file requires them.
 """

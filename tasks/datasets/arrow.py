@@ -1,9 +1,9 @@
-"""Parquet files, and folders saved by Hugging Face `datasets`, through pyarrow.
+"""Readers for Parquet files and for folders saved by Hugging Face `datasets`, with pyarrow.
 
-`Dataset.save_to_disk` writes state.json (the names of its Arrow files), dataset_info.json (what its
-columns mean) and these files as Arrow streams; `DatasetDict.save_to_disk` writes dataset_dict.json
-(the names of its splits) and such a folder for each. Both, and Parquet files from `datasets`,
-declare integers that encode names (ClassLabel): they are decoded here.
+`Dataset.save_to_disk` writes state.json (names of the Arrow files), dataset_info.json (types of the
+columns) and the data as Arrow streams. `DatasetDict.save_to_disk` writes dataset_dict.json (names
+of the splits) and one such folder per split. These folders, and Parquet files written by
+`datasets`, may declare integers that encode names (ClassLabel). They are decoded here.
 """
 
 import json
@@ -43,7 +43,7 @@ def read_parquet(path: Path) -> Table:
 
 
 def read_folder(path: Path, *, part: str = "") -> Table:
-    """Read the rows of a `datasets` folder, or of the split `part` if it has several.
+    """Read the rows of a `datasets` folder, or of the split `part` if there are several.
 
     Raises FormatError.
     """
@@ -70,7 +70,7 @@ def read_folder(path: Path, *, part: str = "") -> Table:
 
 @contextmanager
 def _by_arrow(name: str) -> Iterator[None]:
-    """Convert pyarrow errors to DatasetError with the file's name."""
+    """Convert errors of pyarrow to DatasetError with the name of the file."""
     import pyarrow
 
     try:
@@ -126,7 +126,7 @@ def _check_size(name: str, rows: int, size: int) -> None:
 
 
 def _features(data: Any, file: str) -> dict[str, Any]:
-    """Return `features` from dataset_info.json, or from a Parquet file's metadata."""
+    """Return `features` from dataset_info.json, or from the metadata of a Parquet file."""
     if isinstance(data, dict) and isinstance(data.get("info"), dict):
         data = data["info"]
     features = data.get("features") if isinstance(data, dict) else None
@@ -137,7 +137,7 @@ def _features(data: Any, file: str) -> dict[str, Any]:
 
 def _table(name: str, table: Any, features: dict[str, Any]) -> Table:
     _check_size(name, table.num_rows, table.nbytes)
-    table.validate(full=True)  # pyarrow does not check by default that texts are UTF-8
+    table.validate(full=True)  # by default, pyarrow does not check that texts are UTF-8
     if not table.num_rows:
         raise DatasetError(name, "", "", "contains no rows")
     header(name, table.column_names[: MAX_COLUMNS + 1], "")
@@ -193,7 +193,7 @@ def _is_written_out(kind: Any) -> bool:
 
 
 def _named(feature: Any, value: Any, file: str, place: str, column: str) -> Any:
-    """Replace the integers in a value with their names, and -1 with None."""
+    """Replace integers in a value by their names, and -1 by None."""
     if value is None or not isinstance(feature, dict | list):
         return value
     if isinstance(feature, list):

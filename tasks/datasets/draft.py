@@ -1,4 +1,4 @@
-"""A dataset's drafted card: given values, and defaults, which are reported."""
+"""The card drafted for a dataset from given values and from defaults, which are reported."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from tasks.datasets.mapping import Item, Mapped, question_of
 from tasks.formats import Record
 
 RTL = ("ar", "dv", "fa", "he", "ps", "ur", "yi")  # languages written from right to left
-LONGEST_EXAMPLE = 300  # characters of text quoted in a help window
+LONGEST_EXAMPLE = 300  # characters of a text that is quoted in a help window
 
 
 def asked(mapped: Mapped, ask: str) -> str:
@@ -32,10 +32,10 @@ def card_of(
     name: str, mapped: Mapped, trained: Iterable[Item], rest: Iterable[Item],
     said: Mapping[str, Any], definitions: Mapping[str, str],
 ) -> tuple[Card, list[str]]:  # fmt: skip
-    """Return the card, and the keys with default values.
+    """Return the card, and the keys whose values are defaults.
 
-    `trained` are items of training files, `rest` are in no file: the card's statements about gold
-    come from these, never from the test. `said` are keys of a card. Raises CardError.
+    `trained` are the items of training files. `rest` are items in no file. What the card says about
+    gold comes from these, never from the test. `said` are given keys of the card. Raises CardError.
     """
     columns = mapped.columns
     names = [columns.name_of(label) for label in columns.labels]
@@ -103,7 +103,7 @@ def _usual(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]:
 
 
 def _beside_the_text(mapped: Mapped, answer: Kind) -> dict[str, Any]:
-    """Return default texts for a chosen or typed answer, and the limits that its golds need."""
+    """Return default texts for a chosen or typed answer, and the limits that its golds require."""
     data: dict[str, Any] = dict(answer.words)
     data["family"] = "generation" if answer.name in LONGEST_TEXTS else "classification"
     if mapped.columns.question or mapped.columns.ask:

@@ -1,12 +1,12 @@
-"""Samples of EleutherAI's lm-evaluation-harness (--log_samples): examples and predictions.
+"""Samples of EleutherAI's lm-evaluation-harness (--log_samples) as examples and predictions.
 
 A line is {doc_id, doc, target, arguments, resps, filtered_resps, filter, ...}. `arguments` has the
-requests, such as gen_args_0: {arg_0: prompt, arg_1: continuation or settings}. Multiple choice has
-several requests, and filtered_resps has [log-likelihood, is greedy] for each, as strings in newer
-versions; otherwise filtered_resps has the generated text. `target` is the number of the correct
-choice, or its text. results_*.json in the same folder has the number of shots.
+requests, such as gen_args_0: {arg_0: prompt, arg_1: continuation or settings}. In multiple choice
+there are several requests, and filtered_resps has [log-likelihood, is greedy] for each, as strings
+in newer versions. Otherwise, filtered_resps has the generated text. `target` is the index or the
+text of the correct choice. results_*.json in the same folder has the number of shots.
 
-Source: lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py of its repository.
+Source: lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py in its repository.
 """
 
 import math
@@ -21,8 +21,7 @@ WANTED = (NUMBER, "doc", TARGET, "arguments", "filtered_resps")
 
 
 def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
-    """Read each sample: the fields of its document as doc.NAME, its target and prediction as text,
-    and any choices.
+    """Read each sample: document fields as doc.NAME, target and prediction as text, and choices.
 
     `filter` selects the answers if the log has several filters. Raises FormatError.
     """
@@ -50,7 +49,7 @@ def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
 
 
 def shots_of(path: Path) -> int | None:
-    """Return the number of shots from results_*.json in the same folder; None if unknown."""
+    """Return the number of shots from results_*.json in the same folder, or None if unknown."""
     stem, _underscore, date = path.stem.removeprefix("samples_").rpartition("_")
     beside = path.with_name(f"results_{date}.json")
     if not beside.is_file():
@@ -123,7 +122,7 @@ def _score(table: Table, row: Row, response: Any) -> float:
 
 
 def _target(table: Table, row: Row, choices: list[str]) -> str:
-    """Return the text of the correct choice: `target` is its index or its text."""
+    """Return the text of the correct choice. `target` is its index or its text."""
     target = row.values.get(TARGET)
     text = str(target).strip()
     if text in choices:

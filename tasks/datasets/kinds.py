@@ -1,7 +1,7 @@
-"""A row's gold, read as its answer kind requires; draft.py writes the card.
+"""Gold of a row, read as its answer kind requires. The card is written by draft.py.
 
-Options are a list in one column, the cells of several columns, a cell with a separator, a cell such
-as "(A) at home (B) abroad", or an object of Hugging Face's {text, label}.
+Options can be a list in one column, the cells of several columns, a cell with a separator, a cell
+such as "(A) at home (B) abroad", or an object {text, label} as on Hugging Face.
 """
 
 import string
@@ -15,21 +15,21 @@ from tasks.datasets import tagged
 from tasks.datasets.table import DatasetError, Row, Table
 from tasks.gym.reader import split_options
 
-# How the gold identifies an option: by text, by position from 0 or 1, or by letter.
+# How gold identifies an option: by text, by position from 0 or 1, or by letter.
 GOLD_IS = ("text", "index", "number", "letter")
-LISTED = 5  # options that an error lists
+LISTED = 5  # options listed in an error
 
 
 @dataclass(frozen=True)
 class Offered:
-    """A row's options in order, and the letters by which its gold may identify them."""
+    """The options of a row in order, and the letters by which its gold may identify them."""
 
     texts: tuple[str, ...]
     letters: tuple[str, ...]
 
 
 def read_options(table: Table, row: Row, columns: Sequence[str], separator: str) -> Offered:
-    """Read a row's options. Raises DatasetError."""
+    """Read the options of a row. Raises DatasetError."""
     if not columns:
         raise table.error(None, "", "set the column with the options (--options)")
     texts, letters = [], []
@@ -88,25 +88,25 @@ def name_option(
     return options.texts[place]
 
 
-ANSWERS = {kind.argument: kind for kind in KINDS.values()}  # by the argument of --as
+ANSWERS = {kind.argument: kind for kind in KINDS.values()}  # keys are values of the argument --as
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The meaning of a dataset's columns and their values."""
+    """The roles of the columns of a dataset, and their values."""
 
     kind: str
     text: tuple[str, ...]
     gold: tuple[str, ...]
-    question: str = ""  # column with each row's question
+    question: str = ""  # column with the question of each row
     ask: str = ""  # one question for all rows
     id: str = ""
-    separator: str = ""  # between several golds in one cell, or several options
-    options: tuple[str, ...] = ()  # columns with each row's options
+    separator: str = ""  # between several golds or options in one cell
+    options: tuple[str, ...] = ()  # columns with the options of each row
     gold_is: str = GOLD_IS[0]  # how the gold identifies an option
-    labels: tuple[str, ...] = ()  # values, in the order shown to annotators
-    names: dict[str, str] = field(default_factory=dict)  # value to the name shown to annotators
-    predicted: str = ""  # column with a model's answer
+    labels: tuple[str, ...] = ()  # values in the order shown to annotators
+    names: dict[str, str] = field(default_factory=dict)  # maps values to names for annotators
+    predicted: str = ""  # column with the answer of a model
     no_answer: bool = False
     skip_unlabelled: bool = False
 
@@ -120,7 +120,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question on a row with its gold; `kind` names its question type, "" if it has none."""
+    """A question about a row with its gold. `kind` is the question type, or "" if there is none."""
 
     gold: tuple[str, ...]
     starts: tuple[int, ...] | None = None
@@ -129,7 +129,7 @@ class Asked:
 
 
 def check_kind(kind: str) -> None:
-    """Raise DatasetError unless tasks can have that answer kind."""
+    """Raise DatasetError if tasks cannot have this answer kind."""
     if kind not in ANSWERS:
         raise DatasetError(
             "", "", "", f"unknown kind of answer {kind!r}; expected one of {', '.join(ANSWERS)}"
@@ -137,7 +137,7 @@ def check_kind(kind: str) -> None:
 
 
 def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
-    """Read a label, one of a few for all rows."""
+    """Read a label, which is one of a few for all rows."""
     if len(columns.gold) != 1:
         raise table.error(None, "", "a label is read from one column; set one (--gold)")
     (column,) = columns.gold
@@ -161,7 +161,7 @@ def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> l
 
 
 def spans(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> list[Asked]:
-    """Read parts of the text: for each of several labels, or as answers to one question."""
+    """Read parts of the text, either for each of several labels or as answers to one question."""
     if columns.labels:  # one question per label
         given = labelled(table, row, columns, texts)
         return [
@@ -182,7 +182,7 @@ def spans(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> lis
 def labelled(
     table: Table, row: Row, columns: Columns, texts: Sequence[str]
 ) -> list[tagged.Labelled]:
-    """Return a row's labelled spans. Raises DatasetError."""
+    """Return the labelled spans of a row. Raises DatasetError."""
     (column,) = columns.gold
     value = table.value(row, column)
     if value is None or value == []:
@@ -209,7 +209,7 @@ def _of_tags(
 
 
 def has_labels(table: Table, columns: Columns) -> bool:
-    """Does the first row with gold have labelled spans, or tags?"""
+    """Return whether the first row with gold has labelled spans or tags."""
     if columns.kind != "spans" or len(columns.gold) != 1:
         return False
     for row in table.rows:
@@ -221,7 +221,7 @@ def has_labels(table: Table, columns: Columns) -> bool:
 
 
 def options(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
-    """Read some of the row's options, or of all rows' labels if it has none."""
+    """Read some of the row's options or, without options, some of the labels of all rows."""
     if columns.options:
         offered = read_options(table, row, columns.options, columns.separator)
         return [Asked(_chosen(table, row, columns, offered), options=offered.texts)]
@@ -248,7 +248,7 @@ def _chosen(table: Table, row: Row, columns: Columns, offered: Offered) -> tuple
 
 
 def typed(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
-    """Read a number or text; several are alternatives."""
+    """Read a number or text. Several values are alternatives."""
     gold, _starts = _answers(table, row, columns)
     if not gold and not columns.no_answer:
         raise table.unlabelled(row, columns.gold[0])
@@ -258,7 +258,7 @@ def typed(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> li
 def _answers(
     table: Table, row: Row, columns: Columns
 ) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
-    """Return the texts of all gold columns; with offsets for SQuAD's {text, answer_start}."""
+    """Return the texts of all gold columns. SQuAD's {text, answer_start} also has offsets."""
     gold: list[str] = []
     for column in columns.gold:
         value = table.value(row, column)
@@ -286,6 +286,6 @@ def _squad(
 
 
 def read_gold(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> list[Asked]:
-    """Read a row's gold. Raises DatasetError."""
+    """Read the gold of a row. Raises DatasetError."""
     usual = options if columns.answer.has_options else typed
     return {LABEL: choice, SPANS: spans}.get(columns.answer.name, usual)(table, row, columns, texts)

@@ -1,6 +1,6 @@
-"""Convert a dataset to a task: read it, map and sample its rows, write files and read them again.
+"""Conversion of a dataset to a task: read, map and sample its rows, and write the files.
 
-The result thus passes the same checks as files written by hand.
+The written files are read again, so that they pass the same checks as files written by hand.
 """
 
 import hashlib
@@ -21,21 +21,21 @@ from tasks.datasets.reading import Reading, format_of, read
 from tasks.datasets.table import DatasetError
 from tasks.formats import FormatError, Record, SplitFile, read_folder
 
-METHOD = "sha256-webster-1"  # the method of `draw`; another method needs another name
+METHOD = "sha256-webster-1"  # the method of `draw`; change this name if the method changes
 MAX_SHOTS, MAX_SPLITS, MAX_TEST = 10_000, 100, 100_000
 
 
 # Sampling --------------------------------------------------------------------------------------
 
-# Training and test sets are disjoint, stratified and determined by one seed; training sets are
-# nested. Items are ordered by SHA-256 of the seed, the set and the item's key. The same texts and
-# seed thus give the same sets on every machine and Python version, in any row order; a random
-# generator would not guarantee that.
+# Training and test sets are disjoint, stratified and determined by one seed. Training sets are
+# nested. Items are ordered by SHA-256 of the seed, the set and the item's key, so that the same
+# texts and seed result in the same sets on every machine and Python version and in any row order. A
+# random generator would not guarantee this.
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Sample sizes: nested training sets, number of splits, test items; and the seed."""
+    """The sample sizes (nested training sets, number of splits, test items) and the seed."""
 
     shots: tuple[int, ...]
     splits: int
@@ -57,7 +57,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Item indexes: in the test set, in each training set by (size, number), and the rest."""
+    """Item indexes of the test set, of each training set by (size, number), and of the rest."""
 
     test: list[int]
     trains: dict[tuple[int, int], list[int]]
@@ -65,11 +65,11 @@ class Drawn:
 
 
 def draw(items: Sequence[tuple[str, str]], plan: Plan) -> Drawn:
-    """Draw from items, each a unique key with its stratum.
+    """Draw the sets from items, which are (unique key, stratum) pairs.
 
-    The test set and the training splits are disjoint; within a split the smaller sets are parts of
-    the larger. Each set has the strata in the proportions of all items, as closely as whole numbers
-    allow. Raises DatasetError if there are too few items.
+    The test set and the training splits are disjoint. Within a split, smaller sets are parts of the
+    larger ones. In each set, the strata have the same proportions as in all items, as closely as
+    whole numbers allow. Raises DatasetError if there are too few items.
     """
     sizes = sorted(plan.shots)
     wanted = plan.test + plan.splits * sizes[-1]
@@ -95,10 +95,10 @@ def draw(items: Sequence[tuple[str, str]], plan: Plan) -> Drawn:
 
 
 def _take(left: dict[str, list[int]], weights: dict[str, int], number: int) -> list[int]:
-    """Remove `number` items, each from the stratum that is furthest behind its share.
+    """Remove `number` items, each from the stratum that is furthest below its share.
 
-    Webster's method (Sainte-Laguë): every prefix of the list is as proportional as the whole, so
-    that nested sets all are. Exhausted strata are skipped.
+    This is Webster's method (Sainte-Laguë). Every prefix of the list is as proportional as the
+    whole, so that nested sets are too. Exhausted strata are skipped.
     """
     taken: list[int] = []
     counts = dict.fromkeys(weights, 0)
@@ -124,7 +124,7 @@ def _shuffled(places: Sequence[int], items: Sequence[tuple[str, str]], salt: str
 
 @dataclass(frozen=True)
 class Wanted:
-    """All options that determine which task is made from a file."""
+    """All options that determine the task made from a file."""
 
     name: str
     columns: Columns
@@ -139,9 +139,9 @@ class Wanted:
 class Made:
     """A task that is not stored yet.
 
-    `defaults` are card keys with default values, `made_from` is the recipe to make it again from
-    its file, `predicted` has the logged model's answer to each test example (ID to text), and
-    `shots` is the number of shots in its prompts, or None if unknown.
+    `defaults` are keys of the card with default values, and `made_from` is the recipe to make the
+    task again from its file. `predicted` maps the id of each test example to the answer of the
+    logged model. `shots` is the number of shots in its prompts, or None if unknown.
     """
 
     card: Card
@@ -154,7 +154,7 @@ class Made:
 
 
 def name_of(path: Path) -> str:
-    """Return a task name derived from the file's name, with hyphens for invalid characters."""
+    """Derive a task name from the name of the file, with hyphens for invalid characters."""
     stem = path.name.split(".")[0]
     name = "".join(sign if NAME.fullmatch(f"a{sign}") else "-" for sign in stem)
     return name.lstrip("-._")[:60]
@@ -196,7 +196,7 @@ def make(path: Path, wanted: Wanted) -> Made:
 
 
 def _with_question(mapped: Mapped) -> Mapped:
-    """Give every record a question: its row's, its label's, or the same for all."""
+    """Add a question to every record: from its row, from its label, or the same for all."""
     columns = mapped.columns
     ask = "" if columns.question else draft.asked(mapped, columns.ask)
     if not ask:
@@ -244,7 +244,7 @@ def as_imported(card: Card, files: list[SplitFile]) -> list[SplitFile]:
 
 
 def digest(path: Path, pattern: str = "*") -> str:
-    """Return the SHA-256 of a file, or of the names and contents of a folder's files."""
+    """Return the SHA-256 of a file, or of the names and contents of the files in a folder."""
     total = hashlib.sha256()
     if path.is_file():
         return hashlib.sha256(path.read_bytes()).hexdigest()
@@ -254,7 +254,7 @@ def digest(path: Path, pattern: str = "*") -> str:
 
 
 def _made_from(path: Path, form: str, wanted: Wanted, mapped: Mapped) -> dict[str, Any]:
-    """Return everything needed to draw the same task again from the same file."""
+    """Return everything needed to make the same task again from the same file."""
     columns = asdict(mapped.columns)
     return {
         "file": path.name,
@@ -303,7 +303,7 @@ def line(record: Record) -> dict[str, Any]:
 
 
 def toml(card: Mapping[str, Any]) -> str:
-    """Return a card as task.toml: its keys, then its tables (labels, question types, help)."""
+    """Format a card as task.toml, with keys before tables (labels, question types, help)."""
     keys, tables = [], []
     for key, value in card.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):
@@ -315,7 +315,7 @@ def toml(card: Mapping[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    """Return a TOML value; JSON strings are basic strings, except for U+007F to U+009F."""
+    """Format a TOML value. JSON strings are basic strings, except for U+007F to U+009F."""
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
     text = json.dumps(value, ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""Convert rows to items, the units of sampling, with texts, questions and gold.
+"""Conversion of rows to items, which are the units of sampling, with texts, questions and gold.
 
-An item is one text with its question, or one text with a question per label (people's names, place
-names); it appears in at most one file, so duplicates cannot end up in two files.
+An item is one text with its question, or one text with a question per label (names of people, names
+of places). It is in at most one file, so that duplicates cannot be in two files.
 """
 
 import hashlib
@@ -21,10 +21,10 @@ LISTED = 9  # row numbers listed in a note
 
 @dataclass(frozen=True)
 class Item:
-    """A unit of sampling: its records, its row, and what a model predicted for it.
+    """A unit of sampling with its records, its row number, and a model's prediction for it.
 
-    `key` is equal for equal texts and questions, ignoring case, blanks and Unicode forms; `stratum`
-    is its label, or "" if it has none.
+    `key` is the same for equal texts and questions, ignoring case, blanks and Unicode forms.
+    `stratum` is the label, or "" if there is none.
     """
 
     number: int
@@ -36,7 +36,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Mapped:
-    """All items, with each text once, and `columns` with all labels found."""
+    """All items, with each text once, and `columns` with all labels that were found."""
 
     columns: Columns
     items: list[Item]
@@ -50,7 +50,7 @@ def question_of(kind: str) -> str:
 
 
 def map_rows(table: Table, columns: Columns) -> Mapped:
-    """Interpret the rows. Raises DatasetError, which names the row and column."""
+    """Interpret the rows. Raises DatasetError with the row and column."""
     kinds.check_kind(columns.kind)
     for column in (
         *columns.text, *columns.gold, *columns.options, columns.question, columns.id,
@@ -85,9 +85,9 @@ def map_rows(table: Table, columns: Columns) -> Mapped:
 
 
 def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
-    """Return the columns with the labels found in the rows, unless labels are given.
+    """Add the labels found in the rows to the columns, unless labels are given.
 
-    In alphabetical order, so that annotators cannot infer frequencies.
+    Labels are in alphabetical order, so that annotators cannot infer frequencies.
     """
     _check_options(table, columns)
     is_labelled = kinds.has_labels(table, columns)
@@ -212,7 +212,7 @@ def _folded(text: str) -> str:
 
 
 def _each_once(table: Table, items: list[Item]) -> tuple[list[Item], list[str]]:
-    """Return each text once, from its first row; drop texts whose rows disagree on the gold."""
+    """Return each text once, from its first row. Drop texts whose rows disagree on the gold."""
     alike: dict[str, list[Item]] = {}
     for item in items:
         alike.setdefault(item.key, []).append(item)

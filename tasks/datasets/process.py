@@ -1,6 +1,6 @@
-"""The process that reads an uploaded dataset (tasks/checking.py starts it).
+"""The process that reads an uploaded dataset, started by tasks/checking.py.
 
-Like tasks/check_process.py, but with site-packages: some formats need openpyxl and pyarrow.
+It is like tasks/check_process.py, but has site-packages for openpyxl and pyarrow.
 """
 
 import dataclasses
@@ -22,15 +22,15 @@ from tasks.gym.findings import shared_inputs
 from tasks.gym.kinds import ANSWERS, problem
 from tasks.gym.reader import PARTS
 
-SHOWN, LONGEST = 5, 80  # values shown per column, and their characters
-COUNTED = 10_000  # rows in which different values are counted
+SHOWN, LONGEST = 5, 80  # values shown per column, and their maximum length
+COUNTED = 10_000  # rows in which distinct values are counted
 
 
 def columns(path: str, reading: dict[str, Any]) -> dict[str, Any]:
     """Return {columns: [[name, values, count]], rows, counted, notes}, or {error}.
 
-    `values` are those of the first rows, and `count` is the number of different ones. Fields of
-    objects in the first row also count as columns (doc.text).
+    `values` come from the first rows, and `count` is the number of distinct values. Fields of
+    objects in the first row are also columns (doc.text).
     """
     try:
         table = read(Path(path), Reading(**reading))
@@ -64,10 +64,10 @@ def _values(table: Table, name: str) -> tuple[list[str], int]:
 
 
 def make_files(path: str, folder: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Write the task into an empty folder; return {made_from, defaults, notes, hash, check}.
+    """Write the task into an empty folder. Return {made_from, defaults, notes, hash, check}.
 
-    Or return {error}. `wanted` is making.Wanted as JSON; `check` is the check of these files, one
-    by one (tasks/upload_jobs.py).
+    Returns {error} if it cannot be made. `wanted` is making.Wanted as JSON. `check` has the results
+    of checking these files one by one (tasks/upload_jobs.py).
     """
     roles: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value
@@ -108,11 +108,11 @@ def _check(folder: Path, made: Made) -> list[dict[str, Any]]:
 
 
 def gym(folder: str, only: list[str] | None) -> dict[str, Any]:
-    """Return {tasks, shared}: the task in each Few-shot Gym folder, or its {error}.
+    """Return {tasks, shared}, with the task or {error} of each Few-shot Gym folder.
 
-    `only` selects tasks by name; None: all. A task has: name, ontology, metric, k, seeds, sizes,
-    kind, typed, why, possible (kinds), texts (names), told (sentences), digest, shown (texts,
-    options and golds of three examples).
+    `only` selects tasks by name, None selects all. The keys of a task are: name, ontology, metric,
+    k, seeds, sizes, kind, typed, why, possible (kinds), texts (names), told (sentences), digest,
+    shown (texts, options and golds of three examples).
     """
     tasks, read = [], []
     for path in sorted(Path(folder).iterdir()):
@@ -157,7 +157,7 @@ def _described(seen: making.Seen) -> dict[str, Any]:
 
 
 def gym_make(folder: str, kinds: dict[str, str], sample: dict[str, int] | None) -> dict[str, Any]:
-    """Return {errors}: why these tasks cannot be made with these answer kinds."""
+    """Return {errors} with the reasons why tasks cannot be made with these answer kinds."""
     drawn = making.Sample(**sample) if sample else None
     errors = []
     for name, kind in kinds.items():

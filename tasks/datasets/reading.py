@@ -1,4 +1,4 @@
-"""Choice of a file's reader, by its name or by a given format."""
+"""Selection of the reader for a file, by the name of the file or by a given format."""
 
 import inspect
 from collections.abc import Callable
@@ -31,9 +31,9 @@ ENDINGS = {
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file if its name does not say enough; "" and False are the defaults.
+    """How to read a file if its name is not sufficient. "" and False are the defaults.
 
-    Except for `format`, these are parameters of the readers and options of the command.
+    Except for `format`, the fields are parameters of the readers and options of the command.
     """
 
     format: str = ""
@@ -48,7 +48,7 @@ class Reading:
 
 
 def format_of(path: Path, named: str = "") -> str:
-    """Return the name of the format (a key of READERS). Raises DatasetError."""
+    """Return the name of the format, which is a key of READERS. Raises DatasetError."""
     if named:
         if named not in READERS:
             raise DatasetError(

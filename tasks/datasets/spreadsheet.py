@@ -1,4 +1,4 @@
-"""XLSX files through openpyxl: one sheet's values, never its formulas."""
+"""Reader for XLSX files, with openpyxl. It reads the values of one sheet but no formulas."""
 
 import datetime
 import zipfile
@@ -21,9 +21,9 @@ WIDEST = 4 * MAX_COLUMNS  # cells in a row, including empty ones
 
 
 def read(path: Path, *, sheet: str = "") -> Table:
-    """Read the rows of that sheet, or of the only one; the first row names the columns.
+    """Read the rows of this sheet, or of the only one. The first row names the columns.
 
-    Raises DatasetError, also for formulas: not every file stores their results.
+    Raises DatasetError, also for formulas, because not every file stores their results.
     """
     name = path.name
     book = _open(path)
@@ -85,7 +85,7 @@ def _sheet(book: Any, name: str, wanted: str) -> str:
 
 
 def _cells(book: Any, sheet: str, name: str) -> Iterator[tuple[int, list[Any]]]:
-    # Ignore the declared size of the sheet: openpyxl would pad every row to that width.
+    # Ignore the declared size of the sheet, because openpyxl would pad every row to that width.
     book[sheet].reset_dimensions()
     for number, row in enumerate(book[sheet].iter_rows(), 1):
         if number > 2 * MAX_ROWS:

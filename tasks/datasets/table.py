@@ -1,7 +1,7 @@
-"""Tables that all readers return: named columns, and rows with their position in the file.
+"""The tables that all readers return: named columns, and rows with their position in the file.
 
-A value is as in the file: None, text, a number, a list or an object. Converting it requires the
-meaning of its column (mapping.py).
+A value is as in the file: None, text, a number, a list or an object. Its conversion depends on the
+role of the column (mapping.py).
 """
 
 import math
@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 from tasks.formats import FormatError
 
-MAX_BYTES = 200_000_000  # of a file, packed and unpacked
+MAX_BYTES = 200_000_000  # of a file, both compressed and uncompressed
 MAX_ROWS = 500_000
 MAX_COLUMNS = 500
 MAX_TEXT = 100_000  # characters of one text
-MAX_DEPTH = 20  # nested lists and objects
+MAX_DEPTH = 20  # levels of nested lists and objects
 NAMED = 30  # columns listed in an error
 
 
 class DatasetError(FormatError):
-    """A dataset that cannot be read: file, line or row, column, and how to correct it."""
+    """Raised if a dataset cannot be read. Has the file, line or row, column, and a correction."""
 
     def __init__(self, file: str, place: str, column: str, problem: str):
         where = ", ".join(part for part in (file, place, column and f"column {column}") if part)
@@ -28,11 +28,11 @@ class DatasetError(FormatError):
 
 
 class Unlabelled(DatasetError):
-    """A row without gold; an option skips such rows."""
+    """Raised for a row without gold. An option skips such rows."""
 
 
 class Row(NamedTuple):
-    """A row and its number as an editor shows it."""
+    """A row with its number as shown by an editor."""
 
     number: int
     values: dict[str, Any]
@@ -40,9 +40,9 @@ class Row(NamedTuple):
 
 @dataclass
 class Table:
-    """A file's rows; `unit` is what their numbers count, `notes` are remarks for the user.
+    """The rows of a file. `unit` says what row numbers count, and `notes` are for the user.
 
-    `unread` maps columns with unsupported value types to the reason.
+    `unread` maps columns with unsupported types of values to the reason.
     """
 
     file: str
@@ -62,7 +62,7 @@ class Table:
         )  # fmt: skip
 
     def check(self, column: str) -> None:
-        """Raise DatasetError for an unknown column."""
+        """Raise DatasetError if the column does not exist or cannot be read."""
         if column in self.unread:
             raise self.error(None, column, f"cannot be used: {self.unread[column]}")
         if column in self.columns:
@@ -73,7 +73,7 @@ class Table:
             raise self.error(None, column, f"column not found; the columns are: {names}")
 
     def value(self, row: Row, column: str) -> Any:
-        """Return a value; `doc.text` is `text` in the object `doc`. Raises DatasetError."""
+        """Return a value. `doc.text` is `text` in the object `doc`. Raises DatasetError."""
         if column in row.values:
             return row.values[column]
         value: Any = row.values
@@ -84,7 +84,7 @@ class Table:
         return value
 
     def text(self, row: Row, column: str, value: Any = None) -> str:
-        """Return text or a number as text, from a column or from a given `value`.
+        """Return text, or a number as text, from a column or from `value`.
 
         Raises DatasetError for other types, and for text that databases cannot store.
         """
@@ -137,7 +137,7 @@ def header(file: str, names: Sequence[Any], place: str) -> list[str]:
 
 
 def from_objects(file: str, unit: str, objects: Iterable[tuple[int, dict[str, Any]]]) -> Table:
-    """Build a table of objects, columns in order of first appearance. Raises DatasetError."""
+    """Build a table from objects, with columns in order of appearance. Raises DatasetError."""
     columns: dict[str, None] = {}
     rows: list[Row] = []
     for number, values in objects:

@@ -1,10 +1,9 @@
 """Labelled spans, such as names, in CoNLL files and exports of annotation tools.
 
-A span becomes {start, end, label, text} with offsets in code points of its text. The exports are
+A span becomes {start, end, label, text} with offsets in code points. Supported exports are
 doccano's JSON Lines (github.com/doccano/doccano) and Label Studio's JSON
-(labelstud.io/guide/task_format). Label Studio's full export is a list of {data, annotations:
-[{result, was_cancelled, ground_truth}]}; its short one (JSON_MIN) a list of flat objects, read like
-any other JSON.
+(labelstud.io/guide/task_format). Label Studio's full export has {data, annotations: [{result,
+was_cancelled, ground_truth}]}. Its short export (JSON_MIN) is read like any other JSON.
 """
 
 import re
@@ -32,10 +31,10 @@ class Labelled(NamedTuple):
 
 
 def read_conll(path: Path, *, encoding: str = "") -> Table:
-    """Read a CoNLL file's sentences as {text, entities}: one token per line, its tag last.
+    """Read the sentences of a CoNLL file as {text, entities}.
 
-    Supports IOB1, BIO and BIOES (BILOU). A blank line ends a sentence; -DOCSTART- lines and
-    comments (#) are skipped. Raises DatasetError.
+    Each line has one token and ends with its tag in IOB1, BIO or BIOES (BILOU). A blank line ends a
+    sentence. -DOCSTART- lines and comments (#) are skipped. Raises DatasetError.
     """
     return from_objects(path.name, "line", _sentences(path, decoded(path, encoding)))
 
@@ -71,7 +70,7 @@ def _sentences(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _is_comment(line: str, fields: Sequence[str], width: int) -> bool:
-    """A line with # is a token only if it has the columns of one, with a tag last."""
+    """Return whether a line with # is a comment. It is a token if it has all columns and a tag."""
     is_token = len(fields) == (width or max(2, len(fields))) and TAG.fullmatch(fields[-1])
     return line.startswith("#") and not is_token
 
@@ -88,7 +87,7 @@ def _sentence(tokens: Sequence[str], tags: Sequence[str]) -> dict[str, Any]:
 def of_tags(tokens: Sequence[str], tags: Sequence[str]) -> list[Labelled]:
     """Return the spans of a sentence, whose text is its tokens joined by spaces.
 
-    Tags start as in IOB1, BIO or BIOES; I- after O or another label starts a span, as in conlleval.
+    Tags start as in IOB1, BIO or BIOES. I- after O or another label starts a span, as in conlleval.
     """
     spans: list[Labelled] = []
     at, open_label = 0, ""
@@ -107,12 +106,12 @@ def of_tags(tokens: Sequence[str], tags: Sequence[str]) -> list[Labelled]:
 
 
 def is_tagged(text: Any, gold: Any) -> bool:
-    """Is it a list of tokens with a list of their tags?"""
+    """Return whether the values are a list of tokens and a list of their tags."""
     return isinstance(text, list) and isinstance(gold, list) and len(text) == len(gold)
 
 
 def are_spans(gold: Any) -> bool:
-    """Is it a list of labelled spans, as [start, end, label] or as objects?"""
+    """Return whether the value is a list of labelled spans ([start, end, label] or objects)."""
     return (
         isinstance(gold, list)
         and bool(gold)
@@ -125,7 +124,7 @@ def are_spans(gold: Any) -> bool:
 
 
 def spans_of(table: Table, row: Row, column: str, gold: list[Any], text: str) -> list[Labelled]:
-    """Return this value's labelled spans. Raises DatasetError."""
+    """Return the labelled spans of this value. Raises DatasetError."""
     spans = []
     for number, item in enumerate(gold, 1):
         start, end, label, covered = _parts(item)
@@ -164,7 +163,7 @@ def _parts(item: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def _of_utf16(span: Labelled, text: str) -> Labelled:
-    """Convert offsets from UTF-16 code units, which browsers count."""
+    """Convert offsets in UTF-16 code units, which browsers count, to code points."""
     data = text.encode("utf-16-le", "surrogatepass")
     start, end = (
         len(data[: 2 * place].decode("utf-16-le", "ignore")) for place in (span.start, span.end)
@@ -176,7 +175,7 @@ def _of_utf16(span: Labelled, text: str) -> Labelled:
 
 
 def read_doccano(path: Path, *, encoding: str = "") -> Table:
-    """Read {text, label}, with labels of the text or [start, end, label] of its spans.
+    """Read {text, label}, where labels belong to the text or are [start, end, label] spans.
 
     The field is label, labels or entities, depending on the version. Raises FormatError.
     """
@@ -196,9 +195,9 @@ def read_doccano(path: Path, *, encoding: str = "") -> Table:
 
 
 def read_label_studio(path: Path, *, encoding: str = "", records: str = "") -> Table:
-    """Read the fields in `data`, and the annotation by control name.
+    """Read the fields in `data`, and the annotation by the name of its control.
 
-    Regions become labelled spans, choices a text (or a list of several). Raises FormatError.
+    Regions become labelled spans. Choices become a text, or a list of several. Raises FormatError.
     """
     table = texts.read_json(path, encoding=encoding, records=records)
     if not any("data" in row.values for row in table.rows):
@@ -234,7 +233,7 @@ def _flat(table: Table, row: Row) -> dict[str, Any]:
 
 
 def _results(table: Table, row: Row, key: str, result: Any) -> dict[str, Any]:
-    """Return a mapping of controls to spans or choices."""
+    """Map controls to their spans or choices."""
     if not isinstance(result, list):
         raise table.error(row, key, "expected a list of results")
     values: dict[str, Any] = {}

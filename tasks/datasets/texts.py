@@ -1,7 +1,7 @@
-"""Readers for CSV, TSV, JSON and JSON Lines; errors name the option for unusual files.
+"""Readers for CSV, TSV, JSON and JSON Lines. Errors name the option for unusual files.
 
-In a CSV quotation marks enclose fields (RFC 4180); in a TSV they are ordinary text (IANA
-text/tab-separated-values), unless `quoted` is set.
+In a CSV, quotation marks enclose fields (RFC 4180). In a TSV, they are ordinary text (IANA
+text/tab-separated-values) unless `quoted` is set.
 """
 
 import csv
@@ -39,7 +39,7 @@ CSV, TSV = Dialect(",", True), Dialect("\t", False)
 
 
 def decoded(path: Path, encoding: str = "") -> str:
-    """Decode a file as UTF-8, by its byte order mark, or with the given encoding.
+    """Decode a file with the given encoding, by its byte order mark, or as UTF-8.
 
     Raises DatasetError.
     """
@@ -64,9 +64,9 @@ def read_delimited(
     path: Path, *, usual: Dialect, encoding: str = "", delimiter: str = "", quoted: bool = False,
     no_header: bool = False,
 ) -> Table:  # fmt: skip
-    """Read the rows of a file whose first line names the columns, unless `no_header`.
+    """Read the rows of a file whose first line names the columns, unless `no_header` is set.
 
-    In that case the columns are 1, 2, 3. Raises DatasetError.
+    With `no_header`, the columns are named 1, 2, 3. Raises DatasetError.
     """
     name = path.name
     delimiter = WORDS.get(delimiter, delimiter) or usual.delimiter
@@ -95,7 +95,7 @@ def read_delimited(
 
 
 def _lines(text: str, dialect: Dialect, name: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the first line's number and the fields of each non-blank record."""
+    """Yield the first line number and the fields of each record that is not blank."""
     reader = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=dialect.delimiter,
@@ -165,7 +165,7 @@ def read_json_lines(path: Path, *, encoding: str = "") -> Table:
 
 
 def _objects_of_lines(path: Path, encoding: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    # Not splitlines: JSON strings may contain U+2028 and similar separators.
+    # splitlines is not used, because JSON strings may contain U+2028 and similar separators.
     for number, line in enumerate(decoded(path, encoding).split("\n"), 1):
         if not line.strip():
             continue
@@ -178,7 +178,7 @@ def _objects_of_lines(path: Path, encoding: str) -> Iterator[tuple[int, dict[str
 
 
 def read_json(path: Path, *, encoding: str = "", records: str = "") -> Table:
-    """Read the objects in a JSON file: its list, or the list in its `records` field.
+    """Read the objects in a JSON file, from its list or from the list in the field `records`.
 
     Raises FormatError.
     """

@@ -1,6 +1,6 @@
-"""The NLP Few-shot Gym of CrossFit (Ye, Lin, Ren, EMNLP 2021): its files and tables.
+"""The NLP Few-shot Gym of CrossFit (Ye, Lin, Ren, EMNLP 2021): readers of its files, and tables.
 
-Start at `reader.read_task`. Pure: neither Django nor pandas. `tasks.csv` (ontology and metric of
-the 160 tasks: the paper's appendix A and its repository) and `partitions.json` (the 8 published
-partitions) are facts about the Gym; its texts are not part of this project.
+Start with `reader.read_task`. Pure, without Django and pandas. `tasks.csv` (ontology and metric of
+the 160 tasks, from the paper's appendix A and its repository) and `partitions.json` (the 8
+published partitions) are facts about the Gym. Its texts are not part of this project.
 """

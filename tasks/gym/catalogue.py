@@ -1,4 +1,4 @@
-"""Published facts about CrossFit's 160 tasks: category, metric, and partitions."""
+"""Published facts about the 160 tasks of CrossFit: categories, metrics and partitions."""
 
 import csv
 import functools
@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Published:
-    """A task: its category in the ontology ("cls/nli") and its metric, as in `METRICS`."""
+    """A task with its category in the ontology ("cls/nli") and its metric, a key of `METRICS`."""
 
     name: str
     ontology: str
@@ -22,8 +22,8 @@ class Published:
 class Partition:
     """The names of the tasks for training (upstream), for development, and held out.
 
-    In four of the published partitions the held-out tasks are under "dev" and "test" is empty (the
-    paper's Table 1 prints them as test tasks): here they are held out. `leaked` are in two lists.
+    In four of the published partitions, the held-out tasks are under "dev" and "test" is empty.
+    Table 1 prints them as test tasks, so they are held out here. `leaked` tasks are in two lists.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Partition:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Every task once, upstream tasks first."""
+        """Return every task once, with upstream tasks first."""
         return tuple(dict.fromkeys([*self.upstream, *self.dev, *self.held_out]))
 
     @property
@@ -81,7 +81,7 @@ def why_not(name: str) -> str:
 
 @dataclass(frozen=True)
 class Offer:
-    """A partition's suitable tasks, and the reason if the partition is refused.
+    """The suitable tasks of a partition, and the reason if the partition is refused.
 
     `upstream` excludes tasks that are in two lists of the published partition.
     """
@@ -94,7 +94,7 @@ class Offer:
 
 
 def offer(partition: Partition) -> Offer:
-    """Offer a partition if all held-out tasks and some upstream task are suitable."""
+    """Offer a partition if all held-out tasks and at least one upstream task are suitable."""
     upstream = [name for name in partition.upstream if not why_not(name)]
     upstream = [name for name in upstream if name not in partition.leaked]
     unfit = [name for name in partition.held_out if why_not(name)]

@@ -1,4 +1,4 @@
-"""The data report on a Gym task: irregularities in its files, by file and line."""
+"""The data report on a Gym task, which lists irregularities in its files by file and line."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
@@ -25,26 +25,26 @@ def findings(task: GymTask, shape: Shape, kind: Kind) -> list[str]:
 
 
 def _counted(number: int, one: str, many: str) -> str:
-    """Format a count with its noun and verb: "1 line has", "2 lines have"."""
+    """Format a count with its noun and verb, such as "1 line has" or "2 lines have"."""
     return f"{number} {one if number == 1 else many}"
 
 
 def _places(lines: Iterable[Line]) -> str:
-    """List places without duplicates as file and line, or the first few if there are many."""
+    """List distinct places as file and line, or only the first few if there are many."""
     places = list(dict.fromkeys(f"{line.file}:{line.number}" for line in lines))
     more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
     return ", ".join(places[:SHOWN]) + more
 
 
 def _once(task: GymTask) -> list[Line]:
-    """Return all lines of training and development, and one test file if all are equal."""
+    """Return all training and development lines, and one test file if all test files are equal."""
     tests = [task.lines[seed, "test"] for seed in task.seeds]
     same = len({tuple((line.input, line.golds) for line in test) for test in tests}) == 1
     return [*task.all_lines("train", "dev"), *(tests[0] if same else task.all_lines("test"))]
 
 
 def _said(lines: list[Line], one: str, many: str, what: str) -> Iterator[str]:
-    """Yield a sentence on these lines, if there are any."""
+    """Yield a sentence about these lines, if there are any."""
     if lines:
         yield f"{_counted(len(lines), one, many)} {what}: {_places(lines)}"
 
@@ -187,7 +187,7 @@ def _text(line: Line) -> str:
 
 
 def of_partition(partition: Partition, here: Collection[str]) -> list[str]:
-    """Return sentences on tasks in two lists, and on how many of its tasks are here."""
+    """Return sentences on tasks in two lists, and on how many of its tasks are present."""
     present = sum(name in here for name in partition.all)
     return [
         *(

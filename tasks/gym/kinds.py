@@ -1,7 +1,7 @@
-"""The answer kind of a Gym task, inferred from its category and its files.
+"""The answer kind of a Gym task, which is inferred from its category and its files.
 
-The kinds are a task card's (docs: researchers/tasks.md). The inferred kind is shown with its reason
-and can be changed before the import.
+The answer kinds are those of task cards (docs: researchers/tasks.md). The inferred kind is shown
+with the reason and can be changed before the import.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,17 +26,17 @@ from tasks.formats import Record
 from tasks.gym.catalogue import Published
 from tasks.gym.reader import SEPARATOR, GymTask, Line, Shape, split_options
 
-ANSWERS = (LABEL, SPANS, OPTION, OPTIONS, NUMBER, SHORT_TEXT, LONG_TEXT)  # that its tasks can have
-MAX_LABELS = 200  # discovery, the longest of the Gym, has 174
+ANSWERS = (LABEL, SPANS, OPTION, OPTIONS, NUMBER, SHORT_TEXT, LONG_TEXT)  # for Gym tasks
+MAX_LABELS = 200  # discovery, which has the most labels in the Gym, has 174
 LONG_TEXTS = ("qa/long-form qa", "cg/summarization", "cg/dialogue", "other/generate explanation")
 
 
 @dataclass(frozen=True)
 class Kind:
-    """An answer kind, and why it was inferred.
+    """An answer kind and the reason for it.
 
-    `name`: label, option, options, spans, number, short text or long text. `typed`: answers may
-    also be typed, as some gold is not in the text.
+    `name` is label, option, options, spans, number, short text or long text. `typed` means that
+    answers may also be typed, because some gold is not in the text.
     """
 
     name: str
@@ -62,7 +62,7 @@ def infer(task: GymTask, shape: Shape, published: Published) -> Kind:
 
 
 def _from_texts(task: GymTask, category: str) -> Kind:
-    """Spans if the golds are in the inputs, else a short text."""
+    """Return spans if the golds are in the inputs, otherwise short text."""
     inside, golds = 0, 0
     for line in task.all_lines():
         for gold in line.golds:
@@ -75,7 +75,7 @@ def _from_texts(task: GymTask, category: str) -> Kind:
 
 
 def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
-    """Return why these lines cannot have that answer kind, or "" if they can."""
+    """Return why these lines cannot have this answer kind, or "" if they can."""
     golds = [gold for line in lines for gold in line.golds]
     if name not in ANSWERS:
         return f"unknown kind of answer {name!r}; expected one of {', '.join(ANSWERS)}"
@@ -98,7 +98,7 @@ def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
 
 
 def is_typed(name: str, lines: Sequence[Line]) -> bool:
-    """Does a span task have gold that is not in its text, so that it must be typed?"""
+    """Return whether a span task has gold that is not in its text and must be typed."""
     return name == "spans" and any(
         text not in line.input
         for line in lines
@@ -111,7 +111,7 @@ def is_typed(name: str, lines: Sequence[Line]) -> bool:
 
 
 def record_of(line: Line, shape: Shape, kind: Kind) -> Record:
-    """Return the example of a line, whose ID says where it is, such as glue-rte_16_13_train:5."""
+    """Build the example of a line. Its id names the place, such as glue-rte_16_13_train:5."""
     texts, question = shape.texts(line.input), ""
     if asks(shape, kind):
         question, texts = texts[0], texts[1:]
@@ -121,12 +121,12 @@ def record_of(line: Line, shape: Shape, kind: Kind) -> Record:
 
 
 def asks(shape: Shape, kind: Kind) -> bool:
-    """Is the first text of an input the question of that example?"""
+    """Return whether the first text of an input is the question of the example."""
     return shape.has_context and kind.name != LABEL
 
 
 def _gold(line: Line, kind: Kind, options: Sequence[str]) -> tuple[str, ...]:
-    """Return the golds: the parts of a set, or options without surrounding white space."""
+    """Return the golds. These are the parts of a set, or options without outer white space."""
     if not KINDS[kind.name].is_one_text:
         texts = [text for gold in line.golds for text in gold.split(SEPARATOR)]
     else:
@@ -139,10 +139,10 @@ def _gold(line: Line, kind: Kind, options: Sequence[str]) -> tuple[str, ...]:
 def card_of(
     published: Published, shape: Shape, kind: Kind, task: GymTask, lines: Sequence[Line]
 ) -> Card:
-    """Return the card; `lines` become the examples. Raises CardError.
+    """Build the card for the examples in `lines`. Raises CardError.
 
-    The Gym has no instructions or label definitions, so these are defaults. The metric is the Gym's
-    if it fits the answer kind, or else S1.
+    The Gym has no instructions or label definitions, so defaults are used. The metric is the Gym's
+    if it fits the answer kind, otherwise S1.
     """
     are_several = kind.name != OPTIONS and any(len(line.golds) > 1 for line in lines)
     data = {
@@ -179,7 +179,7 @@ def _family(ontology: str, kind: Kind) -> str:
 
 
 def _segments(names: Sequence[str]) -> list[str]:
-    """Return titles: Premise, Hypothesis; Text, or Text 1, Text 2 for unnamed texts."""
+    """Return titles of texts, such as Premise and Hypothesis, or Text 1 and Text 2."""
     return [
         name[:1].upper() + name[1:] if name else "Text" + (f" {place}" if len(names) > 1 else "")
         for place, name in enumerate(names, 1)
@@ -232,7 +232,7 @@ def _long_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     }
 
 
-# What a task's lines add to the default texts of its answer kind.
+# Texts that depend on the lines of a task, in addition to the default texts of the kind.
 MORE: dict[str, Callable[[Kind, Sequence[Line]], dict[str, Any]]] = {
     LABEL: _label,
     SPANS: _spans,

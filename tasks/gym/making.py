@@ -1,7 +1,7 @@
-"""Convert a Gym task: read it, confirm its answer kind, make its files.
+"""Conversion of a Gym task: read it, confirm its answer kind, and make its files.
 
-The seeds are its training splits 1 to n, K is its number of shots. Development files are left out:
-humans have no hyper-parameters. Lines that lost their input or output are omitted and reported.
+The seeds become training splits 1 to n, and K is the number of shots. Development files are left
+out, because humans have no hyper-parameters. Lines without input or output are only reported.
 """
 
 import hashlib
@@ -19,12 +19,12 @@ from tasks.gym.findings import findings
 from tasks.gym.kinds import Kind, card_of, record_of
 from tasks.gym.reader import GymTask, Line, Shape, read_task
 
-METHOD = "gym-sha256-1"  # the method of `drawn`; another method needs another name
+METHOD = "gym-sha256-1"  # the method of `drawn`; change this name if the method changes
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A task as read: published facts, shape, and answer kind."""
+    """A task as it was read, with published facts, the shape of its inputs, and the answer kind."""
 
     task: GymTask
     published: Published
@@ -34,7 +34,7 @@ class Seen:
 
     @property
     def told(self) -> list[str]:
-        """What researchers should know before the import, as sentences."""
+        """Return sentences on what researchers should know before the import."""
         told = findings(self.task, self.shape, self.kind)
         lost = sum(line.is_lost for line in _wanted(self.task))
         if lost:
@@ -42,7 +42,7 @@ class Seen:
         return told
 
     def answered_by(self, name: str) -> "Seen":
-        """Return it with another answer kind. Raises FormatError if its files do not fit."""
+        """Return the task with another answer kind. Raises FormatError if its files do not fit."""
         if name == self.kind.name:
             return self
         lines = kept_lines(self.task)
@@ -59,7 +59,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Made:
-    """A task that is not stored yet; `made_from` is the recipe to make it again from its files."""
+    """A task that is not stored yet. `made_from` is the recipe to make it again from its files."""
 
     card: Card
     files: list[SplitFile]
@@ -67,7 +67,7 @@ class Made:
 
 
 def see(folder: Path) -> Seen:
-    """Read that folder. Raises FormatError, also if the Gym has no task with its name."""
+    """Read a folder. Raises FormatError, also if the Gym has no task with its name."""
     published = catalogue.tasks().get(folder.name)
     if published is None:
         raise FormatError(folder.name, None, None, "is not one of the Gym's 160 tasks")
@@ -79,7 +79,7 @@ def see(folder: Path) -> Seen:
 
 
 def _wanted(task: GymTask) -> list[Line]:
-    """Return all training lines and the test of the first seed."""
+    """Return all training lines and the test lines of the first seed."""
     return [*task.all_lines("train"), *task.lines[task.seeds[0], "test"]]
 
 
@@ -90,7 +90,7 @@ def kept_lines(task: GymTask) -> list[Line]:
 def make(seen: Seen, sample: Sample | None = None) -> Made:
     """Make the card and the files, and check them like an upload. Raises FormatError, CardError.
 
-    Errors name the file and line in the Gym's own files.
+    Errors name the file and line in the files of the Gym.
     """
     task = seen.task
     tests = task.lines[task.seeds[0], "test"]
@@ -122,9 +122,9 @@ def make(seen: Seen, sample: Sample | None = None) -> Made:
 
 
 def drawn(lines: Sequence[Line], sample: Sample | None) -> list[Line]:
-    """Return a simple random sample in file order, or all lines without `sample` or if too few.
+    """Return a simple random sample in file order. Without `sample`, or if too few, return all.
 
-    Lines are drawn in the order of SHA-256 over seed, number and input, equal on every machine.
+    Lines are ordered by SHA-256 of seed, number and input, which is the same on every machine.
     """
     if sample is None or sample.size >= len(lines):
         return list(lines)

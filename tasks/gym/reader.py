@@ -1,11 +1,12 @@
-"""Read the Gym's files: `NAME/NAME_K_SEED_{train,dev,test}.tsv`.
+"""Readers of the Gym's files `NAME/NAME_K_SEED_{train,dev,test}.tsv`.
 
-A line is read as the Gym reads it: `line.strip().split("\\t")`, the input first and every further
-column a gold. What that rule loses is not repaired but reported (`Line.problem`).
+Lines are read as in the Gym: `line.strip().split("\t")`, with the input first and a gold in every
+further column. What this rule loses is reported but not repaired (`Line.problem`).
 
-The Gym writes an example as one line: texts joined by " [SEP] ", names before them ("premise: "),
-"question: ... context: ...", options as "(A) ... (B) ...". A part is recognised only if all lines
-of a task have it, so that the start of a text is not mistaken for a name.
+The Gym writes an example as one line. Texts are joined by " [SEP] " and may have names before them
+("premise: "). Questions have the form "question: ... context: ..." and options "(A) ... (B) ...". A
+part is recognised only if all lines have it, so that the start of a text is not mistaken for a
+name.
 """
 
 import re
@@ -27,7 +28,7 @@ BLANK_TAKEN = "begins with a space, which the Gym's reading rule removes"
 
 @dataclass(frozen=True)
 class Line:
-    """An example: its place, its input and golds, and what reading lost ("" for nothing)."""
+    """An example with its place, input and golds, and what was lost in reading ("" for nothing)."""
 
     file: str
     number: int
@@ -37,13 +38,13 @@ class Line:
 
     @property
     def is_lost(self) -> bool:
-        """Did it lose its input or output, so that it is not an example?"""
+        """Return whether the line lost its input or output, so that it is no longer an example."""
         return self.problem in (INPUT_VANISHED, OUTPUT_VANISHED)
 
 
 @dataclass(frozen=True)
 class GymTask:
-    """One task's files: K, and the lines of each seed and part, seeds ascending."""
+    """The files of one task: K, and the lines by (seed, part), with seeds in ascending order."""
 
     name: str
     k: int
@@ -54,14 +55,14 @@ class GymTask:
         return sorted({seed for seed, _part in self.lines})
 
     def all_lines(self, *parts: str) -> Iterator[Line]:
-        """Yield every line of these parts (default: all), seed by seed."""
+        """Yield all lines of these parts (by default all parts), seed by seed."""
         for (_seed, part), lines in self.lines.items():
             if part in (parts or PARTS):
                 yield from lines
 
 
 def read_task(folder: Path) -> GymTask:
-    """Read the task in that folder: a train, a dev and a test file for each seed.
+    """Read the task in a folder, which has a train, dev and test file for each seed.
 
     Raises FormatError with file, line and column.
     """
@@ -145,7 +146,7 @@ MARKER = re.compile(r"(?:(?<=\s)|^)\(([A-Z])\) ?")
 
 @dataclass(frozen=True)
 class Shape:
-    """Names of the texts in order ("" for none), and whether inputs contain options."""
+    """The names of the texts in order ("" for none), and whether inputs contain options."""
 
     names: tuple[str, ...]
     has_context: bool = False
@@ -160,7 +161,7 @@ class Shape:
         )
 
     def options(self, line: str) -> tuple[str, ...]:
-        """Return the options of that input in order, or () if the task has none."""
+        """Return the options of an input in order, or () if the task has none."""
         return self._without_options(line)[1]
 
     def _without_options(self, line: str) -> tuple[str, tuple[str, ...]]:
@@ -178,7 +179,7 @@ class Shape:
 
 
 def split_options(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the text before "(A) ...", and the options; () unless (A) and (B) follow.
+    """Return the text before "(A) ...", and the options. Without (A) and (B), there are none.
 
     >>> split_options("Where? (A) at home (B) abroad")
     ('Where?', ('at home', 'abroad'))
@@ -188,7 +189,7 @@ def split_options(text: str) -> tuple[str, tuple[str, ...]]:
     longest = max(map(len, runs), default=0)
     if longest < 2:
         return text, ()
-    # The last of several longest runs: options are at the end.
+    # Use the last of the longest runs, because options are at the end.
     run = [run for run in runs if len(run) == longest][-1]
     ends = [*(mark.start() for mark in run[1:]), len(text)]
     options = [text[mark.end() : end].strip() for mark, end in zip(run, ends, strict=True)]
@@ -196,7 +197,7 @@ def split_options(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _run(marks: list[re.Match[str]]) -> list[re.Match[str]]:
-    """Return the marks A, B, C ... in order; other marks belong to a text."""
+    """Return the marks A, B, C ... in order. Other marks are part of a text."""
     run: list[re.Match[str]] = []
     for mark in marks:
         if mark[1] == chr(ord("A") + len(run)):
@@ -220,6 +221,6 @@ def shape_of(inputs: Sequence[str]) -> Shape:
 
 
 def _common_name(texts: Sequence[str]) -> str:
-    """Return the common name before these texts, or "" if there is none."""
+    """Return the name that all these texts have in front, or "" if there is none."""
     names = {match[1] if (match := NAME.match(text)) else "" for text in texts}
     return names.pop() if len(names) == 1 else ""

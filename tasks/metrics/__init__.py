@@ -1,9 +1,9 @@
 """Metrics of texts.
 
-Start at `METRICS` (interface.py): one `Metric` per name, as in the NLP Few-shot Gym. `score` is the
-S1 of one answer by its task's gold rule, `over_test_set` the score of a human or a model on a test
-set; `misfit` says why a metric does not fit a answer kind. Independent of studies, files and
-databases.
+Start with `METRICS` (interface.py), which has one `Metric` per name, as in the NLP Few-shot Gym.
+`score` is the S1 of one answer under the gold rule of its task, and `over_test_set` is the score of
+a human or model on a test set. `misfit` returns why a metric does not fit an answer kind. This
+package does not know studies, files or databases.
 """
 
 from tasks.metrics.interface import METRICS, Metric, misfit, recipe

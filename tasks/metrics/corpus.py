@@ -1,20 +1,19 @@
-"""Test set scores that are not means over examples, as CrossFit computes them.
+"""Test-set scores that are not means over examples, as computed by CrossFit.
 
-Predictions are stripped first. Only the first gold of an example is used; an example without gold
-raises ValueError.
+Predictions are stripped first. Only the first gold is used. Raises ValueError without gold.
 """
 
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 
-ACCEPTABLE = "acceptable"  # of glue-cola, the Gym's only task with the Matthews correlation
+ACCEPTABLE = "acceptable"  # label in glue-cola, the Gym's only task with the Matthews correlation
 
 
 def classification_f1(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
-    """Classification-F1: mean F1 of the labels that occur in golds or predictions.
+    """Return Classification-F1, the mean F1 of labels that occur in golds or predictions.
 
-    Labels compare exactly. A label that occurs only in predictions has F1 0 and lowers the mean.
+    Labels must match exactly. A label that occurs only in predictions has F1 0 and lowers the mean.
     """
     said, right = first_golds(predictions, golds)
     labels = {*said, *right}
@@ -28,7 +27,7 @@ def _f1_of_label(label: str, said: Sequence[str], right: Sequence[str]) -> float
 
 
 def matthews(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
-    """Matthew-Correlation of "acceptable" against all else, in [-1, 1]; 0 if a side is constant."""
+    """Return Matthew-Correlation in [-1, 1] of "acceptable". It is 0 if a side is constant."""
     said, right = (
         [is_acceptable(text) for text in texts] for texts in first_golds(predictions, golds)
     )
@@ -38,14 +37,14 @@ def matthews(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> floa
 
 
 def is_acceptable(text: str) -> float:
-    """Return 1 for "acceptable", else 0."""
+    """Return 1 for "acceptable", otherwise 0."""
     return float(text == ACCEPTABLE)
 
 
 def pearson(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
-    """Pearson-Correlation of the texts as numbers, in [-1, 1], or NaN if a side is constant.
+    """Return Pearson-Correlation in [-1, 1] of the texts as numbers, or NaN if a side is constant.
 
-    Raises ValueError for fewer than two examples, and for a text that is not a finite number.
+    Raises ValueError for fewer than two examples, and for texts that are not finite numbers.
     """
     said, right = map(as_numbers, first_golds(predictions, golds))
     if len(said) < 2:
@@ -58,7 +57,7 @@ def pearson(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float
 def first_golds(
     predictions: Sequence[str], golds: Sequence[Sequence[str]]
 ) -> tuple[list[str], list[str]]:
-    """Return the predictions stripped, and the first gold of each example. Raises ValueError."""
+    """Return the stripped predictions and the first gold of each example. Raises ValueError."""
     for place, alternatives in enumerate(golds, 1):
         if not alternatives:
             raise ValueError(f"example {place} has no gold")
@@ -66,7 +65,7 @@ def first_golds(
 
 
 def as_numbers(texts: Sequence[str]) -> list[float]:
-    """Return the texts as finite numbers. Raises ValueError with the number of the example."""
+    """Convert texts to finite numbers. Raises ValueError with the number of the example."""
     return [_number(text, place) for place, text in enumerate(texts, 1)]
 
 
@@ -85,12 +84,12 @@ def _constant(numbers: Sequence[float]) -> bool:
 
 
 def correlation(first: Sequence[float], second: Sequence[float]) -> float:
-    """Pearson's correlation of two lists that both vary."""
+    """Return Pearson's correlation of two lists that both vary."""
     deviations = []
     for numbers in (first, second):
         mean = math.fsum(numbers) / len(numbers)
         differences = [number - mean for number in numbers]
-        # Scaled first, so that squares and products do not overflow.
+        # Scale the numbers first, so that squares and products do not overflow.
         largest = max(map(abs, differences))
         scaled = [difference / largest for difference in differences]
         length = math.sqrt(math.fsum(value * value for value in scaled))
@@ -100,15 +99,15 @@ def correlation(first: Sequence[float], second: Sequence[float]) -> float:
 
 # Without each group -----------------------------------------------------------------------------
 
-# A group consists of all examples with one context. Each function returns a number per group, in
-# order of first appearance: the metric of the remaining examples up to rounding, NaN if it is
-# undefined or if nothing remains. The values are updated from totals, not recomputed.
+# A group consists of all examples with the same context. Each function returns a number per group,
+# in order of first appearance. It is the metric of the remaining examples up to rounding, or NaN if
+# it is undefined or nothing remains. Values are updated from totals instead of being recomputed.
 Left = Callable[[Sequence[str], Sequence[Sequence[str]], Sequence[Hashable]], list[float]]
 TOO_CLOSE = 1e-9  # share of the sum of squares below which subtraction loses too many digits
 
 
 def members(groups: Sequence[Hashable]) -> list[list[int]]:
-    """Return the indexes of each group's examples, groups in order of first appearance."""
+    """Return the indexes of the examples of each group, in order of first appearance."""
     places: dict[Hashable, list[int]] = {}
     for place, group in enumerate(groups):
         places.setdefault(group, []).append(place)
@@ -118,7 +117,7 @@ def members(groups: Sequence[Hashable]) -> list[list[int]]:
 def classification_f1_without(
     predictions: Sequence[str], golds: Sequence[Sequence[str]], groups: Sequence[Hashable]
 ) -> list[float]:
-    """Classification-F1 without each group, by replacing the F1 of its labels in the sum."""
+    """Return Classification-F1 without each group, by updating the F1 of its labels in the sum."""
     said, right = first_golds(predictions, golds)
     hits = Counter(a for a, b in zip(said, right, strict=True) if a == b)
     counts = Counter(said) + Counter(right)
@@ -143,7 +142,7 @@ def classification_f1_without(
 def matthews_without(
     predictions: Sequence[str], golds: Sequence[Sequence[str]], groups: Sequence[Hashable]
 ) -> list[float]:
-    """Matthew-Correlation without each group, from integer counts: exact."""
+    """Return the exact Matthew-Correlation without each group, from integer counts."""
     said, right = (
         [int(is_acceptable(text)) for text in texts] for texts in first_golds(predictions, golds)
     )
@@ -167,7 +166,7 @@ def matthews_without(
 def pearson_without(
     predictions: Sequence[str], golds: Sequence[Sequence[str]], groups: Sequence[Hashable]
 ) -> list[float]:
-    """Pearson-Correlation without each group, from sums of the centred numbers.
+    """Return Pearson-Correlation without each group, from sums of the centred numbers.
 
     It is NaN if a side is constant. If a group has most of the variance, the rest is recomputed.
     """
@@ -214,6 +213,6 @@ def _centred(numbers: Sequence[float]) -> list[float]:
 
 
 def _is_constant(count: Counter[float], side: Sequence[float], own: Sequence[int]) -> bool:
-    """Does only one value remain without the group?"""
+    """Return whether only one distinct value remains without the group."""
     gone = Counter(side[place] for place in own)
     return len(count) - sum(times == count[value] for value, times in gone.items()) == 1

@@ -1,4 +1,4 @@
-"""The common interface of all metrics: `METRICS[name]`, with remarks to print with a score."""
+"""The common interface of all metrics (`METRICS[name]`), with remarks to print with a score."""
 
 import math
 from collections.abc import Callable, Collection, Hashable, Sequence
@@ -26,14 +26,14 @@ CROSSFIT = "CrossFit (Ye, Lin, Ren 2021), dataloader/metrics.py"
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: its name, its definition (recipe), its source and its range.
+    """A metric with its name, its definition (recipe), its source and its range.
 
-    Either `by_example` (for means over examples) or `by_corpus` is set. A correlation converts
-    texts to numbers with `value_of`. `left_out` implements `without_each`.
+    Either `by_example` (for means over examples) or `by_corpus` is set. Correlations convert texts
+    to numbers with `value_of`. `left_out` implements `without_each`.
 
-    A prediction is a text and its golds are alternatives; S1 takes a list of texts as prediction
-    and all golds together. The metric applies to `kinds` of answer, for the reason `why`; labels
-    that are equal after `reads` are the same to it.
+    A prediction is one text, and its golds are alternatives. S1 takes a list of texts as prediction
+    and all golds together. The metric applies only to `kinds` of answers, and `why` is the reason.
+    Labels that are equal after `reads` are the same label.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Metric:
     by_corpus: Callable[[Sequence[str], Sequence[Sequence[str]]], float] | None = None
     value_of: Callable[[str], float] | None = None
     left_out: Left | None = None
-    kinds: Collection[str] = ()  # all
+    kinds: Collection[str] = ()  # empty for all kinds
     why: str = ""
     reads: Callable[[str], str] = str
 
@@ -54,13 +54,13 @@ class Metric:
         return self.by_example is not None
 
     def example(self, prediction: Any, golds: Sequence[str]) -> float:
-        """Return the score of one example; TypeError for metrics of whole test sets."""
+        """Return the score of one example. Raises TypeError for metrics of whole test sets."""
         if self.by_example is None:
             raise TypeError(f"{self.name} scores a whole test set, not one example")
         return self.by_example(prediction, golds)
 
     def corpus(self, predictions: Sequence[Any], golds: Sequence[Sequence[str]]) -> float:
-        """Return the score of a test set, golds in the order of the predictions; NaN if undefined.
+        """Return the score of a test set, or NaN if undefined. Golds are in the same order.
 
         Raises ValueError without examples, and for lists of different lengths.
         """
@@ -78,7 +78,7 @@ class Metric:
         golds: Sequence[Sequence[str]],
         groups: Sequence[Hashable],
     ) -> list[float]:
-        """Return the score without each group of examples, groups in order of first appearance.
+        """Return the score without each group of examples, in order of first appearance.
 
         Raises TypeError for means over examples, which follow from `example`.
         """
@@ -87,7 +87,7 @@ class Metric:
         return self.left_out(predictions, golds, groups)
 
     def remark(self, predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> str:
-        """Return the remark to print with a correlation if a side is constant, or else ""."""
+        """Return a remark to print with a correlation if a side is constant, otherwise ""."""
         if self.value_of is None:
             return ""
         undefined = "undefined: " if math.isnan(self.corpus(predictions, golds)) else ""
@@ -165,10 +165,9 @@ METRICS = {
 def recipe(gold_rule: str, over: str = "annotators", metric: str = "S1") -> str:
     """Return every choice that affects the score, as a string to print with it.
 
-    match: how texts are compared; empty: S1 of two empty sets; gold: the task's gold rule; mean:
-    what a score is the mean of; sd: the unit of the deviation (annotators, or a model's splits),
-    with its ddof; v: the version of these definitions. For other metrics, an answer's texts are
-    joined into one.
+    match: how texts are compared. empty: S1 of two empty sets. gold: the task's gold rule. mean:
+    what a score averages. sd: the unit of the SD (annotators, or splits of a model), with its ddof.
+    v: the version of these definitions. For other metrics, the texts of an answer are joined.
     """
     check_rule(gold_rule)
     spread = f"sd:{over}|ddof:1"
@@ -179,9 +178,9 @@ def recipe(gold_rule: str, over: str = "annotators", metric: str = "S1") -> str:
 
 
 def misfit(metric: str, kind: str, labels: Sequence[str] = ()) -> str:
-    """Return why a metric cannot score answers of that kind, or "" if it can.
+    """Return why a metric cannot score answers of this kind, or "" if it can.
 
-    `labels` are a label task's labels.
+    `labels` are the labels of a label task.
     """
     chosen = METRICS[metric]
     if chosen.kinds and kind not in chosen.kinds:

@@ -1,10 +1,11 @@
 """S1, the set-based score of one answer (CLUES section 3.3, eval/S1.py).
 
-With p the set of predicted texts and a the set of gold texts: both empty -> 1; exactly one empty ->
-0; otherwise the harmonic mean of precision |p & a| / |p| and recall |p & a| / |a|, 0 if disjoint.
+Let p be the set of predicted texts and a the set of gold texts. S1 is 1 if both are empty and 0 if
+exactly one is empty. Otherwise, it is the harmonic mean of precision |p & a| / |p| and recall
+|p & a| / |a|, and 0 if they are disjoint.
 
-Texts match exactly: case-sensitive, not stripped, not normalised; duplicates count once. Equal to
-the benchmark's own scorer once every spelling of "no answer" is the empty set.
+Texts must match exactly, including case and blanks. Duplicates count once. The result equals the
+benchmark's own scorer if every spelling of "no answer" is the empty set.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,16 +15,16 @@ GOLD_RULES = ("set", "any_of")
 
 
 class Score(NamedTuple):
-    """S1 in [0, 1], and the index of the alternative that it refers to (any_of only)."""
+    """S1 in [0, 1], and the index of the alternative that was scored (only for any_of)."""
 
     s1: float
     alternative: int | None
 
 
 def s1(predicted: Iterable[str], gold: Iterable[str]) -> float:
-    """Score one answer; in [0, 1], higher is better.
+    """Return the S1 of one answer, in [0, 1].
 
-    Raises TypeError for a bare string, which is iterable, but not a collection of texts.
+    Raises TypeError for a single string, which is iterable but not a collection of texts.
 
     >>> s1(["a", "b"], ["b", "c", "d"])
     0.4
@@ -41,11 +42,11 @@ def s1(predicted: Iterable[str], gold: Iterable[str]) -> float:
 
 
 def score(predicted: Iterable[str], gold: Sequence[str], gold_rule: str) -> Score:
-    """Score one answer by the task's gold rule.
+    """Return the score of one answer under the gold rule of its task.
 
-    `set`: all golds together. `any_of`: golds are alternatives; the result is the best S1 against
-    one of them, the first on ties. Without any gold both rules are the same. Raises ValueError for
-    another rule, TypeError for a bare string.
+    With `set`, all golds are one set. With `any_of`, golds are alternatives, and the result is the
+    best S1 against one of them (the first on ties). Without gold, both rules are the same. Raises
+    ValueError for other rules, and TypeError for a single string.
     """
     check_rule(gold_rule)
     _refuse_bare(predicted)

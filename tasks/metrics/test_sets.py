@@ -1,13 +1,13 @@
-"""A test set's score under one metric, and a value per example; their mean is the score.
+"""The score of a test set under one metric, and a value per example whose mean is the score.
 
-Answers are sets of texts. S1 takes them as they are; every other metric takes one text: the
-distinct texts of a set, sorted, joined as the NLP Few-shot Gym joins them. If "no answer" is
-possible, two empty sets score 1 and one empty set 0, as under S1.
+Answers are sets of texts. S1 uses them as they are. Every other metric uses one text: the distinct
+texts of a set, sorted and joined as in the NLP Few-shot Gym. If "no answer" is possible, two empty
+sets score 1 and one empty set scores 0, as under S1.
 
-The values are linear: their mean is the score, and their two-way t is that of the jackknife. For
-means over examples they are the examples' scores. Otherwise they are delete-one-context
-pseudo-values (Busing, Meijer and van der Leeden 1999, for contexts of different sizes), shifted so
-that their mean is the score and not its jackknife estimate. For means both are equal.
+The values are linear: their mean is the score, and their two-way t interval is that of the
+jackknife. For means over examples, they are the scores of the examples. Otherwise, they are
+delete-one-context pseudo-values (Busing, Meijer and van der Leeden 1999, for contexts of different
+sizes), shifted so that their mean is the score and not its jackknife estimate.
 """
 
 import itertools
@@ -26,7 +26,7 @@ JOIN = " [SEP] "  # between the texts of one answer, as in the Gym's files
 
 @dataclass(frozen=True)
 class Answers:
-    """A human's or model's answers to a test set, with the golds."""
+    """The answers of a human or model to a test set, with the golds."""
 
     given: Sequence[Sequence[str]]
     golds: Sequence[Sequence[str]]
@@ -39,8 +39,9 @@ class Answers:
 class SetScore:
     """The score (NaN if undefined), the remark to print with it, and its linear values.
 
-    `values` are NaN if the score is undefined, and those of a context if it is undefined without
-    that one: the other values then equal the score. `remark` and `why_no_values` give the reasons.
+    All `values` are NaN if the score is undefined. The values of a context are NaN if the score is
+    undefined without that context, and the other values then equal the score. `remark` and
+    `why_no_values` are the reasons.
     """
 
     value: float
@@ -50,7 +51,7 @@ class SetScore:
 
 
 def over_test_set(metric: str, answers: Answers, is_linear: bool = True) -> SetScore:
-    """Return a test set's score, without values if `is_linear` is False."""
+    """Return the score of a test set, without values if `is_linear` is False."""
     chosen, size = METRICS[metric], len(answers.golds)
     if chosen.is_mean:
         values = [
@@ -79,7 +80,7 @@ def _linear(
     golds: Sequence[Sequence[str]],
     contexts: Sequence[Hashable],
 ) -> tuple[list[float], str]:
-    """Return the linear value of each example, and why there are none."""
+    """Return the linear value of each example, or the reason why there are none."""
     groups, size = members(contexts), len(said)
     values = [value] * size
     if len(groups) < 2:
@@ -113,19 +114,19 @@ def example_score(
 
 
 def as_text(texts: Sequence[str]) -> str:
-    """Return a set of texts as one text, independent of order, for text metrics."""
+    """Return a set of texts as one text that is independent of their order, for text metrics."""
     return JOIN.join(sorted(set(texts), key=lambda text: (normalise(text), text)))
 
 
 def alternatives(gold: Sequence[str], gold_rule: str) -> list[str]:
-    """Return the golds of an example as alternative texts: one if all golds are one answer."""
+    """Return the golds of an example as alternatives. If all are one answer, return one text."""
     return list(gold) if gold_rule == "any_of" or not gold else [as_text(gold)]
 
 
 # By chance --------------------------------------------------------------------------------------
 
 
-DRAWS, SEED = 500, 0  # draws of whole test sets, if the expectation has no closed form
+DRAWS, SEED = 500, 0  # number of drawn test sets if the expectation has no closed form
 
 
 def by_chance(
@@ -137,10 +138,10 @@ def by_chance(
 ) -> float:
     """Return the expected score of uniformly random choices.
 
-    `no_answer` adds "no answer" to the choices. Exact for means over examples, and 0 for
-    correlations: given how often each text was chosen, all assignments to examples are equally
-    likely, so that the expected covariance with the golds is 0. Classification-F1 is the mean of
-    DRAWS seeded draws of the whole test set.
+    `no_answer` adds "no answer" to the choices. The result is exact for means over examples. It is
+    0 for correlations, because all assignments of the chosen texts to examples are equally likely,
+    so that the expected covariance with the golds is 0. Classification-F1 is the mean of DRAWS
+    seeded draws of the whole test set.
     """
     chosen = METRICS[metric]
     given = [
@@ -148,7 +149,7 @@ def by_chance(
     ]  # possible answers to each example
     if chosen.is_mean:
         means = []
-        known: dict[tuple[tuple[str, ...], tuple[str, ...]], float] = {}  # few entries for labels
+        known: dict[tuple[tuple[str, ...], tuple[str, ...]], float] = {}  # labels have few entries
         for listed, answers, gold in zip(choices, given, golds, strict=True):
             key = tuple(listed), tuple(gold)
             if key not in known:

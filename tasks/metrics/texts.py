@@ -1,7 +1,7 @@
-"""Scores for one text against one or several golds, as CrossFit computes them.
+"""Scores of one text against one or several golds, as computed by CrossFit.
 
-Source: its dataloader/metrics.py. A prediction is stripped first; golds are alternatives, and the
-best one counts. An example without gold (its output is missing in the file) scores 0.
+Source: dataloader/metrics.py of CrossFit. A prediction is stripped first. Golds are alternatives,
+and the best score counts. An example without gold (no output in the file) scores 0.
 """
 
 import re
@@ -14,7 +14,7 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 def normalise(text: str) -> str:
-    """Convert to lower case without ASCII punctuation and articles; collapse blanks.
+    """Convert to lower case, remove ASCII punctuation and articles, and collapse blanks.
 
     >>> normalise("The  U.N., a dog!")
     'un dog'
@@ -23,19 +23,19 @@ def normalise(text: str) -> str:
 
 
 def exact_match(prediction: str, golds: Sequence[str]) -> float:
-    """EM: 1 if the prediction equals a gold after `normalise`, else 0."""
+    """Return EM: 1 if the prediction equals a gold after `normalise`, otherwise 0."""
     return _best(lambda said, gold: float(normalise(said) == normalise(gold)), prediction, golds)
 
 
 def accuracy(prediction: str, golds: Sequence[str]) -> float:
-    """ACC: 1 if the prediction equals a gold except for case, else 0; punctuation counts."""
+    """Return ACC: 1 if the prediction equals a gold except for case. Punctuation must match."""
     return _best(lambda said, gold: float(said.lower() == gold.lower()), prediction, golds)
 
 
 def qa_f1(prediction: str, golds: Sequence[str]) -> float:
-    """QA-F1: harmonic mean of precision and recall over the words left by `normalise`.
+    """Return QA-F1: the harmonic mean of precision and recall over the words after `normalise`.
 
-    Repeated words count repeatedly. If no words are left on either side, the score is 0.
+    Repeated words count repeatedly. If no words remain on either side, the score is 0.
     """
     return _best(_f1_of_words, prediction, golds)
 
@@ -57,19 +57,19 @@ def _best(score: Callable[[str, str], float], prediction: str, golds: Sequence[s
 # Rouge-L ----------------------------------------------------------------------------------------
 
 
-MAX_WORDS = 1000  # of each text; the longest output of the Gym's test files has fewer
-_TINY = 1e-8  # in the denominator, to prevent division by 0
+MAX_WORDS = 1000  # of each text; the longest output in the Gym's test files has fewer
+_TINY = 1e-8  # added to the denominator to prevent division by 0
 
 
 def rouge_l(prediction: str, golds: Sequence[str]) -> float:
-    """F of Rouge-L against the best of the golds, in [0, 1); 0 without gold or prediction.
+    """Return F of Rouge-L against the best gold, in [0, 1), or 0 without gold or prediction.
 
-    Summary-level, as in the package rouge 1.0 that CrossFit uses: both texts are split into
-    sentences at full stops and into words at blanks. The words of a longest common subsequence of
-    each pair of sentences form one set; its size over the number of distinct words in the gold is
-    the recall, over that of the prediction the precision. So reordered sentences still score 1.
-    Time is proportional to the product of both lengths in words, so only the first MAX_WORDS words
-    of a text count.
+    It is computed at summary level, as in the package rouge 1.0 that CrossFit uses. Texts are split
+    into sentences at full stops and into words at blanks. The words of a longest common subsequence
+    of each pair of sentences form one set. Recall divides its size by the number of distinct words
+    in the gold, precision by the number in the prediction. Reordered sentences therefore still
+    score 1. Time is proportional to the product of both lengths in words, so only the first
+    MAX_WORDS words of a text are used.
 
     Text that is only punctuation counts as empty. A gold without sentences ("", ".") is ignored.
     """
@@ -106,9 +106,9 @@ def _common_words(first: list[str], second: list[str]) -> list[str]:
     """Return the words of one longest common subsequence.
 
     If there are several, choose as the package does: backtracking prefers a step back in `second`
-    to one in `first`. A row of the table of lengths is one integer, with a 0 in each column where
-    the length grows (Hyyrö 2004, "Bit-parallel LCS-length computation revisited"), so that a row
-    costs a few operations on integers.
+    over one in `first`. A row of the table of lengths is one integer with a 0 in each column where
+    the length increases (Hyyrö 2004, "Bit-parallel LCS-length computation revisited"), so that a
+    row requires only a few operations on integers.
     """
     marks: dict[str, int] = {}
     for column, word in enumerate(second):

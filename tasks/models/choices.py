@@ -1,4 +1,4 @@
-"""Constraints for fields with choices, the field for languages, and rows that store some fields."""
+"""Constraints for fields with choices, the language field, and a mixin to save some fields."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.db.models import Q
 def one_of(
     field: str, choices: type[models.TextChoices], name: str, or_empty: bool = False
 ) -> models.CheckConstraint:
-    """Return a constraint: the field is one of the choices (`or_empty`: or "")."""
+    """Return a constraint that the field is one of the choices (or "" with `or_empty`)."""
     values = [*choices.values, ""] if or_empty else choices.values
     return models.CheckConstraint(
         condition=Q((f"{field}__in", values)),
@@ -24,7 +24,7 @@ class Row(models.Model):
         abstract = True
 
     def store(self, **values: Any) -> None:
-        """Set these fields, and save no others."""
+        """Set these fields and save only them."""
         for name, value in values.items():
             setattr(self, name, value)
         self.save(update_fields=list(values))
@@ -35,7 +35,7 @@ def languages() -> list[tuple[str, str]]:
 
 
 class LanguageField(models.CharField):
-    """A language of settings.LANGUAGES.
+    """A field for a language in settings.LANGUAGES.
 
     A new catalogue can add a language, so migrations treat the field as text without choices.
     """

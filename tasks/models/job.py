@@ -18,13 +18,13 @@ class JobState(models.TextChoices):
 
 
 class Job(models.Model):
-    """Work that takes longer than a request, and its progress; tasks/jobs.py runs it.
+    """Work that takes longer than a request, with its progress. tasks/jobs.py runs it.
 
-    The same work (kind, parameters, seed) has only one row, identified by `key`.
+    The same work (kind, parameters, seed) has only one row, which `key` identifies.
     """
 
     State = JobState
-    queue_is_away = False  # on this object: its next chunk could not be enqueued
+    queue_is_away = False  # not stored: the next chunk could not be enqueued
 
     kind = models.CharField(max_length=40)
     key = models.CharField(max_length=64, unique=True)
@@ -39,7 +39,7 @@ class Job(models.Model):
     error = models.TextField(blank=True)
     # The results of the chunks, in order.
     result = models.JSONField(default=list)
-    # The lease on the next chunk and its expiry; how often the chunk was started; and, with a
+    # The lease on the next chunk and when it expires, how often the chunk was started and, with a
     # queue, when it was last enqueued.
     lease = models.CharField(max_length=32, blank=True)
     leased_until = models.DateTimeField(null=True)
@@ -77,7 +77,7 @@ class Job(models.Model):
 
     @property
     def is_at_work(self) -> bool:
-        """Does its next chunk have a valid lease?"""
+        """Return whether the next chunk has a valid lease."""
         return Job.objects.filter(pk=self.pk, leased_until__gte=Now()).exists()
 
     @property
@@ -90,10 +90,10 @@ class Job(models.Model):
 
 
 class PeriodicPart(models.Model):
-    """One part of `manage.py tick`; its row is the lock for running it."""
+    """One part of `manage.py tick`. Its row is the lock for running it."""
 
     name = models.CharField(max_length=30, unique=True)
-    busy_until = models.DateTimeField(null=True)  # when a killed run's lock expires
+    busy_until = models.DateTimeField(null=True)  # time at which the lock of a killed run expires
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     succeeded_at = models.DateTimeField(null=True)
@@ -114,12 +114,12 @@ class PeriodicPart(models.Model):
 
 
 class Installation(models.Model):
-    """This database, in one row; its var/ folder contains the same ID."""
+    """This database, in a single row. Its var/ folder contains the same id."""
 
     # Always true and unique, so that there is only one row.
     only = models.BooleanField(default=True, unique=True, editable=False)
     folder_id = models.UUIDField(default=uuid.uuid4, editable=False)
-    # When the first visit created the first account: only once, even if that account is deleted.
+    # The time at which the first visit created the first account. This happens only once.
     owned_since = models.DateTimeField(null=True, editable=False)
 
     class Meta:

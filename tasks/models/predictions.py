@@ -1,4 +1,4 @@
-"""Predictions of language models for test examples, scored like answers."""
+"""Predictions of language models for test examples, which are scored like answers."""
 
 from django.conf import settings
 from django.core.validators import MinValueValidator, RegexValidator, URLValidator
@@ -10,7 +10,7 @@ from tasks.models.task import Example, Task
 
 
 class ExternalData(models.TextChoices):
-    """Did the model learn from data other than the training split?"""
+    """Whether the model learned from data other than the training split."""
 
     NOT_STATED = "", "not stated"
     NO = "no", "no"
@@ -54,7 +54,7 @@ class LanguageModel(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="uploaded_models"
     )
     uploaded_at = models.DateTimeField(auto_now_add=True)
-    # Hides it from the list of models; nothing else changes.
+    # Hides the model from the list of models and changes nothing else.
     archived_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -74,7 +74,7 @@ class LanguageModel(models.Model):
 
 
 class Numbering(models.TextChoices):
-    """What a split's number means: two tasks' published files do not nest."""
+    """The meaning of split numbers, since the published files of two tasks are not nested."""
 
     NOT_STATED = "", "not stated"
     PUBLISHED = "published", "as published"
@@ -82,7 +82,7 @@ class Numbering(models.TextChoices):
 
 
 class Seen(models.TextChoices):
-    """May the model have seen the test examples in its training or its prompt?"""
+    """Whether the model may have seen the test examples in its training or prompt."""
 
     NOT_STATED = "", "not stated"
     NO = "no", "no"
@@ -100,7 +100,7 @@ class PredictionFileQuerySet(models.QuerySet["PredictionFile"]):
 
 
 class PredictionFile(models.Model):
-    """One model's predictions for the test examples after training on one split."""
+    """Predictions of one model for the test examples after training on one split."""
 
     model = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="files")
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="prediction_files")
@@ -108,9 +108,9 @@ class PredictionFile(models.Model):
     split_number = models.PositiveIntegerField(null=True)
     filename = models.CharField(max_length=255)
     sha256 = models.CharField(max_length=64)
-    # What the comparison with the card found.
+    # Results of the comparison with the card.
     remarks = models.JSONField()
-    # The run, as described by its uploader.
+    # The run as described by the person who uploaded it.
     numbering = models.CharField(max_length=10, choices=Numbering, blank=True, default="")
     seen_test = models.CharField(max_length=10, choices=Seen, blank=True, default="")
     predicted_on = models.DateField(null=True)

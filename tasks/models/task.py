@@ -1,6 +1,6 @@
-"""Tasks, their published files (splits) and the examples in them.
+"""Tasks, their published files (splits), and the examples in the files.
 
-Rows never change after import. Changed content makes a new version of the task, so that every
+Rows never change after the import. Changed content becomes a new version of the task, so that every
 answer keeps the example for which it was given.
 """
 
@@ -20,7 +20,7 @@ from tasks.models.job import Job
 
 class TaskQuerySet(models.QuerySet["Task"]):
     def latest_versions(self) -> "TaskQuerySet":
-        """Select the newest of these versions for each task, by name."""
+        """Select the newest of these versions for each task, ordered by name."""
         newest = (
             self.filter(name=models.OuterRef("name")).order_by("-version").values("version")[:1]
         )
@@ -42,7 +42,7 @@ class TaskQuerySet(models.QuerySet["Task"]):
 
 
 class TaskManager(models.Manager.from_queryset(TaskQuerySet)):  # type: ignore[misc]
-    """Complete tasks, without those whose import is unfinished."""
+    """A manager that excludes tasks with an unfinished import."""
 
     def get_queryset(self) -> TaskQuerySet:
         unfinished = UnfinishedImport.objects.filter(task=models.OuterRef("pk"))
@@ -58,9 +58,9 @@ class Task(models.Model):
     card_data = models.JSONField()
     rechained = models.BooleanField(default=False)
     imported_at = models.DateTimeField(auto_now_add=True)
-    # Hides this version from the list of tasks; nothing else changes.
+    # Hides this version from the list of tasks and changes nothing else.
     archived_at = models.DateTimeField(null=True, blank=True)
-    # None: imported on the command line without --owner, or before tasks had teams.
+    # None if it was imported on the command line without --owner, or before tasks had teams.
     imported_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -82,17 +82,17 @@ class Task(models.Model):
 
     @cached_property
     def card(self) -> Card:
-        """The parsed card, which each process caches by content."""
+        """Return the parsed card, which each process caches by content."""
         return frozen.card(self)
 
     @property
     def report(self) -> dict[str, Any]:
-        """The data report, which takes a query unless `data_report` was selected."""
+        """Return the data report. This costs a query unless `data_report` was selected."""
         return self.data_report.content
 
     @property
     def test_part(self) -> str:
-        """Text such as "20 of 60 test examples" and how they were drawn, or "" for all of them."""
+        """Return a text such as "20 of 60 test examples (drawn with seed 1)", or "" for all."""
         if self.card.test_of is None:
             return ""
         files = {split["file"]: split["examples"] for split in self.report["splits"]}
@@ -107,27 +107,27 @@ class Task(models.Model):
 
     @property
     def test_hash(self) -> str:
-        """SHA-256 of the content hashes of the test file's examples, in order."""
+        """Return the SHA-256 of the content hashes of the test file's examples, in order."""
         return frozen.test_hash(self)
 
     def train_split(self, shots: int, number: int | None) -> "Split":
-        """Return the training file with that size and number. Raises Split.DoesNotExist."""
+        """Return the training file with this size and number. Raises Split.DoesNotExist."""
         return self.splits.get(kind=Split.Kind.TRAIN, shots=shots, number=number)
 
     @property
     def training_sizes(self) -> list[int]:
-        """The shots of this task's training files, ascending."""
+        """Return the numbers of shots of this task's training files, in ascending order."""
         trained = self.splits.filter(kind=Split.Kind.TRAIN)
         return sorted({shots for shots in trained.values_list("shots", flat=True) if shots})
 
     def split_numbers(self, shots: int) -> list[int]:
-        """Return the numbers of the training files with that size, in ascending order."""
+        """Return the numbers of the training files with this size, in ascending order."""
         splits = self.splits.filter(kind=Split.Kind.TRAIN, shots=shots)
         return sorted(number for number in splits.values_list("number", flat=True) if number)
 
 
 class TaskReport(models.Model):
-    """A task's data report, in a separate row, as it is large and few pages read it."""
+    """The data report of a task, in a separate row because it is large and few pages read it."""
 
     task = models.OneToOneField(
         Task, on_delete=models.CASCADE, primary_key=True, related_name="data_report"
@@ -139,7 +139,7 @@ class TaskReport(models.Model):
 
 
 class UnfinishedImport(models.Model):
-    """Marks a task whose examples are still being stored; tasks/importing.py."""
+    """A mark for tasks whose examples are still being stored (tasks/importing.py)."""
 
     task = models.OneToOneField(
         Task, on_delete=models.CASCADE, primary_key=True, related_name="unfinished"
@@ -151,7 +151,7 @@ class UnfinishedImport(models.Model):
 
 
 class TaskMember(models.Model):
-    """A member of a task's team; the importer of the first version is one too (tasks/teams.py)."""
+    """A member of a task's team, including the importer of the first version (tasks/teams.py)."""
 
     task_name = models.CharField(max_length=60)
     user = models.ForeignKey(
@@ -179,12 +179,12 @@ class TaskMember(models.Model):
 class SplitKind(models.TextChoices):
     TRAIN = "train"
     TEST = "test"
-    # Attention checks are attached to a version, but are not part of its content or of S1.
+    # Attention checks belong to a version but not to its content or to S1.
     CHECK = "check"
 
 
 class Split(models.Model):
-    """One published example file: a training file (shots, number) or the test file."""
+    """One published file of examples: a training file (shots, number) or the test file."""
 
     Kind = SplitKind
 
@@ -225,7 +225,7 @@ class Split(models.Model):
 
 
 class Example(models.Model):
-    """Context (segments), question and gold, exactly as published; empty gold means "no answer"."""
+    """Context (segments), question and gold as published. Empty gold means "no answer"."""
 
     split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="examples")
     position = models.PositiveIntegerField()
@@ -234,9 +234,9 @@ class Example(models.Model):
     question = models.TextField(blank=True)
     gold = models.JSONField()
     gold_starts = models.JSONField(null=True)
-    # Why the gold is right, written by the researcher; like gold, shown only in the reveal.
+    # The researcher's reason why the gold is right. Like gold, it is only shown in the reveal.
     explanation = models.TextField(blank=True, default="")
-    # The choices in display order; only for tasks answered by options.
+    # The choices in display order, only for tasks with options.
     options = models.JSONField(default=list, blank=True)
     content_hash = models.CharField(max_length=64, db_index=True)
 
@@ -256,22 +256,22 @@ class Example(models.Model):
 
 
 class TaskUpload(models.Model):
-    """Files that will become a task, in a separate folder; tasks/uploads.py reads them.
+    """Files that will become a task, stored in a separate folder (tasks/uploads.py).
 
-    They are not a task until the user confirms. They are deleted after that, or after a day.
+    They become a task when the user confirms. They are deleted after that, or after a day.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="uploads"
     )
-    # A CLUES card of the project; empty: the task.toml among the files.
+    # The CLUES card to use, or "" to use the task.toml among the files.
     card_name = models.CharField(max_length=40, blank=True)
-    # Messages about files that were refused in the latest addition.
+    # Messages about files that were refused in the latest upload.
     refused = models.JSONField(default=list)
     # Counts changes of the files or the card, which invalidate earlier checks.
     revision = models.PositiveIntegerField(default=0)
-    # This revision's check, or the import after confirmation.
+    # The check of this revision, or the import after confirmation.
     job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 

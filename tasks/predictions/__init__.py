@@ -1,1 +1,1 @@
-"""Model predictions: format.py reads, store.py stores, upload_job.py handles uploads."""
+"""Model predictions: format.py reads them, store.py stores them, upload_job.py handles uploads."""

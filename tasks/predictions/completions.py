@@ -1,9 +1,9 @@
-"""Answers as a single text, as evaluation tools log them, and conversion of such logs.
+"""Answers as single texts, as evaluation tools log them, and the conversion of such logs.
 
-One text stays as it is, no text becomes "", several become a JSON list; a text that would be parsed
-differently becomes a list of one. Logs become prediction files, which format.py reads: samples of
-lm-evaluation-harness, and logs of Inspect (which need inspect-ai, the extra `inspect`). Pure core:
-no Django.
+One text is unchanged, no text is "", and several texts are a JSON list. A text that would be parsed
+differently becomes a list of one. Logs become prediction files, which format.py reads. Supported
+are samples of lm-evaluation-harness and logs of Inspect (which require inspect-ai, the extra
+`inspect`). Pure core, without Django.
 """
 
 import importlib.util
@@ -24,7 +24,7 @@ MISSING = "reading Inspect logs requires inspect-ai: pip install inspect-ai (the
 
 
 def as_completion(texts: Sequence[str]) -> str:
-    """Return the answer as a single text, which `texts_of` converts back."""
+    """Convert an answer to a single text, which `texts_of` converts back."""
     if not texts:
         return ""
     (first, *more) = texts
@@ -34,9 +34,7 @@ def as_completion(texts: Sequence[str]) -> str:
 
 
 def texts_of(completion: str) -> list[str]:
-    """Return the texts of an answer: the items of a JSON list of texts, else the stripped text, or
-    [] if it is empty.
-    """
+    """Return the texts of an answer, which is a JSON list or one text ([] if it is empty)."""
     text = completion.strip()
     if text.startswith("["):
         try:
@@ -49,16 +47,16 @@ def texts_of(completion: str) -> list[str]:
 
 
 def prediction_lines(rows: Iterable[tuple[object, Sequence[str]]]) -> bytes:
-    """Return a line for each pair of example ID and predicted texts."""
+    """Return one line for each pair of example id and predicted texts."""
     lines = (json.dumps({"id": identity, "predicted": list(texts)}) for identity, texts in rows)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
 def read_predictions(path: Path) -> tuple[str, bytes]:
-    """Return a prediction file's name and lines, converted from other tools' logs.
+    """Return the name and lines of a prediction file. Convert logs of other tools.
 
-    The log's task has a prediction file's name (MNLI_10_3), and its samples have the examples' IDs,
-    as in the files from `export_task`. Raises FormatError or OSError.
+    The task in a log has the name of a prediction file (MNLI_10_3), and its samples have the ids of
+    the examples, as in the files of `export_task`. Raises FormatError or OSError.
     """
     if matched := SAMPLES.fullmatch(path.name):
         return f"{matched['place']}.jsonl", _of_harness(path)
@@ -79,7 +77,7 @@ def _of_harness(path: Path) -> bytes:
 
 
 def _of_inspect(path: Path) -> tuple[str, bytes]:
-    """Alternatively, the log itself may have such a name; it must have one epoch."""
+    """Convert a log of Inspect with one epoch. It may also have a prediction file's name itself."""
     log = _log(path)
     if log.status != "success":
         raise FormatError(
@@ -101,7 +99,7 @@ def _log(path: Path) -> Any:
 
     try:
         return read_eval_log(path)
-    except Exception as error:  # its readers raise various exceptions
+    except Exception as error:  # the readers of the log raise various exceptions
         raise FormatError(
             path.name, None, None, f"Inspect cannot read this log ({str(error)[:200]})"
         ) from None

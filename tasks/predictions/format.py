@@ -1,9 +1,8 @@
-"""A model's prediction files: one JSON Lines file per task, shots and split number.
+"""Prediction files of a model: one JSON Lines file per task, shots and split number.
 
-Each line is `{"id": ..., "predicted": [texts]}`, one for each test example of the task. Parsing is
-strict, and errors name the file, line and field, as for examples (tasks/formats.py). The card
-applies to models as it does to humans: answers that humans cannot give would make scores
-incomparable.
+Each line is `{"id": ..., "predicted": [texts]}`, with one line per test example of the task.
+Parsing is strict, and errors name the file, line and field, as for examples (tasks/formats.py). The
+card applies to models too, because answers that humans cannot give would make scores incomparable.
 """
 
 import io
@@ -15,7 +14,7 @@ from tasks.cards import Card
 from tasks.formats import FormatError, example_id, json_lines, json_object, storable_text
 
 FIELDS = ("id", "predicted")
-MAX_TEXTS = 1000  # predicted for one example
+MAX_TEXTS = 1000  # texts predicted for one example
 LARGEST_FILE = 20_000_000  # bytes; a file with 600 test examples has about 50,000
 FILE_NAME = re.compile(
     r"(?P<task>[^@]+)(?:@(?P<version>[1-9]\d{0,4}))?"
@@ -25,7 +24,7 @@ NAMED = "TASK_SHOTS_SPLIT.jsonl such as MNLI_10_3.jsonl, or TASK_0.jsonl at zero
 
 
 class Place(NamedTuple):
-    """Place in a file's name: task (newest version by default), shots, split number (None at 0)."""
+    """The place in a file's name. The default version is the newest. Zero shots have no split."""
 
     task: str
     version: int | None
@@ -48,7 +47,7 @@ def place_of(filename: str) -> Place:
 
 
 class Predicted(NamedTuple):
-    """The predicted texts for one example, their line, and the choices of the example."""
+    """The predicted texts for one example, their line number, and the options of the example."""
 
     line: int
     texts: list[str]
@@ -56,9 +55,9 @@ class Predicted(NamedTuple):
 
 
 def whole_test(card: Card, ids: Collection[str]) -> Collection[str]:
-    """Return the IDs in the corpus's whole test set, if the task's, `ids`, is a part of it.
+    """Return the ids of the corpus's whole test set if `ids`, the ids of the task, are part of it.
 
-    Ids of the Few-shot Gym are a file and its line: glue-rte_16_13_test:5.
+    Ids of the Few-shot Gym are a file and a line, such as glue-rte_16_13_test:5.
     """
     files = {identity.rpartition(":")[0] for identity in ids}
     if card.test_of is None or len(files) != 1 or not all(files):
@@ -70,10 +69,10 @@ def whole_test(card: Card, ids: Collection[str]) -> Collection[str]:
 def parse(
     data: bytes, filename: str, ids: Collection[str], whole: Collection[str] = ()
 ) -> dict[str, Predicted]:
-    """Read a prediction file into a mapping of example IDs to predictions.
+    """Parse a prediction file. Return the predictions by example id.
 
     Every spelling of "no answer" (`[]`, `[""]`) becomes the empty list, like gold at import. Each
-    id of `ids` must have exactly one line; other ids of `whole` are ignored, so that models are
+    id in `ids` must have exactly one line. Other ids in `whole` are ignored, so that models are
     scored on the same examples as humans. Raises FormatError.
     """
     if len(data) > LARGEST_FILE:
@@ -126,17 +125,17 @@ def _texts(value: object, filename: str, line: int) -> list[str]:
 
 
 def as_answered(card: Card, predicted: Predicted, options: Sequence[str]) -> Predicted:
-    """Return it in the spelling of answers, with the example's choices."""
+    """Convert a prediction to the spelling of answers, and add the options of the example."""
     texts = [card.kind.spelled(text) for text in predicted.texts]
     return Predicted(predicted.line, texts, frozenset(options))
 
 
 def disobedient(card: Card, predicted: Collection[Predicted], filename: str) -> list[FormatError]:
-    """Return the card's violations, one error per rule, at the first line that violates it.
+    """Return the violations of the card, one error per rule, at the first line with a violation.
 
-    A label task needs exactly one of its labels; a span task at most `max_spans` texts, and no
-    empty answer unless the card has "no answer"; options are those of the example; a number must
-    have plain digits. Repeated texts count once, as in S1.
+    A label task requires exactly one of its labels. A span task allows at most `max_spans` texts,
+    and an empty answer only if the card has "no answer". Options must be those of the example.
+    Numbers must have plain digits. Repeated texts count once, as in S1.
     """
     return [
         error
@@ -151,7 +150,7 @@ def _broken(
     sentence: str,
     filename: str,
 ) -> FormatError | None:
-    """Return an error with the number, examples and place of a rule's violations, or None."""
+    """Return an error with the number, examples and place of violations of a rule, or None."""
     broken = [p for p in predicted if breaks(p.texts, p.options)]
     if not broken:
         return None
@@ -171,10 +170,10 @@ def not_in_context(
     predicted: Mapping[str, Predicted],
     places: Mapping[str, Sequence[str]],
 ) -> str:
-    """Return a sentence on texts that humans could not have highlighted, or "" if there are none.
+    """Return a sentence on texts that humans could not have highlighted, or "" without any.
 
     `places` maps ids to the texts that can be highlighted in (segments, and the question if the
-    card allows it). Such predictions are accepted: a model may write what it likes.
+    card allows it). Such predictions are accepted, because a model may write any text.
     """
     if not card.is_highlighted or card.typed:
         return ""

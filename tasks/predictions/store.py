@@ -1,4 +1,4 @@
-"""Store models' predictions, scored like answers; an upload is stored whole or not at all."""
+"""Storage of model predictions, which are scored like answers. Uploads are stored as a whole."""
 
 import base64
 import hashlib
@@ -21,11 +21,11 @@ DETAILS = (
     "title", "link", "parameters", "size_class", "external_labelled", "external_unlabelled",
 )  # fmt: skip
 RUN = ("numbering", "seen_test", "predicted_on", "revision")  # fields of its files
-PART = 200_000  # bytes that are read together; a larger file is read alone
+PART = 200_000  # bytes that are read together; a larger file is read separately
 
 
 class PredictionsError(ValueError):
-    """Nothing was stored; the messages have one sentence per problem, with the file."""
+    """Raised if nothing was stored. There is one message per problem, with the name of the file."""
 
     def __init__(self, problems: Sequence[str]):
         super().__init__("\n".join(problems))
@@ -42,7 +42,7 @@ class PredictionUpload:
 
     @classmethod
     def named(cls, filename: str, data: bytes) -> "PredictionUpload":
-        """Return an upload whose place is read from its name. Raises FormatError."""
+        """Build an upload from a file whose name contains the place. Raises FormatError."""
         place = place_of(filename)
         versions = Task.objects.filter(name=place.task)
         if place.version:
@@ -59,7 +59,7 @@ class PredictionUpload:
         return cls(filename, data, task, place.shots, place.split_number)
 
     def check_place(self) -> None:
-        """Check that the task has that training file. Raises FormatError."""
+        """Check that the task has this training file. Raises FormatError."""
         if not self.shots:
             return
         numbers = self.task.split_numbers(self.shots)
@@ -77,7 +77,7 @@ class PredictionUpload:
 
 @dataclass(frozen=True)
 class Scored:
-    """A file's predictions with S1 and remarks, not yet stored."""
+    """The predictions in a file with S1 and remarks, before they are stored."""
 
     rows: list[Prediction]
     remarks: list[str]
@@ -86,12 +86,12 @@ class Scored:
 def add(
     name: str, uploads: Sequence[PredictionUpload], by: User, **details: Any
 ) -> list[PredictionFile]:
-    """Score and store a model's predictions; create a model with that name if necessary.
+    """Score and store the predictions of a model. Create the model if it does not exist.
 
     `details` describe the model (DETAILS; empty: unchanged) and the run (RUN; date as ISO 8601).
 
     Raises PredictionsError with every invalid file, ValidationError for the name or a detail, or
-    checking.Busy; nothing is then stored.
+    checking.Busy. Nothing is stored in these cases.
     """
     if not uploads:
         raise PredictionsError(["No prediction file was found."])
@@ -118,7 +118,7 @@ def delete(file: PredictionFile) -> None:
 
 
 def check(name: str, uploads: Sequence[PredictionUpload], by: User, **details: Any) -> None:
-    """Raise the errors that `add` raises, except for the files' content; store nothing."""
+    """Raise the errors of `add`, except for those about file contents. Nothing is stored."""
     problems = list(_misplaced(uploads).values())
     if problems:
         raise PredictionsError(problems)
@@ -134,7 +134,7 @@ def store(
     by: User,
     details: dict[str, Any],
 ) -> list[PredictionFile]:
-    """Store all scored files or none. Raises the errors that `add` raises."""
+    """Store all scored files or none. Raises the same errors as `add`."""
     try:
         with transaction.atomic():
             model = _free_model(name, uploads, by, details)
@@ -154,7 +154,7 @@ def store(
 def _free_model(
     name: str, uploads: Sequence[PredictionUpload], by: User, details: dict[str, Any]
 ) -> LanguageModel:
-    """Return the model. Raises PredictionsError if a place has predictions already."""
+    """Return the model. Raises PredictionsError if a place already has predictions."""
     model = _model(name, by, details)
     problems = [
         f"{upload.filename}: {model} already has predictions for {upload.task} at {file.place}"
@@ -170,7 +170,7 @@ def _free_model(
 
 
 def _misplaced(uploads: Sequence[PredictionUpload]) -> dict[int, str]:
-    """Return a mapping of upload numbers to why their places are invalid or taken."""
+    """Return the reasons why places of uploads are invalid or taken, by upload number."""
     problems: dict[int, str] = {}
     first: dict[tuple[int, int, int | None], str] = {}
     for number, upload in enumerate(uploads):
@@ -245,7 +245,7 @@ def in_parts(sizes: Sequence[int]) -> list[list[int]]:
 def _read(
     uploads: Sequence[PredictionUpload], known: dict[int, dict[str, Example]]
 ) -> list[dict[str, Any]]:
-    """Return the check's reply for each: {rows, remarks}, rows of [id, texts, S1]; or {errors}."""
+    """Return {rows, remarks} or {errors} for each file. Rows are [id, texts, S1]."""
     tasks = list({upload.task.pk: upload.task for upload in uploads}.values())
     numbers = {task.pk: number for number, task in enumerate(tasks)}
     described = [
@@ -269,7 +269,7 @@ def _read(
     try:
         return checking.run("predictions", waits=True, files=files, tasks=described)["files"]
     except checking.TooComplex as error:
-        if len(uploads) > 1:  # find the file that needs too much
+        if len(uploads) > 1:  # find the file that exceeds the limits
             return [_read([upload], known)[0] for upload in uploads]
         return [{"errors": [f"{uploads[0].filename}: {error}"]}]
 

@@ -1,7 +1,7 @@
-"""Large prediction uploads as a job, which reads and scores part by part, then stores all.
+"""The job for large uploads of predictions, which scores them part by part and then stores all.
 
-Small uploads are scored in the request (tasks/predictions/store.py). Files are in the job's folder
-until it ends. Either all are stored or none.
+Small uploads are scored in the request (tasks/predictions/store.py). Files are in the folder of the
+job until it ends. If one cannot be stored, none is.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ def is_large(uploads: Sequence[PredictionUpload]) -> bool:
 
 
 def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: Any) -> Job:
-    """Start a job that scores and stores them. Raises the errors that `store.check` raises."""
+    """Start a job that scores and stores the files. Raises the same errors as `store.check`."""
     prediction_store.check(name, uploads, by, **details)
     jobs.drop(Job.objects.filter(kind=KIND, created_at__lt=timezone.now() - KEPT))
     jobs.sweep()
@@ -45,7 +45,7 @@ def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: An
         }
         for upload in uploads
     ]
-    # The token makes the job unique: a repeated upload needs a new outcome.
+    # The token makes the job unique, because a repeated upload requires a new outcome.
     parameters = {
         "token": secrets.token_hex(8),
         "model": name,
@@ -53,7 +53,7 @@ def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: An
         "files": files,
         "parts": prediction_store.in_parts([len(upload.data) for upload in uploads]),
     }
-    with transaction.atomic():  # commits the job only after its files are written
+    with transaction.atomic():  # commit the job only after its files are written
         job = jobs.start(KIND, parameters, total=len(parameters["parts"]) + 1, owner=by)
         try:
             with disk.named():
@@ -67,15 +67,15 @@ def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: An
 
 
 def outcome(job: Job) -> dict[str, Any]:
-    """Return a finished job's outcome: {stored: number, remarks}, or {problems: sentences}."""
+    """Return the outcome of a finished job: {stored: number, remarks}, or {problems: sentences}."""
     return job.result[-1]
 
 
 @jobs.job(KIND)
 def chunk(job: Job, number: int) -> dict[str, Any]:
-    """Score a part's files: {problems, remarks}; the last chunk stores all, see `outcome`.
+    """Score the files of a part and return {problems, remarks}. The last chunk stores all.
 
-    Remarks are a list of sentences for each file.
+    The last result is described in `outcome`. Remarks are a list of sentences per file.
     """
     if number < job.total - 1:
         return _score(job, job.parameters["parts"][number])
@@ -135,7 +135,7 @@ def _store(job: Job) -> dict[str, Any]:
 
 
 def _is_stored(job: Job) -> bool:
-    """Did a killed process store the files without recording that it had?"""
+    """Return whether a killed process stored the files without recording it."""
     names = ("task", "shots", "split_number", "sha256")
     since = PredictionFile.objects.filter(
         model__name=job.parameters["model"], uploaded_at__gte=job.created_at

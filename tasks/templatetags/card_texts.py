@@ -1,7 +1,8 @@
-"""The language and direction of a task's text on a page.
+"""Template tags for the language and direction of a task's text.
 
-A page is in the language of the study's interface, but the card and examples are in the task's.
-Without these tags, screen readers, hyphenation and text direction would use the wrong language.
+A page is in the language of the study's interface, but the card and examples are in the language of
+the task. Without these tags, screen readers, hyphenation and direction would use the wrong
+language.
 """
 
 from collections.abc import Iterable
@@ -32,13 +33,13 @@ def _lang_dir(language: str, direction: str) -> SafeString:
 
 @register.filter
 def isolated(text: str, card: Card) -> SafeString:
-    """Return a short card text within a sentence, whose direction it does not affect."""
+    """Return a short text of the card for use within a sentence, isolated from its direction."""
     return format_html('<bdi lang="{}">{}</bdi>', card.language, text)
 
 
 @register.filter
 def listed(texts: Iterable[str], card: Card) -> SafeString:
-    """Return a list of such texts, each strong, for the answers in a sentence."""
+    """Return a list of such texts in bold, for answers in a sentence."""
     between = pgettext("between the parts of a list", ", ")
     strong = '<strong><bdi lang="{}">{}</bdi></strong>'
     return format_html_join(between, strong, ((card.language, text) for text in texts))
@@ -48,7 +49,7 @@ def listed(texts: Iterable[str], card: Card) -> SafeString:
 def in_words(text: str, card: Card) -> SafeString:
     """Split a piece of a reveal like the question's text, so that lines break at the same words.
 
-    Browsers round the width of each element: with fewer elements, a line may fit more words.
+    Browsers round the width of each element, so with fewer elements a line might fit more words.
     """
     ends = {0, len(text), *(end for token in tokens(text, card.granularity) for end in token)}
     return format_html_join(

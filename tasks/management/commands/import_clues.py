@@ -27,7 +27,7 @@ def add_owner(parser: ArgumentParser) -> None:
 
 
 def account(name: str) -> User | None:
-    """Return the account with that name, or None for "". Raises CommandError."""
+    """Return the account with this name, or None for "". Raises CommandError."""
     if not name:
         return None
     user = get_user_model().objects.filter(username=name).first()

@@ -71,7 +71,7 @@ class Command(BaseCommand):
     def _make(
         self, seen: list[Seen], kinds: dict[str, str], sample: Sample | None
     ) -> list[tuple[Seen, Made]]:
-        """Make all tasks before storing the first. Raises CommandError."""
+        """Make all tasks before the first one is stored. Raises CommandError."""
         unknown = sorted(set(kinds) - {each.task.name for each in seen})
         if unknown:
             raise CommandError(f"--kind {unknown[0]} is not one of the imported tasks.")
@@ -98,7 +98,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
 
     def _of_partition(self, partition: catalogue.Partition, here: set[str]) -> list[str]:
-        """Print which of its tasks are here; return their names."""
+        """Print how many tasks of the partition are present, and return their names."""
         for sentence in findings.of_partition(partition, here):
             self.stdout.write(sentence)
         return [name for name in partition.all if name in here]

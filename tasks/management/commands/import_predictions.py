@@ -1,4 +1,4 @@
-"""Import a model's predictions from a folder, as the upload on the models page does."""
+"""Import the predictions of a model from a folder, like the upload on the models page."""
 
 from argparse import ArgumentParser
 from datetime import date
@@ -64,7 +64,7 @@ class Command(BaseCommand):
                 self.stdout.write(self.style.WARNING(f"  {file.filename}: {remark}"))
 
     def _uploads(self, folder: Path) -> list[PredictionUpload]:
-        """Return the folder's files, except notes, results_*.json and hidden files."""
+        """Return the files in the folder, except notes, results_*.json and hidden files."""
         uploads, problems = [], []
         for path in sorted(folder.iterdir()):
             if path.name.startswith((".", "README", "LICENSE", "LICENCE", "results_")):

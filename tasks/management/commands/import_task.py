@@ -1,4 +1,4 @@
-"""Import a researcher's own task: JSON Lines and its card."""
+"""Import a task of a researcher from JSON Lines files and a card."""
 
 from argparse import ArgumentParser
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Make a task from a labelled dataset: name its columns, draw training and test sets."""
+"""Make a task from a labelled dataset by naming its columns and drawing training and test sets."""
 
 import json
 import secrets
@@ -187,7 +187,7 @@ class Command(BaseCommand):
             self.stdout.write("  (to change them, use the options with these names, or --card)")
 
     def _check_model(self, made: Made, model: str, is_zero_shot: bool) -> None:
-        """Raise CommandError unless the logged model's prompts had no examples."""
+        """Raise CommandError if the prompts of the logged model had or may have had examples."""
         if not model:
             return
         if not made.predicted:
@@ -202,7 +202,7 @@ class Command(BaseCommand):
             )
 
     def _store(self, made: Made, options: dict[str, Any]) -> None:
-        """Store the task, with the predictions of a given model: all or nothing."""
+        """Store the task and the predictions of a given model, or nothing."""
         model, owner = options["model"], account(options["owner"])
         self._check_model(made, model, options["zero_shot"])
         if model and owner is None:

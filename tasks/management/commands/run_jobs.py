@@ -1,6 +1,6 @@
-"""Run waiting jobs: bootstraps, bundles and imports that no page is polling, or that are large.
+"""Run waiting jobs (bootstraps, bundles and imports) that are large or that no page is polling.
 
-Then run the periodic work that follows (tasks/periodic.py), as `tick` does too.
+Afterwards, run the periodic parts that depend on jobs (tasks/periodic.py), as `tick` does.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ class Command(BaseCommand):
             problem = ""
         except jobs.JobError as error:
             problem = str(error)
-        # The parts that follow jobs or wait for the same things; `tick` runs these and all others.
+        # These parts depend on jobs or wait for the same things. `tick` runs these and all others.
         for outcome in periodic.tick(periodic.AFTER_JOBS):
             if outcome.state == "failed":
                 problem += f" {outcome.name} failed: {outcome.said}"

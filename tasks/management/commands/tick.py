@@ -1,4 +1,4 @@
-"""The entry point for periodic work, run every minute by cron or a timer."""
+"""Run periodic work. Cron or a timer starts this command every minute."""
 
 from argparse import ArgumentParser
 from typing import Any
