@@ -1,6 +1,7 @@
-"""The client of Handful: start with `Client`, or with `Participation` to take part.
+"""Python client for Handful.
 
-The client computes no results; the server computes them, and the export's verify.py checks them.
+Start with `Client`, or with `Participation` to take part in a study. The client computes no
+results. The server computes them, and verify.py in the export checks them.
 """
 
 from handful.client import Client

@@ -20,7 +20,7 @@ SEATS = ("task", "shots", "split", "arm", "seats", "completed", "working", "free
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; print an error and return 1 if it fails."""
+    """Run one command. If it fails, print the error and return 1."""
     args = parser().parse_args(arguments)
     try:
         return int(args.run(args) or 0)
@@ -117,7 +117,7 @@ def _login(args: argparse.Namespace) -> None:
     if not token:
         raise HandfulError("No token was entered. Create one on the server's API tokens page.")
     with Client(args.server, token) as client:
-        next(iter(client.studies.list()), None)  # fails now if the token is wrong
+        next(iter(client.studies.list()), None)  # fail now if the token is wrong
     print(f"Logged in to {args.server}; the token is stored in {store_token(args.server, token)}")
 
 
@@ -196,7 +196,7 @@ def _score(args: argparse.Namespace) -> None:
 
 
 def annotate(args: argparse.Namespace, **model_args: Any) -> int:
-    """Let a model take part through Inspect AI; return 0 if every scenario was finished."""
+    """Let a model take part through Inspect AI. Return 0 if every scenario was finished."""
     from inspect_ai import eval as evaluate
 
     from handful.inspect.task import participate

@@ -1,4 +1,4 @@
-"""A server with a researcher's token, its models, and the stored tokens of `handful login`."""
+"""The client of a server, uploaded models, and the tokens stored by `handful login`."""
 
 import json
 import os
@@ -14,9 +14,9 @@ from handful.tasks import Tasks
 
 
 class Client:
-    """Entry point to `tasks`, `studies`, `models` and `jobs`.
+    """The entry point to `tasks`, `studies`, `models` and `jobs` on a server.
 
-    The server and the token default to HANDFUL_SERVER and HANDFUL_TOKEN, then to `handful login`.
+    The server and token default to HANDFUL_SERVER and HANDFUL_TOKEN, and then to the stored login.
     `options` are passed to Connection. Raises HandfulError without a login.
     """
 
@@ -39,17 +39,17 @@ class Client:
 
 
 class Models:
-    """A server's uploaded models."""
+    """The models that were uploaded to a server."""
 
     def __init__(self, connection: Connection, jobs: Jobs):
         self._connection, self._jobs = connection, jobs
 
     def scores(self) -> Rows:
-        """Return the scores of every uploaded model, by task and shots."""
+        """Return the scores of all uploaded models by task and shots."""
         return Rows(lambda: self._connection.rows("models/"))
 
     def get(self, name: str) -> Record:
-        """Return a model, its files and their scores."""
+        """Return a model with its files and their scores."""
         model: Record = self._connection.get(f"models/{name}/")
         return model
 
@@ -63,10 +63,10 @@ class Models:
         progress: bool = True,
         **details: Any,
     ) -> Record:
-        """Upload all prediction files or none; return the model with its scores.
+        """Upload all prediction files or none. Return the model with its scores.
 
-        Files are named TASK_10_3.jsonl, TASK_0.jsonl, or one file is given with its `task` (NAME or
-        NAME@VERSION), `shots` and `split`. Details: title, link, parameters, revision, ...
+        Files are named TASK_10_3.jsonl or TASK_0.jsonl. Otherwise, pass one file with its `task`
+        (NAME or NAME@VERSION), `shots` and `split`. Details: title, link, parameters, revision, ...
         """
         place = {"task": task, "shots": shots, "split_number": split}
         data = {k: str(v) for k, v in {"name": name, **place, **details}.items() if v is not None}
@@ -88,7 +88,7 @@ class Models:
         self._connection.delete(f"models/{name}/")
 
     def predictions(self, name: str, task: str | None = None) -> Rows:
-        """Return a model's prediction for each test example, with S1."""
+        """Return a model's prediction for each test example with its S1."""
         return Rows(lambda: self._connection.rows(f"models/{name}/predictions/", task=task))
 
 
@@ -98,7 +98,7 @@ NO_LOGIN = (
 
 
 def token_file() -> Path:
-    """Return the path of the login file, below XDG_CONFIG_HOME or APPDATA (mode 0600)."""
+    """Return the path of the file with logins, below XDG_CONFIG_HOME or APPDATA (mode 0600)."""
     home = os.environ.get("APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME")
     return (Path(home) if home else Path.home() / ".config") / "handful" / "logins.json"
 
@@ -106,7 +106,7 @@ def token_file() -> Path:
 def known(server: str | None, token: str | None) -> tuple[str, str]:
     """Return the server and token from the arguments, the environment, or the stored login.
 
-    A stored token is only sent to the server for which it was stored. Raises HandfulError.
+    A stored token is sent only to the server for which it was stored. Raises HandfulError.
     """
     stored = _read()
     server = server or os.environ.get("HANDFUL_SERVER") or stored["server"]
@@ -120,13 +120,13 @@ def known(server: str | None, token: str | None) -> tuple[str, str]:
 
 
 def store_token(server: str, token: str) -> Path:
-    """Store the token, make its server the default, and return the file's path."""
+    """Store the token, make its server the default, and return the path of the file."""
     data = _read()
     server = checked(server)
     data |= {"server": server, "tokens": {**data["tokens"], server: token}}
     target = token_file()
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # mkstemp creates it with mode 0600, before the token is written.
+    # mkstemp sets mode 0600 before the token is written.
     handle, part = tempfile.mkstemp(prefix=".logins-", dir=target.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -1,6 +1,6 @@
-"""HTTP requests to a server with one token and retries, and the jobs and rows returned.
+"""HTTP requests to a server with a token and retries, and the jobs and rows that it returns.
 
-The lowest layer of this package. Error messages are written for users.
+This is the lowest layer of the package. Error messages are written for users.
 """
 
 import email.utils
@@ -23,7 +23,7 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds
 TIMEOUT = 60.0  # seconds without receiving a byte
 # The server, or a proxy before it, did not process the request, whatever its method.
 NOT_DONE = frozenset({429, 503})
-# Possibly processed: retried only if the request is idempotent, as is a 503 with this code.
+# These, and a 503 with the code below, are retried only if the request is idempotent.
 PERHAPS_DONE = frozenset({502, 504})
 DATABASE_AWAY = "database_away"
 REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
@@ -36,14 +36,14 @@ class HandfulError(Exception):
 
 
 class NotReachable(HandfulError):
-    """Nothing replies at that URL, or something other than Handful does."""
+    """Raised if nothing replies at the URL, or if the reply is not from Handful."""
 
 
 class ApiError(HandfulError):
-    """The server refused a request (RFC 9457).
+    """Raised if the server refuses a request (RFC 9457).
 
     `status` is the HTTP status, `code` the machine-readable error, `fields` the messages by field,
-    and `state` the participation's state, if any.
+    and `state` the state of the participation, if there is one.
     """
 
     def __init__(self, problem: Mapping[str, Any], status: int):
@@ -57,7 +57,7 @@ class ApiError(HandfulError):
 
 
 class JobFailed(HandfulError):
-    """A job that the server started but could not finish."""
+    """Raised if a job that the server started has failed."""
 
 
 def _line(name: str, said: Sequence[str] | str) -> str:
@@ -65,11 +65,11 @@ def _line(name: str, said: Sequence[str] | str) -> str:
 
 
 class Connection:
-    """One server's API, with one token.
+    """A connection to the API of one server with one token.
 
     Failed requests are retried after a pause that doubles, or after `Retry-After`. A request that
-    changes something is retried only if it was certainly not processed, or if the caller says that
-    it is idempotent (`again`). Raises ApiError for a refusal, or NotReachable.
+    changes data is retried only if it was certainly not processed, or if the caller declares that
+    it is idempotent (`again`). Raises ApiError if a request is refused, or NotReachable.
     """
 
     def __init__(
@@ -101,12 +101,12 @@ class Connection:
         self.http.close()
 
     def get(self, address: str, **params: Any) -> Any:
-        """Return the JSON at a URL; parameters that are None are omitted."""
-        # httpx would replace a URL's query with an empty mapping.
+        """Return the JSON at a URL. Parameters that are None are omitted."""
+        # An empty mapping would make httpx remove the query from the URL.
         return _json(self.send("GET", address, params=given(params) or None))
 
     def post(self, address: str, body: Any = None, *, again: bool = False, **sent: Any) -> Any:
-        """Post JSON, or `files` and `data`; return the reply's JSON, or None."""
+        """Post JSON, or `files` and `data`. Return the JSON of the reply, or None."""
         if body is not None:
             sent["json"] = body
         return _json(self.send("POST", address, again=again, **sent))
@@ -118,7 +118,7 @@ class Connection:
         self.send("DELETE", address)
 
     def rows(self, address: str, **params: Any) -> Iterator[Record]:
-        """Yield a list's rows; pages are fetched as needed."""
+        """Yield the rows of a list. Pages are fetched when needed."""
         page = self.get(address, **params)
         while True:
             if isinstance(page, list):  # a complete table
@@ -130,7 +130,7 @@ class Connection:
             page = self.get(self._own(page["next"]))
 
     def unchanged(self, address: str, etag: str | None) -> tuple[Any, str | None]:
-        """Return the JSON and its ETag; the JSON is None if the ETag is unchanged."""
+        """Return the JSON and its ETag. If the ETag is unchanged, the JSON is None."""
         headers = {"If-None-Match": etag} if etag else {}
         reply = self.send("GET", address, headers=headers)
         if reply.status_code == httpx.codes.NOT_MODIFIED:
@@ -140,7 +140,7 @@ class Connection:
     def download(self, address: str, target: Path, *, progress: bool = True) -> Path:
         """Stream a file to `target`, which appears only when it is complete.
 
-        Raises HandfulError if the target exists.
+        Raises HandfulError if `target` exists.
         """
         if target.exists():
             raise HandfulError(f"{target} already exists. Choose a new file.")
@@ -160,7 +160,7 @@ class Connection:
     def send(
         self, method: str, address: str, *, again: bool = False, **sent: Any
     ) -> httpx.Response:
-        """Send with retries. Raises ApiError for a refusal, or NotReachable."""
+        """Send a request with retries. Raises ApiError if it is refused, or NotReachable."""
         repeatable = again or method in REPEATABLE
         for attempt in range(1, self.attempts + 1):
             is_last = attempt == self.attempts
@@ -211,7 +211,7 @@ class Connection:
         return f"{self.server} does not respond ({error or type(error).__name__})"
 
     def _own(self, address: str) -> str:
-        """Return the next page's URL; the token is never sent to another host."""
+        """Return the URL of the next page. The token is never sent to another host."""
         there, here = urlsplit(address), urlsplit(self.server)
         if there.netloc and there.netloc != here.netloc:
             # Behind a proxy that does not pass on its host, only the path is correct.
@@ -220,7 +220,7 @@ class Connection:
 
 
 def checked(server: str) -> str:
-    """Return the server's URL without the API path. Raises HandfulError."""
+    """Return the URL of the server without the API path. Raises HandfulError."""
     parts = urlsplit(server)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise HandfulError(f"{server!r} is not a server's URL. Use https://HOST.")
@@ -234,12 +234,12 @@ def given(params: Mapping[str, Any]) -> Record:
 
 
 def pause(attempt: int) -> float:
-    """Return the seconds before the next attempt, doubled each time, with jitter against bursts."""
+    """Return the seconds until the next attempt. They double each time and have random jitter."""
     return min(FIRST_WAIT * 2.0 ** (attempt - 1), LONGEST_WAIT) * random.uniform(0.75, 1.25)
 
 
 def told_pause(retry_after: str | None, attempt: int) -> float:
-    """Return the seconds that Retry-After asks for (a number or an HTTP date), else `pause`'s."""
+    """Return the seconds that Retry-After (a number or HTTP date) requests, otherwise `pause`."""
     if retry_after is None:
         return pause(attempt)
     if retry_after.strip().isdecimal():
@@ -252,15 +252,15 @@ def told_pause(retry_after: str | None, attempt: int) -> float:
 
 
 def bar(progress: bool, words: str, total: int | None, **how: Any) -> "tqdm[Any]":
-    """Return a progress bar on standard error, shown only in a terminal."""
+    """Return a progress bar on standard error, which is shown only in a terminal."""
     return tqdm(total=total, desc=words, disable=None if progress else True, leave=False, **how)
 
 
 def _code(reply: httpx.Response) -> str:
-    """Return the reply's error code, or "" if it has none."""
+    """Return the error code of the reply, or "" if it has none."""
     try:
         problem = _json(reply)
-    except ValueError:  # a proxy's page
+    except ValueError:  # the page of a proxy
         return ""
     return str(problem.get("code", "")) if isinstance(problem, dict) else ""
 
@@ -270,13 +270,13 @@ def _json(reply: httpx.Response) -> Any:
 
 
 class Jobs:
-    """A server's jobs, by number."""
+    """The jobs of a server, by number."""
 
     def __init__(self, connection: Connection, sleep: Callable[[float], None] = time.sleep):
         self._connection, self._sleep = connection, sleep
 
     def get(self, number: int) -> Record:
-        """Return id, kind, state, done, total, error and result."""
+        """Return a job: id, kind, state, done, total, error and result."""
         job: Record = self._connection.get(f"jobs/{number}/")
         return job
 
@@ -296,7 +296,7 @@ class Jobs:
                     self._sleep(seconds)  # another process is running it
 
     def ended(self, reply: Record, *, progress: bool = True) -> Record:
-        """Return the reply, or the result of the job that it started. Raises JobFailed."""
+        """Return the reply or, if it started a job, the result of the job. Raises JobFailed."""
         if "job" not in reply:
             return reply
         result: Record = self.wait(reply["job"]["id"], progress=progress)["result"] or {}
@@ -323,7 +323,7 @@ class Rows(Iterable[Record]):
         return pandas.DataFrame(list(self))
 
     def as_text(self, *columns: str) -> str:
-        """Format all rows as a table for a terminal, with these columns or all."""
+        """Format all rows as a table for a terminal, with the given columns or all columns."""
         rows = list(self)
         names = list(columns) or list(dict.fromkeys(name for row in rows for name in row))
         cells = [names, *([_cell(row.get(name)) for name in names] for row in rows)]

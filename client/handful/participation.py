@@ -1,9 +1,9 @@
 """One participation in a study, step by step, with its token.
 
-People use a study's pages; a program takes a person's seat only if the design allows it
+People use the pages of a study. A program takes a person's seat only if the design allows it
 (programs_as_people), and the tables report this. Models and simulated annotators are separate
-kinds. The server decides what comes next; each call returns the new state. A repeated call counts
-once: the first answer wins.
+kinds. The server decides what comes next, and each call returns the new state. If a call is
+repeated, the first answer counts.
 """
 
 from typing import Any, Self
@@ -13,9 +13,9 @@ from handful.connection import Connection, Record
 
 
 class Participation:
-    """A seat in a study. `state` is the server's latest; its `step` is what the server waits for.
+    """A seat in a study. `state` is the latest state, and its `step` is the expected step.
 
-    Every method raises ApiError for a refusal, with the current `state`.
+    Every method raises ApiError if the server refuses, with the current `state`.
     """
 
     def __init__(self, server: str, token: str, **options: Any):
@@ -33,10 +33,10 @@ class Participation:
         options: dict[str, Any] | None = None,
         **body: Any,
     ) -> Self:
-        """Take a seat through a study's link (or its code). Raises ApiError if none is free.
+        """Take a seat through the link of a study or its code. Raises ApiError if none is free.
 
-        A kind other than person needs the token of a `researcher` with the run scope. A person's
-        seat is refused with the code people_use_pages, unless the design allows programs.
+        Kinds other than person require the token of a `researcher` with the run scope. A person's
+        seat is refused with the code people_use_pages unless the design allows programs.
         """
         code = urlsplit(link).path.rstrip("/").rpartition("/")[2]
         with Connection(server, researcher or "", **(options or {})) as door:
@@ -44,7 +44,7 @@ class Participation:
                 del door.http.headers["Authorization"]
             address = f"join/{code}/"
             if "arrival" not in body and not researcher:
-                # Makes a join idempotent if its reply is lost.
+                # This makes the join idempotent if its reply is lost.
                 body["arrival"] = door.get(address)["arrival"]
             told = door.post(address, body, again="arrival" in body)
         participation = cls(server, told["token"], **(options or {}))
@@ -59,7 +59,7 @@ class Participation:
 
     @property
     def step(self) -> str:
-        """The current step: consent, instructions, question, reveal, finished, ..."""
+        """Return the current step: consent, instructions, question, reveal, finished, ..."""
         return str((self.state or self.refresh())["step"])
 
     def refresh(self) -> Record:
@@ -74,28 +74,26 @@ class Participation:
         return self._do("begin")
 
     def answer(self, **answer: Any) -> Record:
-        """Answer the current question: label, option, options, number, text, spans, typed, or
-        no_answer=True.
-        """
+        """Answer with label, option, options, number, text, spans, typed, or no_answer=True."""
         return self._do("answer", turn=self.state["question"]["turn"], answer=answer)
 
     def go_on(self) -> Record:
-        """Leave the reveal, review or instructions shown."""
+        """Leave the displayed reveal, review or instructions."""
         return self._do("continue", leaving=self.step)
 
     def comprehension(self, *places: int) -> Record:
-        """Answer the questions about the instructions with the option indexes."""
+        """Answer the questions about the instructions with the indexes of the options."""
         return self._do("comprehension", answers=list(places))
 
     def own_questions(self, **answers: str) -> Record:
-        """Answer the study's custom questions by id, before the instructions or at the end."""
+        """Answer the custom questions of the study by id, before the instructions or at the end."""
         return self._do("own-questions", answers=answers)
 
     def questionnaire(self, **told: str) -> Record:
         return self._do("questionnaire", **told)
 
     def withdraw(self) -> Record:
-        """Leave the study; the server erases the answers."""
+        """Leave the study. The server erases the answers."""
         return self._do("withdraw")
 
     def history(self) -> Record:

@@ -16,7 +16,7 @@ Design = Mapping[str, Any] | Path | str
 
 
 class Study:
-    """One study; `data` is the server's latest response (`refresh`)."""
+    """One study. `data` is the latest response of the server (`refresh`)."""
 
     def __init__(self, connection: Connection, jobs: Jobs, data: Record):
         self._connection, self._jobs, self.data = connection, jobs, data
@@ -30,12 +30,12 @@ class Study:
 
     @property
     def status(self) -> str:
-        """ "draft", "open", "paused" or "closed", as of the latest response."""
+        """Return "draft", "open", "paused" or "closed" from the latest response."""
         return str(self.data["status"])
 
     @property
     def link(self) -> str:
-        """The URL for annotators."""
+        """Return the URL for annotators."""
         return str(self.data["link"])
 
     def refresh(self) -> "Study":
@@ -45,7 +45,7 @@ class Study:
     # Administration ----------------------------------------------------------------------------
 
     def edit(self, **design: Any) -> "Study":
-        """Change keys of a draft's design."""
+        """Change keys in the design of a draft."""
         self.data = self._connection.patch(self._at(""), design)
         return self
 
@@ -63,7 +63,7 @@ class Study:
         return self._move("close")
 
     def clone(self, name: str, *, title: str | None = None, rehearsal: bool = False) -> "Study":
-        """Create a draft with the same design; a rehearsal is open to simulated annotators."""
+        """Create a draft with the same design. Simulated annotators can join a rehearsal."""
         body = given({"name": name, "title": title, "rehearsal": rehearsal})
         data = self._connection.post(self._at("clone/"), body)
         return Study(self._connection, self._jobs, data)
@@ -76,39 +76,39 @@ class Study:
         seed: int = 0,
         progress: bool = True,
     ) -> Record:
-        """Let this many simulated annotators, or one per free seat, take part in a rehearsal."""
+        """Let simulated annotators take part in a rehearsal, by default one per free seat."""
         body = given({"policy": policy, "number": number, "seed": seed})
         job = self._connection.post(self._at("simulate/"), body)
         return self._jobs.wait(job["id"], progress=progress)
 
     def pay(self) -> Record:
-        """Return what a payment would do, as a dry run: nothing is paid."""
+        """Return what a payment would do. This is a dry run, and nothing is paid."""
         told: Record = self._connection.post(self._at("pay/"), {"dry_run": True})
         return told
 
     def exclude(self, annotator: str, reason: str) -> None:
-        """Exclude a participation from the analysis; the reason is recorded."""
+        """Exclude a participation from the analysis. The reason is recorded."""
         self._connection.post(self._at(f"participations/{annotator}/exclude/"), {"reason": reason})
 
     def reinstate(self, annotator: str, reason: str) -> None:
-        """Include it in the analysis again."""
+        """Include a participation in the analysis again."""
         address = self._at(f"participations/{annotator}/reinstate/")
         self._connection.post(address, {"reason": reason})
 
     def bonus(self, annotator: str, amount: Decimal | str, reason: str) -> None:
-        """Enter a bonus in the study's currency; the reason is recorded."""
+        """Add a bonus in the study's currency. The reason is recorded."""
         body = {"amount": str(amount), "reason": reason}
         self._connection.post(self._at(f"participations/{annotator}/bonus/"), body)
 
     # Changes to a running study ----------------------------------------------------------------
 
     def add_seats(self, scenario: int, number: int, *, confirmed: bool = False) -> None:
-        """Add seats to a scenario by `id`; `confirmed` is required once results are visible."""
+        """Add seats to a scenario by `id`. `confirmed` is required once results are visible."""
         body = given({"scenario": scenario, "number": number, "confirmed": confirmed or None})
         self._connection.post(self._at("seats/"), body)
 
     def team(self) -> Rows:
-        """Return the user name and role of each member."""
+        """Return the user name and role of each member of the team."""
         return self._rows("team/")
 
     def add_member(self, username: str, role: str) -> None:
@@ -125,22 +125,22 @@ class Study:
         self._connection.post(self._at("team/"), {"action": action, **who})
 
     def lists(self) -> Rows:
-        """Return the entries in the allow and deny lists."""
+        """Return the entries of the allow and deny lists."""
         return self._rows("lists/")
 
     def add_entry(
         self, effect: str, criterion: str, value: str, *, platform: str | None = None
     ) -> None:
-        """Allow or deny people by earlier tasks or studies (a name), or by platform IDs."""
+        """Allow or deny people by earlier tasks or studies (a name), or by platform ids."""
         entry = {"effect": effect, "criterion": criterion, "value": value, "platform": platform}
         self._connection.post(self._at("lists/"), given(entry))
 
     def end_entry(self, entry: int) -> None:
-        """End an entry in the lists, by `id`."""
+        """End an entry of the lists by `id`."""
         self._connection.post(self._at("lists/"), {"end": entry})
 
     def links(self) -> Rows:
-        """Return the name, link and state of each personal link; the token needs the pay scope."""
+        """Return the name, link and state of each personal link. Requires the pay scope."""
         return self._rows("links/")
 
     def make_links(self, names: Sequence[str]) -> list[Record]:
@@ -153,17 +153,17 @@ class Study:
         return self._rows("webhooks/")
 
     def make_webhook(self, url: str, events: Sequence[str]) -> Record:
-        """Notify a URL of these events; the reply's `secret` is shown only once."""
+        """Notify a URL of these events. The `secret` in the reply is shown only once."""
         body = {"url": url, "events": list(events)}
         made: Record = self._connection.post(self._at("webhooks/"), body)
         return made
 
     def end_webhook(self, webhook: int) -> None:
-        """End a webhook, by `id`."""
+        """End a webhook by `id`."""
         self._connection.delete(self._at(f"webhooks/{webhook}/"))
 
     def deliveries(self, webhook: int, state: str | None = None) -> Rows:
-        """A webhook's deliveries with the state waiting, delivered or failed, or all of them."""
+        """Return the deliveries of a webhook. `state` is waiting, delivered or failed."""
         return self._rows(f"webhooks/{webhook}/deliveries/", state=state)
 
     # Progress ----------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ class Study:
     def watch(
         self, seconds: float = 5.0, sleep: Callable[[float], None] = time.sleep
     ) -> Iterator[Record]:
-        """Yield the progress with `scenarios` after each change, until the study is closed."""
+        """Yield the progress with `scenarios` after each change until the study is closed."""
         etag: str | None = None
         while True:
             told, etag = self._connection.unchanged(self._at("progress/"), etag)
@@ -193,11 +193,11 @@ class Study:
         return self._rows("scenarios/")
 
     def participations(self, **filters: str) -> Rows:
-        """Return the participations; filters `kind`, `status`, `task`."""
+        """Return the participations. Filters are `kind`, `status` and `task`."""
         return self._rows("participations/", **filters)
 
     def answers(self, **filters: str) -> Rows:
-        """Return one row per example shown, as in answers.csv."""
+        """Return one row per example that was shown, as in answers.csv."""
         return self._rows("answers/", **filters)
 
     def spans(self, **filters: str) -> Rows:
@@ -209,7 +209,7 @@ class Study:
         return self._rows("decisions/")
 
     def events(self) -> Rows:
-        """Changes to the study outside its frozen design."""
+        """Return the changes to the study outside its frozen design."""
         return self._rows("events/")
 
     # Tables ------------------------------------------------------------------------------------
@@ -219,11 +219,11 @@ class Study:
         return self._rows("human-performance/")
 
     def training(self) -> Rows:
-        """Scores in the training step, by block of examples."""
+        """Return scores in the training step by block of examples."""
         return self._rows("training/")
 
     def analysis(self) -> list[Record]:
-        """Return intervals, agreement, aggregates, ceilings and contrasts, for each kind."""
+        """Return intervals, agreement, aggregates, ceilings and contrasts for each kind."""
         told: list[Record] = self._connection.get(self._at("analysis/"))
         return told
 
@@ -232,9 +232,9 @@ class Study:
         return self._connection.get(self._at(f"figures/{name}/"))
 
     def joint_table(self) -> Rows:
-        """Scores of all annotators, uploaded models and published figures, by task and shots.
+        """Return scores of annotators, uploaded models and published figures, by task and shots.
 
-        In the study's own rows, `kind` is person, simulated or model.
+        In the rows of the study, `kind` is person, simulated or model.
         """
         return Rows(self._joint)
 
@@ -260,7 +260,7 @@ class Study:
     # Files -------------------------------------------------------------------------------------
 
     def export(self, target: Path | str, *, progress: bool = True) -> Path:
-        """Write all CSVs with verify.py, to NAME.zip or else to a new folder."""
+        """Write all CSVs and verify.py to NAME.zip or to a new folder."""
         target = Path(target)
         if target.suffix == ".zip":
             return self._connection.download(self._at("export.zip"), target, progress=progress)
@@ -297,7 +297,7 @@ class Studies:
         return Rows(lambda: self._connection.rows("studies/", status=status))
 
     def __getitem__(self, name: str) -> Study:
-        """Return that study. Raises KeyError if the token may not read a study of that name."""
+        """Return a study. Raises KeyError if the token may not read a study with this name."""
         try:
             return Study(self._connection, self._jobs, self._connection.get(f"studies/{name}/"))
         except ApiError as error:
@@ -306,15 +306,15 @@ class Studies:
             raise
 
     def create(self, design: Design) -> Study:
-        """Create a draft from a design: a mapping, the path of a TOML file, or TOML text.
+        """Create a draft from a design, which is a mapping, the path of a TOML file, or TOML text.
 
-        Raises ApiError with `fields` for each invalid key and stores nothing.
+        Raises ApiError with `fields` for each invalid key, and stores nothing in that case.
         """
         data = self._connection.post("studies/", read_design(design))
         return Study(self._connection, self._jobs, data)
 
     def validate(self, design: Design) -> Record:
-        """Check a design without storing it; return `valid`, `problems` and `doubts`."""
+        """Check a design without storing it. Return `valid`, `problems` and `doubts`."""
         address, body = "studies/", read_design(design)
         told: Record = self._connection.post(address, body, params={"validate": "true"})
         return told

@@ -1,4 +1,4 @@
-"""Tasks: list, read, and import from files, a dataset or the Few-shot Gym."""
+"""Tasks: listing, and import from files, a dataset or the Few-shot Gym."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -13,27 +13,27 @@ Files = list[tuple[str, tuple[str, Any]]]
 
 
 class Tasks:
-    """A server's tasks. An import is stored completely or not at all."""
+    """The tasks of a server. An import is stored completely or not at all."""
 
     def __init__(self, connection: Connection, jobs: Jobs):
         self._connection, self._jobs = connection, jobs
 
     def list(self, name: str | None = None) -> Rows:
-        """Return every version of every task, or of one."""
+        """Return every version of all tasks, or of one task."""
         return Rows(lambda: self._connection.rows("tasks/", name=name))
 
     def get(self, name: str, version: int | None = None) -> Record:
-        """Return a version of a task with its files, by default the newest."""
+        """Return a version of a task with its files. The default is the newest version."""
         task: Record = self._connection.get(f"tasks/{name}/{self._version(name, version)}/")
         return task
 
     def card(self, name: str, version: int | None = None) -> Record:
-        """Return a task's card: everything that annotators read about it."""
+        """Return the card of a task, with everything that annotators read about it."""
         card: Record = self._connection.get(f"tasks/{name}/{self._version(name, version)}/card/")
         return card
 
     def report(self, name: str, version: int | None = None) -> Record:
-        """Return the data report: `lines` has it as text, `report` has the numbers."""
+        """Return the data report, with text in `lines` and numbers in `report`."""
         place = f"tasks/{name}/{self._version(name, version)}/report/"
         report: Record = self._connection.get(place)
         return report
@@ -45,10 +45,10 @@ class Tasks:
         rechain: bool = False,
         progress: bool = True,
     ) -> Record:
-        """Import a task from files in the published layout, folders of them, or a ZIP.
+        """Import a task from files in the published layout, from folders, or from a ZIP.
 
-        The card is the task.toml among them, or the server's CLUES card (`shipped_card`). Returns
-        name, version, and whether it was `created`.
+        The card is the task.toml among the files, or a CLUES card of the server (`shipped_card`).
+        Returns name, version, and whether the version was `created`.
         """
         found = files_of(map(Path, paths))
         data = {"shipped_card": shipped_card or "", "rechain": "true" if rechain else ""}
@@ -56,7 +56,7 @@ class Tasks:
         return self._sent("tasks/", named, {k: v for k, v in data.items() if v}, progress)
 
     def import_dataset(self, path: Path | str, *, progress: bool = True, **mapping: Any) -> Record:
-        """Make a task from a labelled dataset; the mapping holds the options of `make_task`."""
+        """Make a task from a labelled dataset. `mapping` has the options of `make_task`."""
         data = {"mapping": json.dumps(mapping)}
         return self._sent("tasks/datasets/", [("file", Path(path))], data, progress)
 
@@ -104,7 +104,7 @@ class _Counted:
 
 
 def files_of(paths: Iterable[Path]) -> list[Path]:
-    """Return the files, and those directly in the folders; hidden files are skipped.
+    """Return the files, and the files directly in the folders, except hidden files.
 
     Raises HandfulError for a missing path.
     """

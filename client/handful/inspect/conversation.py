@@ -1,9 +1,9 @@
-"""Build the conversation with a model from the server's states, and parse its replies.
+"""Functions that build the conversation with a model and parse its replies (pure).
 
-The conversation contains only the last line of each answer ("Answer: ..."), so that it can be
-rebuilt from the server's record after a crash. The parsed answer is everything after the last
-"Answer:" that starts a line of the reply. The server checks that spans occur in the text, at word
-boundaries, and that a number is in range. Pure functions.
+The conversation is built from the states of the server. It contains only the last line of each
+answer ("Answer: ..."), so that it can be rebuilt from the server's record after a crash. The parsed
+answer is everything after the last "Answer:" at the start of a line. The server checks that spans
+occur in the text, at word boundaries, and that numbers are in range.
 """
 
 import json
@@ -24,7 +24,7 @@ class Message(TypedDict):
 
 
 def system(state: State) -> str:
-    """Return the system message: the instructions as human annotators read them."""
+    """Return the system message, which contains the instructions as human annotators read them."""
     task = state["task"]
     windows = [
         templates.HELP.substitute(
@@ -54,7 +54,7 @@ def _steps(state: State) -> str:
 
 
 def answer_format(task: Mapping[str, Any]) -> str:
-    """Describe how to write an answer for the task's kind."""
+    """Describe how to write an answer, which depends on the answer kind of the task."""
     asked = task["answer"]
     kind = "typed" if asked["typed"] else asked["kind"]
     most = asked["max_spans"]
@@ -85,7 +85,7 @@ def question(asked: Mapping[str, Any]) -> str:
 
 
 def answer_line(kind: str, asked: Mapping[str, Any], texts: Sequence[str]) -> str:
-    """Format these texts as an answer line; no texts mean "no answer"."""
+    """Format texts as an answer line. No texts mean "no answer"."""
     options = list(asked["options"])
     value: Any = list(texts)
     if not texts:
@@ -120,10 +120,10 @@ def _listed(texts: Sequence[str]) -> str:
 def messages(
     lead: State, history: Sequence[State], now: State | None, declared: Declared
 ) -> list[Message]:
-    """Return the conversation's messages up to the example `now`.
+    """Return the messages of the conversation up to the example `now`.
 
-    `lead` is the state of the instructions, `history` the answered states in order. The reveal
-    after an answer starts the next message.
+    `lead` is the state with the instructions, and `history` has the answered states in order. The
+    reveal after an answer is at the start of the next message.
     """
     told = ""
     said = [Message(role="system", content=system(lead))]
@@ -159,7 +159,7 @@ QUOTES = "\"'“”‘’`"
 
 
 class Invalid(ValueError):
-    """The reason why a reply is not a valid answer, as a sentence for the model."""
+    """Raised if a reply is not a valid answer. The message is for the model."""
 
 
 def parse(task: Mapping[str, Any], asked: Mapping[str, Any], reply: str) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def parse(task: Mapping[str, Any], asked: Mapping[str, Any], reply: str) -> dict
 
 
 def given_text(reply: str) -> str:
-    """Return what follows the last "Answer:". Raises Invalid without one."""
+    """Return the text after the last "Answer:". Raises Invalid if there is none."""
     marks = list(MARK.finditer(reply))
     if not marks:
         raise Invalid("No line begins with “Answer:”.")
@@ -193,7 +193,7 @@ def given_text(reply: str) -> str:
 
 
 def _value(given: str) -> Any:
-    """Return the leading JSON, or else the first line; "null" and "none" give None."""
+    """Parse JSON at the start, or return the first line. "null" and "none" return None."""
     try:
         value, _end = json.JSONDecoder().raw_decode(given)
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""A model's participation, from consent to the end, driven by the server's states.
+"""The participation of a model, from consent to the end, driven by the states of the server.
 
 The server decides what comes next. Prompts are rebuilt from its record (GET work/history/), so that
-a run resumes after a crash without a second answer. Every request may be repeated: a join, an
-answer or a Continue that arrives twice counts once.
+a run resumes after a crash without answering twice. Every request may be repeated: a join, answer
+or Continue that arrives twice counts once.
 """
 
 import json
@@ -23,18 +23,18 @@ from handful.inspect.templates import Declared
 
 
 class Seat:
-    """The API of a server with a participation's token (or a researcher's, to join)."""
+    """The API of a server, with the token of a participation or, to join, of a researcher."""
 
     def __init__(self, server: str, token: str):
         self.connection = Connection(server, token)
 
     async def get(self, address: str) -> Record:
-        """Return the object at that URL. Raises ApiError or NotReachable."""
+        """Return the object at a URL. Raises ApiError or NotReachable."""
         told: Record = await to_thread.run_sync(partial(self.connection.get, address))
         return told
 
     async def post(self, address: str, body: Mapping[str, Any]) -> Record:
-        """Return the reply's object. Raises ApiError or NotReachable."""
+        """Post an object and return the reply. Raises ApiError or NotReachable."""
         ask = partial(self.connection.post, address, dict(body), again=True)
         told: Record = await to_thread.run_sync(ask)
         return told
@@ -43,13 +43,13 @@ class Seat:
         self.connection.close()
 
 
-WAIT = 5.0  # seconds between two requests for a decision
+WAIT = 5.0  # seconds between two requests while waiting for a decision
 ENDS = ("finished", "gone", "between", "declined")
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A model's output with its tokens and cost."""
+    """The output of a model with its tokens and cost."""
 
     text: str
     input_tokens: int = 0
@@ -63,7 +63,7 @@ Ask = Callable[[list[Message]], Awaitable[Reply]]
 
 @dataclass
 class Facts:
-    """A run's usage so far, stored in a file so that a resumed run counts all of it."""
+    """The usage of a run so far, stored in a file so that a resumed run includes all of it."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -78,7 +78,7 @@ class Facts:
         return cls(**json.loads(path.read_text())) if path.exists() else cls()
 
     def save(self, path: Path) -> None:
-        """Write atomically: a crash leaves the old file or the new one."""
+        """Write the file atomically, so that a crash leaves either the old or the new file."""
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_suffix(".part")
         beside.write_text(json.dumps(asdict(self)))
@@ -103,7 +103,9 @@ class Run:
         self.history: list[State] = []
 
     async def to_the_end(self) -> State:
-        """Take part until the server ends it; return the last state. Raises ApiError."""
+        """Take part until the server ends the participation. Return the last state. Raises
+        ApiError.
+        """
         state: State = await self.seat.get("work/")
         record = await self.seat.get("work/history/")
         self.lead, self.history = record["lead"], record["answered"]
@@ -112,7 +114,7 @@ class Run:
         return state
 
     async def finish(self, **about: Any) -> None:
-        """Report the run to the server, which only stores the first report."""
+        """Report the run to the server, which stores only the first report."""
         facts = asdict(self.facts)
         if facts["cost_usd"] is not None:
             facts["cost_usd"] = f"{facts['cost_usd']:.6f}"
@@ -143,13 +145,13 @@ class Run:
         raise ValueError(f"unknown step {step!r}. Upgrade handful to match the server.")
 
     def _keep(self, state: State) -> None:
-        """Add a revealed example once: a resumed run's record may already include it."""
+        """Add a revealed example, unless the record of a resumed run already includes it."""
         turns = [past["question"]["turn"] for past in self.history]
         if state["question"]["turn"] not in turns:
             self.history.append(state)
 
     async def _comprehend(self, state: State) -> State:
-        """Make one attempt at the questions about the instructions; the server counts attempts."""
+        """Answer the questions about the instructions once. The server counts attempts."""
         self.lead = state
         asked = conversation.comprehension(state["questions"])
         said: list[Message] = [
@@ -172,7 +174,7 @@ class Run:
             return refused.state
 
     async def _answer(self, state: State) -> State:
-        """Ask until the output is valid, or until the declared retries are used up."""
+        """Ask the model until its output is valid, or until the declared retries are used up."""
         asked = state["question"]
         if self.declared.examples == "shown" and asked["step"] == "training":
             return await self._store(state, {"gives_up": True})
@@ -201,7 +203,7 @@ class Run:
         return await self._store(state, {"gives_up": True})
 
     async def _store(self, state: State, answer: dict[str, Any]) -> State:
-        """Send the answer. If one was stored before a crash, the stored one counts."""
+        """Send the answer. If an answer was stored before a crash, the stored answer counts."""
         body = {"turn": state["question"]["turn"], "answer": answer}
         try:
             following = await self.seat.post("work/answer/", body)

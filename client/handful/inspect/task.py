@@ -1,8 +1,8 @@
 """The Inspect task: `inspect eval handful/participate -T server=... -T study=... --model ...`.
 
-One sample is one model in one seat: a scenario and a replicate. The researcher's token (scope run)
-comes from HANDFUL_TOKEN or `handful login`, never from an argument, because Inspect writes
-arguments into logs.
+One sample is one model in one seat (a scenario and a replicate). The researcher's token (scope run)
+comes from HANDFUL_TOKEN or `handful login`. It is never an argument, because Inspect logs
+arguments.
 """
 
 import json
@@ -33,7 +33,7 @@ from handful.inspect.conversation import Message
 from handful.inspect.participate import Reply, Run, Seat
 from handful.inspect.templates import Declared
 
-ATTEMPTS = 5  # if a provider's reply is invalid JSON, which Inspect does not retry
+ATTEMPTS = 5  # if a reply of a provider is invalid JSON, which Inspect does not retry
 ROLES = {
     "system": ChatMessageSystem,
     "user": ChatMessageUser,
@@ -54,10 +54,10 @@ def participate(
     shots: str = "",
     notes: str = "",
 ) -> Task:
-    """Let a model take part in each of a study's scenarios.
+    """Let a model take part in each scenario of a study.
 
     `examples`, `context` and `retries` are the declared options (templates.Declared). `tasks` and
-    `shots` (comma-separated) select scenarios; `notes` is the folder in which a run stores its
+    `shots` (comma-separated) select scenarios. `notes` is the folder in which a run stores its
     usage, so that it can be resumed.
     """
     declared = Declared(examples, context, int(retries))
@@ -77,13 +77,13 @@ def participate(
         dataset=MemoryDataset(samples, name=f"handful-{study}"),
         solver=take_part(server or None, declared, revision, notes),
         scorer=invalid_rate(),
-        fail_on_error=False,  # a seat that fails does not stop the others
+        fail_on_error=False,  # a failing seat does not stop the others
         metadata={"prompt_hash": declared.hash, "study": study},
     )
 
 
 def _listed(text: Any) -> list[str]:
-    """Split comma-separated text; Inspect passes a list, or a single value as its own type."""
+    """Split comma-separated text. Inspect passes a list, or a single value as its own type."""
     parts = text if isinstance(text, list | tuple) else str(text).split(",")
     return [str(part).strip() for part in parts if str(part).strip()]
 
@@ -91,7 +91,7 @@ def _listed(text: Any) -> list[str]:
 def scenarios(
     server: str | None, study: str, tasks: Sequence[str] = (), shots: Sequence[int] = ()
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Return the study link's code, and its scenarios with these tasks and shots, or all.
+    """Return the code of the study link, and the scenarios with these tasks and shots (or all).
 
     Raises HandfulError.
     """
@@ -116,7 +116,7 @@ def scenarios(
 
 @solver
 def take_part(server: str | None, declared: Declared, revision: str, notes: str) -> Solver:
-    """Return the solver: join, take part to the end, report the run."""
+    """Return a solver that joins, takes part to the end, and reports the run."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         model = get_model()
@@ -124,7 +124,7 @@ def take_part(server: str | None, declared: Declared, revision: str, notes: str)
             "name": str(model), "revision": revision, "prompt_hash": declared.hash,
         }  # fmt: skip
         researcher = Seat(*known(server, None))
-        # The same model and replicate get the same participation again, so a run can be resumed.
+        # The same model and replicate receive the same participation, so that runs can be resumed.
         seat = {name: state.metadata[name] for name in ("scenario", "replicate")}
         body = {"kind": "model", "model": about, **seat}
         joined = await researcher.post(f"join/{state.metadata['code']}/", body)
@@ -159,7 +159,7 @@ class Asked:
         self.latest: list[ChatMessage] = []
 
     async def ask(self, said: list[Message]) -> Reply:
-        """Return one reply. Inspect retries provider errors; other errors end the sample.
+        """Return one reply. Inspect retries provider errors. Other errors end the sample.
 
         Truncated replies (invalid JSON) are requested again.
         """
@@ -191,14 +191,14 @@ class Asked:
 
 
 def _read(usage: ModelUsage) -> int:
-    """Count all input tokens, cached or not."""
+    """Count all input tokens, whether cached or not."""
     cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
     return int(usage.input_tokens + cached)
 
 
 @scorer(metrics=[mean()])
 def invalid_rate() -> Scorer:
-    """The share of invalid answers. Only the server computes S1, as it does not send test gold."""
+    """Return a scorer for the share of invalid answers. Only the server has test gold for S1."""
 
     async def score(state: TaskState, target: Target) -> Score:
         answers, invalid = state.metadata["answers"], state.metadata["invalid"]

@@ -1,7 +1,7 @@
-"""Prompt templates and the declared options; their hash identifies the prompt.
+"""Prompt templates and declared options. Their hash identifies the prompt.
 
-The inserted text is what human annotators see (the task's title, description, instructions, help,
-questions and reveals), as the server sends it.
+The inserted text is what human annotators see (title, description, instructions, help, questions
+and reveals), as sent by the server.
 """
 
 import hashlib
@@ -71,13 +71,13 @@ CONTEXTS = ("each", "all")
 
 @dataclass(frozen=True)
 class Declared:
-    """A run's declared options.
+    """The declared options of a run.
 
-    `examples`: "answered": the model answers each training example before its reveal, as human
-    annotators do; "shown": the training examples are in its context with their gold. `context`: a
-    test example follows the training step only ("each"), or all earlier test examples as well
-    ("all"). `retries`: how often an invalid output is requested again; then an empty answer is
-    stored and counted as invalid.
+    `examples`: with "answered", the model answers each training example before its reveal, like
+    human annotators; with "shown", training examples are in its context with their gold. `context`:
+    with "each", a test example follows the training step only; with "all", it follows all earlier
+    test examples as well. `retries`: how often an invalid output is requested again. After that, an
+    empty answer is stored and counted as invalid.
     """
 
     examples: str = "answered"
@@ -85,7 +85,7 @@ class Declared:
     retries: int = 2
 
     def __post_init__(self) -> None:
-        """Reject unknown values. Raises ValueError."""
+        """Raise ValueError for unknown values."""
         if self.examples not in EXAMPLES:
             raise ValueError(f"examples: expected one of {', '.join(EXAMPLES)}")
         if self.context not in CONTEXTS:
@@ -95,7 +95,7 @@ class Declared:
 
     @property
     def template(self) -> str:
-        """All templates and options as one text, for the export."""
+        """Return all templates and options as one text, for the export."""
         parts = {
             "options": f"examples={self.examples} context={self.context} retries={self.retries}",
             "system": SYSTEM.template,
@@ -114,5 +114,5 @@ class Declared:
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the template, which is part of a model annotator's identity."""
+        """Return the SHA-256 of the template, which is part of a model annotator's identity."""
         return hashlib.sha256(self.template.encode()).hexdigest()
