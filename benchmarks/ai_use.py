@@ -1,11 +1,11 @@
-"""How often shared errors reveal annotators who copy a model (docs/statistics.md#error-overlap).
+"""Measure how often shared errors reveal copying from a model (docs/statistics.md#error-overlap).
 
-`python benchmarks/ai_use.py` simulates crowds and prints the section's tables in Markdown (about
-half an hour on one processor). Answers are right with probability 1 / (1 + exp(-x)), where x is a
-mean + the annotator - the example; people are right on .80 on average, and half of the variance of
-an example's difficulty is shared with the model. A wrong answer is the example's popular wrong
-answer with a probability that depends on the task, otherwise any wrong answer. Copiers give the
-model's answer with probability .80, otherwise their own.
+`python benchmarks/ai_use.py` simulates crowds and prints the tables of that section in Markdown
+(about half an hour on one processor). Answers are right with probability 1 / (1 + exp(-x)), where x
+is a mean + the annotator - the example. People are right on .80 on average, and half of the
+variance of an example's difficulty is shared with the model. A wrong answer is the example's
+popular wrong answer with a probability that depends on the task, otherwise any wrong answer.
+Copiers give the model's answer with probability .80, otherwise their own.
 """
 
 import argparse
@@ -23,12 +23,12 @@ from analysis.stats.error_overlap import overlaps
 from analysis.stats.significance import holm
 from benchmarks.drawn import EXAMPLES_SD, expit
 
-SEEDS, OF_OTHERS = 200, 100  # crowds of each row of the first and the second table
+SEEDS, OF_OTHERS = 200, 100  # crowds per row of the first and second table
 ALARMS = 0.01
-PEOPLE = 0.8  # their mean accuracy
+PEOPLE = 0.8  # mean accuracy of people
 SHARED = 0.5  # share of the variance of the difficulty for people that also applies to the model
 
-# Task family -> number of different answers, probability of the popular wrong one.
+# Maps task families to (number of different answers, probability of the popular wrong one).
 FAMILIES = {
     "2 labels (SST-2)": (2, 1.0),
     "3 labels (MNLI)": (3, 0.5),
@@ -37,7 +37,7 @@ FAMILIES = {
     "numbers and short texts": (200, 0.3),
 }
 ACCURACIES = (0.7, 0.8, 0.9, 0.95, 0.98)  # of the model
-# Other crowds, on three labels with a model that is right on .80.
+# Other crowds, with three labels and a model that is right on .80.
 OTHERS: dict[str, dict[str, Any]] = {
     "as above": {},
     "3 annotators, 1 copier": {"annotators": 3, "copiers": 1},
@@ -70,10 +70,10 @@ def crowd(
     alike: int = 0,
     other: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the codes of the annotators' answers, copiers first, and of the model's.
+    """Return the codes of the annotators' answers, copiers first, and of the model's answers.
 
-    `spread` is the SD of abilities. Of the honest annotators, `alike` have the model's
-    difficulties. With `other`, the copied model is another one of the same accuracy.
+    `spread` is the SD of abilities. Of the honest annotators, `alike` have the difficulties of the
+    model. With `other`, copiers use another model of the same accuracy.
     """
     common = draw.choice(np.arange(1, answers), examples)
 
@@ -99,7 +99,7 @@ def crowd(
 
 
 def _mean(accuracy: float, hard: np.ndarray) -> float:
-    """Return the mean of x with that accuracy on these examples, by bisection."""
+    """Return the mean of x that results in this accuracy on the examples, by bisection."""
     low, high = -10.0, 10.0
     for _ in range(50):
         middle = (low + high) / 2
@@ -108,7 +108,7 @@ def _mean(accuracy: float, hard: np.ndarray) -> float:
 
 
 def measured(seeds: int, **of: Any) -> list[str]:
-    """Return the cells of a row: one crowd for each seed."""
+    """Return the cells of a row, with one crowd per seed."""
     copiers = of.get("copiers", 2)
     theirs, honest, areas = [], [], []
     found = flagged = crowds = none = total = errors = telling = 0
@@ -126,7 +126,7 @@ def measured(seeds: int, **of: Any) -> list[str]:
         if copiers:
             below = ranked[:copiers, None] < ranked[None, copiers:]
             areas.append((below + 0.5 * (ranked[:copiers, None] == ranked[None, copiers:])).mean())
-    # The largest p that is exceeded downwards by at most 1 % of the honest annotators.
+    # At most 1 % of the honest annotators have a p below this limit.
     limit = np.sort(honest)[int(ALARMS * len(honest))]
     at_limit = np.mean(np.array(theirs) < limit) if theirs else np.nan
     return [

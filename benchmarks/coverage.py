@@ -1,14 +1,14 @@
-"""Coverage of intervals and size of tests, compared with their nominal values.
+"""Compare the coverage of intervals and the size of tests with their nominal values.
 
-`python benchmarks/coverage.py` simulates studies of the designs of docs/statistics.md#coverage and
-prints the tables of that section in Markdown, with a mark at each miss. People and examples are
-samples: each study draws its own. Answers are right with probability 1 / (1 + exp(-x)), where x is
-a mean + the annotator + the example. The mean is .80, examples have an SD of 1.5 in x, annotators
-the SD of the design in points of S1 x 100 (drawn.py). Annotators are normal in x, except in the
-designs of NOT_NORMAL and the last of UNEQUAL. Intervals and tests are those of analysis/stats, on
-arrays of many studies; bootstraps draw 1,000 resamples. coverage_arg.py simulates cross-task
-studies (`--arg 200`: only those, 200 of each design), coverage_of_metrics.py metrics of whole test
-sets.
+`python benchmarks/coverage.py` simulates studies with the designs of docs/statistics.md#coverage
+and prints the tables of that section in Markdown, with a mark at each miss. People and examples are
+samples, so each study draws its own. Answers are right with probability 1 / (1 + exp(-x)), where x
+is a mean + the annotator + the example. The mean is .80, examples have an SD of 1.5 in x, and
+annotators have the SD of the design in points of S1 x 100 (drawn.py). Annotators are normal in x,
+except in the designs of NOT_NORMAL and the last of UNEQUAL. Intervals and tests are those of
+analysis/stats, on arrays of many studies. Bootstraps draw 1,000 resamples. coverage_arg.py
+simulates cross-task studies (`--arg 200` runs only those, 200 per design), and
+coverage_of_metrics.py covers metrics of whole test sets.
 """
 
 import argparse
@@ -38,7 +38,7 @@ from benchmarks.drawn import (
     smoothed,
 )
 
-SHIFT_SD = 0.5  # of x, the part that differs between the arms of a contrast
+SHIFT_SD = 0.5  # SD in x of the part that differs between the arms of a contrast
 SHARED = 0.5  # share of the difficulty for people that also applies to the model
 RESAMPLES = 1000
 AT_ONCE = 250  # studies
@@ -61,14 +61,14 @@ DESIGNS = (
     Design(5, 200, 1, 3.0),
     Design(10, 200, 1, 3.0),
 )
-# Annotators who are not normal in x: intervals from few of them cannot be right.
+# Annotators who are not normal in x. Intervals from few of them cannot be right.
 NOT_NORMAL = (
     Design(3, 200, 1, 11.7, "one-sided"),
     Design(10, 200, 1, 11.7, "one-sided"),
     Design(3, 200, 1, 14.1, "one faulty in three"),
     Design(10, 200, 1, 9.3, "one faulty in ten"),
 )
-# Two arms whose SDs, sizes and shapes differ.
+# Two arms with different SDs, sizes and shapes.
 UNEQUAL = (
     (Design(3, 200, 1, 1.2), Design(3, 200, 1, 7.2)),
     (Design(3, 200, 1, 7.2), Design(6, 200, 1, 1.2)),
@@ -82,7 +82,7 @@ UNEQUAL = (
 
 
 def cell(draw: np.random.Generator, design: Design, size: int) -> Iterator[tuple[str, str, float]]:
-    """(interval, its question, number of the `size` studies whose interval contains the truth)."""
+    """Yield (interval, its question, number of studies whose interval contains the truth)."""
     study = answers(draw, design, examples(draw, size, design, EXAMPLES_SD))
     mean, sd = logits(design.sd, design.shape)
     truths = {
@@ -106,7 +106,7 @@ def cell(draw: np.random.Generator, design: Design, size: int) -> Iterator[tuple
 
 
 def half_widths(parts: two_way.Variances, level: float = 0.95) -> dict[str, np.ndarray]:
-    """Half widths of the intervals; NaN, which contains no value, if annotators tie."""
+    """Return half widths of the intervals. They are NaN if annotators tie and contain no value."""
     ties = ~(parts.people > 0)
     se, df = parts.both()
     people_se, people_df = np.sqrt(parts.people), np.where(ties, 1, parts.people_df)
@@ -126,7 +126,10 @@ def half_widths(parts: two_way.Variances, level: float = 0.95) -> dict[str, np.n
 def bootstraps(
     draw: np.random.Generator, values: np.ndarray, questions: tuple[str, str, str]
 ) -> Iterator[tuple[str, str, np.ndarray]]:
-    """The percentile bootstraps of uncertainty.bootstrap: (name, question, resamples x studies)."""
+    """Yield the percentile bootstraps of uncertainty.bootstrap as (name, question, means).
+
+    The means are an array of resamples x studies.
+    """
     _size, annotators, contexts = values.shape
     of_people = draw.multinomial(annotators, np.full(annotators, 1 / annotators), RESAMPLES)
     of_contexts = draw.multinomial(contexts, np.full(contexts, 1 / contexts), RESAMPLES)
@@ -147,7 +150,7 @@ def bootstraps(
 def contrast(
     draw: np.random.Generator, first: Design, second: Design, size: int
 ) -> Iterator[tuple[str, float]]:
-    """(test, number of differences at p < .05) with equal population means."""
+    """Yield (test, number of differences at p < .05) for equal population means."""
     shared = examples(draw, size, first, math.sqrt(EXAMPLES_SD**2 - SHIFT_SD**2))
     arms = [
         answers(draw, design, shared + draw.normal(0, SHIFT_SD, shared.shape)).values
@@ -161,12 +164,12 @@ def contrast(
         yield name, (np.abs(gap) > halves[name]).sum()
     yield "Welch over annotators", (np.abs(gap) > halves[T_PEOPLE]).sum()
     yield "permutation over annotators", (permutation(draw, *means) < 0.05).sum()
-    # A true difference exactly at the margin: the lower of the two tests decides.
+    # The true difference is exactly at the margin, so the lower of the two tests decides.
     yield "equivalence at its margin", (gap < -half_widths(parts, 0.9)[DEFAULT]).sum()
 
 
 def permutation(draw: np.random.Generator, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """The p of each study, over all splits up to 300, otherwise over a sample of 300."""
+    """Return the p of each study over all splits up to 300, otherwise over a sample of 300."""
     pooled = np.concatenate([first, second], 1)
     number, size = pooled.shape[1], first.shape[1]
     total = pooled.sum(1)
@@ -186,7 +189,7 @@ def permutation(draw: np.random.Generator, first: np.ndarray, second: np.ndarray
 def against_a_model(
     draw: np.random.Generator, design: Design, size: int
 ) -> Iterator[tuple[str, float]]:
-    """The same for people against one run of a model with the people's average score."""
+    """Yield the same for people against one run of a model with the same average score."""
     easy = examples(draw, size, design, EXAMPLES_SD)
     people = answers(draw, design, easy)
     mean, sd = logits(design.sd, design.shape)
@@ -212,7 +215,7 @@ Shares = dict[tuple[str, ...], float]
 
 
 def shares(make: Iterator[tuple], studies: int) -> Shares:
-    """Row of a table -> share of the studies, from the counts of portions."""
+    """Convert the counts of portions to shares of the studies, by row of the table."""
     counts: dict[tuple[str, ...], float] = defaultdict(float)
     for *row, count in make:
         counts[tuple(row)] += float(count)
@@ -220,25 +223,25 @@ def shares(make: Iterator[tuple], studies: int) -> Shares:
 
 
 def sizes(studies: int) -> list[int]:
-    """Sizes of the portions in which the studies are simulated."""
+    """Return the sizes of the portions in which the studies are simulated."""
     return [min(AT_ONCE, studies - begin) for begin in range(0, studies, AT_ONCE)]
 
 
 def intervals(design: Design, studies: int = STUDIES, seed: int = SEED) -> Shares:
-    """(interval, question) -> coverage in a cell of this design."""
+    """Return the coverage in a cell of this design by (interval, question)."""
     draw = np.random.default_rng(seed)
     return shares((row for size in sizes(studies) for row in cell(draw, design, size)), studies)
 
 
 def false_alarms(first: Design, second: Design, studies: int = STUDIES, seed: int = SEED) -> Shares:
-    """(test,) -> share of false differences between shots."""
+    """Return the share of false differences between shots by (test,)."""
     draw = np.random.default_rng(seed)
     portions = sizes(studies)
     return shares((row for n in portions for row in contrast(draw, first, second, n)), studies)
 
 
 def false_alarms_of_models(design: Design, studies: int = STUDIES, seed: int = SEED) -> Shares:
-    """The same for people against a model."""
+    """Return the same for people against a model."""
     draw = np.random.default_rng(seed)
     portions = sizes(studies)
     return shares((row for n in portions for row in against_a_model(draw, design, n)), studies)
@@ -255,7 +258,7 @@ def is_kept(share: float) -> bool:
 def printed(
     title: str, nominal: str, columns: dict[str, Shares], is_right: Callable[[float], bool]
 ) -> str:
-    """A Markdown table with a mark at each miss."""
+    """Format a Markdown table with a mark at each miss."""
     rows = list(max(columns.values(), key=len))
     first = ["method", "question"][: len(rows[0])]
     heading = [*first, "nominal", *columns]
@@ -273,7 +276,7 @@ def printed(
 
 
 def gains(studies: int, seed: int) -> str:
-    """The tables of the average relative gain: how often its intervals contain the known gain."""
+    """Return tables on how often intervals of the average relative gain contain the known gain."""
     tables = []
     for title, is_one in (("one unseen task", True), ("several unseen tasks", False)):
         columns = {
@@ -287,7 +290,7 @@ def gains(studies: int, seed: int) -> str:
 
 
 def complement(held: Shares) -> Shares:
-    """Coverage of the default interval of a difference whose true value is 0."""
+    """Return the coverage of the default interval of a difference whose true value is 0."""
     return {(DEFAULT, two_way.BOTH): 1 - held[DEFAULT,]}
 
 

@@ -1,9 +1,10 @@
 """Coverage of the intervals of an average relative gain (analysis/stats/arg.py), for coverage.py.
 
-Each simulated study rehearses a cross-task design: the robots' transfer parameter is the true gain.
-A robot's probability of a right answer is drawn from a beta distribution with the mean of its arm,
-base or base · (1 + transfer), and the SD of people. It answers `examples` examples with that
-probability. The unseen tasks have the bases below, so the true ARG equals the transfer.
+Each simulated study rehearses a cross-task design in which the transfer parameter of the simulated
+annotators is the true gain. Their probability of a right answer is drawn from a beta distribution
+with the mean of the arm, base or base · (1 + transfer), and the SD of people. They answer
+`examples` examples with that probability. The unseen tasks have the bases below, so the transfer is
+the true ARG.
 """
 
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ QUESTION = "these tasks, other people"
 
 @dataclass(frozen=True)
 class Design:
-    """Unseen tasks, people in each arm of each, their test examples; SD of people; true gain."""
+    """A design: tasks, people per arm and task, test examples, SD of people, and true gain."""
 
     tasks: int
     people: int
@@ -46,7 +47,7 @@ DESIGNS = (
 
 
 def study(draw: np.random.Generator, design: Design) -> list[tuple[str, np.ndarray, np.ndarray]]:
-    """(task, scores of the direct arm, scores of the upstream arm) of one rehearsal."""
+    """Simulate a rehearsal. Return (task, scores of the direct arm, scores of the upstream arm)."""
     return [
         (f"task-{number}", _scores(draw, design, base), _scores(draw, design, gained))
         for number, base in enumerate(BASES[: design.tasks])
@@ -55,7 +56,7 @@ def study(draw: np.random.Generator, design: Design) -> list[tuple[str, np.ndarr
 
 
 def _scores(draw: np.random.Generator, design: Design, mean: float) -> np.ndarray:
-    size = mean * (1 - mean) / design.sd**2 - 1  # of the beta distribution with that SD
+    size = mean * (1 - mean) / design.sd**2 - 1  # of the beta distribution with this SD
     chances = draw.beta(mean * size, (1 - mean) * size, design.people)
     scores: np.ndarray = draw.binomial(design.examples, chances) / design.examples
     return scores
@@ -64,7 +65,7 @@ def _scores(draw: np.random.Generator, design: Design, mean: float) -> np.ndarra
 def intervals(
     design: Design, studies: int, seed: int, resamples: int
 ) -> Iterator[tuple[str, str, float]]:
-    """(interval, question, number of studies whose interval contains the true gain)."""
+    """Yield (interval, question, number of studies whose interval contains the true gain)."""
     draw = np.random.default_rng(seed)
     held = {DEFAULT: 0, BOOTSTRAP: 0}
     for number in range(studies):

@@ -1,9 +1,9 @@
-"""Coverage of the jackknife intervals of metrics that score a whole test set; for coverage.py.
+"""Coverage of jackknife intervals for metrics that score a whole test set, for coverage.py.
 
-Studies are drawn as there (drawn.py). A wrong answer is another label, or a rating one step off.
-The true value is the mean over PEOPLE people of the score on EXAMPLES examples, which approximates
-the mean on infinitely many examples. Scores and parts are those of tasks/metrics, the interval is
-that of analysis/stats/two_way.py.
+Studies are drawn in the same way (drawn.py). A wrong answer is another label, or a rating one step
+off. The true value is the mean over PEOPLE people of the score on EXAMPLES examples, which
+approximates the mean on infinitely many examples. Scores and parts are those of tasks/metrics, and
+the interval is that of analysis/stats/two_way.py.
 """
 
 import math
@@ -24,7 +24,7 @@ DESIGNS = (Design(3, 200, 1, 3.0), Design(3, 200, 3, 2.4), Design(10, 200, 1, 3.
 
 @dataclass(frozen=True)
 class Asked:
-    """The answers of a metric: labels, their shares in gold, and the result of an error."""
+    """The answers for one metric: labels, their shares in the gold, and the result of an error."""
 
     labels: tuple[str, ...]
     shares: tuple[float, ...]
@@ -32,12 +32,12 @@ class Asked:
 
 
 def other_label(number: int) -> Callable[[np.random.Generator, np.ndarray], np.ndarray]:
-    """Another label, each with equal probability."""
+    """Return a function that draws another label, each with equal probability."""
     return lambda draw, gold: (gold + draw.integers(1, number, gold.shape)) % number
 
 
 def next_rating(draw: np.random.Generator, gold: np.ndarray) -> np.ndarray:
-    """One step up or down; at an end, the only possible step."""
+    """Move one step up or down. At an end of the scale, take the only possible step."""
     step = draw.choice([-1, 1], gold.shape)
     return np.where((gold + step < 0) | (gold + step > 4), gold - step, gold + step)
 
@@ -52,7 +52,7 @@ ASKED = {
 def answered(
     draw: np.random.Generator, asked: Asked, design: Design, size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of labels: golds (studies x examples), answers (studies x annotators x examples)."""
+    """Draw golds (studies x examples) and answers (studies x annotators x examples) as numbers."""
     right = answers(draw, design, examples(draw, size, design, EXAMPLES_SD)).scores > 0
     gold = draw.choice(len(asked.labels), (size, right.shape[2]), p=asked.shares)
     shown = np.broadcast_to(gold[:, None, :], right.shape)
@@ -60,7 +60,7 @@ def answered(
 
 
 def truth(metric: str, design: Design, seed: int) -> float:
-    """The mean over people of the score on infinitely many examples."""
+    """Return the mean over people of the score on infinitely many examples."""
     draw, asked = np.random.default_rng(seed), ASKED[metric]
     many = Design(PEOPLE, EXAMPLES, 1, design.sd)
     gold, said = answered(draw, asked, many, 1)
@@ -70,7 +70,7 @@ def truth(metric: str, design: Design, seed: int) -> float:
 
 
 def covered(metric: str, design: Design, studies: int, seed: int) -> float:
-    """The share of studies whose interval contains the truth; a missing interval does not."""
+    """Return the share of studies whose interval contains the truth. Missing intervals do not."""
     draw, asked = np.random.default_rng(seed), ASKED[metric]
     aim, held = truth(metric, design, seed + 1), 0
     contexts = [number // design.each for number in range(design.contexts * design.each)]
@@ -93,7 +93,7 @@ def covered(metric: str, design: Design, studies: int, seed: int) -> float:
 
 
 def table(studies: int = STUDIES, seed: int = 12) -> str:
-    """The Markdown table with a mark at each miss."""
+    """Return the Markdown table with a mark at each miss."""
     heading = ["metric", "question", "nominal", *map(str, DESIGNS)]
     lines = [
         f"**Coverage, one cell, metrics of whole test sets** ({studies:,} studies)",

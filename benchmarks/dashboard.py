@@ -1,7 +1,7 @@
 """Time the study's page and its update with a generated study of 100,000 answers.
 
 Run `python benchmarks/dashboard.py` on a separate database (`make bench` runs it last). The rows
-are inserted in bulk, without the steps of the protocol, so use them only for timing.
+are inserted in bulk without the steps of the protocol, so use them only for timing.
 """
 
 import argparse
@@ -33,7 +33,7 @@ PAGES = (
 
 
 def make() -> int:
-    """Create the study `large`, with an active annotator per scenario; return its answers."""
+    """Create the study `large` with an active annotator per scenario. Return its answers."""
     from django.contrib.auth import get_user_model
 
     from annotation.models import Study
@@ -78,7 +78,7 @@ def make() -> int:
 
 
 def _fill(scenario) -> int:
-    """Take every seat with a person who answered everything, or half of it on the last seat."""
+    """Fill every seat with a person who answered everything, or half of it on the last seat."""
     from annotation.models import LedgerEntry
     from annotation.protocol import activity_summary
 
@@ -97,7 +97,7 @@ def _fill(scenario) -> int:
 
 
 def take_seats(scenario) -> list:
-    """One person on each seat, without answers; the last one is active."""
+    """Put a person without answers on each seat. The last one is active."""
     rng = random.Random(scenario.pk)
     return [_seated(scenario, seat, rng) for seat in range(1, SEATS + 1)]
 
@@ -126,7 +126,7 @@ def _seated(scenario, seat: int, rng: random.Random):
 
 
 def _answer(participation, rng: random.Random) -> int:
-    """Answer all examples, or half of them (the next one is shown); return the number."""
+    """Answer all examples, or half of them with the next one shown. Return the number."""
     from django.utils import timezone
 
     from annotation.models import Answer, AnswerSpan, Step, Turn
@@ -159,7 +159,7 @@ def _answer(participation, rng: random.Random) -> int:
 
 
 def measure() -> None:
-    """Print the median and the slowest of ten visits of each page."""
+    """Print the median and the maximum time of ten visits of each page."""
     from django.contrib.auth import get_user_model
     from django.test import Client
 
@@ -167,13 +167,13 @@ def measure() -> None:
     client.force_login(get_user_model().objects.get(username="owner"))
     for page in PAGES:
         visit = visit_of(client, page)
-        visit()  # loads the modules that a server loads before it serves
+        visit()  # loads the modules that a server loads before it accepts requests
         times = [visit() for _ in range(10)]
         print(f"{page}: {statistics.median(times):.3f} s (at most {max(times):.3f})")
 
 
 def visit_of(client, page: str) -> Callable[[], float]:
-    """Seconds for a visit of that page."""
+    """Return a function that visits the page and returns the seconds."""
 
     def visit() -> float:
         started = time.perf_counter()

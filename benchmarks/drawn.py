@@ -1,8 +1,8 @@
-"""Simulated studies for benchmarks/coverage.py: draws people and examples, then their answers.
+"""Simulated studies for benchmarks/coverage.py, which draw people, examples and answers.
 
 Answers are right with probability 1 / (1 + exp(-x)), where x is a mean + the annotator + the
-example. The mean is .80, examples have an SD of 1.5 in x, annotators the SD of the design in
-points. Annotators are normal in x, or have one of the shapes below.
+example. The mean is .80, examples have an SD of 1.5 in x, and annotators have the SD of the design
+in points. Annotators are normal in x, or have one of the shapes below.
 """
 
 import math
@@ -12,20 +12,20 @@ from functools import cache
 
 import numpy as np
 
-MEAN, EXAMPLES_SD = 0.8, 1.5  # of scores; of x
-CONTEXT_SD = 1.0  # of x, the part of EXAMPLES_SD that the examples of a context share
+MEAN, EXAMPLES_SD = 0.8, 1.5  # mean score, SD in x
+CONTEXT_SD = 1.0  # SD in x that the examples of a context share, part of EXAMPLES_SD
 
 
 NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(30)
 WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-OWN = 0.25  # SD within each kind of annotator, if a share is faulty
+OWN = 0.25  # SD within each kind of annotator if a share is faulty
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How annotators are distributed in x, with mean 0 and an SD of about 1.
+    """A distribution of annotators in x, with mean 0 and an SD of about 1.
 
-    `nodes` and `weights` integrate over them; `draw` draws a given number.
+    `nodes` and `weights` integrate over it, and `draw` draws a given number of annotators.
     """
 
     nodes: np.ndarray
@@ -34,7 +34,7 @@ class Shape:
 
 
 def faulty(share: float) -> Shape:
-    """A share of faulty and a share of good annotators, each kind normal with an SD of OWN."""
+    """Return a shape with faulty and good annotators, each normal with an SD of OWN."""
     good, bad = math.sqrt(share / (1 - share)), -math.sqrt((1 - share) / share)
     return Shape(
         np.concatenate([good + OWN * NODES, bad + OWN * NODES]),
@@ -58,9 +58,9 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class Design:
-    """Annotators of one arm, contexts, examples of each; SD between annotators, in points.
+    """Annotators of an arm, contexts, examples per context, and SD between annotators in points.
 
-    `shape` is one of SHAPES; "" means normal annotators.
+    `shape` is one of SHAPES. "" means normal annotators.
     """
 
     annotators: int
@@ -80,14 +80,14 @@ def expit(x: np.ndarray) -> np.ndarray:
 
 
 def smoothed(x: np.ndarray, sd: float, shape: str = "") -> np.ndarray:
-    """The mean of expit over an error with this SD and shape."""
+    """Return the mean of expit over an error with this SD and shape."""
     of = SHAPES[shape]
     return sum(w * expit(x + sd * node) for node, w in zip(of.nodes, of.weights, strict=True))
 
 
 @cache
 def logits(points: float, shape: str = "") -> tuple[float, float]:
-    """(mean of x, SD of annotators in x) for an SD of annotators in points."""
+    """Return (mean of x, SD of annotators in x) for an SD of annotators in points."""
     of = SHAPES[shape]
 
     def spread(of_x: float) -> tuple[float, float]:
@@ -108,7 +108,7 @@ def logits(points: float, shape: str = "") -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Some studies: scores, annotators and examples in x, with the arms' own part of examples."""
+    """Several studies: scores, annotators and examples in x, including the arms' own part."""
 
     design: Design
     scores: np.ndarray  # studies x annotators x examples
@@ -117,13 +117,13 @@ class Drawn:
 
     @property
     def values(self) -> np.ndarray:
-        """Annotators x contexts, equal to `two_way.layout` for contexts of equal size."""
+        """Return annotators x contexts, like `two_way.layout` for contexts of equal size."""
         shape = (*self.scores.shape[:2], self.design.contexts, self.design.each)
         return self.scores.reshape(shape).mean(-1)
 
 
 def examples(draw: np.random.Generator, size: int, design: Design, sd: float) -> np.ndarray:
-    """The easiness of examples in x: studies x examples, in the order of their contexts."""
+    """Draw the easiness of examples in x (studies x examples), in the order of their contexts."""
     if design.each == 1:
         return draw.normal(0, sd, (size, design.contexts))
     shared = draw.normal(0, CONTEXT_SD, (size, design.contexts, 1))
@@ -132,7 +132,7 @@ def examples(draw: np.random.Generator, size: int, design: Design, sd: float) ->
 
 
 def answers(draw: np.random.Generator, design: Design, easy: np.ndarray) -> Drawn:
-    """The answers of new annotators to these examples."""
+    """Draw the answers of new annotators to these examples."""
     mean, sd = logits(design.sd, design.shape)
     people = sd * SHAPES[design.shape].draw(draw, (len(easy), design.annotators))
     chances = expit((mean + people[:, :, None] + easy[:, None, :]).astype(np.float32))

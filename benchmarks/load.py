@@ -1,4 +1,4 @@
-"""Annotators as a load: threads with keep-alive connections to 127.0.0.1, and their latencies."""
+"""Load from annotators, as threads with keep-alive connections to 127.0.0.1, and latencies."""
 
 import gzip
 import http.client
@@ -44,7 +44,7 @@ CSRF = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
 
 
 def two_highlights(page: str) -> dict[str, str]:
-    """The fields of an answer to this page: its second and its fourth word."""
+    """Return the fields of an answer to this page, with its second and fourth word."""
     words, end = [], 0
     for piece in PIECE.finditer(page):
         start, end = end, end + len(unescape(piece[2]))
@@ -57,10 +57,10 @@ def two_highlights(page: str) -> dict[str, str]:
 
 
 def annotate(port: int, tokens: Iterator[str]) -> Iterator[Callable[[], bool]]:
-    """One annotator, who starts another participation at the end of one.
+    """Act as one annotator, who starts another participation at the end of one.
 
-    Each cycle is one POST of two highlights, whose reply contains the next example. Yields a
-    prepared cycle, so that only the request is timed; it returns whether it succeeded.
+    Each cycle is a POST of two highlights, whose reply contains the next example. Yields a prepared
+    cycle, so that only the request is timed. The cycle returns whether it succeeded.
     """
     for token in tokens:
         browser = Browser(port)
@@ -101,7 +101,7 @@ class Program:
 
 
 def measure_up(port: int) -> Iterator[Callable[[], bool]]:
-    """One visitor of the yardstick: each cycle is a GET of the page and a POST of the form."""
+    """Act as one visitor of the yardstick. A cycle is a GET of the page and a POST of the form."""
     browser = Browser(port)
 
     def cycle() -> bool:
@@ -128,12 +128,12 @@ class Load:
         return len(self.latencies) / self.seconds
 
     def percentile(self, share: int) -> float:
-        """In milliseconds."""
+        """Return a percentile of the latencies in milliseconds."""
         return 1000 * statistics.quantiles(self.latencies, n=100)[share - 1]
 
 
 def run(people: list[Iterator[Callable[[], bool]]], cycles: int, think: float = 0.0) -> Load:
-    """Run the cycles of all clients simultaneously, with `think` seconds in between."""
+    """Run the cycles of all clients simultaneously, with `think` seconds between them."""
     load = Load(0.0)
     lock = threading.Lock()
     ready = threading.Barrier(len(people) + 1)

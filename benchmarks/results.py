@@ -1,9 +1,9 @@
 """Time the researchers' pages and the largest file after a full replication.
 
 `python benchmarks/results.py` creates a replication of CLUES in a separate database (several
-minutes). With `--study` it reads a study of the database of DATABASE_URL. Each page is loaded in a
-fresh process at first view, after the imports of a server's start and the list of studies. Prints
-Markdown. `make bench` runs it after the load.
+minutes). With `--study`, it reads a study in the database of DATABASE_URL. Each page is loaded in a
+fresh process at first view, after the imports at the start of a server and the list of studies.
+Prints Markdown. `make bench` runs it after the load.
 """
 
 import argparse
@@ -33,7 +33,7 @@ PAGES = (
 
 
 def addresses(name: str) -> dict[str, str]:
-    """Page -> its address, for the kind of annotators in the study."""
+    """Map pages to their addresses, for the kind of annotators in the study."""
     from annotation.models import Answer, Step, Study
 
     study = Study.objects.get(name=name)
@@ -75,11 +75,11 @@ def one_page(name: str, page: str) -> None:
     address = addresses(name)[page]
     client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(get_user_model().objects.get(studies__name=name))
-    client.get("/studies/")  # loads the views, as a server does before it serves
+    client.get("/studies/")  # loads the views, as a server does before it accepts requests
     for module in HEAVY:  # loaded once per process, by the first page that needs them
         importlib.import_module(module)
     gc.collect()
-    gc.freeze()  # as config/wsgi.py does
+    gc.freeze()  # like config/wsgi.py
     queries = 0
 
     def count(execute, sql, params, many, context):

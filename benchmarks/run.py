@@ -1,6 +1,6 @@
 """Measure Handful under load, with a yardstick in the same run: `make bench`.
 
-Needs PostgreSQL (`make bench` starts one) and the published CLUES files (HANDFUL_SHARED). Prints
+Requires PostgreSQL (`make bench` starts one) and the published CLUES files (HANDFUL_SHARED). Prints
 Markdown tables. Machines differ, so compare the ratio to the yardstick.
 """
 
@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks import load  # noqa: E402
 
 SHARED = Path(os.environ.get("HANDFUL_SHARED", ROOT.parent / "shared"))
-# As in docs/operating.md#deploy: two workers, for a machine with two cores.
+# As in docs/operating.md#deploy, with two workers for a machine with two cores.
 SERVERS = {
     "granian": [
         "granian", "--interface", "wsgi", "--workers", "2", "--blocking-threads", "4",
@@ -42,7 +42,7 @@ SERVERS = {
 
 @contextlib.contextmanager
 def database(name: str) -> Iterator[str]:
-    """The address of a new database on the server of DATABASE_URL, dropped at the end."""
+    """Create a database on the server of DATABASE_URL, yield its address, and finally drop it."""
     address = urlsplit(os.environ.get("DATABASE_URL", ""))
     if not address.scheme.startswith("postgres"):
         sys.exit("The benchmark needs PostgreSQL in DATABASE_URL: run make bench")
@@ -62,7 +62,7 @@ def database(name: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def served(server: str, application: str, environment: dict[str, str]) -> Iterator[int]:
-    """The port of a production server with the application."""
+    """Run a production server with the application. Yield its port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -83,9 +83,9 @@ def served(server: str, application: str, environment: dict[str, str]) -> Iterat
 
 
 def seats(number: int) -> list[str]:
-    """Seat annotators at the 200 test examples of SQuADv2; return their tokens.
+    """Seat annotators at the 200 test examples of SQuADv2. Return their tokens.
 
-    Its card allows one highlight. The load makes two, so the limit is lifted here.
+    The card allows one highlight. The load makes two, so the limit is removed here.
     """
     import django
 

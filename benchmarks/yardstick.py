@@ -72,7 +72,7 @@ from django.urls import path  # noqa: E402
 
 
 class Entry(models.Model):  # noqa: DJ008
-    """The one table."""
+    """The only table."""
 
     worker = models.TextField()
     answer = models.TextField()
@@ -94,7 +94,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def make_tables() -> None:
-    """Create the tables; the sessions' through their migrations."""
+    """Create the tables. Migrations create the tables of sessions."""
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)

@@ -1,7 +1,7 @@
 """Break a server and count the consequences: `python -m benchmarks.faults NAME`, or `all`.
 
-Needs nginx, PgBouncer and, for the clocks, libfaketime. Prints a row of Markdown. Exits with 1 if
-an acknowledged answer was lost or stored twice, a seat was given twice, an annotator could not
+Requires nginx, PgBouncer and, for the clocks, libfaketime. Prints a row of Markdown. Exits with 1
+if an acknowledged answer was lost or stored twice, a seat was given twice, an annotator could not
 continue, or another condition failed. `all` runs each fault in a separate process.
 """
 

@@ -1,7 +1,7 @@
 """Annotators who record each acknowledged answer, for comparison with the database.
 
-Like the page, they repeat failed requests, three times in ten with another answer. Half of them
-use the pages, half the API. Each arrives by the study's link and stays to the end.
+Like the page, they repeat failed requests, in three of ten cases with another answer. Half of them
+use the pages and half the API. Each arrives through the link of the study and stays to the end.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.load import CSRF, TURN, WORD, Browser, Program
 
-PATIENCE = 240.0  # seconds without a good reply, after which an annotator is stuck
+PATIENCE = 240.0  # seconds without a good reply after which an annotator is stuck
 PAUSE = 0.5  # seconds between two attempts
 TRAINING = 4  # examples
 LEAVING = re.compile(r'name="leaving" value="(\w+)"')
@@ -28,18 +28,18 @@ Spans = tuple[tuple[int, int], ...]
 
 
 def answer(rng: random.Random, text: str) -> Spans:
-    """Two different words of the text, anywhere."""
+    """Choose two different words anywhere in the text."""
     words = [match.span() for match in WORD.finditer(text)]
     return tuple(sorted(rng.sample(words, 2)))
 
 
 def address_of(number: int) -> str:
-    """A separate address for each, because requests are limited by address."""
+    """Return a separate IP address for each annotator, because requests are limited by address."""
     return f"127.0.{1 + number // 250}.{1 + number % 250}"
 
 
 def program(port: int, number: int, token: str = "") -> Program:
-    """A connection with a participation's token, or of a visitor."""
+    """Return a connection with the token of a participation, or without one for a visitor."""
     client = Program(port, token)
     client.connection.source_address = (address_of(number), 0)
     if not token:
@@ -49,16 +49,16 @@ def program(port: int, number: int, token: str = "") -> Program:
 
 @dataclass
 class Annotator:
-    """One person, with the answers sent and the acknowledgements received."""
+    """An annotator with the answers sent and the acknowledgements received."""
 
     number: int
     port: int
     code: str
     token: str = ""
-    acknowledged: dict[int, Spans] = field(default_factory=dict)  # turn -> as sent
+    acknowledged: dict[int, Spans] = field(default_factory=dict)  # turn -> answer as sent
     sent: dict[int, set[Spans]] = field(default_factory=dict)
     blocked: list[float] = field(default_factory=list)  # seconds from an error to a good reply
-    failures: Counter = field(default_factory=Counter)  # status, or 0 for no reply
+    failures: Counter = field(default_factory=Counter)  # by status, 0 for no reply
     odd: list[str] = field(default_factory=list)  # unexplained replies
     is_stuck: bool = False
     has_completed: bool = False
@@ -69,14 +69,14 @@ class Annotator:
         self.client: Browser | Program | None = None
 
     def ask(self, method: str, path: str, sent=None) -> tuple[int, object]:
-        """The reply, with retries while the server is away. Raises TimeoutError after PATIENCE."""
+        """Return the reply, with retries while the server is down. Raises TimeoutError."""
         began = time.monotonic()
         failed = 0
         while True:
             status, reply = self._once(method, path, sent)
             if 0 < status < 500 and status != 429:
                 break
-            if status != 429:  # a third of the seats is held by people who have not consented
+            if status != 429:  # 429: people without consent occupy a third of the seats
                 self.failures[status] += 1
                 failed += 1
             if time.monotonic() - began > PATIENCE:
@@ -92,7 +92,7 @@ class Annotator:
                 self.client = self._new_client()
             return self.client.send(method, path, sent() if callable(sent) else sent)
         except (OSError, http.client.HTTPException, ValueError):
-            # Cut off, or an error page where JSON was asked for.
+            # Cut off, or an error page where JSON was requested.
             if self.client is not None:
                 self.client.connection.close()
                 self._forget_connection()
@@ -116,7 +116,7 @@ class Annotator:
         self._forget_connection()
 
     def _arrival(self) -> dict:
-        """Repeat Start with the ticket: without it, a lost reply would take a second seat."""
+        """Repeat Start with the ticket. Without it, a lost reply would take a second seat."""
         if not self.ticket:
             status, told = self.client.send("GET", f"/api/v1/join/{self.code}/")
             if status != 200:
@@ -160,7 +160,7 @@ class Annotator:
         }
 
     def submit(self, turn: int, text: str, path: str, form: Callable) -> tuple[int, object]:
-        """Send an answer until a reply arrives, and record the acknowledged one."""
+        """Send an answer until a reply arrives, and record the acknowledged answer."""
         chosen = answer(self.rng, text)
 
         def next_form():
@@ -173,7 +173,7 @@ class Annotator:
         status, reply = self.ask("POST", path, next_form)
         if status == 200:
             self.acknowledged[turn] = chosen
-        elif status != 409:  # 409: an earlier answer counted, but its reply was lost
+        elif status != 409:  # 409: an earlier answer was stored, but its reply was lost
             self.odd.append(f"{status} {str(reply)[:200]}")
             raise RuntimeError(f"answer: {status}")
         return status, reply
@@ -183,7 +183,7 @@ PIECE = re.compile(r"<span data-(?:t|gap)[^>]*>([^<]*)</span>")
 
 
 class OnPages(Annotator):
-    """The same person with a browser, from the first example to the last."""
+    """The same annotator with a browser, from the first example to the last."""
 
     is_on_pages: bool = False
 
@@ -223,7 +223,7 @@ class OnPages(Annotator):
         return {"turn": str(turn), "csrfmiddlewaretoken": csrf, "answer": told}
 
     def _forget_connection(self) -> None:
-        """A new connection of the same browser."""
+        """Open a new connection of the same browser."""
         before, self.client = self.client, None
         if isinstance(before, Browser):
             self.client = Browser(self.port)
@@ -232,14 +232,14 @@ class OnPages(Annotator):
 
 @dataclass
 class Outcome:
-    """Acknowledged answers compared with stored ones. `faults` is empty if all conditions hold."""
+    """Comparison of acknowledged and stored answers. `faults` is empty if all conditions hold."""
 
     annotators: int
     stored: int
     acknowledged: int
     lost: int  # acknowledged, but missing or different
     doubled: int  # stored twice, or never sent
-    overfilled: int  # participations on a seat beyond the scenario's, or on an occupied one
+    overfilled: int  # participations on a seat that does not exist or is occupied
     stuck: int
     failures: Counter
     blocked: list[float]
@@ -267,7 +267,7 @@ class Outcome:
 
 
 def make_study(annotators: int, answers: int) -> str:
-    """Create a study for a number of people and answers; return the code of its link."""
+    """Create a study for a number of people and answers. Return the code of its link."""
     from django.contrib.auth import get_user_model
 
     from tests import factories
@@ -286,7 +286,7 @@ def make_study(annotators: int, answers: int) -> str:
 
 
 def longer(records: list) -> list:
-    """A text with enough words for two different highlights."""
+    """Extend the texts, so that they have enough words for two different highlights."""
     before, after = "It was late", "nobody came along to us on that day"
     return [
         dataclasses.replace(each, context=(f"{before} {each.context[0]} {after}",))
@@ -295,7 +295,7 @@ def longer(records: list) -> list:
 
 
 def start(port: int, code: str, number: int) -> tuple[list[Annotator], list[threading.Thread]]:
-    """Simultaneous annotators, alternately on pages and through the API."""
+    """Start simultaneous annotators, alternately on pages and through the API."""
     people = [(Annotator, OnPages)[index % 2](index, port, code) for index in range(number)]
     threads = [threading.Thread(target=person.work, daemon=True) for person in people]
     for thread in threads:
@@ -309,7 +309,7 @@ def answered(people: list[Annotator]) -> int:
 
 @contextlib.contextmanager
 def working(port: int, code: str, number: int) -> Iterator["Work"]:
-    """Let them work during the block; wait for them at its end."""
+    """Let the annotators work during the block, and wait for them at its end."""
     began = time.monotonic()
     people, threads = start(port, code, number)
     work = Work(people, threads)
@@ -364,7 +364,7 @@ def compare(work: Work) -> Outcome:
 
 
 def overfilled() -> int:
-    """Participations on a missing seat, or on one that another of their kind has."""
+    """Count participations on a missing seat, or on one occupied by another of their kind."""
     from annotation.models import Participation
 
     taken: Counter = Counter()

@@ -1,4 +1,4 @@
-"""Clocks that jump while people answer."""
+"""The fault in which clocks jump while people answer."""
 
 import sys
 import time
@@ -27,8 +27,8 @@ def clock(size: Size) -> Result:
             node.environment |= {
                 "LD_PRELOAD": str(FAKETIME),
                 "FAKETIME_TIMESTAMP_FILE": str(site.folder / f"clock-{number}"),
-                # Seconds. If the file is read at each look at the clock, under the library's lock,
-                # threads wait for a minute.
+                # In seconds. If the file is read with each look at the clock, under the lock of the
+                # library, threads wait for a minute.
                 "FAKETIME_CACHE_DURATION": "1",
                 "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             }
@@ -54,14 +54,14 @@ def clock(size: Size) -> Result:
 
 
 def _date_of(node: Node) -> float:
-    """The time according to a node."""
+    """Return the time according to a node."""
     reply = urllib.request.urlopen(f"http://127.0.0.1:{node.port}/health/live", timeout=20)
     with reply:
         return parsedate_to_datetime(reply.headers["Date"]).timestamp()
 
 
 def wrong_times(began: float) -> list[str]:
-    """Answers before their question, and times outside this run."""
+    """Return answers before their question, and times outside this run."""
     from annotation.models import Answer
 
     times = Answer.objects.values_list("turn__shown_at", "submitted_at", "active_seconds")

@@ -1,6 +1,6 @@
 """A server as in docs/operating.md#several-nodes, on this machine, for tests of faults.
 
-PostgreSQL behind PgBouncer in transaction mode, and nodes of granian behind nginx. Each is a
+PostgreSQL is behind PgBouncer in transaction mode, and granian nodes are behind nginx. Each is a
 separate process that can be killed and restarted. All files are in one folder, and all processes
 listen only on 127.0.0.1.
 """
@@ -41,7 +41,7 @@ def free_port() -> int:
 
 
 def wait_for(what: str, asked, seconds: float = 60) -> None:
-    """Poll a condition five times a second until it holds. Raises TimeoutError."""
+    """Poll a condition five times a second until it is true. Raises TimeoutError."""
     end = time.monotonic() + seconds
     while not asked():
         if time.monotonic() > end:
@@ -64,7 +64,7 @@ def _owned_by_user(folder: Path) -> Path:
 
 @dataclass
 class Postgres:
-    """A database server in that folder, with the default durability."""
+    """A database server in a folder, with the default durability."""
 
     folder: Path
     port: int = field(default_factory=free_port)
@@ -84,7 +84,7 @@ class Postgres:
             cursor.execute("CREATE DATABASE handful")
 
     def start(self) -> None:
-        """Start it, and wait until it has recovered."""
+        """Start the server, and wait until it has recovered."""
         options = {
             "listen_addresses": "127.0.0.1", "port": self.port,
             "unix_socket_directories": "", "max_connections": 60,
@@ -97,7 +97,7 @@ class Postgres:
         self._run("pg_ctl", "-w", "-t", "120", "-l", str(log), "-o", told, "start")
 
     def kill(self) -> None:
-        """kill -9 of all its processes at once, like a power failure."""
+        """Kill all processes at once with kill -9, like a power failure."""
         pid = int((self.folder / "postmaster.pid").read_text().splitlines()[0])
         parent = psutil.Process(pid)
         processes = [parent, *parent.children(recursive=True)]
@@ -114,7 +114,7 @@ class Postgres:
 
     @contextlib.contextmanager
     def connection(self, name: str = "handful"):
-        """A cursor that commits each statement."""
+        """Open a cursor that commits each statement."""
         import psycopg2
 
         connection = psycopg2.connect(self.address(name))
@@ -127,7 +127,7 @@ class Postgres:
 
     def _run(self, name: str, *arguments: str) -> None:
         command = [str(POSTGRES_BIN_PATH / name), "-D", str(self.folder), *arguments]
-        # To a file, because the server inherits open descriptors.
+        # Write to a file, because the server inherits open descriptors.
         with (self.folder.parent / "pg_ctl.log").open("a") as log:
             subprocess.run(
                 command, check=True, stdout=log, stderr=log, user=USER, cwd="/", timeout=180
@@ -174,7 +174,7 @@ class Bouncer:
 
 @dataclass
 class Node:
-    """granian with two workers, as under systemd; stops and starts on the same port."""
+    """A granian server with two workers, as under systemd, which always uses the same port."""
 
     environment: dict[str, str]
     log: Path
@@ -183,7 +183,7 @@ class Node:
     process: subprocess.Popen | None = None
 
     def start(self) -> None:
-        """Start it and wait until it is ready."""
+        """Start the node and wait until it is ready."""
         program, *options = SERVERS["granian"]
         command = [str(Path(sys.executable).with_name(program)), *options, "--port", str(self.port)]
         with self.log.open("a") as log:
@@ -200,7 +200,7 @@ class Node:
         return False
 
     def kill(self) -> None:
-        """kill -9 of the server and its workers."""
+        """Kill the server and its workers with kill -9."""
         parent = psutil.Process(self.process.pid)
         for process in [parent, *parent.children(recursive=True)]:
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -208,14 +208,14 @@ class Node:
         self.process.wait(20)
 
     def kill_worker(self, number: int) -> None:
-        """kill -9 of one worker, which granian replaces."""
+        """Kill one worker with kill -9. granian replaces it."""
         children = psutil.Process(self.process.pid).children()
         workers = [child for child in children if "resource_tracker" not in str(child.cmdline())]
         with contextlib.suppress(psutil.NoSuchProcess):
             workers[number % len(workers)].kill()
 
     def stop(self) -> None:
-        """Stop it as systemd does: requests in progress are completed."""
+        """Stop the node as systemd does, so that requests in progress are completed."""
         if self.process and self.process.poll() is None:
             self.process.terminate()
             try:
@@ -229,11 +229,11 @@ class Installation:
     """The installation that a script breaks."""
 
     folder: Path
-    environment: dict[str, str]  # of the nodes and commands
+    environment: dict[str, str]  # for nodes and commands
     postgres: Postgres
     bouncer: Bouncer
     nodes: list[Node]
-    front: int = 0  # nginx's port
+    front: int = 0  # port of nginx
 
     def manage(self, *arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess:
         """Run a command of manage.py directly on PostgreSQL."""
@@ -246,7 +246,7 @@ class Installation:
 
 @contextlib.contextmanager
 def installed() -> Iterator[Installation]:
-    """An installation before migration; `serving` starts two nodes."""
+    """Create an installation before migration. `serving` starts its two nodes."""
     for program in NEEDED:
         if not shutil.which(program):
             sys.exit(f"This needs {' and '.join(NEEDED)}: apt-get install nginx-light pgbouncer")
@@ -283,7 +283,7 @@ def installed() -> Iterator[Installation]:
 
 @contextlib.contextmanager
 def behind_nginx(*ports: int, folder: Path) -> Iterator[int]:
-    """The port of nginx with deploy/nginx.conf in front of servers on these ports."""
+    """Run nginx with deploy/nginx.conf in front of servers on these ports. Yield its port."""
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.create_server(("127.0.0.1", 0)) as two,
@@ -308,7 +308,7 @@ def behind_nginx(*ports: int, folder: Path) -> Iterator[int]:
         f"daemon off; pid {folder}/pid; error_log {folder}/start.log;\n"
         f"events {{ worker_connections 1024; }}\nhttp {{ access_log off; {kept}\n{text}\n}}\n"
     )
-    folder.chmod(0o755)  # nginx's worker is another user
+    folder.chmod(0o755)  # the worker of nginx is another user
     command = ["nginx", "-c", str(folder / "nginx.conf"), "-p", str(folder)]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
@@ -326,7 +326,7 @@ def behind_nginx(*ports: int, folder: Path) -> Iterator[int]:
 
 @contextlib.contextmanager
 def serving(site: Installation) -> Iterator[Installation]:
-    """Run its nodes behind nginx, which gives each request to the next node."""
+    """Run the nodes behind nginx, which sends each request to the next node."""
     for node in site.nodes:
         node.start()
     place = site.folder / "nginx"

@@ -1,4 +1,4 @@
-"""Processes that are killed or replaced while people answer."""
+"""Faults in which processes are killed or replaced while people answer."""
 
 import shutil
 import time
@@ -7,8 +7,8 @@ from pathlib import Path
 from benchmarks.faults.installation import ROOT
 from benchmarks.faults.scene import Result, Scene, Size, at_work
 
-# A migration that a release may contain: a column that previous nodes do not know. One table in
-# each, as docs/contributing.md asks for.
+# A migration that a release may contain: a column that previous nodes do not know. Each migration
+# has one table, as docs/contributing.md requires.
 MIGRATION = """
 from django.db import migrations, models
 
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
 
 
 def roll(scene: Scene) -> str:
-    """Restart node after node as in docs/operating.md#several-nodes; return the seconds of each."""
+    """Restart the nodes one by one (docs/operating.md#several-nodes). Return seconds of each."""
     took = []
     for node in scene.site.nodes:
         began = time.monotonic()
@@ -33,7 +33,7 @@ def roll(scene: Scene) -> str:
 
 
 def not_ready(scene: Scene) -> list[str]:
-    """Nodes that would not receive requests."""
+    """Return a sentence for each node that would not receive requests."""
     away = [node.port for node in scene.site.nodes if not node.answers("/health/ready")]
     return [f"node {port} is not ready at the end" for port in away]
 
@@ -65,7 +65,7 @@ def killed_database(size: Size) -> Result:
 
 
 def deploy(size: Size) -> Result:
-    """Release new columns: migrate while annotators work, then restart node after node."""
+    """Release new columns: migrate while annotators work, then restart the nodes one by one."""
     with at_work(size) as scene:
         scene.wait_for(0.2)
         new = next_release(scene.site.folder / "next")
@@ -87,7 +87,7 @@ def deploy(size: Size) -> Result:
 
 
 def next_release(folder: Path) -> Path:
-    """This program with two more migrations."""
+    """Copy this program and add two migrations."""
     left_out = shutil.ignore_patterns(".*", "var", "node_modules", "tests", "docs", "__pycache__")
     shutil.copytree(ROOT, folder, ignore=left_out)
     place = folder / "annotation" / "migrations"

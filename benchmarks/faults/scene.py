@@ -1,4 +1,4 @@
-"""Annotators at work on an installation: the common start and end of each fault."""
+"""The start and end that all faults share: annotators who work on an installation."""
 
 import os
 import time
@@ -24,7 +24,7 @@ class Size:
 
 @dataclass
 class Result:
-    """The result of a fault: the annotators' outcome, and further conditions."""
+    """The result of a fault: what happened to the annotators, and further conditions."""
 
     outcome: annotators.Outcome
     did: str  # in words, with its figures
@@ -46,7 +46,7 @@ class Scene:
         self.work.wait_for(share, self.size.answers)
 
     def every(self, seconds: float) -> Iterator[int]:
-        """Yield 0, 1, 2, ... at an interval in seconds, until all annotators have finished."""
+        """Yield 0, 1, 2, ... at an interval in seconds until all annotators have finished."""
         number = 0
         while self.work.goes_on():
             yield number
@@ -62,7 +62,10 @@ def at_work(
     begun: float = 0.1,
     prepare: Callable[[Installation], None] | None = None,
 ) -> Iterator[Scene]:
-    """Annotators at work after a share of their answers; leaving the block waits for all."""
+    """Let annotators work, and enter the block after a share of their answers.
+
+    Leaving the block waits for all of them.
+    """
     with installed() as site:
         set_up(site)
         if prepare:
@@ -79,7 +82,7 @@ def at_work(
 
 
 def set_up(site: Installation) -> None:
-    """Migrate its database, and connect this process's ORM to it directly."""
+    """Migrate the database, and connect the ORM of this process to it directly."""
     done = site.manage("migrate", "-v0")
     if done.returncode:
         raise RuntimeError(done.stderr)
