@@ -1,4 +1,4 @@
-"""The size of the project against .ci/budget.toml: `python .ci/budget.py`, part of `make lint`."""
+"""Check the size of the project against .ci/budget.toml: `python .ci/budget.py` (`make lint`)."""
 
 import ast
 import re

@@ -1,11 +1,11 @@
-"""The catalogues of the interface: are they complete and up to date? Part of `make lint`.
+"""Check that the catalogues of the interface are complete and up to date (`make lint`).
 
-`catalogues.py` checks every folder of locale/: the catalogue contains exactly the marked sentences,
-with all plural forms; no entry is fuzzy; placeholders and tags match; and the .mo matches the .po.
-Sentences of scripts are in djangojs.po, all others in django.po. Every language of
-settings.LANGUAGES has both. `catalogues.py renew [LOCALE ...]` (`make messages`) rewrites the files
-and adds those locales: it preserves translations of unchanged sentences and leaves the others
-empty. It does not need the gettext programs.
+`catalogues.py` checks every folder of locale/. The catalogue must contain exactly the marked
+sentences with all plural forms, no entry may be fuzzy, placeholders and tags must match, and the
+.mo must match the .po. Sentences in scripts are in djangojs.po, all others in django.po. Every
+language in settings.LANGUAGES has both. `catalogues.py renew [LOCALE ...]` (`make messages`)
+rewrites the files and adds the given locales. It preserves translations of unchanged sentences and
+leaves the others empty. The gettext programs are not required.
 """
 
 import argparse
@@ -29,14 +29,14 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("config", "tasks", "annotation", "analysis", "templates")
-# The functions that mark a sentence, and what their arguments are.
+# The functions that mark a sentence, and the meaning of their arguments.
 ONE, COUNTED = ("msgid",), ("msgid", "msgid_plural")
 KEYWORDS = {
     "_": ONE, "gettext": ONE, "gettext_lazy": ONE, "gettext_noop": ONE,
     "ngettext": COUNTED, "ngettext_lazy": COUNTED,
     "pgettext": ("msgctxt", *ONE), "pgettext_lazy": ("msgctxt", *ONE),
     "npgettext": ("msgctxt", *COUNTED), "npgettext_lazy": ("msgctxt", *COUNTED),
-    # The pure core marks sentences for the pages above it: tasks/sentences.py.
+    # The pure core marks sentences for the pages above it (tasks/sentences.py).
     "sentence": ONE, "counted": COUNTED,
 }  # fmt: skip
 DOMAINS = ("django", "djangojs")  # the second is for scripts
@@ -56,7 +56,7 @@ def sources(domain: str) -> list[Path]:
 
 
 def code_of(path: Path) -> str:
-    """Return the file as Python; a template as Django converts it, without indentation."""
+    """Return the file as Python code. Templates are converted by Django, without indentation."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".html":
         return text
@@ -64,7 +64,7 @@ def code_of(path: Path) -> str:
 
 
 def marked(domain: str = "django") -> dict[Key, polib.POEntry]:
-    """Return every sentence marked in the code, with the files that contain it."""
+    """Return all sentences marked in the code, with the files that contain them."""
     code: dict[Key, polib.POEntry] = {}
     extract = extract_javascript if domain == "djangojs" else extract_python
     options = {"encoding": "utf-8", "parse_template_string": True}
@@ -85,7 +85,7 @@ def marked(domain: str = "django") -> dict[Key, polib.POEntry]:
 
 
 def told(function: str, texts: Any) -> polib.POEntry | None:
-    """Return an untranslated entry for that call; None if its texts are missing."""
+    """Return an untranslated entry for a call, or None if its texts are missing."""
     given = texts if isinstance(texts, (list, tuple)) else (texts,)
     names = KEYWORDS[function]
     if len(given) < len(names) or not all(given[: len(names)]):
@@ -108,14 +108,14 @@ def locales() -> list[str]:
 
 
 def forms_of(entry: polib.POEntry) -> list[str]:
-    """The translations, one for each plural form."""
+    """Return the translations, one per plural form."""
     if entry.msgid_plural:
         return [text for _number, text in sorted(entry.msgstr_plural.items())]
     return [entry.msgstr]
 
 
 def faults(entry: polib.POEntry, plurals: int) -> Iterator[str]:
-    """Yield what is wrong with the translation of that sentence."""
+    """Yield the errors in the translation of an entry."""
     texts = [entry.msgid, *([entry.msgid_plural] if entry.msgid_plural else [])]
     forms = forms_of(entry)
     if entry.fuzzy:
@@ -144,7 +144,7 @@ def key(entry: polib.POEntry) -> Key:
 
 
 def check(locale: str, code: dict[Key, polib.POEntry], domain: str = "django") -> Iterator[str]:
-    """Yield what is wrong with that catalogue, one line per fault."""
+    """Yield one line for each error in a catalogue."""
     catalogue = polib.pofile(str(po(locale, domain)))
     entries = {key(entry): entry for entry in catalogue if not entry.obsolete}
     for missing in code.keys() - entries.keys():
@@ -162,7 +162,7 @@ def check(locale: str, code: dict[Key, polib.POEntry], domain: str = "django") -
 
 
 def renew(locale: str, code: dict[Key, polib.POEntry], domain: str = "django") -> polib.POFile:
-    """Update the .po and .mo of that locale from the code."""
+    """Update the .po and .mo of a locale from the code."""
     path = po(locale, domain)
     before = polib.pofile(str(path)) if path.exists() else new(locale)
     known = {key(entry): entry for entry in before if not entry.fuzzy}
@@ -209,7 +209,7 @@ def new(locale: str) -> polib.POFile:
 
 
 def main() -> int:
-    """Check or renew; return 1 if anything is wrong."""
+    """Check or renew the catalogues. Return 1 if anything is wrong."""
     parser = argparse.ArgumentParser(description="The catalogues of the interface.")
     parser.add_argument("what", choices=["check", "renew"], nargs="?", default="check")
     parser.add_argument("locale", nargs="*", help="a new one, such as fr or zh_Hans")

@@ -1,4 +1,4 @@
-"""Rates of hard-to-read idioms, checked against .ci/budget.toml; part of `make lint`.
+"""Check the rates of hard-to-read idioms against .ci/budget.toml (`make lint`).
 
 `python .ci/english.py` prints each rate per 10,000 words of templates, documents, docstrings,
 comments, strings, browser code, names of tests, scripts and commit subjects. `python .ci/english.py
@@ -33,7 +33,7 @@ WORD = re.compile(r"[A-Za-z][A-Za-z'’]*")
 PYTHON = {tokenize.STRING, tokenize.COMMENT, getattr(tokenize, "FSTRING_MIDDLE", -1)}
 # Comments and strings of browser code and style sheets.
 BROWSER = re.compile(r"/\*.*?\*/|(?<!:)//[^\n]*|\"[^\"\n]*\"|'[^'\n]*'|`[^`]*`", re.S)
-# Tags, and template code except translated sentences: readers of a page do not see them.
+# Tags, and template code except translated sentences, because readers do not see them.
 MARKUP = re.compile(r"<[^>]*>|\{\{.*?\}\}|\{%(?!\s*translate).*?%\}|\{#.*?#\}", re.S)
 SUFFIXES = {
     ".py",
@@ -67,7 +67,7 @@ def texts() -> Iterator[Text]:
         elif path.suffix in {".mjs", ".js", ".css"}:
             yield from ((name, line, text) for line, text in of_matches(BROWSER, source))
         elif path.suffix == ".html":
-            # Keeps the number of lines, so that reported line numbers are right.
+            # Keep the number of lines, so that reported line numbers are right.
             yield name, 1, MARKUP.sub(lambda match: " " + "\n" * match[0].count("\n"), source)
         elif "--hash=sha256" not in source[:400]:
             yield name, 1, source
@@ -87,7 +87,7 @@ def of_matches(pattern: re.Pattern[str], source: str) -> Iterator[tuple[int, str
 
 
 def subjects(since: str) -> list[Text]:
-    """Return the subjects of commits after `since`; none if this clone lacks that commit."""
+    """Return the subjects of commits after `since`, or [] if this clone lacks that commit."""
     known = subprocess.run(["git", "cat-file", "-e", f"{since}^{{commit}}"], cwd=ROOT, check=False)
     if known.returncode:
         print(f"english: subjects of commits are not read: this clone lacks {since}")

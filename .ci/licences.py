@@ -1,7 +1,7 @@
-"""The licences of the Python packages that a server installs, as THIRD-PARTY.md lists them.
+"""Check the licences of the Python packages that a server installs (THIRD-PARTY.md).
 
 `python .ci/licences.py` reports differences between the list and the metadata of installed
-packages, and licences that are not accepted; `python .ci/licences.py renew` writes the list.
+packages, and licences that are not accepted. `python .ci/licences.py renew` writes the list.
 """
 
 import re
@@ -16,13 +16,13 @@ ROOT = Path(__file__).parents[1]
 LOCK = ROOT / "deploy" / "requirements.lock"
 LIST = ROOT / "THIRD-PARTY.md"
 BEGIN, END = "<!-- licences:begin -->", "<!-- licences:end -->"
-# Licences that are compatible with code under the MIT licence. LGPL and MPL packages are used
+# Licences that are compatible with code under the MIT licence. Packages under LGPL and MPL are used
 # unchanged and remain separate, replaceable packages.
 AGREED = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "LGPL-3.0-or-later", "MIT",
     "MIT-0", "MPL-2.0", "PSF-2.0", "Zlib",
 }  # fmt: skip
-# Where the metadata lacks a licence or its SPDX identifier: taken from the package's text.
+# Taken from the text of the package if the metadata lacks a licence or its SPDX identifier.
 READ = {
     "altair": "BSD-3-Clause",
     "amqp": "BSD-3-Clause",
@@ -53,7 +53,7 @@ def locked() -> list[str]:
 
 
 def licence(name: str) -> str:
-    """Return an SPDX expression, else the text of the metadata; "" if there is none."""
+    """Return the SPDX expression, or the licence text in the metadata, or "" if there is none."""
     if name in READ:
         return READ[name]
     about = metadata(name)
@@ -74,7 +74,7 @@ def installed() -> tuple[dict[str, str], list[str]]:
 
 
 def refused(licences: dict[str, str]) -> list[str]:
-    """A sentence for each package whose licence is not accepted."""
+    """Return a sentence for each package whose licence is not accepted."""
     return [
         f"{name}: {text or 'no licence'} is not among those agreed to (.ci/licences.py)"
         for name, text in licences.items()
