@@ -1,11 +1,12 @@
 /**
- * The base of all answers that are given in the panel: a draft, "no answer", and the message if
- * something is missing. The controls are native and work without scripts. Keys of the whole turn
- * are in work.js.
+ * The base class of answers that are given in the panel. It handles drafts, "no answer", and the
+ * message for a missing answer. The controls are native and work without scripts. Keys of the whole
+ * turn are handled in work.js.
  *
- * A kind of answer extends `AnswerElement`, reads and writes its controls as `value`, and returns
- * its error as `problem`. Attributes: data-key (the turn), data-missing (the server's message for a
- * missing answer). data-ready marks that it listens, data-complete that an answer can be submitted.
+ * Each kind of answer extends `AnswerElement`, reads and writes its controls through `value`, and
+ * returns its error as `problem`. Attributes: data-key (the turn), data-missing (the server's
+ * message for a missing answer). data-ready is set when the listeners are attached, data-complete
+ * when an answer can be submitted.
  */
 
 import { keepDraft, readDraft } from "./drafts.js";
@@ -17,7 +18,7 @@ export class AnswerElement extends HTMLElement {
     const { signal } = this.connection;
     this.form = this.closest("form");
     this.none = this.querySelector("[name=no_answer]");
-    // The message in the page replaces the browser's own bubble.
+    // The message in the page replaces the bubble of the browser.
     this.form.noValidate = true;
     this.querySelectorAll("[data-scripted]").forEach((e) => (e.hidden = false));
     this.begin(signal);
@@ -37,22 +38,22 @@ export class AnswerElement extends HTMLElement {
 
   // --- Overridden by each kind of answer ----------------------------------------------------
 
-  /** Connect its own listeners and controls. @param {AbortSignal} signal */
+  /** Connect the listeners and controls of this kind. @param {AbortSignal} signal */
   begin(signal) {}
 
-  /** The controls of the answer. @returns {HTMLInputElement[]} */
+  /** Return the controls of the answer. @returns {HTMLInputElement[]} */
   get fields() {
     return [];
   }
 
-  /** The answer; "" or [] if it is empty. @returns {string | string[]} */
+  /** Return the answer, or "" or [] if it is empty. @returns {string | string[]} */
   get value() {
     return "";
   }
 
   set value(given) {}
 
-  /** The error of the answer, in the server's words; "" if there is none. */
+  /** Return the error of the answer in the server's words, or "" if there is none. */
   problem() {
     return "";
   }
@@ -75,12 +76,18 @@ export class AnswerElement extends HTMLElement {
     return draft !== null && this.isComplete;
   }
 
-  /** Controls without a name are not sent, such as a search field. @param {any} target */
+  /**
+   * Handle a change of a control. Controls without a name, such as a search field, are ignored.
+   * @param {any} target
+   */
   hear(target) {
     if (target.name) this.changed(target);
   }
 
-  /** The one place where the answer changes. @param {HTMLElement} [target] */
+  /**
+   * Handle a change. This is the only place where the answer changes.
+   * @param {HTMLElement} [target]
+   */
   changed(target) {
     if (target === this.none) this.choosesNone();
     else if (this.none && this.value.length) this.none.checked = false;
@@ -89,7 +96,7 @@ export class AnswerElement extends HTMLElement {
     this.show();
   }
 
-  /** "No answer" removes the answer, and restores it when it is cleared. */
+  /** Remove the answer when "No answer" is set, and restore it when "No answer" is cleared. */
   choosesNone() {
     if (this.none.checked) {
       this.taken = this.value;
@@ -99,7 +106,7 @@ export class AnswerElement extends HTMLElement {
     }
   }
 
-  /** Keep an incomplete answer from htmx. @param {Event} event */
+  /** Prevent htmx from sending an incomplete answer. @param {Event} event */
   check(event) {
     const problem = this.isComplete ? this.problem() : this.dataset.missing;
     if (!problem) return;

@@ -1,5 +1,6 @@
 /**
- * <choice-answer>: an answer by radio buttons (a label, an option) or by ticks (several options).
+ * <choice-answer>: an answer given with radio buttons (a label or option) or check boxes (several
+ * options).
  */
 
 import { AnswerElement } from "./answer.js";
@@ -14,7 +15,10 @@ class ChoiceAnswer extends AnswerElement {
     return [...this.querySelectorAll(".turn-choice input")];
   }
 
-  /** The field and value of each control: radio buttons share a name, check boxes a value. */
+  /**
+   * Return the field and value of each checked control. Radio buttons share a name, check boxes a
+   * value.
+   */
   get value() {
     return this.fields.filter((field) => field.checked).map((field) => `${field.name}=${field.value}`);
   }
@@ -29,13 +33,13 @@ class ChoiceAnswer extends AnswerElement {
     if (place) place.textContent = ngettext("%(count)s chosen", "%(count)s chosen", this.value.length);
   }
 
-  /** A single press of a pointer advances; arrow keys and second clicks do not. */
+  /** Advance after a single press of a pointer, but not after arrow keys or second clicks. */
   click(event) {
     if (event.detail !== 1 || !event.target.closest("label.turn-choice")) return;
     setTimeout(() => this.advance());
   }
 
-  /** If the design says so, submit the choice immediately. */
+  /** Submit the choice immediately if the design requires it. */
   advance() {
     if (!("advance" in this.dataset) || !this.isComplete || !this.isConnected) return;
     this.form.requestSubmit(this.form.querySelector("[data-submit]"));

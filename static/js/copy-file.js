@@ -3,7 +3,7 @@
  *
  *   <copy-file><a href="table.tex" aria-label="Intervals as LaTeX">LaTeX</a></copy-file>
  *
- * Without scripts, or if the browser has no clipboard, only the link appears.
+ * Without scripts, or if the browser has no clipboard, only the link is shown.
  */
 
 const SAID_FOR = 2000; // milliseconds
@@ -26,7 +26,7 @@ class CopyFile extends HTMLElement {
     this.append(" ", button, " ", told);
   }
 
-  /** Copy the text of that address; returns whether this succeeded. @param {string} address */
+  /** Copy the text at an address and return whether this succeeded. @param {string} address */
   async copied(address) {
     try {
       const reply = await fetch(address);

@@ -1,6 +1,4 @@
-/**
- * Copies a code or a link. The button appears if the browser lets a page copy.
- */
+/** A button that copies a code or a link. It is shown if the browser allows pages to copy. */
 
 import { gettext } from "./sentences.js";
 

@@ -1,16 +1,19 @@
 /**
- * Drafts of unsent answers, one per turn. A draft is stored in this tab immediately and on the server
- * after a pause, so that it survives a closed tab and a change of device. While an answer is being
- * sent, the browser stores it too until the server has stored it: after a failure it survives a closed
- * tab, and the server gets the draft as soon as it responds. The newest of the three is restored.
+ * Drafts of unsent answers, one per turn.
+ *
+ * A draft is stored in the tab immediately and on the server after a pause, so that it survives a
+ * closed tab and a change of device. While an answer is being sent, the browser also stores it
+ * until the server has stored it. After a failure, the answer therefore survives a closed tab, and
+ * the draft is sent to the server as soon as it responds. The newest of the three copies is
+ * restored.
  *
  * If the browser refuses storage or the server cannot be reached, the other copies remain.
  */
 
 const PREFIX = "draft:"; // in sessionStorage, by turn
-const UNSENT = "unsent:"; // in localStorage, by participation: one answer at most
-const PAUSE = 2000; // milliseconds without a change before the server gets the draft
-const LONGEST = 7 * 24 * 3600 * 1000; // milliseconds that an unsent answer stays in the browser
+const UNSENT = "unsent:"; // in localStorage, by participation; at most one answer
+const PAUSE = 2000; // milliseconds without a change before the draft is sent to the server
+const LONGEST = 7 * 24 * 3600 * 1000; // milliseconds for which the browser stores an unsent answer
 
 /** @typedef {{ v: number, [field: string]: unknown }} Draft */
 /** @typedef {{ at: number, draft: Draft }} Kept */
@@ -18,20 +21,23 @@ const LONGEST = 7 * 24 * 3600 * 1000; // milliseconds that an unsent answer stay
 /** @type {{ key: string, url: string, draft: Draft, timer: ReturnType<typeof setTimeout> } | null} */
 let waiting = null;
 
-/** The turn on the page: the address for its draft, and the server's draft. */
+/**
+ * Return the element of the turn with this key. It has the address for its draft and the server's
+ * draft.
+ */
 function turnOf(key) {
   const turn = globalThis.document?.querySelector("#turn");
   return turn?.dataset.key === key ? turn : null;
 }
 
-/** The question that is on the page. */
+/** Return the question on the page. */
 const asked = () => globalThis.document?.querySelector("#turn[data-state=question]")?.dataset.key;
 
 export function keepDraft(key, draft) {
   try {
     sessionStorage.setItem(PREFIX + key, JSON.stringify({ ...draft, at: Date.now() }));
   } catch {
-    // Storage full or forbidden: the answer is still on the page.
+    // Storage is full or not allowed. The answer is still on the page.
   }
   const url = turnOf(key)?.dataset.drafts;
   if (!url) return;
@@ -39,7 +45,7 @@ export function keepDraft(key, draft) {
   waiting = { key, url, draft, timer: setTimeout(send, PAUSE) };
 }
 
-/** Send the current draft to the server now, also when the page is closed. */
+/** Send the current draft to the server now, also when the page is being closed. */
 export function send() {
   if (!waiting) return;
   const sent = waiting;
@@ -50,18 +56,18 @@ export function send() {
   fetch(url, { method: "POST", body, keepalive: true })
     .then((reply) => { if (!reply.ok) throw new Error(`${reply.status}`); })
     .catch(() => {
-      // This browser still has it; the next change, failure or page exit tries again.
+      // This browser still has the draft. The next change, failure or page exit tries again.
       if (asked() === key) waiting ??= sent;
     });
 }
 
-/** Drop the draft, because the answer is being sent. */
+/** Discard the draft, because the answer is being sent. */
 export function forget() {
   if (waiting) clearTimeout(waiting.timer);
   waiting = null;
 }
 
-/** The newest draft of the turn among the tab's, the server's and the browser's, or null. */
+/** Return the newest draft of the turn from the tab, the server or the browser, or null. */
 export function readDraft(key) {
   const newest = [ofTab(key), ofServer(key), ofBrowser(key)].reduce(
     (one, other) => (other && other.at > (one?.at ?? -Infinity) ? other : one), null,
@@ -69,7 +75,11 @@ export function readDraft(key) {
   return newest?.draft ?? null;
 }
 
-/** Run `act`; null if storage refuses it or contains other data. @template T @param {() => T} act */
+/**
+ * Run `act`. Return null if storage is refused or contains other data.
+ * @template T
+ * @param {() => T} act
+ */
 function attempt(act) {
   try {
     return act();
@@ -84,7 +94,11 @@ const ofTab = (key) => attempt(() => {
   return { at, draft };
 });
 
-/** Its age is from the server's clock, because this device's clock may be wrong. @returns {Kept | null} */
+/**
+ * Return the draft on the server. Its age is computed with the server's clock, because this
+ * device's clock may be wrong.
+ * @returns {Kept | null}
+ */
 const ofServer = (key) => attempt(() => {
   const { draft, draftAge } = turnOf(key).dataset;
   return { at: performance.timeOrigin - 1000 * Number(draftAge), draft: JSON.parse(draft) };
@@ -92,7 +106,10 @@ const ofServer = (key) => attempt(() => {
 
 // --- The answer being sent -----------------------------------------------------------------------------
 
-/** The address contains the secret token of the participation, so only a short hash of it is stored. */
+/**
+ * Return the storage key. The address contains the secret token of the participation, so the key
+ * only has a short hash of it.
+ */
 function nameOfUnsent() {
   let hash = 0x811c9dc5;
   for (const sign of globalThis.location?.pathname ?? "") {
@@ -110,14 +127,14 @@ function ofBrowser(key) {
   return kept?.turn === key ? kept : null;
 }
 
-/** The answer of the turn is being sent: keep it beyond this tab until it is stored. */
+/** Store the answer beyond this tab until the server has stored it, because it is being sent. */
 export function hold(key) {
   const draft = readDraft(key);
   const kept = JSON.stringify({ turn: key, at: Date.now(), draft });
   if (draft) attempt(() => localStorage.setItem(nameOfUnsent(), kept));
 }
 
-/** Sending has failed: send the draft to the server as soon as it responds. */
+/** Send the draft to the server as soon as it responds, because sending has failed. */
 function tellAgain() {
   const key = asked();
   const url = key && turnOf(key).dataset.drafts;
@@ -133,11 +150,11 @@ const drop = (storage, prefix, isOver) => attempt(() => {
   for (const name of names) storage().removeItem(name);
 });
 
-/** Drop every draft except that of the current question: others can no longer be sent. */
+/** Discard all drafts except that of the current question. The others can no longer be sent. */
 export function dropDrafts(exceptKey) {
   if (waiting && waiting.key !== exceptKey) forget();
   drop(() => sessionStorage, PREFIX, (name) => name !== PREFIX + exceptKey);
-  // From other participations, drop only expired answers.
+  // Discard drafts of other participations only if they have expired.
   const own = nameOfUnsent();
   drop(() => localStorage, UNSENT, (name) => {
     const { turn, at = 0 } = unsent(name) ?? {};
@@ -152,7 +169,7 @@ if (globalThis.document) {
     forget();
     if (asked()) hold(asked());
   });
-  // The answer is stored; the page may close now.
+  // The answer is stored, so the page may be closed.
   document.addEventListener("htmx:afterRequest", ({ detail }) => {
     const isStored = detail.xhr.status >= 200 && detail.xhr.status < 300;
     if (isStored && detail.elt.matches(".turn-form")) dropDrafts(null);

@@ -1,11 +1,12 @@
-/** Layout of a figure's panels in the width of the page. Pure: no DOM. */
+/** The layout of a figure's panels for the width of the page. Pure, without DOM. */
 
 const NARROWEST = 240; // minimum px of a panel
 const WIDEST = 480; // maximum useful px of a panel
-const AXIS = 62; // px left of a row for its axis, and right of it for half a label
+const AXIS = 62; // px to the left of a row for its axis and to the right for half a label
 
 /**
- * The number of panels per row: as many as fit, at most those of the specification and the data.
+ * Return the number of panels per row: as many as fit, up to the number in the specification and
+ * the data.
  * @param {any} specification
  * @param {number} width
  */

@@ -1,16 +1,17 @@
 /**
- * <vega-figure src="...json" label="...">: a Vega-Lite figure in the colours and the width of the
- * page. Without this script, its content is shown instead.
+ * <vega-figure src="...json" label="...">: a Vega-Lite figure in the colours and width of the page.
+ * Without this script, the content of the element is shown instead.
  *
- * Vega runs under `script-src 'self'; style-src 'self'`: expressions are interpreted (`ast`), and style
- * elements are disabled (`defaultStyle`, `disableDefaultStyle`); researcher.css has their rules.
+ * Vega runs under `script-src 'self'; style-src 'self'`. Expressions are interpreted (`ast`), and
+ * style elements are disabled (`defaultStyle`, `disableDefaultStyle`). researcher.css contains
+ * their rules.
  */
 
 import { fitted } from "./figure-size.js";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-/** The chart's config in the colours of tokens.css, over that of the specification. */
+/** Return the config of the chart with the colours of tokens.css. */
 function inColoursOfThePage(config) {
   const token = getComputedStyle(document.documentElement);
   const of = (name) => token.getPropertyValue(`--${name}`).trim();
@@ -59,7 +60,7 @@ class VegaFigure extends HTMLElement {
     this.result?.finalize();
   }
 
-  /** Draw with panels that fill the given pixels, as far as the size of axes is known. */
+  /** Draw panels that fill the given number of pixels, if the size of the axes is known. */
   async drawIn(width) {
     this.result?.finalize();
     const drawing = fitted(this.specification, width);
@@ -74,7 +75,7 @@ class VegaFigure extends HTMLElement {
     });
   }
 
-  /** Draw again, one drawing at a time; the latest request wins. */
+  /** Draw again. Only one drawing runs at a time, and the latest request counts. */
   async draw() {
     this.wanted = true;
     if (this.drawing || !this.specification) return;
@@ -83,8 +84,8 @@ class VegaFigure extends HTMLElement {
       this.wanted = false;
       this.drawnWidth = this.clientWidth;
       await this.drawIn(this.drawnWidth);
-      // The size of axes and legends is known after they are drawn. A panel's width is a whole number,
-      // so a narrower drawing can be too wide again, by a pixel.
+      // The size of axes and legends is only known after drawing. The width of a panel is a whole
+      // number, so a narrower drawing can be one pixel too wide again.
       let width = this.drawnWidth;
       for (let tries = 0; tries < 4; tries += 1) {
         const beyond = this.querySelector("svg").getBoundingClientRect().width - this.drawnWidth;
@@ -92,7 +93,7 @@ class VegaFigure extends HTMLElement {
         width -= Math.ceil(beyond);
         await this.drawIn(width);
       }
-      // The element has one accessible name; Vega would name every mark.
+      // The element has one accessible name. Vega would add a name to every mark.
       this.querySelector("svg").setAttribute("aria-hidden", "true");
     }
     this.drawing = false;

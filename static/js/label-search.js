@@ -1,9 +1,9 @@
 /**
  * <label-search>: a field above a long list of labels that filters them by name.
  *
- * The list consists of the native radio buttons of <choice-answer>, so arrow keys, touch and screen
- * readers work, and without this script the list is complete. Down moves from the field into the list,
- * Enter chooses the label marked as nearest, Escape empties the field.
+ * The list consists of the native radio buttons of <choice-answer>, so that arrow keys, touch and
+ * screen readers work. Without this script, the list is complete. Down moves from the field into
+ * the list, Enter chooses the label marked as nearest, and Escape empties the field.
  */
 
 import { nearest, wanted } from "./labels.js";
@@ -24,7 +24,7 @@ class LabelSearch extends HTMLElement {
     this.field.addEventListener("keydown", (event) => this.key(event), { signal });
     this.answer.addEventListener("change", () => this.filter(), { signal });
     this.filter();
-    // The label of a draft may be far down.
+    // The label of a restored draft may be far down the list.
     this.choices.find(({ radio }) => radio.checked)?.element.scrollIntoView({ block: "nearest" });
     this.dataset.ready = "";
   }
@@ -68,7 +68,7 @@ class LabelSearch extends HTMLElement {
     event.preventDefault();
   }
 
-  /** Move from the field into the list: to the chosen label, otherwise to the nearest. */
+  /** Move the focus from the field to the chosen label or, without one, to the nearest label. */
   enter() {
     const shown = this.choices.filter(({ element }) => !element.hidden);
     const there = shown.find(({ radio }) => radio.checked) ?? this.marked ?? shown[0];
@@ -89,7 +89,7 @@ class LabelSearch extends HTMLElement {
     this.answer.advance();
   }
 
-  /** Take a letter that was typed elsewhere in the turn. @param {string} letter */
+  /** Insert a letter that was typed elsewhere in the turn. @param {string} letter */
   typeInto(letter) {
     this.field.focus();
     this.field.value += letter;

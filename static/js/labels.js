@@ -1,4 +1,4 @@
-/** Search in names of labels. Pure: no DOM. */
+/** Search in the names of labels. Pure, without DOM. */
 
 /** Remove case and accents, and replace joining characters with spaces. @param {string} text */
 function plain(text) {
@@ -10,13 +10,22 @@ function plain(text) {
     .trim();
 }
 
-/** The names with every typed word, in any place and order; all names for an empty text. @param {string[]} names @param {string} typed */
+/**
+ * Return the names that contain every typed word, in any position and order, or all names if no
+ * word is typed.
+ * @param {string[]} names
+ * @param {string} typed
+ */
 export function wanted(names, typed) {
   const words = plain(typed).split(" ");
   return names.filter((name) => words.every((word) => plain(name).includes(word)));
 }
 
-/** The best match: an equal name, else one with this beginning, else the first; or null. @param {string[]} names @param {string} typed */
+/**
+ * Return the best match (equal, then with the same beginning, then the first name) or null.
+ * @param {string[]} names
+ * @param {string} typed
+ */
 export function nearest(names, typed) {
   const fits = wanted(names, typed);
   const whole = plain(typed);

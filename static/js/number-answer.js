@@ -1,7 +1,7 @@
 /**
- * <number-answer>: a number in a field; arrow keys and two buttons change it by a step.
+ * <number-answer>: a number in a field that arrow keys and two buttons change by one step.
  *
- * Attributes: data-lowest, data-highest, data-step, each only if the card has it.
+ * Attributes: data-lowest, data-highest, data-step. Each is set only if the card has it.
  */
 
 import { AnswerElement } from "./answer.js";
@@ -41,14 +41,14 @@ class NumberAnswer extends AnswerElement {
     this.go(event.key === "ArrowUp" ? 1 : -1);
   }
 
-  /** Change by a step and announce the result, because the focus may be on a button. */
+  /** Change the number by a step and announce it, because the focus may be on a button. */
   go(by) {
     this.value = stepped(this.value, this.dataset, by);
     this.changed();
     this.announce(this.value);
   }
 
-  /** Take a digit that was typed elsewhere in the turn. @param {string} key */
+  /** Insert a digit that was typed elsewhere in the turn. @param {string} key */
   typeInto(key) {
     this.field.focus();
     this.field.value += key;

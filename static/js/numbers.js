@@ -1,18 +1,21 @@
 /**
- * Exact numbers in plain digits. Pure: no DOM. The rules are those of the server
- * (tasks/answers/typed.py), so this page refuses no number that the server would accept.
+ * Exact numbers in plain digits. Pure, without DOM. The rules are the same as on the server
+ * (tasks/answers/typed.py), so that the page refuses no number that the server would accept.
  */
 
 import { gettext } from "./sentences.js";
 
 const LONGEST = 30; // characters
 const PLAIN = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$/u;
-// The characters that Python strips; JavaScript's trim() strips others.
+// These are the characters that Python strips. JavaScript's trim() strips others.
 const BLANKS = /^[\p{White_Space}\x1c-\x1f]+|[\p{White_Space}\x1c-\x1f]+$/gu;
 
 /** @typedef {{ lowest?: string, highest?: string, step?: string }} Limits in plain digits */
 
-/** The digits of a number and its number of decimals; null for other texts. @param {string} text */
+/**
+ * Return the digits of a number and its number of decimals, or null for other texts.
+ * @param {string} text
+ */
 function parsed(text) {
   if (text.length > LONGEST || !PLAIN.test(text)) return null;
   const [whole, rest = ""] = text.replace(/^[+-]/u, "").split(".");
@@ -20,7 +23,7 @@ function parsed(text) {
   return { digits: text.startsWith("-") ? -digits : digits, places: rest.length };
 }
 
-/** Convert numbers to integers of a common scale. @param {ReturnType<typeof parsed>[]} numbers */
+/** Convert numbers to integers with a common scale. @param {ReturnType<typeof parsed>[]} numbers */
 function scaled(numbers) {
   const places = Math.max(...numbers.map((number) => number.places));
   return { places, integers: numbers.map((n) => n.digits * 10n ** BigInt(places - n.places)) };
@@ -38,7 +41,11 @@ function written(integer, places) {
 /** Remove surrounding blanks. @param {string} typed */
 export const stripped = (typed) => typed.replace(BLANKS, "");
 
-/** The error of a number, in the words of the server; "" if it is valid. @param {string} typed @param {Limits} limits */
+/**
+ * Return the error of a number in the server's words, or "" if it is valid.
+ * @param {string} typed
+ * @param {Limits} limits
+ */
 export function problemOf(typed, { lowest, highest, step }) {
   const text = stripped(typed);
   const number = parsed(text);
@@ -69,8 +76,9 @@ function offStep(number, first, step) {
 }
 
 /**
- * The number after `by` steps, aligned to a step and within the range. An empty field starts from
- * the end of the range in that direction, otherwise from 0. Other texts are returned unchanged.
+ * Return the number after `by` steps, aligned to a step and within the range. An empty field starts
+ * at the end of the range in that direction, or at 0 without a limit. Other texts are returned
+ * unchanged.
  * @param {string} typed
  * @param {Limits} limits
  * @param {1 | -1} by
@@ -83,7 +91,7 @@ export function stepped(typed, limits, by) {
   const number = parsed(text);
   if (!number) return typed;
   const { integers: [value, from, one], places } = scaled([number, parsed(lowest ?? "0"), parsed(step)]);
-  const past = (((value - from) % one) + one) % one; // beyond the step below it
+  const past = (((value - from) % one) + one) % one; // distance from the step below
   const next = by > 0 ? value - past + one : value - (past || one);
   const kept = limits.step === undefined ? value + BigInt(by) * one : next;
   const to = { digits: kept, places };

@@ -1,9 +1,9 @@
 /**
- * Offers the browser's time zone next to the list of all.
+ * A button that offers the time zone of the browser next to the list of all time zones.
  *
  *   <own-time-zone><select name="time_zone">...</select></own-time-zone>
  *
- * The user must choose it, so that the displayed times do not change while travelling.
+ * The user must choose it, so that displayed times do not change during travel.
  */
 
 class OwnTimeZone extends HTMLElement {

@@ -1,4 +1,4 @@
-/** Refuses pasted text in typed answers, with a message, if the design says so. */
+/** Refuse pasted text in typed answers and show a message, if the design requires it. */
 
 import { gettext } from "./sentences.js";
 

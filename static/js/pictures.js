@@ -1,7 +1,8 @@
 /**
  * Loads the pictures of a page one by one after the page, so that a printed page is complete.
  *
- * The server draws each picture on request. Without this script, a browser requests all at once.
+ * The server draws each picture on request. Without this script, browsers request all pictures at
+ * once.
  */
 
 async function inTurn() {

@@ -1,13 +1,14 @@
 /**
- * The search window and the keys of researchers' pages: `/`, Ctrl-K and `?` open it, `g` and then
- * `o`, `p` or `r` lead to a tab of the study. Keys without Ctrl can be switched off in the window.
+ * The search window and the keys of researchers' pages. `/`, Ctrl-K and `?` open the window. `g`
+ * followed by `o`, `p` or `r` opens a tab of the study. Keys without Ctrl can be switched off in
+ * the window.
  */
 
 export {};
 
 const OFF = "handful-keys-off"; // in localStorage
 const TABS = { o: "Overview", p: "Participants", r: "Results" };
-const WAIT = 150; // milliseconds after the last letter
+const WAIT = 150; // milliseconds after the last typed letter
 
 const content = /** @type {HTMLTemplateElement} */ (document.querySelector("#search-window"));
 const dialog = document.createElement("dialog");
@@ -22,7 +23,7 @@ const keys = /** @type {HTMLInputElement} */ (dialog.querySelector("[data-keys]"
 let timer = 0;
 let isAfterG = false;
 
-/** Show what the search page finds, unless the words have changed meanwhile. */
+/** Show the search results, unless the search text has changed in the meantime. */
 async function look() {
   const words = input.value;
   const address = new URL(input.form?.action ?? "");

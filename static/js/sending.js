@@ -1,23 +1,23 @@
 /**
- * Sends answers, retries failures, and shows the status.
+ * Sends answers, retries after failures, and shows the status.
  *
- * While an answer is being sent, the form is locked. If the network or the server fails, the page
- * retries at growing intervals, and finally gives up. An answer that is sent twice is stored once. If
- * the server does not recognise this page (403: another token; 404: the example is gone), the page
- * reloads once, with an explanation. The import has no side effects, so that the pure part runs in
- * Node.
+ * The form is locked while an answer is being sent. If the network or the server fails, the page
+ * retries at increasing intervals and finally gives up. An answer that is sent twice is stored
+ * once. If the server does not recognise the page (403: another token; 404: the example no longer
+ * exists), the page reloads once and shows an explanation. Importing this file has no side effects,
+ * so that the pure part runs in Node.
  */
 
 import { gettext, together } from "./sentences.js";
 
-const PAUSES = [2, 4, 8, 15, 30]; // seconds before each retry; the last one repeats
+const PAUSES = [2, 4, 8, 15, 30]; // seconds before each retry; the last value repeats
 const GIVE_UP = 300; // seconds after the first failure
 const SAY_SAVING = 400; // milliseconds; shorter requests show no status
 const MARK = "reloaded";
 
 /**
- * Seconds until retry `tries` (from 0), `waited` seconds after the first failure; null to give up.
- * Follows the delay that the server asks for.
+ * Return the seconds until retry `tries` (from 0), `waited` seconds after the first failure, or
+ * null to give up. `asked` is the delay that the server requests.
  * @param {number} tries
  * @param {number} waited
  * @param {number} [asked]
@@ -28,7 +28,8 @@ export function pauseBefore(tries, waited, asked = 0) {
 }
 
 /**
- * The action after a failed reply: "reload", "again" or "stop". Status 0 means a missing reply.
+ * Return the action after a failed reply: "reload", "again" or "stop". Status 0 means that no reply
+ * arrived.
  * @param {number} status
  */
 export function cureOf(status) {
@@ -55,7 +56,7 @@ const page = {
   timer: 0,
 };
 
-/** Listen to requests of this page. After a reload by this script, show the reason. */
+/** Listen to the requests of this page. After a reload by this script, show the reason. */
 export function watchSending() {
   document.addEventListener("htmx:beforeRequest", begin);
   document.addEventListener("htmx:afterSettle", finish);
@@ -95,7 +96,7 @@ function fail(element, xhr) {
   const status = xhr?.status ?? 0;
   const cure = cureOf(status);
   if (cure === "reload" && reloadOnce(status)) return;
-  if (element !== page.form) return; // requests that poll, such as those of the waiting page
+  if (element !== page.form) return; // other requests poll, such as those of the waiting page
   clear();
   if (page.tries === 0) page.failedAt = performance.now();
   const waited = (performance.now() - page.failedAt) / 1000;
@@ -106,7 +107,7 @@ function fail(element, xhr) {
   else wait(status, pause);
 }
 
-/** The answer to keep while it cannot be sent; none for Continue after a reveal. */
+/** Return the answer to keep while it cannot be sent, or nothing for Continue after a reveal. */
 const kept = () =>
   page.form.matches(".turn-form") ? gettext("Your answer is safe on this page.") : gettext("Nothing is lost.");
 
@@ -133,7 +134,7 @@ function sendAgain() {
   if (form?.isConnected) form.requestSubmit(form.querySelector("[data-submit]"));
 }
 
-/** Give up: unlock the form, so that the user can change and submit the answer. */
+/** Give up and unlock the form, so that the user can change and submit the answer. */
 function stop(cure, status) {
   page.tries = 0;
   page.form.inert = false;
@@ -148,7 +149,7 @@ function stop(cure, status) {
   else offer(notice, gettext("Reload the page"), () => location.reload());
 }
 
-/** A message over the page, outside its layout. */
+/** Show a message over the page, outside its layout. */
 function say(sentence) {
   document.querySelector("[data-sending]")?.remove();
   const notice = document.createElement("div");
@@ -168,13 +169,13 @@ function offer(notice, name, action) {
   button.textContent = name;
   button.addEventListener("click", action);
   notice.append(button);
-  // The pressed button is inert now. Focus on another element stays there.
+  // The pressed button is now inert. Focus on another element is not moved.
   if (document.activeElement === document.body) button.focus({ preventScroll: true });
 }
 
 // --- Loading the page again -----------------------------------------------------------------------
 
-/** An identifier of the displayed turn or state of the participation. */
+/** Return an identifier of the displayed turn or of the state of the participation. */
 function shown() {
   const turn = /** @type {HTMLElement | null} */ (document.querySelector("#turn"));
   return `${location.pathname} ${turn?.dataset.key ?? ""}`;
@@ -184,12 +185,15 @@ function shown() {
 function reloadOnce(status) {
   if (recall()?.shown === shown()) return false;
   if (!remember({ shown: shown(), status, isTold: false })) return false;
-  history.scrollRestoration = "manual"; // the page explains this at its top
+  history.scrollRestoration = "manual"; // the explanation is at the top of the page
   location.reload();
   return true;
 }
 
-/** Record the reason for the reload; returns whether this succeeded. @param {object | null} mark */
+/**
+ * Record the reason for the reload and return whether this succeeded.
+ * @param {object | null} mark
+ */
 function remember(mark) {
   try {
     if (mark) sessionStorage.setItem(MARK, JSON.stringify(mark));
@@ -227,11 +231,11 @@ function sayWhyReloaded() {
   if (!mark || mark.isTold) return;
   const isSame = mark.shown === shown();
   remember(isSame ? { ...mark, isTold: true } : null);
-  if (isSame && !document.querySelector("#turn")) return; // it continues automatically
+  if (isSame && !document.querySelector("#turn")) return; // this page continues automatically
   const notice = document.createElement("p");
   notice.className = "notice";
   notice.setAttribute("role", "alert");
   notice.textContent = whyReloaded(mark.status, isSame);
-  // Inside the turn it moves no button and disappears with it.
+  // A message inside the turn moves no button and disappears with the turn.
   (document.querySelector(".turn-reading") ?? document.querySelector("main")).prepend(notice);
 }

@@ -1,11 +1,11 @@
 /**
- * The sentences of these scripts in the language of the page.
+ * The sentences of the scripts in the language of the page.
  *
- * The English sentence is the key, so an English page needs no table. Other pages have one
- * (annotation/web/wording.py: of_scripts): {English: translated}, and for a sentence with a number
- * {English singular: [[form, ...numbers that take it], ...]}. The browser's plural categories select
- * the form: that of a number of the same category. Missing translations appear in English. The import
- * has no side effects, so this file also runs in Node.
+ * The English sentence is the key, so that English pages need no table. Other pages have a table
+ * (annotation/web/wording.py: of_scripts) of {English: translated}. For a sentence with a number,
+ * it has {English singular: [[form, ...numbers that use it], ...]}. The form is chosen by the
+ * plural category that the browser assigns to these numbers. Missing translations are shown in
+ * English. Importing this file has no side effects, so that it also runs in Node.
  */
 
 /**
@@ -14,13 +14,13 @@
  */
 
 /**
- * The functions that translate into the language with the table.
+ * Return functions that translate into a language with its table.
  * @param {Table} table
  * @param {string} [language]
  * @param {boolean} [isMirrored] whether the page is written from right to left
  */
 export function speaker(table, language = "en", isMirrored = false) {
-  // In the server's spelling.
+  // Use the spelling of the server.
   const style = { numberingSystem: "latn", useGrouping: false };
   const category = (n) => new Intl.PluralRules(language).select(n);
   const numeral = (n, options = {}) => new Intl.NumberFormat(language, { ...style, ...options }).format(n);
@@ -41,7 +41,13 @@ export function speaker(table, language = "en", isMirrored = false) {
     return fill(typeof translated === "string" ? translated : sentence, values);
   };
 
-  /** The number itself is %(count)s. @param {string} one  @param {string} many  @param {number} n  @param {Values} [values] */
+  /**
+   * Translate a sentence with a number, whose placeholder is %(count)s.
+   * @param {string} one
+   * @param {string} many
+   * @param {number} n
+   * @param {Values} [values]
+   */
   const ngettext = (one, many, n, values = {}) => {
     const forms = table[one];
     const sentence = Array.isArray(forms) ? formOf(forms, n) : n === 1 ? one : many;
@@ -52,7 +58,10 @@ export function speaker(table, language = "en", isMirrored = false) {
   const together = (...sentences) =>
     sentences.reduce((first, second) => gettext("%(first)s %(second)s", { first, second }));
 
-  /** Isolate a text with the task's direction, so that punctuation keeps its place. @param {string} text */
+  /**
+   * Isolate a text in the direction of the task, so that punctuation is displayed correctly.
+   * @param {string} text
+   */
   const isolated = (text) => (isMirrored ? `\u2068${text}\u2069` : text);
 
   return { gettext, ngettext, together, numeral, isolated };
@@ -61,7 +70,10 @@ export function speaker(table, language = "en", isMirrored = false) {
 /** @type {ReturnType<typeof speaker> | undefined} */
 let ofPage;
 
-/** Created once: the scripts of a page stay while parts of it are swapped. */
+/**
+ * Return the functions for this page. They are created once, because scripts remain when parts of
+ * the page are swapped.
+ */
 function here() {
   const page = globalThis.document;
   const table = page?.getElementById("sentences")?.textContent ?? "{}";
@@ -86,7 +98,7 @@ export const isolated = (text) => here().isolated(text);
 
 // --- Time and money ---------------------------------------------------------------------------------
 
-/** Minutes, with hours from the first on. @param {number} seconds */
+/** Format minutes, with hours if there is at least one. @param {number} seconds */
 export function timeInWords(seconds) {
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return gettext("%(minutes)s min", { minutes });
@@ -94,7 +106,7 @@ export function timeInWords(seconds) {
 }
 
 /**
- * What so many seconds earn at that rate per hour, rounded down to cents like the ledger; paid time
+ * Return the pay for `seconds` at an hourly rate, rounded down to cents like the ledger. Paid time
  * ends at `most` seconds.
  * @param {number} seconds
  * @param {number} rate

@@ -1,15 +1,15 @@
 /**
- * <span-answer>: highlights in a text, by mouse, touch, keyboard or typing.
+ * <span-answer>: highlights in a text, made with mouse, touch, keyboard or by typing.
  *
- * The server renders the tokens with their offsets, and every control inside. Without this script
- * the form consists of the typed answer and "no answer". The element holds the highlights, paints
- * them, keeps them as a draft until they are sent, and writes them into the hidden field `answer`.
- * It starts when it is added to the page, by load or by htmx.
+ * The server renders the tokens with their offsets and all controls of the element. Without this
+ * script, the form consists of the typed answer and "no answer". The element stores and paints the
+ * highlights, saves them as a draft until they are sent, and writes them into the hidden field
+ * `answer`. It starts when it is added to the page, at load or by htmx.
  *
- * Attributes: data-key (the turn), data-max (maximum of highlights, or empty), data-granularity (char
- * if tokens are characters), data-free (typed answers need not occur in the text: they remain in
- * their field and are sent with the highlights). data-ready marks that it listens. Events:
- * span-answer:ready, span-answer:change and span-answer:restored.
+ * Attributes: data-key (the turn), data-max (maximum number of highlights, or empty),
+ * data-granularity (char if tokens are characters), data-free (typed answers need not occur in the
+ * text; they remain in their field and are sent with the highlights). data-ready is set when the
+ * listeners are attached. Events: span-answer:ready, span-answer:change and span-answer:restored.
  */
 
 import { keepDraft, readDraft } from "./drafts.js";
@@ -25,7 +25,8 @@ const UNDO_STEPS = 100;
 
 class SpanAnswer extends HTMLElement {
   connectedCallback() {
-    // One controller for all listeners, also those on document: the element may be moved.
+    // Use one controller for all listeners, including those on document, because the element may be
+    // moved.
     this.connection = new AbortController();
     this.form = this.closest("form");
     this.boxes = [...this.querySelectorAll("[data-text]")].map(readBox);
@@ -39,7 +40,7 @@ class SpanAnswer extends HTMLElement {
     this.active = -1;
     this.pending = null;
     this.lost = "";
-    this.isTouched = false; // by a finger, at the last press
+    this.isTouched = false; // whether the last press was by a finger
     this.undoStack = [];
     this.redoStack = [];
     this.querySelectorAll("[data-scripted], [data-add-typed]").forEach((e) => (e.hidden = false));
@@ -66,11 +67,11 @@ class SpanAnswer extends HTMLElement {
     on(this, "click", (event) => this.press(event));
     on(this.noAnswerTick, "change", () => this.chooseNoAnswer(this.noAnswerTick.checked));
     if (this.isFree) on(this.typed, "input", () => this.settle(this.spans, false, this.active, ""));
-    // Capture phase: an incomplete answer must not reach htmx.
+    // Use the capture phase, because an incomplete answer must not reach htmx.
     on(this.form, "submit", (event) => this.check(event), { capture: true });
   }
 
-  /** Handle a press on one of the buttons. */
+  /** Handle a press on a button. */
   press(event) {
     const button = event.target.closest("button");
     if (!button) return;
@@ -88,7 +89,7 @@ class SpanAnswer extends HTMLElement {
     }
   }
 
-  // --- What the gestures do -------------------------------------------------------------------
+  // --- Actions of the gestures ----------------------------------------------------------------
 
   text(box, first, last) {
     return pure.textOf(this.boxes[box].pieces, first, last);
@@ -108,7 +109,7 @@ class SpanAnswer extends HTMLElement {
     else this.begin(box, token);
   }
 
-  /** Start a range at this word, or move its end there. */
+  /** Start a range at this word, or move the end of the range to it. */
   begin(box, anchor, focus = anchor) {
     this.active = -1;
     this.pending = { box, anchor, focus };
@@ -125,7 +126,7 @@ class SpanAnswer extends HTMLElement {
     this.announce(isOne && this.isEmpty ? together(bar, saidOfWayOut(this.isTouched)) : bar);
   }
 
-  /** Make a highlight of the selected first word alone. */
+  /** Highlight only the selected first word. */
   commitOnly() {
     const { box, anchor } = this.pending;
     this.commit(box, anchor, anchor);
@@ -142,7 +143,7 @@ class SpanAnswer extends HTMLElement {
     if (fromButton) this.focusToken(box, focus);
   }
 
-  /** Preview the span that releasing the pointer would create; null shows none. */
+  /** Preview the span that would be created on release of the pointer. null removes the preview. */
   preview(range) {
     this.previewed = range;
     this.paint();
@@ -217,7 +218,7 @@ class SpanAnswer extends HTMLElement {
   }
 
   /**
-   * Turn the typed lines into highlights and remove them from the field. Returns the error of the
+   * Convert the typed lines to highlights and remove them from the field. Return the error of the
    * first line that does not fit, or "".
    */
   addTyped() {
@@ -239,14 +240,17 @@ class SpanAnswer extends HTMLElement {
     return problem || (this.add(span) ? "" : saidOfMost(this.max));
   }
 
-  /** Whether typed text is sent unchanged. */
+  /** Return whether typed text is sent unchanged. */
   get typesFreely() {
     return this.isFree && this.typed.value.trim() !== "";
   }
 
   // --- State ----------------------------------------------------------------------------------
 
-  /** The one place where the answer changes. `lost` says which highlights are gone (see renderPanel). */
+  /**
+   * Set the answer. This is the only place where it changes. `lost` are removed highlights (see
+   * renderPanel).
+   */
   change({ spans = this.spans, noAnswer = false, active }, message, lost = "") {
     this.lost = lost;
     this.undoStack.push({ spans: this.spans, noAnswer: this.noAnswer });
@@ -263,7 +267,7 @@ class SpanAnswer extends HTMLElement {
     this.step(this.redoStack, this.undoStack, gettext("Redone."));
   }
 
-  /** Restore the last state of one stack, and push the current state on the other. */
+  /** Restore the last state on one stack, and push the current state onto the other. */
   step(from, to, message) {
     const state = from.pop();
     if (!state) return;
@@ -272,7 +276,7 @@ class SpanAnswer extends HTMLElement {
     this.lost = "";
     const focused = /** @type {HTMLButtonElement} */ (document.activeElement);
     this.settle(state.spans, state.noAnswer, -1, message);
-    // The focused button may be disabled now.
+    // The focused button may now be disabled.
     if (this.contains(focused) && focused.disabled) this.focusToken(0);
   }
 
@@ -300,7 +304,7 @@ class SpanAnswer extends HTMLElement {
     this.emit("restored");
   }
 
-  /** Before sending: show what is missing, or write the answer into its field. */
+  /** Before sending, show what is missing, or write the answer into its field. */
   check(event) {
     const problem = this.missing();
     if (!problem) {
@@ -332,12 +336,12 @@ class SpanAnswer extends HTMLElement {
       : gettext("Highlight at least one answer.");
   }
 
-  /** Whether the answer is empty, apart from a selection in progress. */
+  /** Return whether the answer is empty, apart from a selection in progress. */
   get isEmpty() {
     return this.spans.length === 0 && !this.noAnswer && !this.typesFreely;
   }
 
-  /** Whether one word is selected and the answer is empty. Then Submit takes the word; else it asks. */
+  /** Return whether one word is selected and the answer is empty. Submit then uses this word. */
   takeOne() {
     const { box, anchor, focus } = this.pending;
     if (anchor !== focus || !this.isEmpty) return false;
@@ -345,7 +349,7 @@ class SpanAnswer extends HTMLElement {
     return true;
   }
 
-  /** The question about a selection in progress. */
+  /** Return the question about a selection in progress. */
   unfinished() {
     const { box, anchor, focus } = this.pending;
     if (anchor !== focus) return gettext("Finish or cancel the highlight you started.");
@@ -366,7 +370,7 @@ class SpanAnswer extends HTMLElement {
       ...s,
       look: place === this.active ? "hl-chosen hl-active" : "hl-chosen",
     }));
-    // First, because a pending range covers the highlights below it.
+    // Paint the pending range first, because it covers the highlights below it.
     paintMarks(this.boxes, pending ? [{ ...pending, look: "hl-pending" }, ...marks] : marks);
   }
 

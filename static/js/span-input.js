@@ -1,10 +1,10 @@
 /**
- * Mouse, pen, touch and keys for <span-answer>: the pressed word, and the words that a drag covers; moving
- * word by word and by line, selecting, typing ahead, undo. Also the clicks of assistive technology, which
- * have no press.
+ * Input by mouse, pen, touch and keyboard for <span-answer>: pressing and dragging over words,
+ * moving by word and by line, selecting, type-ahead and undo. Clicks of assistive technology, which
+ * have no press, are also handled.
  *
- * The pointer's word is computed from coordinates and the positions of words. The event's target may
- * be a neighbour, because browsers move taps to a focusable element nearby.
+ * The word under the pointer is computed from coordinates and the positions of words. The target of
+ * the event may be a neighbour, because browsers move taps to a focusable element nearby.
  */
 
 import { setTabStops } from "./span-page.js";
@@ -12,10 +12,10 @@ import {
   dragged, endAt, endOfLine, nearest, onNextLine, sidesOf, span, spanAt, textsFrom, typeAhead,
 } from "./spans.js";
 
-const DRAG = 5; // px moved before a press is a drag
-const TAP = 10; // px that a finger may slip within a tap
-const LONG = 500; // ms after which a touch is a long press, which opens the browser's menu
-const REACH = 16; // maximum px from a word for a press to select it
+const DRAG = 5; // px of movement after which a press becomes a drag
+const TAP = 10; // px of movement that are allowed within a tap
+const LONG = 500; // ms after which a touch is a long press, which opens the menu of the browser
+const REACH = 16; // maximum px between a press and the word that it selects
 
 export function listenToPointer(answer, on) {
   const { boxes } = answer;
@@ -43,30 +43,31 @@ export function listenToPointer(answer, on) {
     isClickDue = inside >= 0;
     if (inside < 0 && answer.isTouched) return;
     const number = inside < 0 ? besides(boxes, event) : inside;
-    // A focusable token blocks drags from its left edge: none is focusable while the button is down.
+    // A focusable token blocks drags from its left edge, so no token is focusable while the button
+    // is down.
     if (number >= 0) setTabStops(boxes, []);
     const lines = number < 0 ? null : measure(boxes[number]);
     const sides = lines && lines.sidesOf(x, y);
     const isEntered = inside >= 0;
-    // A drag from an end of the selected highlight moves that end.
+    // A drag that starts at an end of the selected highlight moves this end.
     const active = answer.spans[answer.active];
     const end = isEntered && active?.box === number ? lines.endAt(active, x, y, answer.isTouched) : null;
     press = { number, id, x, y, timeStamp, lines, sides, isEntered, end, isDragging: false };
-    // Until it ends, these texts show no browser selection that began elsewhere.
+    // Until the press ends, hide a browser selection in these texts that began elsewhere.
     if (inside < 0) boxes.forEach(({ box }) => box.classList.add("hl-dragging"));
   };
   on(document, "pointerdown", down, { capture: true });
 
   on(document, "mousedown", (event) => {
     const isOurs = boxes.some(({ box }) => box.contains(event.target));
-    // The browser's double click and Shift+click select different words.
+    // Double click and Shift+click of the browser would select other words.
     if (isOurs && (event.detail > 1 || event.shiftKey)) event.preventDefault();
-    // A browser selection from the margin would look like a highlight.
+    // A browser selection that starts in the margin would look like a highlight.
     if (press && event.button === 0 && isMargin(boxes, event)) event.preventDefault();
   });
   boxes.forEach(({ box }) => {
     on(box, "dragstart", (event) => event.preventDefault());
-    // A finger on a handle does not scroll. (touch-action has no effect on a handle that is drawn.)
+    // Prevent scrolling with a finger on a handle. touch-action has no effect on drawn handles.
     on(box, "touchstart", (event) => press?.end && event.preventDefault(), { passive: false });
   });
 
@@ -98,7 +99,8 @@ export function listenToPointer(answer, on) {
     if (answer.isTouched) {
       const isTap = distance(made, x, y) <= TAP && timeStamp - made.timeStamp < LONG;
       const token = isTap && !isSelecting(boxes[number]) ? lines.tokenAt(made.x, made.y) : -1;
-      // Touch never focuses a word: the page would jump, and nearby taps would move to it.
+      // Touch never focuses a word, because the page would jump and nearby taps would move to the
+      // word.
       if (token >= 0) answer.choose(number, token, event.shiftKey);
       return undefined;
     }
@@ -118,7 +120,7 @@ export function listenToPointer(answer, on) {
   on(document, "pointercancel", drop);
   on(document, "contextmenu", drop);
 
-  // Assistive technology activates a word by a click alone.
+  // Assistive technology activates a word with a click but without a press.
   on(document, "click", (event) => {
     const isOwn = isClickDue && event.detail > 0;
     isClickDue = false;
@@ -130,7 +132,7 @@ export function listenToPointer(answer, on) {
   });
 }
 
-/** The words from the press to a point, or from the other end of the highlight whose end is dragged. */
+/** Return the words between the press, or the fixed end of a dragged highlight, and a point. */
 function rangeOf({ lines, sides, end }, x, y) {
   if (!end) return lines.dragged(sides, x, y);
   return lines.dragged({ before: end.fixed, after: end.fixed }, x - end.dx, y - end.dy);
@@ -140,25 +142,25 @@ function distance(press, x, y) {
   return Math.hypot(x - press.x, y - press.y);
 }
 
-/** Whether a long press created a browser selection. */
+/** Return whether a long press created a browser selection. */
 function isSelecting({ box }) {
   const selection = getSelection();
   return !selection.isCollapsed && box.contains(selection.anchorNode);
 }
 
-/** Drop a browser selection that reached one of the texts from elsewhere. */
+/** Remove a browser selection that extends into one of the texts from elsewhere. */
 function forgetSelection(boxes) {
   const selection = getSelection();
   if (boxes.some(({ box }) => selection.containsNode(box, true))) selection.removeAllRanges();
 }
 
-/** Whether it is blank space around the texts without another function. */
+/** Return whether an event is on blank space around the texts that has no other function. */
 function isMargin(boxes, { target, clientX }) {
   const isScrollbar = clientX >= document.documentElement.clientWidth;
   return !isScrollbar && boxes.some(({ box }) => target !== box && target.contains(box));
 }
 
-/** The box next to the pressed margin, or -1. */
+/** Return the index of the box next to the pressed margin, or -1. */
 function besides(boxes, event) {
   if (!isMargin(boxes, event)) return -1;
   return boxes.findIndex(({ box }) => {
@@ -172,7 +174,10 @@ function isWithin(element, x, y) {
   return left <= x && x <= right && top <= y && y <= bottom;
 }
 
-/** The positions of a box's words, measured once per press, because they do not move during it. */
+/**
+ * Return the positions of the words in a box, measured once per press, because they do not move
+ * during it.
+ */
 function measure({ box, elements }) {
   const origin = box.getBoundingClientRect();
   const rects = elements.flatMap((element, token) =>
@@ -185,7 +190,7 @@ function measure({ box, elements }) {
     })),
   );
   const isRightwards = (token) => readsRightwards(elements[token], box);
-  // The page may scroll during the press, so points are relative to the box.
+  // Points are relative to the box, because the page may scroll during the press.
   const point = (x, y) => {
     const { left, top } = box.getBoundingClientRect();
     return [x - left, y - top];
@@ -200,7 +205,7 @@ function measure({ box, elements }) {
   };
 }
 
-/** Whether the last character of a word is to the right of the first. */
+/** Return whether the last character of a word is to the right of the first. */
 function readsRightwards(element, box) {
   const text = element.firstChild;
   const signs = [...text.textContent];
@@ -218,8 +223,8 @@ function readsRightwards(element, box) {
   return first.left <= last.left;
 }
 
-// --- Keys. Single keys act only while a word of the text has the focus. While a range is pending, every
-// movement moves its end.
+// --- Keys. Single keys act only while a word of the text has the focus. While a range is pending,
+// every movement moves its end.
 
 const TYPING_PAUSE = 700; // ms after which type-ahead restarts
 const OF_THE_PANEL = ["0", "?"]; // "no answer" and the instructions: turn-keys.js
@@ -236,7 +241,7 @@ export function listenToKeys(answer, on) {
     return typed;
   };
 
-  /** The target token of a movement key, or -1 for other keys. */
+  /** Return the target token of a movement key, or -1 for other keys. */
   const destination = (event, box, from) => {
     const { elements, pieces } = answer.boxes[box];
     const forwards = getComputedStyle(answer.boxes[box].box).direction === "rtl" ? -1 : 1;
@@ -270,7 +275,7 @@ export function listenToKeys(answer, on) {
     }
   };
 
-  /** Take a letter typed outside the texts: search from the beginning of the first text. */
+  /** Handle a letter typed outside the texts by searching from the start of the first text. */
   answer.typeInto = (key) => {
     const box = answer.boxes.findIndex(({ field }) => field === "context");
     const wanted = typeOn(key);
@@ -283,7 +288,7 @@ export function listenToKeys(answer, on) {
   const onToken = (event, box, token) => {
     const { key, shiftKey, ctrlKey, metaKey } = event;
     const place = spanAt(answer.spans, box, token);
-    // Reset the typed text: the next letter begins another word.
+    // Reset the typed text, because the next letter begins another word.
     if (isMovement(key) || [" ", "Enter", "Delete", "Backspace"].includes(key)) typed = "";
     if (key === "Enter" && !ctrlKey && !metaKey) {
       if (answer.pending) answer.commit(box, answer.pending.anchor, answer.pending.focus);
@@ -337,8 +342,8 @@ export function listenToKeys(answer, on) {
     }
   });
 
-  // A first word may have been tapped, with the focus elsewhere, so Esc works everywhere. Without a
-  // selection it moves the focus from the text to the question.
+  // Escape works everywhere, because the first word may have been tapped with the focus elsewhere.
+  // Without a selection, it moves the focus from the text to the question.
   on(document, "keydown", (event) => {
     if (event.key !== "Escape") return;
     const isInText = boxes.some(({ box }) => box.contains(event.target));

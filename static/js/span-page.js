@@ -1,12 +1,10 @@
-/**
- * The DOM part of <span-answer>: reads boxes of tokens, paints spans, creates chips.
- */
+/** The DOM part of <span-answer>, which reads boxes of tokens, paints spans and creates chips. */
 
 import { gettext, isolated, ngettext, together } from "./sentences.js";
 
 const LONGEST_QUOTE = 40; // characters
 
-/** A quoted text for messages; a long text is shortened in the middle. */
+/** Quote a text for messages. Long texts are shortened in the middle. */
 export function quoted(text) {
   const signs = [...text.replace(/\s+/gu, " ")];
   const long = signs.length > LONGEST_QUOTE;
@@ -14,23 +12,31 @@ export function quoted(text) {
   return gettext("“%(text)s”", { text: isolated(shown.join("")) });
 }
 
-// --- Messages about highlights. Each is a complete sentence, because word order differs by language.
+// --- Messages about highlights. Each is a complete sentence, because word order differs by
+// language.
 
-/** Message: the first word is selected. @param {string} text as quoted  @param {string} granularity of the task */
+/**
+ * Return the message that the first word is selected.
+ * @param {string} text as quoted
+ * @param {string} granularity of the task
+ */
 export function saidOfStart(text, granularity) {
   return granularity === "char"
     ? gettext("%(text)s selected. Now choose the last character.", { text })
     : gettext("%(text)s selected. Now choose the last word.", { text });
 }
 
-/** Message: the next options. @param {boolean} isTouched: touch has no Esc */
+/** Return the message about the next options. @param {boolean} isTouched touch has no Escape key */
 export function saidOfWayOut(isTouched) {
   return isTouched
     ? gettext("Or submit to use only this.")
     : gettext("Or submit to use only this. Esc cancels.");
 }
 
-/** Message: the highlight was added; the number of highlights and of replaced ones. */
+/**
+ * Return the message that a highlight was added, with the number of highlights and of replaced
+ * ones.
+ */
 export function saidOfHighlight(text, replaced = 0, total = 0) {
   const said = [gettext("Highlighted %(text)s.", { text: quoted(text) })];
   if (total) said.push(ngettext("%(count)s in total.", "%(count)s in total.", total));
@@ -38,7 +44,10 @@ export function saidOfHighlight(text, replaced = 0, total = 0) {
   return together(...said);
 }
 
-/** Visible message about replaced highlights; a single one is quoted. @param {string[]} texts */
+/**
+ * Return the visible message about replaced highlights, which quotes a single one.
+ * @param {string[]} texts
+ */
 export function saidOfReplaced(texts) {
   if (texts.length === 0) return "";
   if (texts.length === 1) return gettext("Replaced %(text)s.", { text: quoted(texts[0]) });
@@ -53,8 +62,8 @@ export function saidOfMost(max) {
 // --- The boxes ------------------------------------------------------------------------------------
 
 /**
- * Read a box as the server rendered it: see spans.js, plus the elements and their starts in code
- * points. Tokens also have these as data-s and data-e.
+ * Read a box as rendered by the server. See spans.js. The elements and their starts in code points
+ * are added. Tokens also have their offsets as data-s and data-e.
  */
 export function readBox(box) {
   const elements = [...box.querySelectorAll("[data-t]")];
@@ -76,7 +85,9 @@ export function readBox(box) {
   return { box, field, index: index && Number(index), tokens, elements, pieces };
 }
 
-/** Fill the plain copies of the texts by paragraph, so that the server sends each text once. */
+/**
+ * Fill the plain copies of the texts by paragraph, so that the server sends each text only once.
+ */
 export function writePlainly(element, boxes) {
   for (const place of element.querySelectorAll("[data-plain-of]")) {
     const read = boxes.find(({ field, index }) => field === "context" && String(index) === place.dataset.plainOf);
@@ -86,8 +97,8 @@ export function writePlainly(element, boxes) {
 }
 
 /**
- * Give tokens and gaps the look of the first mark ({box, first, last, look}) that covers them.
- * Changes only what differs, because a text may have hundreds of tokens.
+ * Apply to tokens and gaps the look of the first mark ({box, first, last, look}) that covers them.
+ * Only differences are changed, because a text may have hundreds of tokens.
  */
 export function paintMarks(boxes, marks) {
   boxes.forEach(({ pieces }, box) => {
@@ -116,8 +127,8 @@ const endsOf = (text) => [
 ];
 
 /**
- * The list item of a highlight: a chip with buttons that select and remove it. The active chip also
- * has buttons that move its ends, each next to its end.
+ * Return the list item of a highlight: a chip with buttons to select and remove it. The active chip
+ * also has buttons to move its ends, each next to its end.
  */
 function makeChip(marked, place, active) {
   const { text, box } = marked[place];
@@ -151,7 +162,7 @@ function makeChip(marked, place, active) {
   return item;
 }
 
-/** Clear first and write in the next frame, so that repeated messages are announced. */
+/** Clear the text first and write it in the next frame, so that repeated messages are announced. */
 export function say(live, message) {
   live.textContent = "";
   requestAnimationFrame(() => {
@@ -160,8 +171,8 @@ export function say(live, message) {
 }
 
 /**
- * Render the panel: highlights, the selection in progress, undo. Narrow windows lack room for the two
- * buttons: they offer undo with the message about removed highlights (`lost`).
+ * Render the panel: highlights, the selection in progress, and undo. Narrow windows have no room
+ * for the two buttons, so they offer undo in the message about removed highlights (`lost`).
  */
 export function renderPanel(answer) {
   const { spans, boxes } = answer;
@@ -178,7 +189,7 @@ export function renderPanel(answer) {
   part("redo").disabled = answer.redoStack.length === 0;
 }
 
-/** Recreate the chips of {text, box}, and keep the focus. */
+/** Recreate the chips of {text, box} and restore the focus. */
 function renderChips(list, marked, active) {
   const current = /** @type {HTMLElement} */ (document.activeElement);
   const focused = list.contains(current) && current.dataset;
@@ -188,7 +199,7 @@ function renderChips(list, marked, active) {
   list.querySelector(`[data-${kind}="${focused[kind]}"]`)?.focus();
 }
 
-/** Exactly one tab stop per box: the token with that number. */
+/** Set the tab stop of each box to the token with the given number. */
 export function setTabStops(boxes, roving) {
   boxes.forEach(({ elements }, box) => {
     elements.forEach((token, i) => {

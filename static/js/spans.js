@@ -1,10 +1,11 @@
 /**
- * The pure part of <span-answer>: spans, pointing, moving, typed lines, the payload. No DOM.
+ * The pure part of <span-answer>, without DOM: spans, pointing, moving, typed lines and the
+ * payload.
  *
- * A span is {box, first, last}: token numbers in a box, both ends included. A box is
- * {field, index, tokens, pieces}: tokens are [start, end] in code points as the server rendered
- * them, pieces are {text, token} in the order of the page, with the token's number or -1 for a gap.
- * Lists of spans are sorted and free of overlaps, and are never changed in place.
+ * A span is {box, first, last}, with token numbers in a box and both ends included. A box is
+ * {field, index, tokens, pieces}. Tokens are [start, end] in code points as rendered by the server.
+ * Pieces are {text, token} in the order of the page, with the number of the token, or -1 for a gap.
+ * Lists of spans are sorted, have no overlaps, and are never changed in place.
  */
 
 import { gettext, isolated } from "./sentences.js";
@@ -13,19 +14,19 @@ const byPlace = (a, b) => a.box - b.box || a.first - b.first;
 
 const overlap = (a, b) => a.box === b.box && a.first <= b.last && b.first <= a.last;
 
-/** A span from any two tokens of a box, in either order. */
+/** Return the span between two tokens of a box, in either order. */
 export function span(box, one, other) {
   return { box, first: Math.min(one, other), last: Math.max(one, other) };
 }
 
-/** The index of the span that covers this token, or -1. */
+/** Return the index of the span that covers a token, or -1. */
 export function spanAt(spans, box, token) {
   return spans.findIndex((s) => s.box === box && s.first <= token && token <= s.last);
 }
 
 /**
- * Add a span. It replaces overlapping spans, and with max 1 the existing one.
- * Returns {spans, replaced}, or null if there are already max spans elsewhere.
+ * Add a span. It replaces overlapping spans and, if max is 1, the existing span. Return {spans,
+ * replaced}, or null if there are already max spans elsewhere.
  */
 export function addSpan(spans, added, max = Infinity) {
   let kept = spans.filter((s) => !overlap(s, added));
@@ -34,14 +35,14 @@ export function addSpan(spans, added, max = Infinity) {
   return { spans: [...kept, added].sort(byPlace), replaced: spans.length - kept.length };
 }
 
-/** The list without the span at that index. */
+/** Return the list without the span at an index. */
 export function removeSpan(spans, place) {
   return spans.filter((_, i) => i !== place);
 }
 
 /**
- * Move one end of a span by one token. `how` is start-earlier, start-later, end-earlier, end-later.
- * Returns {spans} or {stopped}, a message about the obstacle.
+ * Move one end of a span by one token. `how` is start-earlier, start-later, end-earlier or
+ * end-later. Return {spans} or {stopped}, a message about the obstacle.
  */
 export function adjustSpan(spans, place, how, tokenCount) {
   const { box, first, last } = spans[place];
@@ -58,7 +59,7 @@ export function adjustSpan(spans, place, how, tokenCount) {
   return { spans: spans.map((s, i) => (i === place ? moved : s)) };
 }
 
-/** The text from token to token with gaps, as on the page. */
+/** Return the text between two tokens with gaps, as on the page. */
 export function textOf(pieces, first, last) {
   const from = pieces.findIndex((piece) => piece.token === first);
   const to = pieces.findIndex((piece) => piece.token === last);
@@ -68,7 +69,10 @@ export function textOf(pieces, first, last) {
     .join("");
 }
 
-/** Lower case, straight apostrophes and quotes, single spaces: how people type a text. */
+/**
+ * Convert a text to lower case, straight apostrophes and quotes, and single spaces, as people type
+ * it.
+ */
 export function simplified(text) {
   return text
     .toLowerCase()
@@ -79,8 +83,8 @@ export function simplified(text) {
 }
 
 /**
- * The first occurrence of a typed text between token boundaries, {first, last}, or null.
- * A `like` function normalises both sides before the comparison.
+ * Return the first occurrence of a typed text between token boundaries as {first, last}, or null.
+ * `like` is a function that normalises both sides before the comparison.
  */
 export function findText(pieces, wanted, like = (text) => text) {
   const target = like(wanted);
@@ -98,7 +102,7 @@ export function findText(pieces, wanted, like = (text) => text) {
   return null;
 }
 
-/** The first occurrence of a typed line in the boxes, {span}; or {problem}, its error. */
+/** Return {span}, the first occurrence of a typed line in the boxes, or {problem}, the error. */
 export function readLine(boxes, line) {
   for (const [box, { pieces }] of boxes.entries()) {
     const found = findText(pieces, line);
@@ -116,7 +120,7 @@ export function readLine(boxes, line) {
   return { problem: gettext("“%(line)s” is not in the text. Type whole words, exactly as in the text.", values) };
 }
 
-/** The payload and draft: only offsets, never text. */
+/** Return the payload, which is also the draft. It contains only offsets, never text. */
 export function toPayload(spans, noAnswer, boxes) {
   return {
     v: 1,
@@ -130,8 +134,8 @@ export function toPayload(spans, noAnswer, boxes) {
 }
 
 /**
- * Read a draft: {spans, noAnswer}, or null unless every pair of offsets matches tokens of these boxes.
- * A draft of another text, or of another version of this page, is discarded.
+ * Read a draft. Return {spans, noAnswer}, or null unless every pair of offsets matches tokens of
+ * these boxes. A draft of another text, or of another version of this page, is discarded.
  */
 export function fromPayload(draft, boxes) {
   if (!draft || draft.v !== 1 || !Array.isArray(draft.spans)) return null;
@@ -151,8 +155,8 @@ export function fromPayload(draft, boxes) {
 }
 
 /**
- * The text from each token on, up to that many characters: if tokens are single characters, typed
- * text spans several of them.
+ * Return the text of up to `length` characters from each token on. If tokens are single characters,
+ * typed text spans several of them.
  */
 export function textsFrom(pieces, length) {
   const texts = [];
@@ -168,9 +172,10 @@ export function textsFrom(pieces, length) {
 }
 
 /**
- * The target of type-ahead: the next token whose text (see textsFrom) starts with the typed letters,
- * or -1. A single letter (also repeated) searches from the next token, more letters from this one.
- * Case is ignored; accents too, but only for want of another match.
+ * Return the target of type-ahead, which is the next token whose text (see textsFrom) starts with
+ * the typed letters, or -1. A single letter, also if repeated, searches from the next token;
+ * several letters search from this one. Case is ignored. Accents are ignored only if there is no
+ * other match.
  */
 export function typeAhead(texts, from, typed) {
   const bare = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
@@ -188,7 +193,7 @@ export function typeAhead(texts, from, typed) {
   if (repeated && letters.length > 1) tries.push([letters[0], 1]);
   for (const form of [lower, bare]) {
     for (const [what, skip] of tries) {
-      // Only marks were typed: bare() returns an empty text, which would match every token.
+      // Only marks were typed. bare() returns an empty text, which would match every token.
       const found = form(what) ? search(what, skip, form) : -1;
       if (found >= 0) return found;
     }
@@ -198,12 +203,14 @@ export function typeAhead(texts, from, typed) {
 
 const middle = (rect) => (rect.left + rect.right) / 2;
 
-/** Whether two tokens are on the same visual line. Rects are the first box of each token. */
+/** Return whether two tokens are on the same visual line. Rects are the first box of each token. */
 export function sameLine(a, b) {
   return Math.abs(a.top - b.top) < Math.min(a.bottom - a.top, b.bottom - b.top) / 2;
 }
 
-/** The token on the previous (-1) or next (+1) visual line that is nearest to x, or `from`. */
+/**
+ * Return the token on the previous (-1) or next (+1) visual line that is nearest to x, or `from`.
+ */
 export function onNextLine(rects, from, direction, x) {
   let i = from + direction;
   while (rects[i] && sameLine(rects[i], rects[from])) i += direction;
@@ -216,20 +223,20 @@ export function onNextLine(rects, from, direction, x) {
   return best;
 }
 
-/** The first (-1) or last (+1) token of the visual line. */
+/** Return the first (-1) or last (+1) token of the visual line. */
 export function endOfLine(rects, from, direction) {
   let i = from;
   while (rects[i + direction] && sameLine(rects[i + direction], rects[from])) i += direction;
   return i;
 }
 
-// --- Pointing. Rects are {token, left, right, top, bottom} in the order of the text; a token that is
-// broken over two lines has two. `isRightwards(token)` gives its reading direction.
+// --- Pointing. Rects are {token, left, right, top, bottom} in the order of the text. A token that
+// is broken over two lines has two rects. `isRightwards(token)` returns its reading direction.
 
 const ENTERED = 6; // px into a word after which a drag includes it
 const away = (value, least, most) => Math.max(least - value, 0, value - most);
 
-/** The rect of a point: the nearest one on the nearest line. */
+/** Return the rect of a point, which is the nearest one on the nearest line. */
 function rectAt(rects, x, y) {
   const rows = (rect) => away(y, rect.top, rect.bottom);
   const columns = (rect) => away(x, rect.left, rect.right);
@@ -241,18 +248,24 @@ function rectAt(rects, x, y) {
     .reduce((a, b) => (columns(b) < columns(a) ? b : a));
 }
 
-/** The distance of a point past the edge where reading forwards (1) or backwards (-1) enters a rect. */
+/**
+ * Return how far a point is past the edge at which forward (1) or backward (-1) reading enters a
+ * rect.
+ */
 function depth(rect, x, direction, isRightwards) {
   return (direction > 0) === isRightwards(rect.token) ? x - rect.left : rect.right - x;
 }
 
-/** Whether the token begins (1) or ends (-1) with this rect. */
+/** Return whether the token begins (1) or ends (-1) with this rect. */
 function isEdge(rects, rect, direction) {
   const own = rects.filter(({ token }) => token === rect.token);
   return rect === own.at(direction > 0 ? 0 : -1);
 }
 
-/** The tokens on both sides of a point; a token under the point is both. They may not exist. */
+/**
+ * Return the tokens before and after a point. They are the same if the point is on a token, and may
+ * not exist.
+ */
 export function sidesOf(rects, x, y, isRightwards) {
   const rect = rectAt(rects, x, y);
   const { token } = rect;
@@ -264,9 +277,9 @@ export function sidesOf(rects, x, y, isRightwards) {
 }
 
 /**
- * The tokens of a drag that began at `pressed` (see sidesOf) and is at a point now; null for none.
- * The pressed token always belongs to it. A token that the pointer has entered by only a few pixels
- * does not: releasing slightly beyond a word must not add its neighbour.
+ * Return the tokens of a drag that began at `pressed` (see sidesOf) and is now at a point, or null.
+ * The pressed token is always included. A token is not included if the pointer has entered it by
+ * only a few pixels, so that a release slightly beyond a word does not add its neighbour.
  */
 export function dragged(rects, pressed, x, y, isRightwards) {
   const now = sidesOf(rects, x, y, isRightwards);
@@ -282,13 +295,14 @@ export function dragged(rects, pressed, x, y, isRightwards) {
   return { first: Math.min(from, to), last: Math.max(from, to) };
 }
 
-const GRIP = 6; // px inside a highlight, and 2 outside, from which a mouse drags its end
+const GRIP = 6; // px inside a highlight, and 2 outside, within which a mouse drags its end
 const KNOB = 14; // px around the centre of a finger's handle
-const BELOW = 10; // px from the word down to that centre
+const BELOW = 10; // px from the word down to this centre
 
 /**
- * The end of a highlight ({first, last}) at a point: {fixed, dx, dy}, the token at its other end and the
- * distance of the point from the end; or null. A finger drags the handle below the line.
+ * Return the end of a highlight ({first, last}) at a point, or null. It is {fixed, dx, dy}: the
+ * token at the other end, and the distance of the point from this end. A finger drags the handle
+ * below the line.
  */
 export function endAt(rects, { first, last }, x, y, isRightwards, isTouched) {
   const ends = [[1, first, last], [-1, last, first]].map(([side, token, fixed]) => {
@@ -303,11 +317,11 @@ export function endAt(rects, { first, last }, x, y, isRightwards, isTouched) {
   });
   const [end] = ends.filter(({ isHit }) => isHit).sort((a, b) => Math.abs(a.dx) - Math.abs(b.dx));
   if (!end) return null;
-  // A mouse points at words themselves, as in any other drag.
+  // A mouse points at the words themselves, as in any other drag.
   return isTouched ? { fixed: end.fixed, dx: end.dx, dy: end.dy } : { fixed: end.fixed, dx: 0, dy: 0 };
 }
 
-/** The number of the rect nearest to a point, at most `reach` away, or -1. */
+/** Return the number of the rect nearest to a point within `reach`, or -1. */
 export function nearest(rects, x, y, reach) {
   let best = -1;
   let least = reach;

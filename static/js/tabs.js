@@ -1,4 +1,4 @@
-/** Scrolls the tabs sideways so that the current one is in sight on a phone. */
+/** Scrolls the tabs sideways on a phone, so that the current tab is visible. */
 
 for (const link of document.querySelectorAll(":is(.tabs, .subtabs, .views) [aria-current]")) {
   const row = link.closest("nav");

@@ -1,5 +1,5 @@
 /**
- * <text-answer>: a typed text of one or several lines, with a display of its length.
+ * <text-answer>: a typed text of one or several lines, whose length is displayed.
  *
  * Attributes of the field: data-longest (characters), data-no-paste, lang.
  */
@@ -20,7 +20,7 @@ class TextAnswer extends AnswerElement {
     return [this.field];
   }
 
-  /** The text as typed; the server removes surrounding blanks. */
+  /** Return the text as typed. The server removes surrounding blanks. */
   get value() {
     return trimmed(this.field.value) ? this.field.value : "";
   }
@@ -45,13 +45,13 @@ class TextAnswer extends AnswerElement {
     const length = lengthOf(this.value);
     const place = this.querySelector("[data-length]");
     const isNear = isNearEnd(length, this.longest);
-    // Announced only near the limit, not after each word.
+    // Announce the number only near the limit, not after each word.
     place.setAttribute("aria-live", isNear ? "polite" : "off");
     place.textContent = isNear ? this.left(length) : this.words();
     place.toggleAttribute("data-over", length > this.longest);
   }
 
-  /** The number of characters left. */
+  /** Return the number of characters left. */
   left(length) {
     const left = this.longest - length;
     return left < 0
@@ -64,7 +64,7 @@ class TextAnswer extends AnswerElement {
     return isLong ? ngettext("%(count)s word", "%(count)s words", wordsOf(this.value, this.field.lang)) : "";
   }
 
-  /** Take a letter that was typed elsewhere in the turn. @param {string} key */
+  /** Insert a letter that was typed elsewhere in the turn. @param {string} key */
   typeInto(key) {
     this.field.focus();
     this.field.value += key;

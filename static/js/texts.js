@@ -1,25 +1,32 @@
-/** The length of a typed text in characters, counted as on the server. Pure: no DOM. */
+/** The length of a typed text in characters, counted as on the server. Pure, without DOM. */
 
 // The characters that the server removes around an answer (tasks/tokens.py: is_separator).
 const AROUND = /^[\p{White_Space}\p{Cc}\p{Cf}]+|[\p{White_Space}\p{Cc}\p{Cf}]+$/gu;
-const NEAR = 0.9; // share of the limit after which the remaining characters are announced
+const NEAR = 0.9; // share of the limit from which the remaining characters are announced
 
-/** The stored form: normalised line breaks, without surrounding blanks. @param {string} text */
+/**
+ * Return the stored form, with normalised line breaks and without surrounding blanks.
+ * @param {string} text
+ */
 export const trimmed = (text) => text.replace(/\r\n?/gu, "\n").replace(AROUND, "");
 
-/** The number of Unicode code points of the stored form. @param {string} text */
+/** Return the number of Unicode code points of the stored form. @param {string} text */
 export const lengthOf = (text) => [...trimmed(text)].length;
 
 /** @param {number} length @param {number} longest */
 export const isNearEnd = (length, longest) => length >= NEAR * longest;
 
-/** The approximate number of words, also for scripts without blanks. @param {string} text @param {string} [language] */
+/**
+ * Return the approximate number of words, also for scripts without blanks.
+ * @param {string} text
+ * @param {string} [language]
+ */
 export function wordsOf(text, language) {
   let segments;
   try {
     segments = new Intl.Segmenter(language || undefined, { granularity: "word" }).segment(text);
   } catch {
-    return text.split(/\s+/u).filter(Boolean).length; // an old browser, or no language
+    return text.split(/\s+/u).filter(Boolean).length; // old browsers, or no language
   }
   return [...segments].filter((segment) => segment.isWordLike).length;
 }

@@ -1,13 +1,14 @@
 /**
- * Shows the meaning of a word or a number next to it on hover; Escape closes it.
+ * Shows the meaning of a word or number next to it on hover. Escape closes it.
  *
  *   <tip-word for="x">SD</tip-word> ... <dd id="x">Standard deviation ...</dd>
  *   <tip-word>75.0 ± 35.4 <span popover>Over 2 annotators ...</span></tip-word>
  *   <tip-word><button aria-describedby="y">3</button><span id="y" popover>3 of 18 ...</span></tip-word>
  *
- * Table headings react only to pointers: keyboard, touch and screen readers use the list below the
- * table, from which a heading shows its line, so headings need no tab stops. A button also opens on
- * focus. The text is a popover: on top of the page, never cut off by a scrolling table.
+ * Table headings react only to pointers and need no tab stops, because keyboard, touch and screen
+ * readers use the list below the table, from which a heading shows its line. A button also opens on
+ * focus. The text is a popover, so that it is on top of the page and a scrolling table never cuts
+ * it off.
  */
 
 const GAP = 8; // pixels to the edge of the window
@@ -17,13 +18,13 @@ class TipWord extends HTMLElement {
     this.button = this.querySelector("button");
     this.text = /** @type {HTMLElement | null} */ (this.querySelector("[popover]"));
     if (!("popover" in HTMLElement.prototype)) return;
-    this.place = this.place.bind(this); // a single function, so that it can be removed
+    this.place = this.place.bind(this); // one function, so that the listener can be removed
     this.addEventListener("pointerenter", () => this.open());
     this.addEventListener("pointerleave", () => this.close());
     if (!this.button) return;
     this.button.addEventListener("focus", () => this.open());
     this.button.addEventListener("blur", () => this.close());
-    // The browser's click would close the popover that hovering opened.
+    // The click of the browser would close the popover that hovering opened.
     this.button.addEventListener("click", (event) => {
       event.preventDefault();
       this.open();
@@ -34,7 +35,7 @@ class TipWord extends HTMLElement {
     this.follow(false);
   }
 
-  /** A popover with a copy of the line of the list below the table. */
+  /** Return a popover with a copy of the line in the list below the table. */
   copied() {
     const line = document.getElementById(this.getAttribute("for") ?? "");
     if (!line) return null;
@@ -61,14 +62,14 @@ class TipWord extends HTMLElement {
     this.follow(false);
   }
 
-  /** Follow the word while the page scrolls or changes its size. @param {boolean} on */
+  /** Follow the word while the page scrolls or changes size. @param {boolean} on */
   follow(on) {
     const change = on ? addEventListener : removeEventListener;
     change("scroll", this.place, { capture: true, passive: true });
     change("resize", this.place);
   }
 
-  /** Place it below the word, or above if there is not enough room, within the window. */
+  /** Place the popover below the word within the window, or above if there is not enough room. */
   place() {
     if (!this.text) return;
     const word = (this.button ?? this).getBoundingClientRect();

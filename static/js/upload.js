@@ -1,7 +1,7 @@
 /**
- * Shows the progress of an upload, and a warning before uploading too much.
+ * Shows the progress of an upload, and a warning if too much is selected.
  *
- * Without this script, the form works as an ordinary form.
+ * Without this script, the form is an ordinary form.
  */
 
 /** @param {Event} event */
@@ -35,7 +35,7 @@ for (const failure of /** @type {const} */ (["htmx:sendError", "htmx:responseErr
   document.addEventListener(failure, (event) => {
     if (!form(event)) return;
     form(event).querySelector("[data-sending]").hidden = true;
-    // The server explains a refused upload in a sentence.
+    // The server explains why it refused an upload.
     const refused = [413, 415, 507].includes(event.detail.xhr?.status) && event.detail.xhr.responseText;
     say(form(event), refused || "The files could not be uploaded. They are still selected. Try again.");
   });

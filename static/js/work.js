@@ -1,6 +1,6 @@
 /**
- * The annotator's pages apart from answers: focus after each swap, removal of old drafts, keys, the
- * drawer, the time worked. sending.js sends answers.
+ * The annotator's pages, except for answers: focus after each swap, removal of old drafts, keys,
+ * the drawer, and the time worked. Answers are sent in sending.js.
  *
  * All listeners are on document, because parts of the page are swapped.
  */
@@ -10,24 +10,24 @@ import { watchSending } from "./sending.js";
 import { earnedInWords, timeInWords } from "./sentences.js";
 import { guard, listen, markAsked, meaningOf } from "./turn-keys.js";
 
-const SINGLE_KEYS = "single-keys"; // in localStorage: "off", or nothing
+const SINGLE_KEYS = "single-keys"; // in localStorage: "off", or not set
 
 const ABOVE = 4; // px above the gap of a folded question
 
-const BEGINNING = 600; // ms after a swap without messages about a missing answer
+const BEGINNING = 600; // ms after a swap during which there are no messages about a missing answer
 
 let begunAt = 0;
 
 const turn = () => /** @type {HTMLElement | null} */ (document.querySelector("#turn"));
 const drawer = () => /** @type {HTMLDetailsElement | null} */ (document.querySelector("#help"));
 
-/** Remove drafts of other turns and of an answered turn: they can no longer be sent. */
+/** Remove drafts of other turns and of an answered turn, which can no longer be sent. */
 function dropStaleDrafts() {
   const shown = turn();
   if (shown) dropDrafts(shown.dataset.state === "question" ? shown.dataset.key : null);
 }
 
-/** Set up a turn, after the page loads and after each swap. */
+/** Set up a turn after the page loads and after each swap. */
 function beginTurn() {
   const shown = turn();
   dropStaleDrafts();
@@ -36,7 +36,7 @@ function beginTurn() {
   begunAt = performance.now();
   if (shown.dataset.where) document.title = shown.dataset.where;
   markAsked(drawer(), shown.dataset.askedWindow);
-  // The element of an answer handles its own.
+  // Answer elements show their own scripted parts.
   for (const element of shown.querySelectorAll("[data-scripted]")) {
     if (!element.closest(".turn-work[data-key]")) element.hidden = false;
   }
@@ -44,7 +44,7 @@ function beginTurn() {
   if (keys) keys.checked = singleKeys();
 }
 
-/** Focus after a swap: the verdict, the new question, or the error of the answer. */
+/** Focus the verdict, the new question, or the error of the answer after a swap. */
 function focusNews() {
   const shown = turn();
   const news = shown?.querySelectorAll("[data-focus]") ?? [];
@@ -52,12 +52,15 @@ function focusNews() {
   if (!target) return;
   const isReveal = shown.dataset.state === "reveal";
   if (!isReveal && !target.matches("[data-error]")) scrollTo(0, 0);
-  // The panel stays visible, and the text keeps its position.
+  // The panel remains visible, and the text does not move.
   target.focus({ preventScroll: isReveal });
   if (isReveal) showMistake(shown);
 }
 
-/** Scroll to the mistake and the right answer if they are hidden; if nothing is sticky, to the verdict. */
+/**
+ * Scroll to the mistake and the right answer if they are hidden or, if nothing is sticky, to the
+ * verdict.
+ */
 function showMistake(shown) {
   const form = shown.querySelector("form[data-main]");
   if (getComputedStyle(form).position === "static") {
@@ -69,7 +72,7 @@ function showMistake(shown) {
   const lowest = isBar ? panel.top : innerHeight;
   const question = shown.querySelector("[data-question]").getBoundingClientRect();
   const highest = Math.max(isBar ? question.bottom : 0, shown.querySelector("header").getBoundingClientRect().bottom);
-  // The right answer and the first wrong mark; only the answer if both do not fit.
+  // Show the right answer and the first wrong mark, or only the answer if both do not fit.
   const gold = shown.querySelector("mark.reveal-missed");
   const first = shown.querySelector("[data-of]:not([data-verdict=right])");
   const wanted = [gold, first].filter(Boolean).map((mark) => mark.getBoundingClientRect());
@@ -82,8 +85,8 @@ function showMistake(shown) {
   }
 }
 
-// A sentence about an answer is a link to its marks in the text: it frames them when it is pointed at,
-// focused or pressed.
+// A sentence about an answer is a link to its marks in the text. It frames them when it is hovered
+// over, focused or pressed.
 for (const type of ["pointerover", "focusin", "click"]) {
   document.addEventListener(type, (event) => {
     const link = event.target instanceof Element && event.target.closest("[data-finding] a");
@@ -94,7 +97,7 @@ for (const type of ["pointerover", "focusin", "click"]) {
       mark.toggleAttribute("data-framed", isMeant);
     });
     if (!link || type !== "click") return;
-    event.preventDefault(); // Back would lead to the link's address.
+    event.preventDefault(); // Otherwise, Back would lead to the address of the link.
     document.getElementById(name)?.scrollIntoView({ block: "center" });
   });
 }
@@ -127,7 +130,7 @@ document.addEventListener("change", ({ target }) => {
     if (target.checked) localStorage.removeItem(SINGLE_KEYS);
     else localStorage.setItem(SINGLE_KEYS, "off");
   } catch {
-    // Without storage, the keys stay on.
+    // Without storage, the keys remain on.
   }
 });
 
@@ -135,7 +138,7 @@ for (const type of ["input", "span-answer:change"]) {
   document.addEventListener(type, () => { turn()?.setAttribute("data-changed", ""); });
 }
 
-/** Whether the turn can be submitted or continued. */
+/** Return whether the turn can be submitted or continued. */
 const isComplete = (shown) => shown.querySelector("[data-complete], [data-verdict]") !== null;
 
 /** @param {Element} target @returns {import("./turn-keys.js").Place} */
@@ -163,17 +166,17 @@ document.addEventListener("keydown", (event) => {
   });
   if (meaning === null) return;
   event.preventDefault();
-  // While an answer is being sent, keys do not change it.
+  // Keys do not change an answer while it is being sent.
   if (meaning !== "help" && shown.querySelector("form[inert]")) return;
-  // A second Enter that belongs to Continue causes no message about the new question.
+  // A second Enter that was meant for Continue must cause no message about the new question.
   if (meaning === "go" && performance.now() - begunAt < BEGINNING && !isComplete(shown)) return;
   if (meaning === "go") {
-    // Enter on "No answer" chooses it, if nothing was chosen or removed before.
+    // Enter on "No answer" chooses it, unless something was chosen or removed before.
     if (event.target === tick && !("changed" in shown.dataset)) tick.click();
     submit.click();
   } else if (meaning === "help") toggleDrawer();
   else if (meaning === "none") {
-    // For highlights, the second 0 submits; options can be restored by it.
+    // For highlights, the second 0 submits. For options, it can restore them.
     (tick.checked && shown.dataset.answer === "spans" ? submit : tick).click();
     // On a word of the text, the highlighter would handle the next Enter.
     tick.focus({ preventScroll: true });
@@ -181,7 +184,7 @@ document.addEventListener("keydown", (event) => {
   else if (meaning === "typed") place.typeInto(event.key);
   else {
     choices[meaning - 1].click();
-    // If the design says so, submit the choice immediately.
+    // Submit the choice immediately if the design requires it.
     if (shown.querySelector("[data-advance]")) submit.click();
   }
 });
@@ -189,8 +192,8 @@ document.addEventListener("keydown", (event) => {
 // --- The question on a phone ----------------------------------------------------------------------
 
 /**
- * A sticky question folds to two lines when the page is scrolled; a tap unfolds it. A margin replaces
- * the hidden lines, so that the text does not move.
+ * Fold a sticky question to two lines when the page is scrolled. A tap unfolds it. A margin
+ * replaces the hidden lines, so that the text does not move.
  */
 function foldQuestion() {
   const question = turn()?.querySelector("[data-question]");
@@ -207,7 +210,7 @@ function foldQuestion() {
   const whole = question.offsetHeight;
   question.dataset.folded = "";
   question.style.marginBottom = `${whole - question.offsetHeight}px`;
-  // Start at the gap, if there is one; the text before it is scrolled away.
+  // Start at the gap if there is one, because the text before it is scrolled away.
   const gap = /** @type {HTMLElement | null} */ (question.querySelector(".turn-gap"));
   if (gap) question.scrollTop = gap.offsetTop - ABOVE;
   question.toggleAttribute("data-fades", whole > question.offsetHeight + 1);
@@ -239,14 +242,14 @@ function toggleDrawer() {
   help.querySelector("[data-drawer]").focus();
 }
 
-/** Restore the focus: Enter on the drawer's button would open it again. */
+/** Restore the focus. Otherwise, Enter on the button of the drawer would open it again. */
 function closeDrawer(help) {
   const focused = /** @type {HTMLElement} */ (document.activeElement);
   const back = before?.isConnected ? before : help.querySelector("summary");
   before = null;
   help.open = false;
   if (!help.contains(focused)) return;
-  focused.blur(); // if the body had the focus, restore that
+  focused.blur(); // restore that the body had the focus
   back.focus({ preventScroll: true });
 }
 
@@ -259,7 +262,7 @@ document.addEventListener("keydown", (event) => {
 
 let isClosing = false; // whether the current or last press closed the drawer
 
-// A press outside the drawer only closes it, because it may be on a word or a choice.
+// A press outside the drawer only closes the drawer, because it may be on a word or a choice.
 addEventListener("pointerdown", (event) => {
   const help = drawer();
   isClosing = Boolean(help?.open) && event.target instanceof Node && !help.contains(event.target);
@@ -269,7 +272,7 @@ addEventListener("pointerdown", (event) => {
 }, true);
 for (const type of ["mousedown", "click"]) {
   addEventListener(type, (event) => {
-    // Keys and assistive technology click without a press.
+    // Keys and assistive technology cause a click without a press.
     if (!isClosing || /** @type {MouseEvent} */ (event).detail === 0) return;
     event.preventDefault();
     event.stopPropagation();
@@ -277,9 +280,10 @@ for (const type of ["mousedown", "click"]) {
 }
 
 // --- The time worked ------------------------------------------------------------------------------
-// Displayed live. While the page is visible and was used within the study's cut-off, a signal is sent
-// every 20 seconds. The server counts by its own clock; this one only displays an estimate. The page also
-// reports how often and how long it was left, and that text was pasted, but never the text.
+// The time is displayed live. While the page is visible and was used within the cut-off of the
+// study, it sends a signal every 20 seconds. The server counts with its own clock, and this clock
+// only displays an estimate. The page also reports how often and how long it was left, and that
+// text was pasted, but never the text itself.
 
 const EVERY = 20_000; // milliseconds between two activity signals
 const USED = ["pointerdown", "pointermove", "keydown", "scroll", "touchstart", "input"];
@@ -314,7 +318,7 @@ addEventListener("blur", leave);
 addEventListener("focus", comeBack);
 document.addEventListener("visibilitychange", () => (document.hidden ? leave() : comeBack()));
 
-/** Send a signal; data that cannot be sent go with the next one. */
+/** Send a signal. Data that cannot be sent are added to the next one. */
 async function ping() {
   const shown = clock?.shown.closest("[data-ping]");
   const token = document.querySelector("[name=csrfmiddlewaretoken]")?.value;
