@@ -13,7 +13,6 @@ workers who came by a link, whose work has no parts.
 """
 
 import random
-from datetime import datetime
 
 from django.db import transaction
 from django.utils.crypto import get_random_string
@@ -106,16 +105,12 @@ def _begun_before(
 
 
 def _worker(key: str, platform: str, kind: str) -> tuple[Worker, bool]:
-    """Return the worker and whether it is new. A known worker is locked.
-
-    Declining another study could delete the row in the meantime. No other transaction sees a new
-    row yet.
-    """
+    """Return the worker and whether it is new. The row is locked, so that it is not deleted."""
     while True:
         defaults = {"platform": platform, "kind": kind}
         worker, is_new = Worker.objects.get_or_create(key=key, defaults=defaults)
         if is_new:
-            return worker, True
+            return worker, True  # no other transaction sees the row yet
         known = Worker.objects.select_for_update(no_key=True).filter(key=key).first()
         if known is not None:
             return known, False
