@@ -267,7 +267,7 @@ class StudyRecord:
     def withdrawn_with_pay(self) -> int:
         """Count the withdrawn participations whose earnings are included in `amounts`."""
         gone = [seat for seat in self._seats if seat.status == Status.WITHDRAWN and seat.is_paid]
-        return sum(bool(seat.ledger.all()) for seat in gone)
+        return sum(bool(seat.earned) for seat in gone)  # type: ignore[attr-defined]  # annotated
 
     @cached_property
     def wages(self) -> list[ledger.Wage]:

@@ -6,6 +6,7 @@ batches until a payer releases it with a reason, or decides not to pay the annot
 """
 
 import statistics
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import timedelta
@@ -20,6 +21,7 @@ from annotation.models import (
     Kind,
     LedgerEntry,
     Participation,
+    Scenario,
     Status,
     Study,
     Topic,
@@ -54,7 +56,7 @@ def holds(study: Study) -> list[Hold]:
         participation__study=study, participation__kind=Kind.PERSON, participation__is_paid=True,
         payment__isnull=True, kind__in=BY_TIME,
     )  # fmt: skip
-    for entry in entries.select_related("participation__scenario__task").order_by("pk"):
+    for entry in entries.order_by("pk"):
         waiting[entry.participation_id].append(entry)
     if not waiting:
         return []
@@ -65,20 +67,23 @@ def holds(study: Study) -> list[Hold]:
         .annotate(latest=Max("at"))
     )
     earned = _earned(study)
-    on_hold = []
+    amounts: dict[int, list[int]] = defaultdict(list)
+    for cents, of, completed in sorted(earned.values()):
+        if completed and cents:
+            amounts[of].append(cents)
+    scenarios = study.scenarios.in_bulk()
+    held = {}
     for pk, theirs in waiting.items():
-        participation = theirs[0].participation
-        own, scenario, _completed = earned[pk]
-        others = [
-            cents
-            for other, (cents, of, completed) in earned.items()
-            if other != pk and of == scenario and completed and cents
-        ]
-        usual = _usual(participation, others)
-        held = [entry for entry in theirs if pk not in released or entry.at > released[pk]]
-        if held and own > TIMES * usual:
-            on_hold.append(Hold(participation, own, usual, tuple(held)))
-    return on_hold
+        own, scenario, completed = earned[pk]
+        others = amounts[scenario].copy()
+        if completed and own:
+            del others[bisect_left(others, own)]
+        usual = _usual(study, scenarios[scenario], others)
+        kept = tuple(each for each in theirs if pk not in released or each.at > released[pk])
+        if kept and own > TIMES * usual:
+            held[pk] = own, usual, kept
+    people = study.participations.select_related("scenario__task").in_bulk(held)
+    return [Hold(people[pk], *found) for pk, found in held.items()]
 
 
 def _earned(study: Study) -> dict[int, tuple[int, int, bool]]:
@@ -95,12 +100,11 @@ def _earned(study: Study) -> dict[int, tuple[int, int, bool]]:
     }
 
 
-def _usual(participation: Participation, others: list[int]) -> float:
-    """Return the median of others who completed or, if there are too few, the estimated pay."""
+def _usual(study: Study, scenario: Scenario, others: list[int]) -> float:
+    """Return the median for the others who completed or, if too few did, the estimated pay."""
     if len(others) >= OTHERS_NEEDED:
         return statistics.median(others)
-    study, minutes = participation.study, participation.scenario.estimated_minutes
-    estimate = ledger.for_time(study, timedelta(minutes=minutes))
+    estimate = ledger.for_time(study, timedelta(minutes=scenario.estimated_minutes))
     return max(estimate, ledger.cents(study.base_reward))
 
 

@@ -17,10 +17,11 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import QuerySet, Sum
+from django.db.models import Q, QuerySet, Sum
 
 from annotation.models import (
     LIVE,
+    ORDERS,
     AuditEntry,
     Decision,
     LedgerEntry,
@@ -287,21 +288,16 @@ class Wage:
 
 def wages(participations: Iterable[Participation]) -> list[Wage]:
     """Return the earnings, payments and times of settled participations."""
-    rows = []
-    for participation in participations:
-        entries = list(participation.ledger.all())
-        paid = sum(e.cents for e in entries if _is_paid(e))
-        waited = waiting_time(participation).total_seconds()
-        rows.append(
-            Wage(
-                participation=participation,
-                active_seconds=(participation.worked_seconds or 0.0) + waited,
-                elapsed_seconds=elapsed_seconds(participation),
-                earned=sum(entry.cents for entry in entries),
-                paid=paid,
-            )
+    return [
+        Wage(
+            participation=person,
+            active_seconds=(person.worked_seconds or 0.0) + waiting_time(person).total_seconds(),
+            elapsed_seconds=elapsed_seconds(person),
+            earned=person.earned,  # type: ignore[attr-defined]  # annotated
+            paid=person.paid,  # type: ignore[attr-defined]  # annotated
         )
-    return rows
+        for person in participations
+    ]
 
 
 def elapsed_seconds(participation: Participation) -> float | None:
@@ -310,17 +306,13 @@ def elapsed_seconds(participation: Participation) -> float | None:
     return max((end - participation.arrived_at).total_seconds(), 0.0) if end else None
 
 
-def _is_paid(entry: LedgerEntry) -> bool:
-    payment = getattr(entry, "payment", None)
-    return payment is not None and payment.batch.state == "paid"
-
-
 def settled(study: Study) -> "QuerySet[Participation]":
     """Return the settled human participations of a study, with related rows for `wages`."""
     people = study.participations.filter(kind="person", worked_seconds__isnull=False)
-    return people.select_related("scenario__task", "study").prefetch_related(
-        "ledger__payment__batch"
-    )
+    # Prefetched, so that a scenario and its task are read once, not once for each person.
+    people = people.defer(*ORDERS, "signs").prefetch_related("scenario__task")
+    paid = Sum("ledger__cents", filter=Q(ledger__payment__batch__state="paid"), default=0)
+    return people.annotate(earned=Sum("ledger__cents", default=0), paid=paid)
 
 
 def median_wage(wage_rows: Iterable[Wage]) -> float | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 
 from annotation.models import (
     AuditEntry,
@@ -32,14 +32,11 @@ class PaymentError(Exception):
     """The payment is not possible now. The message is shown to users."""
 
 
-def unpaid(study: Study) -> list[LedgerEntry]:
-    """Return human annotators' ledger entries that are not in a batch, oldest first."""
+def unpaid(study: Study) -> QuerySet[LedgerEntry]:
+    """Return human annotators' ledger entries that are in no batch, oldest first."""
     entries = LedgerEntry.objects.filter(participation__study=study, payment__isnull=True)
-    return list(
-        entries.filter(participation__kind="person")
-        .select_related("participation__worker", "submission__prolific_study")
-        .order_by("pk")
-    )
+    entries = entries.filter(participation__kind="person").order_by("pk")
+    return entries.select_related("participation__worker", "submission__prolific_study")
 
 
 def payout_route(entry: LedgerEntry) -> tuple[str, int | None]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.db.models import Sum
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -21,6 +22,7 @@ from annotation.web.fields import NO_REASON, PageForm, RowField, row_field
 from annotation.web.rights import right_to
 from annotation.web.wording import in_words
 from tasks.csv_files import download
+from tasks.listing import PER_PAGE
 
 
 class ReleaseForm(PageForm):
@@ -115,16 +117,20 @@ def _page(
     wages = ledger.wages(ledger.settled(study))
     median = ledger.median_wage(wages)
     rate = ledger.cents(study.hourly_rate)
+    on_hold = holds.holds(study)
+    page = Paginator(wages, PER_PAGE).get_page(request.GET.get("page"))
+    unpaid = batches.unpaid(study).aggregate(cents=Sum("cents", default=0))["cents"]
     context = {
         "study": study,
         "problem": problem,
         "sent": sent,
-        "wages": [_wage_row(wage) for wage in wages],
+        "page": page,
+        "wages": [_wage_row(wage) for wage in page],
         "earned": ledger.in_currency(sum(wage.earned for wage in wages)),
         "paid": ledger.in_currency(sum(wage.paid for wage in wages)),
         "median": _hourly(median),
         "too_low": median is not None and median < rate,
-        "holds": [_hold_row(hold, sent) for hold in holds.holds(study)],
+        "holds": [_hold_row(hold, sent) for hold in on_hold],
         "times": holds.TIMES,
         "batches": [
             {"batch": batch, "amount": ledger.in_currency(batch.cents)}
@@ -133,7 +139,7 @@ def _page(
             )
         ],
         **_looked_up(study, request.GET.get("code", "").strip()),
-        "due": ledger.in_currency(sum(entry.cents for entry in batches.payable(study))),
+        "due": ledger.in_currency(unpaid - sum(hold.waiting for hold in on_hold)),
         "states": PaymentBatch.State,
     }
     status = status if sent or problem else 200

@@ -3,12 +3,16 @@
 import csv
 import io
 import re
+import statistics
 from decimal import Decimal
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
+from django.db import connection
+from django.db.models import Sum
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.models import LedgerEntry, Panel, Participation, Study
@@ -173,6 +177,43 @@ def test_ten_hours_in_an_uncapped_study_are_held(researcher, task):
     (hold,) = holds.holds(study)
     assert hold.waiting == 12000
     assert batches.prepare(study, researcher) == []
+
+
+@pytest.mark.engines
+def test_usual_earnings_are_the_median_of_the_others(researcher, task):
+    limits = {"annotators": 8, "max_paid_hours": Decimal(9), "budget": Decimal(900)}
+    study = make_study(researcher, task, **limits)
+    for seconds in (600, 600, 600, 4000, 2100, 300, 300, 9000):
+        works_for(factories.seat(study.scenarios.get()), seconds)
+    people = study.participations.annotate(cents=Sum("ledger__cents"))
+    earned = dict(people.values_list("pk", "cents"))
+    expected = {}
+    for pk, own in earned.items():
+        usual = statistics.median(cents for other, cents in earned.items() if other != pk)
+        if own > 3 * usual:
+            expected[pk] = (own, usual)
+    found = {hold.participation.pk: (hold.earned, hold.usual) for hold in holds.holds(study)}
+    assert len(expected) == 3
+    assert found == expected
+
+
+def test_pay_page_lists_fifty_annotators_in_constant_queries(ada, researcher, task):
+    study = make_study(researcher, task, annotators=60)
+    address = reverse("pay", args=[study.name])
+
+    def visit(page: int = 1) -> tuple[int, int]:
+        with CaptureQueriesContext(connection) as captured:
+            shown = ada.get(address, {"page": page})
+        return len(captured), len(shown.context["wages"])
+
+    for _ in range(2):
+        works_for(factories.seat(study.scenarios.get()), 600)
+    visit()
+    queries, _two = visit()
+    for _ in range(51):
+        works_for(factories.seat(study.scenarios.get()), 600)
+    assert visit() == (queries, 50)
+    assert visit(2) == (queries, 3)
 
 
 def test_unpaid_earnings_are_not_held(researcher, slow):
