@@ -30,18 +30,10 @@ class Money:
 
     @property
     def in_words(self) -> dict[str, str]:
-        amounts = {
-            "earned": self.earned,
-            "paid": self.paid,
-            "held_back": self.held_back,
-            "due": self.due,
-            "promised": self.promised,
-            "committed": self.due + self.promised,
-        }
-        return {
-            name: f"{ledger.in_currency(amount)} {self.currency}"
-            for name, amount in amounts.items()
-        }
+        names = ("earned", "paid", "held_back", "due", "promised")
+        amounts = {name: getattr(self, name) for name in names}
+        amounts["committed"] = self.due + self.promised
+        return {name: f"{ledger.in_currency(n)} {self.currency}" for name, n in amounts.items()}
 
     def bar(
         self, budget: Decimal | None, is_closed: bool

@@ -46,11 +46,7 @@ FUNNEL = [
         " decision.",
     ),
     Column("completed", "Completed", "Answered the last example."),
-    Column(
-        "analysed",
-        "Analysed",
-        "Completed and included in the analysis.",
-    ),
+    Column("analysed", "Analysed", "Completed and included in the analysis."),
     Column("declined", "Declined", "Declined the consent text. Only their number is stored."),
     Column(
         "at_work",

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import messages
+from django.core.cache import caches
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -181,10 +182,14 @@ def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
     template = LIVE_PARTS.get(request.GET.get("part", "overview"))
     if not request.htmx or template is None:
         return redirect("study", study.name)
-    context = _live(study)
-    if context["progress"].version == request.GET.get("seen"):
-        return HttpResponse(status=204)
-    return render(request, template, context)
+    seen = request.GET.get("seen", "")
+    stamp = progress.stamp(study) if seen else ""
+    if not seen or caches["process"].get(stamp) != seen:
+        context = _live(study)
+        caches["process"].set(stamp, context["progress"].version, timeout=60)
+        if context["progress"].version != seen:
+            return render(request, template, context)
+    return HttpResponse(status=204)
 
 
 @signed_in("POST")

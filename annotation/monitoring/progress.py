@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, ClassVar
 
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import Count, Max, OuterRef, Q, Subquery
 
 from annotation.models import Kind, ParticipationQuerySet, Status, Step, Study, StudyStatus, Turn
 from annotation.monitoring import flags, seats
@@ -237,6 +237,16 @@ def for_study(study: Study) -> Progress:
             ((each.arrived_at, each.finished_at, each.status) for each in courses), now
         ),
     )
+
+
+def stamp(study: Study) -> str:
+    """Return a hash that changes with each sign of work, end or log entry, and every minute."""
+    people = study.participations.order_by()
+    ends = [Max(f"{name}_at") for name in ("consented", "finished", "decided", "returned")]
+    active = people.live().with_last_active().aggregate(Count("pk"), Max("last_active_at"))
+    logged = study.events.order_by().aggregate(Max("pk"))
+    facts = study.pk, study.status, people.aggregate(Count("pk"), *ends), active, logged
+    return hashlib.sha256(f"{database_now():%H:%M} {facts}".encode()).hexdigest()
 
 
 def _undecided(study: Study) -> ParticipationQuerySet:

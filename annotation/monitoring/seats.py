@@ -84,9 +84,7 @@ SEATS = [
         "Seats for human annotators in this scenario, including seats added later.",
     ),
     Column(
-        "completed",
-        "Completed",
-        "Seats of human annotators who completed and are in the analysis.",
+        "completed", "Completed", "Seats of human annotators who completed and are in the analysis."
     ),
     Column(
         "working",

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation.models import LedgerEntry, Participation, Study
 from annotation.monitoring import flags, progress
-from annotation.pay import ledger
+from annotation.pay import budget, ledger
 from annotation.payout import batches
 from annotation.payout import payments as payout
 from annotation.privacy import withdrawal
@@ -292,6 +292,32 @@ def test_polling_gets_204_while_nothing_changes(ada, study, two):
         assert (words or seat.pseudonym) in reply.content.decode()
         assert "<html" not in reply.content.decode()
     assert poll(ada, study, seen, "nothing").status_code == 302
+
+
+def test_a_poll_is_cheap_until_an_annotator_acts(ada, study, two):
+    seat = factories.seat(two)
+    seen = progress.for_study(study).version
+    assert poll(ada, study, seen).status_code == 204
+    numbers = []
+    for _ in range(3):  # in case a minute begins in between
+        with CaptureQueriesContext(connection) as captured:
+            assert poll(ada, study, seen).status_code == 204
+        numbers.append(len(captured))
+    assert min(numbers) <= 8
+    actions = (
+        lambda: factories.work_through(seat, limit=1),
+        lambda: factories.work_through(seat),
+        lambda: budget.give_bonus(seat, 100, "kind", study.owner),
+        lambda: factories.join(study),
+        lambda: lifecycle.change_status(study, "pause"),
+    )
+    for action in actions:
+        action()
+        reply = poll(ada, study, seen)
+        assert reply.status_code == 200
+        seen = progress.for_study(Study.objects.get(pk=study.pk)).version
+        assert f"&amp;seen={seen}" in reply.content.decode()
+        assert poll(ada, study, seen).status_code == 204
 
 
 def test_every_answer_changes_the_version_of_the_progress(study, two):
