@@ -18,13 +18,12 @@ from tasks.models import Task
 from tasks.models.choices import LanguageField, Row, one_of
 
 DEFAULT_CONSENT = """\
-You are invited to take part in a study of how well people perform a language task after seeing a \
-few examples. You will read short texts and answer questions about them.
+We study how well people do a language task after a few examples. You read short texts and answer \
+questions about them.
 
-Participation is voluntary. You can stop at any time by closing the page. We store your answers \
-and the times at which you gave them under a random pseudonym that does not reveal who you are.
+Taking part is voluntary. We store your answers and when you gave them, under a random name.
 
-Please work on your own, without the help of other people, search engines or AI tools."""
+Please work alone, without search engines or AI tools."""
 
 
 # Default values of fields, named so that migrations can import them.

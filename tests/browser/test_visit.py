@@ -89,7 +89,7 @@ def test_the_landing_page_states_examples_and_their_length(page, study):
     expect(main.locator(".visit-example")).to_contain_text("named in the text?")
     expect(main).to_contain_text("about 60 minutes")
     expect(main).to_contain_text("12.00 USD per hour")
-    expect(main).to_contain_text("a computer, tablet or phone")
+    expect(main.locator(".visit-facts")).to_contain_text("Any")
 
 
 @pytest.mark.parametrize("size", [(390, 844), (1366, 657)])
@@ -112,7 +112,7 @@ def test_back_after_declining_explains_the_missing_page(open_browser, study):
     page = open_browser(tolerate="status of 404")
     page.goto(f"/join/{study.link_code}/")
     page.get_by_role("button", name="Start").click()
-    page.get_by_role("button", name="No, I do not want to take part").click()
+    page.get_by_role("button", name="No, I do not agree").click()
     expect(page.locator("h1")).to_have_text("Thank you for considering it")
     page.go_back()
     expect(page.locator("h1")).to_have_text("This link does not lead to a task")

@@ -57,7 +57,7 @@ def test_it_names_the_manifest_hash_and_the_opening_time(ada, study):
         "12.00 USD per hour of active time",
         "Annotators who complete the task earn at least 2.50 USD.",
         "Consent text, version 1",
-        "Participation is voluntary.",
+        "Taking part is voluntary.",
         "`s1|match:exact|empty:1|gold:set|mean:examples|sd:annotators|ddof:1|v:1`",
         # Three against three: 20 splits, and a detectable difference of 3.51 SDs.
         "| 3 and 3 | 3 | 0.1 | 3.51 SDs |",

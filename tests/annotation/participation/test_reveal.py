@@ -371,7 +371,7 @@ def test_the_review_fills_the_gaps_of_its_questions(client, researcher):
 def test_the_record_card_describes_the_gap_not_the_placeholder():
     card = load_card(CARDS / "record.toml")
     helps = [text for each in card.help for text in (each.definition, each.example)]
-    assert "a gap in place of one name" in card.instructions
+    assert "a sentence with a gap" in card.instructions
     told = " ".join([card.description, card.instructions, card.submit_hint, *helps])
     assert told.replace("screen readers say “@placeholder”", "").count("@placeholder") == 0
 

@@ -266,6 +266,24 @@ def test_a_worker_does_a_task_once_in_any_study_and_version(researcher, study):
     assert refused.value.code == "full"
 
 
+@pytest.mark.parametrize(
+    ("pay", "said"),
+    [
+        ({"hourly_rate": 12, "max_paid_hours": 1}, "an example, you are paid for your time."),
+        ({"hourly_rate": 0, "minimum_pay": 1}, "an example, you get the minimum pay."),
+        ({"hourly_rate": 0, "base_reward": 1}, "You are only paid if you finish."),
+        ({"hourly_rate": 0}, ""),
+    ],
+)
+def test_consent_states_pay_after_an_early_end_and_a_contact(client, researcher, pay, said):
+    study = factories.make_study(researcher, factories.make_task(), **{"budget": 50, **pay})
+    seat = factories.join(study)
+    page = " ".join(client.get(reverse("work", args=[seat.token])).content.decode().split())
+    assert "Contact the researchers where you found this study." in page
+    assert said in page
+    assert ("paid" in page or "pay" in page.partition("</form>")[2]) == bool(said)
+
+
 def test_the_database_refuses_two_holders_of_one_seat(study):
     first, second = factories.join(study), factories.join(study)
     Participation.objects.filter(pk=second.pk).update(scenario=first.scenario, seat_number=2)

@@ -53,7 +53,7 @@ def test_each_task_states_the_minutes_of_its_examples(researcher, study, client)
         scenario = seat.scenario
         consent.record(seat, agree=True)
         shown = words(Client().get(reverse("work", args=[seat.token])).content)
-        assert f"It takes about {scenario.estimated_minutes} minutes." in shown
+        assert f"About {scenario.estimated_minutes} minutes." in shown
     # The manifest, the preregistration and the design page.
     frozen = json.loads(study.manifest)
     assert frozen["estimated_minutes"] is None
