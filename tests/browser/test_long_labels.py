@@ -59,7 +59,7 @@ def test_a_label_of_two_hundred_is_found_and_sent_by_keyboard(listed):
     page.wait_for_selector("[data-state=reveal]")
     assert label(listed) == "stop_overdraft"
     expect(page.locator("li.turn-choice")).to_have_count(1)
-    expect(page.locator("[data-findings]")).to_contain_text("stop_overdraft is right.")
+    expect(page.locator(".turn-is-gold")).to_contain_text("stop_overdraft")
 
 
 def test_arrow_keys_move_from_the_search_through_its_results(listed):

@@ -150,7 +150,7 @@ def test_the_links_that_the_demo_prints_work(port, tmp_path):
             printed += line
         links = re.findall(r"http://\S+", printed)
         assert len(links) == 3
-        titles = ("Four small reading tasks", "Sign in", "Sign in")
+        titles = ("A short reading task", "Sign in", "Sign in")
         for link, title in zip(links, titles, strict=True):
             with urllib.request.urlopen(link, timeout=60) as page:
                 assert title in page.read().decode()

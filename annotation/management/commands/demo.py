@@ -107,8 +107,8 @@ class Command(BaseCommand):
             call_command("import_task", folder, owner="demo", verbosity=0, stdout=self._quiet())
         call_command(
             "create_study", "demo", tasks=[f"demo-{task}" for task in TASKS], shots=[0, 10],
-            annotators=3, title="Four small reading tasks", owner="demo", estimated_minutes=10,
-            open=True, seed=1, rehearsal=True, stdout=self._quiet(),
+            annotators=3, title="A short reading task", owner="demo", open=True, seed=1,
+            rehearsal=True, stdout=self._quiet(),
         )  # fmt: skip
         study = Study.objects.get(name="demo")
         self.stdout.write(f"{free_seats(study)} simulated annotators are working ...")
