@@ -22,6 +22,7 @@ import {
 import * as pure from "./spans.js";
 
 const UNDO_STEPS = 100;
+const DOUBLE = 500; // ms between the presses of a double click or tap
 
 class SpanAnswer extends HTMLElement {
   connectedCallback() {
@@ -101,8 +102,12 @@ class SpanAnswer extends HTMLElement {
   choose(box, token, extend) {
     const place = pure.spanAt(this.spans, box, token);
     const active = this.spans[this.active];
-    if (this.pending?.box === box) this.commit(box, this.pending.anchor, token);
-    else if (extend && active?.box === box) {
+    if (this.pending?.box === box) {
+      const { anchor, at } = this.pending;
+      const isDouble = token === anchor && performance.now() - at < DOUBLE && this.dataset.granularity !== "char";
+      const { first, last } = isDouble ? pure.nameAt(this.boxes[box].pieces, token) : { first: anchor, last: token };
+      this.commit(box, first, last);
+    } else if (extend && active?.box === box) {
       const { first, last } = active;
       this.replace(active, pure.span(box, Math.min(first, token), token < first ? last : token));
     } else if (place >= 0 && !this.pending) this.activate(place);
@@ -112,7 +117,7 @@ class SpanAnswer extends HTMLElement {
   /** Start a range at this word, or move the end of the range to it. */
   begin(box, anchor, focus = anchor) {
     this.active = -1;
-    this.pending = { box, anchor, focus };
+    this.pending = { box, anchor, focus, at: performance.now() };
     this.showError("");
     this.render();
     const { first, last } = pure.span(box, anchor, focus);

@@ -69,6 +69,28 @@ export function textOf(pieces, first, last) {
     .join("");
 }
 
+const isCapitalised = (piece) => /^\p{Lu}.*\p{Ll}/u.test(piece?.text ?? "");
+const isSpace = (piece) => piece?.token < 0 && /^[^\S\n]+$/u.test(piece.text);
+
+const beginsSentence = (pieces, place) =>
+  /(^|[.!?\u2026:\n])[\s"'\u2018-\u201d\u00ab(-]*$/u.test(pieces.slice(0, place).map(({ text }) => text).join(""));
+
+/**
+ * The name that a token belongs to, {first, last}: the capitalised words around it with only spaces in
+ * between. The first word of a sentence belongs to it only if it is the token itself; words in capitals
+ * alone never do, because headlines consist of them.
+ */
+export function nameAt(pieces, token) {
+  const at = pieces.findIndex((piece) => piece.token === token);
+  const isPart = (place) => isCapitalised(pieces[place]) && (place >= at || !beginsSentence(pieces, place));
+  const end = (step) => {
+    let i = at;
+    while (isPart(i) && isSpace(pieces[i + step]) && isPart(i + 2 * step)) i += 2 * step;
+    return pieces[i].token;
+  };
+  return { first: end(-1), last: end(1) };
+}
+
 /**
  * Convert a text to lower case, straight apostrophes and quotes, and single spaces, as people type
  * it.

@@ -63,6 +63,25 @@ def test_a_double_click_takes_one_word_of_a_compound_name(names):
     assert sorted(names.chips) == ["Lago", "Mary"]
 
 
+def test_a_double_click_takes_the_whole_name_around_a_word(names):
+    names.word("Duterte").dblclick()
+    assert names.chips == ["Rodrigo Duterte"]  # without "Yesterday", which begins the sentence
+    names.reveal()
+    assert names.stored == ["Rodrigo Duterte"]
+
+
+def test_two_taps_take_the_whole_name_or_slowly_one_word(phone, put):
+    one = Desk(phone, put(NAMES, gold=["Lago"]))
+    for _tap in range(2):
+        one.word("Rodrigo").tap()
+    assert one.chips == ["Rodrigo Duterte"]
+    one.page.locator("[data-remove]").tap()
+    one.word("Rodrigo").tap()
+    one.page.wait_for_timeout(600)  # longer than a double tap
+    one.word("Rodrigo").tap()
+    assert one.chips == ["Rodrigo"]
+
+
 def test_two_clicks_work_in_either_order_or_on_one_word(names):
     names.word("Duterte").click()
     names.word("Rodrigo").click()
@@ -91,7 +110,7 @@ def test_submit_asks_about_a_pending_word_next_to_highlights(names):
     assert names.error == "You started to highlight “Mary”. Keep it or cancel?"
     names.page.locator("[data-only]").click()
     names.reveal()
-    assert names.stored == ["Rodrigo", "Mary"]
+    assert names.stored == ["Rodrigo Duterte", "Mary"]
 
 
 def test_submit_takes_no_pending_word_that_replaces_an_answer(desk):

@@ -135,6 +135,6 @@ def test_a_double_click_takes_a_name_without_the_apostrophe(page, put_published)
         return [next(r for r in records if "Trump's" in r.context[0])]
 
     one = Desk(page, put_published("ReCoRD", wanted=with_apostrophe))
-    word = page.locator("[data-t]", has_text="Trump").first
+    word = page.locator("""xpath=//*[@data-t][.="Trump"][following-sibling::*[1][.="'"]]""").first
     word.dblclick()
     assert one.chips == ["Trump"]

@@ -52,6 +52,14 @@ def test_shift_and_arrows_mark_words_and_undo_removes_them(sit):
     assert page.chips == []
 
 
+def test_a_double_click_takes_the_whole_name(sit):
+    page = sit(TEXT, gold=["Rodrigo Duterte"])
+    at = page.word("Rodrigo")
+    steps = [{"move": [at["x"], at["y"]]}, *({"press": down} for down in (True, False) * 2)]
+    page.browser.do("mouse", steps=steps)
+    assert page.chips == ["Rodrigo Duterte"]
+
+
 def test_no_answer_is_stored_as_no_answer(sit):
     page = sit(TEXT, gold=[])
     page.click(page.place("[name=no_answer]"))

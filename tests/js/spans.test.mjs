@@ -267,3 +267,30 @@ test("a tap beside a word means that word, a tap far away means none", () => {
   assert.equal(pure.nearest(rects, 45, 60, 16), 5);
   assert.equal(pure.nearest(rects, 45, 90, 16), -1);
 });
+
+test("the name of a word is the run of capitalised words around it", () => {
+  const b = box("Yesterday, Rodrigo Duterte met Ana Maria Paz of Mar-a-Lago. Rome\nBerlin won.");
+  const name = (word) => {
+    const { first, last } = pure.nameAt(b.pieces, at(b, word));
+    return pure.textOf(b.pieces, first, last);
+  };
+  assert.equal(name("Duterte"), "Rodrigo Duterte");
+  assert.equal(name("Maria"), "Ana Maria Paz");
+  assert.equal(name("met"), "met");
+  assert.equal(name("Yesterday"), "Yesterday"); // a comma is in between
+  assert.equal(name("Lago"), "Lago"); // a full stop, a hyphen
+  assert.equal(name("Berlin"), "Berlin"); // another line
+});
+
+test("the first word of a sentence belongs to a name only if it was chosen", () => {
+  const b = box("In Rio Ada went. “Bo Lee came”");
+  const name = (word) => pure.nameAt(b.pieces, at(b, word));
+  assert.deepEqual(name("Ada"), { first: 1, last: 2 });
+  assert.deepEqual(name("Lee"), { first: at(b, "Lee"), last: at(b, "Lee") });
+  assert.deepEqual(name("Bo"), { first: at(b, "Bo"), last: at(b, "Lee") });
+});
+
+test("words in capitals are no part of a name", () => {
+  const b = box("JAPAN GET LUCKY WIN");
+  assert.deepEqual(pure.nameAt(b.pieces, 1), { first: 1, last: 1 });
+});
