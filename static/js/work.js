@@ -370,6 +370,8 @@ setInterval(() => {
   showTime();
 }, 1000);
 
+// The personal link is in the drawer.
+drawer()?.addEventListener("toggle", () => import("./copy.js"), { once: true });
 watchSending();
 listen();
 beginTurn();

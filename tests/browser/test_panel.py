@@ -428,3 +428,14 @@ def test_filling_the_gap_moves_no_word_of_the_question(page, researcher):
         filling = "(e) => getComputedStyle(e, '::after').content"
         assert page.locator(".turn-gap").first.evaluate(filling) == f'"{name}"'
         one.go_on()
+
+
+def test_the_personal_link_is_copied_from_the_open_instructions(open_browser, put):
+    page = open_browser(permissions=["clipboard-read", "clipboard-write"])
+    one = Desk(page, put("He was in Rome.", gold=["Rome"]))
+    page.keyboard.press("?")
+    drawer = page.locator("[data-drawer]")
+    drawer.get_by_role("button", name="Copy").click()
+    expect(drawer.locator("[data-copied]")).to_have_text("Copied.")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.endswith(f"/work/{one.seat.token}/")
