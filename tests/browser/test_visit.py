@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.models import Answer, Participation, Study
+from annotation.protocol import training_step
 from annotation.recruitment import consent
 from tasks.importing import read_clues
 from tests import factories
@@ -106,6 +107,25 @@ def test_start_and_begin_are_in_sight_without_scrolling(open_browser, study, siz
         assert box["y"] + box["height"] <= size[1]
         facts = page.locator(".visit-facts > div").all()
         assert all(f.bounding_box()["y"] < box["y"] for f in facts)
+
+
+def test_header_text_and_footer_begin_on_one_edge(open_browser, study):
+    page = open_browser(viewport={"width": 1366, "height": 657})
+
+    def edges(*selectors: str) -> set[int]:
+        return {round(page.locator(each).first.bounding_box()["x"]) for each in selectors}
+
+    page.goto(f"/join/{study.link_code}/")
+    assert len(edges(".brand", "h1", ".visit-facts", "button.main-action")) == 1
+    seat = factories.join(study)
+    page.goto(f"/work/{seat.token}/")
+    assert len(edges(".brand", "h1", ".visit-document")) == 1
+    consent.record(seat, agree=True)
+    page.reload()
+    assert len(edges(".brand", "h1", ".foot a")) == 1
+    training_step.begin(seat.token)
+    page.reload()
+    assert len(edges(".turn-mark", ".turn-question", ".turn-hint", ".turn-sheet")) == 1
 
 
 def test_back_after_declining_explains_the_missing_page(open_browser, study):
