@@ -73,12 +73,11 @@ const isCapitalised = (piece) => /^\p{Lu}.*\p{Ll}/u.test(piece?.text ?? "");
 const isSpace = (piece) => piece?.token < 0 && /^[^\S\n]+$/u.test(piece.text);
 
 const beginsSentence = (pieces, place) =>
-  /(^|[.!?\u2026:\n])[\s"'\u2018-\u201d\u00ab(-]*$/u.test(pieces.slice(0, place).map(({ text }) => text).join(""));
+  /(^|[.!?\u2026:\n])[\s"'\u2018-\u201d(-]*$/u.test(pieces.slice(0, place).map(({ text }) => text).join(""));
 
 /**
- * The name that a token belongs to, {first, last}: the capitalised words around it with only spaces in
- * between. The first word of a sentence belongs to it only if it is the token itself; words in capitals
- * alone never do, because headlines consist of them.
+ * The name around a token, {first, last}: capitalised words with only spaces in between. It has the
+ * first word of a sentence only if that is the token.
  */
 export function nameAt(pieces, token) {
   const at = pieces.findIndex((piece) => piece.token === token);
