@@ -104,6 +104,9 @@ for (const type of ["pointerover", "focusin", "click"]) {
 
 document.addEventListener("htmx:afterSettle", (event) => {
   if (/** @type {HTMLElement} */ (event.target).id !== "turn") return;
+  // The line break after a reply would stay at the next swap.
+  const rest = turn()?.nextSibling;
+  if (rest instanceof Text) rest.remove();
   guard(turn());
   beginTurn();
   focusNews();

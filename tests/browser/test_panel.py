@@ -439,3 +439,13 @@ def test_the_personal_link_is_copied_from_the_open_instructions(open_browser, pu
     expect(drawer.locator("[data-copied]")).to_have_text("Copied.")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.endswith(f"/work/{one.seat.token}/")
+
+
+def test_swaps_leave_no_nodes_behind(desk):
+    one = desk("He was in Rome.", "She was in Oslo.", gold=["Rome"])
+    nodes = "document.querySelector('main').childNodes.length"
+    one.page.keyboard.press("0")
+    one.reveal()
+    after_one = one.page.evaluate(nodes)
+    one.go_on()
+    assert one.page.evaluate(nodes) == after_one
