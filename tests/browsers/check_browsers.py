@@ -60,6 +60,25 @@ def test_a_double_click_takes_the_whole_name(sit):
     assert page.chips == ["Rodrigo Duterte"]
 
 
+def test_an_end_of_the_selected_highlight_can_be_dragged(sit):
+    page = sit(TEXT, gold=["Rodrigo Duterte"])
+    page.drag("Rodrigo", "met")
+    assert page.chips == ["Rodrigo Duterte met"]
+    end, to = page.word("met"), page.word("Duterte")
+    steps = [{"move": [end["right"] - 2, end["y"]]}, {"press": True}]
+    steps += [{"move": [to["x"], to["y"]]}, {"move": [to["right"] - 1, to["y"]]}, {"press": False}]
+    page.browser.do("mouse", steps=steps)
+    assert page.chips == ["Rodrigo Duterte"]
+
+
+def test_zero_twice_submits_no_answer(sit):
+    page = sit(TEXT, gold=[])
+    page.js("() => document.querySelector('h1[data-focus]').focus()")
+    page.press("0", "0")
+    page.revealed()
+    assert Answer.objects.get().no_answer
+
+
 def test_no_answer_is_stored_as_no_answer(sit):
     page = sit(TEXT, gold=[])
     page.click(page.place("[name=no_answer]"))
