@@ -421,3 +421,67 @@ def test_changes_of_highlights_are_announced(page, put):
     one.word("Rome").dblclick()
     assert one.word("Rome").get_attribute("aria-selected") == "true"
     assert one.word("Lago").get_attribute("aria-selected") == "false"
+
+
+class Speech:
+    """What a screen reader would say, from the changes of Chromium's accessibility tree."""
+
+    def __init__(self, page):
+        self.page, self.tools = page, page.context.new_cdp_session(page)
+        self.focused, self.live = self.look()
+
+    def look(self) -> tuple[str, list[str]]:
+        """Return the focused element in words, and the texts of live regions."""
+        nodes = self.tools.send("Accessibility.getFullAXTree")["nodes"]
+        by_id = {node["nodeId"]: node for node in nodes}
+
+        def told(node, name):
+            return node.get(name, {}).get("value", "")
+
+        def states(node):
+            return {one["name"]: one["value"].get("value") for one in node.get("properties", [])}
+
+        def text(node):
+            if told(node, "role") == "StaticText":
+                return told(node, "name")
+            below = (by_id[child] for child in node.get("childIds", ()) if child in by_id)
+            return " ".join(filter(None, map(text, below)))
+
+        focused = [n for n in nodes if states(n).get("focused")][-1]
+        words = [told(focused, what) for what in ("role", "name", "description")]
+        words += ["selected"] * bool(states(focused).get("selected"))
+        live = [n for n in nodes if states(n).get("live") and not n["ignored"]]
+        return ", ".join(filter(None, words)), [text(node) for node in live]
+
+    def after(self, *keys: str) -> str:
+        """Press the keys, and return the new focus and what live regions say."""
+        for key in keys:
+            self.page.keyboard.press(key)
+        self.page.wait_for_timeout(300)  # live regions are written in the next frame
+        before, (self.focused, self.live) = (self.focused, self.live), self.look()
+        said = [self.focused] * (self.focused != before[0])
+        return " | ".join([*said, *(one for one in self.live if one and one not in before[1])])
+
+
+@pytest.mark.long
+def test_a_training_example_is_spoken_from_question_to_next(page, put):
+    one = Desk(page, put("Rodrigo Duterte met Mary.", "Rome.", gold=["Rodrigo Duterte", "Mary"]))
+    page.locator("h1[data-focus]").focus()
+    page.wait_for_timeout(700)  # just after a swap, Enter says nothing
+    speech = Speech(page)
+    assert speech.focused == "heading, Which places?"
+    assert "Highlight at least one answer, or choose “No answer”." in speech.after("Enter")
+    assert speech.after("r").startswith("option, Rodrigo")
+    assert "Selecting “Rodrigo Duterte”." in speech.after("Shift+ArrowRight")
+    highlighted = speech.after("Enter")
+    assert "option, Duterte" in speech.focused
+    assert "selected" in speech.focused
+    assert "Highlighted “Rodrigo Duterte”. 1 in total." in highlighted
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-state=reveal]")
+    speech.after()
+    assert speech.focused == "heading, Partly right, The right answer: Rodrigo Duterte , Mary"
+    assert "You missed Mary." in page.locator("[data-findings]").inner_text()
+    one.go_on()
+    speech.after()
+    assert speech.focused == "heading, Which places?"
