@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +28,7 @@ LIMIT = 300  # seconds of wall time, for a busy machine
 # These flags exclude the environment and site-packages, which the pure core does not need.
 COMMAND = [sys.executable, "-E", "-S", "-X", "utf8", "-m", "tasks.check_process"]
 # Reading datasets requires site-packages (openpyxl and pyarrow) and more address space.
-OF_DATASETS = ("columns", "make", "gym", "gym_make")
+OF_DATASETS = ("columns", "example", "make", "gym", "gym_make")
 COMMAND_OF_DATASETS = [sys.executable, "-E", "-X", "utf8", "-m", "tasks.datasets.process"]
 MEMORY_OF_DATASETS = 2_000_000_000
 one_at_a_time = threading.BoundedSemaphore(1)
@@ -42,14 +43,18 @@ class Busy(Exception):
 
 
 @contextmanager
-def one_of(account: int) -> Iterator[None]:
+def one_of(account: int, waits: bool = False) -> Iterator[None]:
     """Allow one check per account at a time across all server processes. Raises Busy.
 
-    This leaves capacity for other accounts. The lock of a killed process expires after LIMIT.
+    With `waits`, only after PATIENCE, as when a page's example is in progress. This leaves
+    capacity for other accounts. A killed process's lock expires after LIMIT.
     """
     key = f"upload-check:{account}"
-    if not cache.add(key, True, timeout=LIMIT):
-        raise Busy("Another of your uploads is being checked. Upload this one again later.")
+    until = time.monotonic() + (PATIENCE if waits else 0)
+    while not cache.add(key, True, timeout=LIMIT):
+        if time.monotonic() >= until:
+            raise Busy("Another of your uploads is being checked. Upload this one again later.")
+        time.sleep(0.1)
     try:
         yield
     finally:

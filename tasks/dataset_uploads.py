@@ -71,13 +71,16 @@ def fields(upload: TaskUpload) -> dict[str, Any]:
 
 
 def store_fields(upload: TaskUpload, values: dict[str, Any]) -> None:
-    """Store the values of the columns form. Raises UploadError."""
-    try:
-        with disk.named():
-            text = json.dumps(values)
-            (uploads.folder_of(upload) / FIELDS).write_text(text, encoding="utf-8")
-    except disk.DiskFull as error:
-        raise UploadError(str(error)) from None
+    """Store the input to the columns form. Raises DiskFull."""
+    with disk.named():
+        (uploads.folder_of(upload) / FIELDS).write_text(json.dumps(values), encoding="utf-8")
+
+
+def example(upload: TaskUpload, wanted: Wanted, owner: Any) -> dict[str, Any]:
+    """Return the task's card and its first example (process.example). Raises UploadError."""
+    path, how = path_of(upload), dataclasses.asdict(wanted)
+    assert path is not None
+    return _checked("example", path.name, owner, path=str(path), wanted=how)
 
 
 def make(upload: TaskUpload, wanted: Wanted, owner: Any) -> None:

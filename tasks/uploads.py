@@ -73,7 +73,7 @@ def check(what: str, owner: Any, about: str, advice: str, **request: Any) -> dic
     Raises UploadError. If limits are exceeded, its message is `about`, the reason and `advice`.
     """
     try:
-        with checking.one_of(owner.pk):
+        with checking.one_of(owner.pk, waits=True):
             return checking.run(what, waits=True, **request)
     except checking.TooComplex as error:
         raise UploadError(f"{about}{error}{advice}") from None

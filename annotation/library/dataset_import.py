@@ -5,25 +5,26 @@ ten examples as annotators will see them, and confirms the import.
 """
 
 import re
-import secrets
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 
+from annotation.participation.question import Question
 from annotation.web.access import ResearcherRequest, signed_in, upload_of
 from annotation.web.fields import PageForm, TextField, WholeNumberField
-from tasks import dataset_uploads, uploads
+from tasks import dataset_uploads, disk, uploads
 from tasks.answers import KINDS
+from tasks.cards import parse_card
 from tasks.datasets.kinds import GOLD_IS, Columns
 from tasks.datasets.making import Plan, Wanted, name_of
 from tasks.datasets.reading import READERS, Reading
 from tasks.formats import FormatError
+from tasks.models import Example, TaskUpload
 
 # Column names that suggest a role. Users can change the suggestion.
 TEXTS = ("text", "sentence", "context", "review", "tokens", "content")
@@ -71,7 +72,13 @@ class ReadingForm(PageForm):
         return Reading(**{name: self.cleaned_data[name] for name in ReadingForm.base_fields})
 
 
-def proposed(columns: Sequence[tuple[str, list[str], int]]) -> dict[str, Any]:
+SeenColumns = Sequence[tuple[str, list[str], int]]  # as in datasets/process.py
+ROLES = {"text": "Text", "question": "Question", "gold": "Answer", "options": "Options", "id": "ID"}
+RARE = "Details of answers"  # a group of fields, collapsed unless used
+NO_COLUMN = {"required": "Choose a column for this role."}
+
+
+def proposed(columns: SeenColumns) -> dict[str, Any]:
     """Guess the roles of the columns (datasets/process.py) and the kind of answer."""
 
     def named(names: Sequence[str]) -> str:
@@ -82,13 +89,17 @@ def proposed(columns: Sequence[tuple[str, list[str], int]]) -> dict[str, Any]:
     longest = max(others, key=lambda column: sum(map(len, column[1])), default=("",))
     text = named(TEXTS) or longest[0]
     gold = gold or next((n for n, _v, count in others if n != text and 1 < count <= FEW), "")
-    golds, many = next(((v, n > MOST) for name, v, n in columns if name == gold), ([], False))
-    are_spans = any(value.startswith(("[[", "[{", "{")) for value in golds)
-    kind = "spans" if are_spans else "short-text" if many else "choice"
     return {
-        "kind": "option" if options else kind,
+        "kind": kind_for(columns, gold, options),
         "text": [text], "gold": gold, "options": [options] if options else [], "id": named(IDS),
     }  # fmt: skip
+
+
+def kind_for(columns: SeenColumns, gold: str, options: Any) -> str:
+    """Return the likely kind of answer, from the values in the column with the answer."""
+    golds, many = next(((v, n > MOST) for name, v, n in columns if name == gold), ([], False))
+    are_spans = any(value.startswith(("[[", "[{", "{")) for value in golds)
+    return "option" if options else "spans" if are_spans else "short-text" if many else "choice"
 
 
 class ColumnsForm(PageForm):
@@ -97,10 +108,8 @@ class ColumnsForm(PageForm):
     key = "columns"
     name = forms.CharField(label="Task name", max_length=60)
     kind = forms.ChoiceField(label="Kind of answer", widget=forms.RadioSelect)
-    text = forms.MultipleChoiceField(
-        label="Columns shown to annotators", widget=forms.CheckboxSelectMultiple
-    )
-    gold = forms.ChoiceField(label="Column with the correct answer")
+    text = forms.MultipleChoiceField(label=ROLES["text"], error_messages=NO_COLUMN)
+    gold = forms.ChoiceField(label=ROLES["gold"], error_messages=NO_COLUMN)
     labels = TextField(
         label="Labels",
         required=False,
@@ -109,19 +118,14 @@ class ColumnsForm(PageForm):
         " values in alphabetical order.",
         widget=forms.Textarea({"rows": 3}),
     )
-    question = forms.ChoiceField(label="Column with the question", required=False)
-    ask = forms.CharField(label="Or the same question for all rows", required=False, max_length=500)
+    question = forms.ChoiceField(label=ROLES["question"], required=False)
+    ask = forms.CharField(label="One question for all rows", required=False, max_length=500)
     separator = forms.CharField(
         label="Separator between multiple correct answers or options in a cell",
         required=False,
         max_length=10,
     )
-    options = forms.MultipleChoiceField(
-        label="Columns with the options",
-        required=False,
-        help_text="If options differ by row: one column with a list, or one column per option.",
-        widget=forms.SelectMultiple({"size": 4}),
-    )
+    options = forms.MultipleChoiceField(label=ROLES["options"], required=False)
     gold_is = forms.ChoiceField(
         label="The correct option is given as",
         choices=[(name, GOLD_NAMES[name]) for name in GOLD_IS],
@@ -137,7 +141,7 @@ class ColumnsForm(PageForm):
     unit = forms.CharField(label="Unit of the numbers", required=False, max_length=30)
     no_answer = forms.BooleanField(label="“No answer” can be correct", required=False)
     skip_unlabelled = forms.BooleanField(label="Skip rows without a label", required=False)
-    id = forms.ChoiceField(label="Column with ids", required=False)
+    id = forms.ChoiceField(label=ROLES["id"], required=False)
     shots = forms.RegexField(
         r"\A\s*[0-9]{1,5}(\s+[0-9]{1,5})*\s*\Z",
         label="Training set sizes",
@@ -158,41 +162,27 @@ class ColumnsForm(PageForm):
     licence = forms.CharField(label="Licence", required=False, max_length=500)
 
     groups = (
-        ("Columns", ("kind", "text", "gold", "labels", "question", "ask", "separator", "no_answer",
-                     "skip_unlabelled", "id")),
-        ("Options of each row", ("options", "gold_is")),
-        ("Numbers and typed answers", ("lowest", "highest", "step", "unit", "typed")),
+        ("Answers", ("kind", "labels", "ask")),
+        (RARE, ("separator", "gold_is", "no_answer", "skip_unlabelled", "lowest",
+                "highest", "step", "unit", "typed")),
         ("Sampling", ("shots", "splits", "test", "seed")),
         ("The card", ("name", "title", "description", "instructions", "language", "source",
                       "licence")),
     )  # fmt: skip
 
-    rare = ("Options of each row", "Numbers and typed answers")  # collapsed if unused
-
-    def __init__(
-        self,
-        columns: Sequence[tuple[str, list[str], int]],
-        filename: str,
-        *args: Any,
-        initial: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ):
+    def __init__(self, upload: TaskUpload, data: Any = None):
+        path = dataset_uploads.path_of(upload)
+        assert path is not None
+        self.columns: SeenColumns = dataset_uploads.seen(upload)["columns"]
         proposal = {
-            "name": name_of(Path(filename)), **proposed(columns),
-            "shots": "10 20 30", "splits": 5, "test": 200, "seed": secrets.randbelow(2**31),
+            "name": name_of(path), **proposed(self.columns), "shots": "10 20 30", "splits": 5,
+            "test": 200, "seed": upload.pk.int % 2**31,  # random, and the same until the import
         }  # fmt: skip
-        super().__init__(*args, initial=initial or proposal, **kwargs)
-        named = [(name, name) for name, *_rest in columns]
-        self._choices("kind", list(KIND_NAMES.items()))
-        for field in ("text", "options"):
-            self._choices(field, named)
-        for field in ("gold", "question", "id"):
-            self._choices(field, [("", "–"), *named])
-
-    def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = choices
+        super().__init__(data, initial=dataset_uploads.fields(upload) or proposal)
+        named = [(name, name) for name, *_rest in self.columns]
+        choices = {key: [("", "–"), *named] for key in ROLES} | {"text": named, "options": named}
+        for field, offered in {**choices, "kind": list(KIND_NAMES.items())}.items():
+            self.fields[field].choices = offered  # type: ignore[attr-defined]
 
     def clean_labels(self) -> list[list[str]]:
         """Parse each line into [value, name, meaning]."""
@@ -205,13 +195,41 @@ class ColumnsForm(PageForm):
     def clean_shots(self) -> tuple[int, ...]:
         return tuple(map(int, self.cleaned_data["shots"].split()))
 
+    def data_of(self, sent: QueryDict) -> QueryDict:
+        """Return the data in which the role chosen above each column is the value of a field.
+
+        If another column now has the answer or the options, the kind is proposed anew.
+        """
+        data = sent.copy()
+        for (name, *_rest), role in zip(self.columns, data.getlist("role"), strict=False):
+            if role in ROLES:
+                data.appendlist(role, name)
+        now, old = (data.get("gold", ""), data.getlist("options")), self.initial
+        if now != (old["gold"], old["options"]) and data.get("kind") == old["kind"]:
+            data["kind"] = kind_for(self.columns, *now)
+        return data
+
+    def clean(self) -> None:
+        for role in ("question", "gold", "id"):
+            if isinstance(self.data, QueryDict) and len(self.data.getlist(role)) > 1:
+                self.add_error(role, "Choose this role for only one column.")
+
+    @property
+    def roles(self) -> list[tuple[str, list[str], int, str]]:
+        """Return the columns, each with its role."""
+        roles: dict[str, str] = {}
+        for role in ROLES:
+            value = self[role].value() or []
+            roles |= dict.fromkeys(value if isinstance(value, list) else [value], role)
+        return [(*column, roles.get(column[0], "")) for column in self.columns]
+
     @property
     def grouped(self) -> list[tuple[str, list[forms.BoundField], bool]]:
-        """Return (heading, fields, whether the group is collapsed) for each group."""
-        groups = [(title, [self[name] for name in names]) for title, names in self.groups]
+        """Return the fields by heading, and whether the group is collapsed."""
+        used = {f.name for f in self if f.errors or f.value() not in (None, "", False, GOLD_IS[0])}
         return [
-            (title, fields, title in self.rare and not any(f.errors or f.value() for f in fields))
-            for title, fields in groups
+            (title, [self[name] for name in names], title == RARE and not used & {*names})
+            for title, names in self.groups
         ]
 
     def wanted(self, reading: Reading) -> Wanted:
@@ -279,26 +297,33 @@ def refuse(form: PageForm, sentence: str, usual: str | None = None) -> None:
 @never_cache
 @signed_in("GET", "POST")
 def dataset_columns(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Show the form with the last input or a proposal on GET; create the task's files on POST."""
+    """Show the form; a POST creates the task's files or, with `example`, shows the first one."""
     upload = upload_of(request, pk)
     path = dataset_uploads.path_of(upload)
     if path is None:
         raise Http404
-    seen = dataset_uploads.seen(upload)
-    data = request.POST if request.method == "POST" else None
-    form = ColumnsForm(seen["columns"], path.name, data, initial=dataset_uploads.fields(upload))
-    if form.is_bound and form.is_valid():
+    seen, form, shown = dataset_uploads.seen(upload), ColumnsForm(upload), dict[str, Any]()
+    if request.method == "POST":
+        data = form.data_of(request.POST) if "role" in request.POST else request.POST
+        form = ColumnsForm(upload, data)
         try:
             dataset_uploads.store_fields(upload, {field.name: field.value() for field in form})
-            wanted = form.wanted(Reading(**seen["reading"]))
-            dataset_uploads.make(upload, wanted, request.user)
-        except (uploads.UploadError, FormatError) as error:
-            refuse(form, str(error))
-        else:
-            return redirect("task_upload", upload.pk)
-    notes = [in_fields(note) for note in seen["notes"]]
-    rows = zip(*(values for _name, values, _count in seen["columns"]), strict=True)
-    context = {"form": form, "upload": upload, "seen": seen, "notes": notes, "file": path.name}
-    context["rows"] = list(rows)
-    status = 422 if form.is_bound else 200
+            if form.is_valid():
+                wanted = form.wanted(Reading(**seen["reading"]))
+                if "example" not in request.POST:
+                    dataset_uploads.make(upload, wanted, request.user)
+                    return redirect("task_upload", upload.pk)
+                shown = dataset_uploads.example(upload, wanted, request.user)
+                card = parse_card(shown["card"], "the card")
+                shown |= {"card": card, "question": Question(card, Example(**shown["fields"]))}
+        except (uploads.UploadError, FormatError, disk.DiskFull) as error:
+            columns = (role for name, *_v, role in form.roles if f"column {name}: " in str(error))
+            refuse(form, str(error), next(columns, None) or None)
+    context = shown | {
+        "form": form, "upload": upload, "seen": seen, "file": path.name, "roles": ROLES,
+        "role_fields": [form[role] for role in ROLES], "is_example": "example" in request.POST,
+        "notes": [in_fields(note) for note in seen["notes"]],
+        "rows": list(zip(*(values for _name, values, _count in form.columns), strict=True)),
+    }  # fmt: skip
+    status = 422 if form.errors else 200
     return render(request, "library/dataset_columns.html", context, status=status)

@@ -106,12 +106,10 @@ class Datasets(ApiView):
     def _made(
         self, request: Request, upload: TaskUpload, read: DatasetForm, mapping: dict[str, Any]
     ) -> Response:
-        columns = dataset_uploads.seen(upload)["columns"]
-        filename = str(read.cleaned_data["file"].name)
-        proposed = ColumnsForm(columns, filename).initial
+        proposed = ColumnsForm(upload).initial
         fields = {k: proposed[k] for k in ("shots", "splits", "test", "seed")}
         fields |= {k: v for k, v in mapping.items() if k in ColumnsForm.base_fields}
-        form = ColumnsForm(columns, filename, _as_typed(fields))
+        form = ColumnsForm(upload, _as_typed(fields))
         form_bodies.check(form)
         try:
             wanted = _with_card(form.wanted(read.reading), mapping)

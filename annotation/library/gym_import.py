@@ -83,10 +83,7 @@ class GymTasksForm(PageForm):
 
     @property
     def rows(self) -> list[tuple[dict[str, Any], forms.BoundField, forms.BoundField]]:
-        return [
-            (task, self[f"take-{task['name']}"], self[f"kind-{task['name']}"])
-            for task in self.tasks
-        ]
+        return [(t, self[f"take-{t['name']}"], self[f"kind-{t['name']}"]) for t in self.tasks]
 
 
 @never_cache

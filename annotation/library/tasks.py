@@ -304,10 +304,8 @@ def task_checks(request: ResearcherRequest, name: str, version: int) -> HttpResp
     file = form.cleaned_data["checks"]
     try:
         attention_checks.import_upload(its, file.name, file.read(), request.user)
-    except FormatError as error:
+    except (FormatError, checking.Busy) as error:
         form.add_error("checks", str(error))
-        return _task_page(request, its, form)
-    except checking.Busy as error:
-        form.add_error("checks", str(error))
-        return _task_page(request, its, form, status=503)
+        status = 503 if isinstance(error, checking.Busy) else 422
+        return _task_page(request, its, form, status=status)
     return redirect("task", name, version)

@@ -195,6 +195,15 @@ def make(path: Path, wanted: Wanted) -> Made:
     )
 
 
+def first_example(path: Path, wanted: Wanted) -> tuple[Card, Record]:
+    """Return the card drafted from all rows, and the first example. Raises FormatError."""
+    mapped = _with_question(map_rows(read(path, wanted.reading), wanted.columns))
+    items, about = mapped.items, (wanted.said, wanted.definitions)
+    if not items:
+        raise DatasetError(path.name, "", "", "contains no usable rows")
+    return draft.card_of(wanted.name, mapped, items, [], *about)[0], items[0].records[0]
+
+
 def _with_question(mapped: Mapped) -> Mapped:
     """Add a question to every record: from its row, from its label, or the same for all."""
     columns = mapped.columns

@@ -3,7 +3,6 @@
 It is like tasks/check_process.py, but has site-packages for openpyxl and pyarrow.
 """
 
-import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ from tasks import check_process
 from tasks.cards import CardError
 from tasks.datasets import making as datasets_making
 from tasks.datasets.kinds import Columns, check_kind
-from tasks.datasets.making import Made, Plan, Wanted, make
+from tasks.datasets.making import Made, Plan, Wanted, first_example, make
 from tasks.datasets.reading import Reading, read
 from tasks.datasets.table import Table
 from tasks.formats import FormatError, content_hash
@@ -69,22 +68,8 @@ def make_files(path: str, folder: str, wanted: dict[str, Any]) -> dict[str, Any]
     Returns {error} if it cannot be made. `wanted` is making.Wanted as JSON. `check` has the results
     of checking these files one by one (tasks/upload_jobs.py).
     """
-    roles: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in wanted["columns"].items()
-    }
-    plan = {**wanted["plan"], "shots": tuple(wanted["plan"]["shots"])}
     try:
-        check_kind(roles["kind"])
-        made = make(
-            Path(path),
-            dataclasses.replace(
-                Wanted(wanted["name"], Columns(**roles), Plan(**plan)),
-                reading=Reading(**wanted["reading"]),
-                said=wanted["said"],
-                definitions=wanted["definitions"],
-            ),
-        )
+        made = make(Path(path), _wanted(**wanted))
         datasets_making.write_folder(Path(folder), made.card, made.files)
     except (FormatError, CardError, OSError) as error:
         return {"error": str(error)}
@@ -95,6 +80,24 @@ def make_files(path: str, folder: str, wanted: dict[str, Any]) -> dict[str, Any]
         "hash": content_hash(made.card, made.files),
         "check": _check(Path(folder), made),
     }
+
+
+def example(path: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return {card, fields, gold} of the first example, or {error}."""
+    try:
+        card, record = first_example(Path(path), _wanted(**wanted))
+    except (FormatError, CardError) as error:
+        return {"error": str(error)}
+    fields = {name: getattr(record, name) for name in ("context", "question", "options")}
+    return {"card": card.as_dict(), "fields": fields, "gold": record.gold}
+
+
+def _wanted(name: str, columns: Any, plan: Any, reading: Any, **more: Any) -> Wanted:
+    """Return it from its JSON. Raises FormatError."""
+    check_kind(columns["kind"])
+    roles: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in columns.items()}
+    plan["shots"] = tuple(plan["shots"])
+    return Wanted(name, Columns(**roles), Plan(**plan), Reading(**reading), **more)
 
 
 def _check(folder: Path, made: Made) -> list[dict[str, Any]]:
@@ -169,7 +172,7 @@ def gym_make(folder: str, kinds: dict[str, str], sample: dict[str, int] | None) 
 
 
 WORK: dict[str, Callable[..., dict[str, Any]]] = {
-    "columns": columns, "make": make_files, "gym": gym, "gym_make": gym_make,
+    "columns": columns, "example": example, "make": make_files, "gym": gym, "gym_make": gym_make,
 }  # fmt: skip
 
 if __name__ == "__main__":

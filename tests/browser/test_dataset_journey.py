@@ -47,8 +47,15 @@ def test_a_file_becomes_an_open_study_in_ten_clicks(ada, tmp_path):
 
     expect(ada.get_by_role("heading", name="Columns in moods.csv")).to_be_visible()
     assert violations(ada) == []
-    expect(ada.get_by_label("text", exact=True)).to_be_checked()
-    expect(ada.get_by_label("Column with the correct answer")).to_have_value("mood")
+    expect(ada.get_by_label("text", exact=True)).to_have_value("text")
+    expect(ada.get_by_label("mood", exact=True)).to_have_value("gold")
+    example = ada.get_by_role("complementary", name="First example")
+    expect(example).to_contain_text("Answer in the file: bad")
+    ada.get_by_label("mood", exact=True).select_option("Ignore")
+    expect(example).to_contain_text("Answer: Choose a column for this role.")
+    assert violations(ada) == []
+    ada.get_by_label("mood", exact=True).select_option("Answer")
+    expect(example.locator(".visit-choice")).to_have_text(["bad", "good"])
     ada.get_by_role("button", name="Sample and preview").click()
 
     expect(ada.get_by_role("heading", name="Data report")).to_be_visible(timeout=60_000)

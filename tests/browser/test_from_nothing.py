@@ -48,7 +48,7 @@ def bring_a_dataset_in(page: Page, folder) -> None:
     path = files.write_csv(folder / "moods.csv", ROWS)
     page.get_by_label("Files", exact=True).set_input_files(path)
     page.get_by_role("button", name="Upload and check").click()
-    page.get_by_label("Column with the correct answer").select_option("mood")
+    page.get_by_label("mood", exact=True).select_option("Answer")
     page.get_by_label("Training set sizes").fill(str(TRAINED))
     page.get_by_label("Training sets per size").fill("1")
     page.get_by_label("Test examples").fill(str(TESTED))

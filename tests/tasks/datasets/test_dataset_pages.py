@@ -152,8 +152,79 @@ def test_the_first_five_rows_and_numbers_of_values_are_shown(ada, tmp_path):
     assert [name for name, _values, _count in page.context["seen"]["columns"]] == list(MOODS[0])
     assert page.context["rows"] == [tuple(row.values()) for row in MOODS[:5]]
     shown = text(page)
-    assert "mood 2 different values" in shown
+    assert "mood Text Question Answer Options ID Ignore 2 different values" in shown
     assert "60 rows; these are the first 5." in shown
+
+
+ROLED = {key: value for key, value in CHOICE.items() if key not in ("text", "gold")}
+
+
+def columns_of(page):
+    return reverse("dataset_columns", args=[page.context["upload"].pk])
+
+
+def test_roles_above_the_columns_make_the_same_task(ada, tmp_path):
+    path = files.write_csv(tmp_path / "moods.csv", MOODS)
+    role = ["gold" if name == "mood" else "text" if name == "text" else "" for name in MOODS[0]]
+    page = draw(ada, send(ada, path), **{**ROLED, "splits": "3", "role": role})
+    act(ada, page, "confirm")
+    assert make(path) == Task.objects.get()
+
+
+def test_the_example_is_shown_as_annotators_will_see_it(ada, tmp_path):
+    rows = [{"stem": f"Which is {n}?", "a": f"{n}", "b": "none", "key": f"{n}"} for n in range(40)]
+    page = send(ada, files.write_jsonl(tmp_path / "x.jsonl", rows))
+    sent = {**ROLED, "kind": "option", "role": ["text", "options", "options", "gold"]}
+    shown = ada.post(columns_of(page), {**sent, "example": "1"})
+    assert shown.status_code == 200
+    assert shown.content.decode().count('<p class="visit-choice"') == 2
+    assert "Answer in the file: 0" in text(shown)
+    assert uploads.names(page.context["upload"]) == []
+    shown = ada.post(columns_of(page), {**sent, "example": "1", "role": ["text", "", "", ""]})
+    assert shown.status_code == 422
+    assert '<a href="#columns-gold">Answer</a>: Choose a column' in shown.content.decode()
+
+
+def test_a_changed_answer_column_proposes_a_kind_of_answer(ada, tmp_path):
+    rows = [{"text": f"Sum {n}", "long": f"It is {n}", "mood": "ab"[n % 2]} for n in range(120)]
+    page = send(ada, files.write_csv(tmp_path / "x.csv", rows))
+    assert page.context["form"].initial["kind"] == "choice"
+    sent = {**ROLED, "kind": "choice", "role": ["text", "gold", ""], "example": "1"}
+    shown = ada.post(columns_of(page), sent)
+    assert shown.context["form"]["kind"].value() == "short-text"
+    # A kind that was chosen remains.
+    chosen = {**sent, "kind": "number", "role": ["text", "", "gold"]}
+    assert ada.post(columns_of(page), chosen).context["form"]["kind"].value() == "number"
+
+
+def test_going_back_retains_each_field_and_the_seed(ada, tmp_path):
+    page = send(ada, files.write_csv(tmp_path / "moods.csv", MOODS))
+    seed = page.context["form"]["seed"].value()
+    assert ada.get(columns_of(page)).context["form"]["seed"].value() == seed
+    typed = {**CHOICE, "instructions": "Read.", "title": "Moods", "test": "many", "example": "1"}
+    assert ada.post(columns_of(page), typed).status_code == 422
+    form = ada.get(columns_of(page)).context["form"]
+    again = {name: form[name].value() for name in ("instructions", "title", "test", "seed", "gold")}
+    assert again == {name: typed[name] for name in again}
+
+
+def test_a_role_for_two_columns_is_refused_at_the_role(ada, tmp_path):
+    rows = [{"text": f"Sum {n}", "one": "a", "other": "b"} for n in range(40)]
+    page = send(ada, files.write_csv(tmp_path / "x.csv", rows))
+    sent = {**ROLED, "role": ["text", "gold", "gold"]}
+    errors = ada.post(columns_of(page), sent).context["form"].errors
+    assert errors == {"gold": ["Choose this role for only one column."]}
+
+
+def test_an_error_in_a_column_is_shown_at_its_role(ada, tmp_path):
+    rows = [
+        *({"text": f"Sum {n}", "mood": "ab"[n % 2]} for n in range(40)),
+        {"text": "", "mood": "a"},
+    ]
+    page = send(ada, files.write_csv(tmp_path / "x.csv", rows))
+    shown = ada.post(columns_of(page), {**ROLED, "role": ["text", "gold"], "example": "1"})
+    assert list(shown.context["form"].errors) == ["text"]
+    assert "line 42, column text: is empty" in text(shown)
 
 
 def test_columns_can_be_changed_until_the_task_is_confirmed(ada, tmp_path):
@@ -232,7 +303,7 @@ def test_every_option_named_in_an_error_is_a_field():
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"gold": "text"}, "row 2"), ({"gold": ""}, "This field is required."),
+        ({"gold": "text"}, "row 2"), ({"gold": ""}, "Choose a column for this role."),
         ({"kind": "buttons"}, "Select a valid choice"), ({"text": ["x"]}, "Select a valid choice"),
         ({"test": "60"}, "60 different examples, but 64 are needed"),
         ({"shots": "ten"}, "Enter numbers separated"), ({"shots": "4 4"}, "different sizes"),
