@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 CSS = sorted((Path(__file__).parents[2] / "static" / "css").glob("*.css"))
-OF_RESEARCHERS = [path for path in CSS if path.stem in ("frame", "overview", "researcher", "print")]
+OF_RESEARCHERS = [
+    path for path in CSS if path.stem in ("frame", "overview", "researcher", "print", "design")
+]
 SIZES = {f"var(--text-{name})" for name in ("xs", "sm", "md", "read", "xl")}
 NAMED = "white|black|red|green|blue|yellow|orange|gr[ae]y|silver|purple|navy|gold"
 COLOUR = re.compile(
