@@ -61,8 +61,8 @@ def steps(user: User) -> list[Step]:
         ),
         Step(
             "Rehearse with simulated annotators",
-            "On the Design page, press “Clone as a rehearsal”. Open the clone, run simulated"
-            " annotators, and check the tables and figures before you pay annotators.",
+            "On the Design page, press “Rehearse”: simulated annotators fill a clone of the study."
+            " Check its tables and figures before you pay annotators.",
             is_done=robots.exists(),
             address=_of("robots", rehearsal) or _of("study_design", study),
         ),

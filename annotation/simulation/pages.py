@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -14,6 +15,7 @@ from rest_framework.response import Response
 from annotation.models import Kind, Status
 from annotation.simulation import rehearsal_job
 from annotation.simulation.simulated_annotators import POLICIES
+from annotation.study.design import DesignError
 from annotation.web import jobs
 from annotation.web.access import ResearcherRequest, job_of, signed_in, study_of
 from annotation.web.fields import PageForm, WholeNumberField, is_shown_again
@@ -21,7 +23,7 @@ from annotation.web.form_bodies import as_object, check_known
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.rights import right_to
 from annotation.web.views import ApiView
-from tasks.jobs import poll
+from tasks.jobs import go_to, poll
 
 
 class SimulationForm(PageForm):
@@ -58,11 +60,14 @@ def robots(request: ResearcherRequest, name: str) -> HttpResponse:
     if request.method == "POST" and not is_shown_again(request) and form.is_valid():
         sent = form.cleaned_data
         try:
-            rehearsal_job.start(
-                study, sent["policy"], sent["number"], sent["seed"] or 0, request.user
-            )
+            with transaction.atomic():  # no rehearsal without annotators
+                if not study.rehearsal:
+                    study = rehearsal_job.rehearsal_of(study, request.user)
+                rehearsal_job.start(
+                    study, sent["policy"], sent["number"], sent["seed"] or 0, request.user
+                )
             return redirect("robots", study.name)
-        except rehearsal_job.NoRehearsal as error:
+        except (rehearsal_job.NoRehearsal, DesignError) as error:
             form.add_error(None, str(error))
         except ValueError as error:
             form.add_error("policy", str(error))
@@ -81,7 +86,10 @@ def simulation_run(request: ResearcherRequest, name: str, pk: int) -> HttpRespon
     job = job_of(request, pk)
     if job.kind != rehearsal_job.KIND or job.parameters["study"] != study.pk:
         raise Http404
-    return poll(request, job, reverse("robots", args=[study.name]))
+    reply = poll(request, job, reverse("robots", args=[study.name]))
+    waits = study.participations.filter(kind=Kind.SIMULATED, status=Status.WAITING).exists()
+    results = reverse("human_performance", args=[study.name])
+    return go_to(request, results) if job.is_done and not waits else reply
 
 
 class Simulate(ApiView):

@@ -24,6 +24,7 @@ from annotation.simulation.simulated_annotators import (
     policy_of,
     walk,
 )
+from annotation.study import lifecycle
 from tasks import jobs
 from tasks.clock import database_now
 from tasks.models import Job
@@ -59,6 +60,14 @@ def admitted(study: Study) -> list[Participation]:
         decisions__by__isnull=False,
     )  # fmt: skip
     return list(chosen.exclude(pk__in=walked).distinct().order_by("pk"))
+
+
+def rehearsal_of(study: Study, by: User) -> Study:
+    """Clone a study as a rehearsal and open it. Raises DesignError."""
+    changes = {"name": lifecycle.free_name(study, "rehearsal"), "rehearsal": True}
+    made = lifecycle.clone(study, by, changes)
+    lifecycle.change_status(made, "open", by)
+    return made
 
 
 def start(study: Study, policy: str, number: int | None, seed: int, by: User) -> Job:

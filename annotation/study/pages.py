@@ -3,7 +3,6 @@
 import contextlib
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
@@ -23,7 +22,7 @@ from annotation.study import (
 )
 from annotation.study.forms import StudyForm
 from annotation.web.access import ResearcherRequest, signed_in, study_of
-from annotation.web.fields import PageForm, is_shown_again
+from annotation.web.fields import is_shown_again
 from annotation.web.posts import View
 from annotation.web.rights import right_to
 from tasks.models import Task
@@ -84,7 +83,9 @@ def _edit(
         status = 200
     elif form.is_bound and form.is_valid():
         try:
-            return redirect("study", form.save().name)
+            rehearses = "policy" in request.POST  # the other button
+            page = "robots" if rehearses else "study"
+            return redirect(page, form.save().name, preserve_request=rehearses)
         except design.StaleDesign:
             context["overtaken"] = form.overtake(Study.objects.get(pk=study.pk))
             status = 409
@@ -132,47 +133,25 @@ def _minutes(study: Study) -> list[str]:
     ]
 
 
-class CloneForm(PageForm):
-    """Form for the name of the clone. If it is empty, a free name is used."""
-
-    key = "clone"
-    name = forms.CharField(
-        required=False,
-        max_length=60,
-        help_text=Study._meta.get_field("name").help_text,
-    )
-    rehearsal = forms.BooleanField(required=False)
-
-
 @signed_in("POST")
 def clone(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Create a draft with the same design. The second button makes it a rehearsal.
-
-    If the name is empty, a free name is used.
-    """
+    """Create a draft with the same design. If no name is given, a free one is chosen."""
     source = study_of(request, name, right_to("study_clone"))
-    form = CloneForm(request.POST)
-    problem = ""
-    if form.is_valid():
-        is_rehearsal = form.cleaned_data["rehearsal"] or source.rehearsal
-        ending = "rehearsal" if form.cleaned_data["rehearsal"] else "copy"
-        wanted = form.cleaned_data["name"] or lifecycle.free_name(source, ending)
-        try:
-            with transaction.atomic():
-                changes = {"name": wanted, "rehearsal": is_rehearsal}
-                made = lifecycle.clone(source, request.user, changes)
-        except ValidationError as error:
-            problem = " ".join(error.messages)
-        except IntegrityError:
-            problem = f"The name {wanted} has just been taken. Choose another name."
-        else:
-            messages.success(
-                request, f"This draft has the design of {source.name}. Change it, then open it."
-            )
-            return redirect("study", made.name)
+    typed = request.POST.get("name", "").strip()
+    wanted = typed or lifecycle.free_name(source, "copy")
+    try:
+        with transaction.atomic():
+            made = lifecycle.clone(source, request.user, {"name": wanted})
+    except ValidationError as error:
+        problem = " ".join(error.messages)
+    except IntegrityError:
+        problem = f"The name {wanted} has just been taken. Choose another name."
     else:
-        problem = " ".join(str(error) for errors in form.errors.values() for error in errors)
-    context = design_page(source) | {"problem": problem, "typed": request.POST.get("name", "")}
+        messages.success(
+            request, f"This draft has the design of {source.name}. Change it, then open it."
+        )
+        return redirect("study", made.name)
+    context = design_page(source) | {"problem": problem, "typed": typed}
     return render(request, "study/study_design.html", context, status=422)
 
 

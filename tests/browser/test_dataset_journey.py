@@ -1,4 +1,4 @@
-"""From a file of labelled texts to an open study; counts clicks and page loads."""
+"""From a file of labelled texts to an open study or a rehearsal; counts clicks and page loads."""
 
 import pytest
 from playwright.sync_api import expect
@@ -10,9 +10,10 @@ from tests.tasks.datasets import files
 
 ROWS = [
     {"text": f"Film {n} was {'fine' if n % 3 else 'dull'}.", "mood": "good" if n % 3 else "bad"}
-    for n in range(400)
+    for n in range(500)
 ]
 CLICKS, LOADS = 10, 6
+CLICKS_TO_RESULTS, LOADS_TO_RESULTS = 12, 6
 COUNT = "addEventListener('pointerdown', (event) => event.isTrusted && window.pressed(), true)"
 
 
@@ -31,18 +32,54 @@ def ada(page, researcher):
     return page
 
 
+class Counted:
+    """The clicks and page loads since the start."""
+
+    def __init__(self, page):
+        self.pressed, self.loaded = [], []
+        page.expose_function("pressed", lambda: self.pressed.append(1))
+        page.add_init_script(COUNT)
+        page.on("load", lambda page: self.loaded.append(page.url))
+
+    def check(self, clicks, loads):
+        assert len(self.pressed) <= clicks, len(self.pressed)
+        assert len(self.loaded) <= loads, self.loaded
+        print(f"{len(self.pressed)} clicks, {len(self.loaded)} page loads")
+
+
+@pytest.mark.postgres  # the rehearsal works while its page polls
+def test_a_file_becomes_a_rehearsal_with_results(ada, tmp_path):
+    path = files.write_csv(tmp_path / "moods.csv", ROWS)
+    counted = Counted(ada)
+    ada.goto("/tasks/add/")
+    ada.get_by_label("Files", exact=True).set_input_files(path)
+    counted.pressed.append(1)
+    ada.get_by_role("button", name="Upload and check").click()
+    ada.get_by_role("button", name="Sample and preview").click()
+    ada.get_by_role("button", name="Import and create a study").click()
+    ada.wait_for_url("**/new-study/?task=moods", timeout=60_000)
+    for label, value in (
+        ("Name", "pilot"), ("Title", "Moods"), ("Shots", "0 10"), ("Hourly rate", "0"),
+        ("Annotators per scenario", "1"),
+    ):  # fmt: skip
+        ada.get_by_label(label, exact=True).click()
+        ada.keyboard.press("Control+A")
+        ada.keyboard.type(value)
+    ada.get_by_role("button", name="Save and rehearse").click()
+    ada.wait_for_url("**/pilot-rehearsal/human-performance/", timeout=180_000)
+    expect(ada.get_by_text("Simulated annotators (not people)").first).to_be_visible()
+    assert Study.objects.get(name="pilot-rehearsal").status == "open"
+    counted.check(CLICKS_TO_RESULTS, LOADS_TO_RESULTS)
+
+
 @pytest.mark.journey
 def test_a_file_becomes_an_open_study_in_ten_clicks(ada, tmp_path):
     path = files.write_csv(tmp_path / "moods.csv", ROWS)
-    pressed, loaded = [], []
-    ada.expose_function("pressed", lambda: pressed.append(1))
-    ada.add_init_script(COUNT)
-    ada.on("load", lambda page: loaded.append(page.url))
-
+    counted = Counted(ada)
     ada.goto("/tasks/add/")
     assert violations(ada) == []
     ada.get_by_label("Files", exact=True).set_input_files(path)
-    pressed.append(1)  # the button opens a file dialog, which tests cannot use
+    counted.pressed.append(1)  # the button opens a file dialog, which tests cannot use
     ada.get_by_role("button", name="Upload and check").click()
 
     expect(ada.get_by_role("heading", name="Columns in moods.csv")).to_be_visible()
@@ -81,6 +118,4 @@ def test_a_file_becomes_an_open_study_in_ten_clicks(ada, tmp_path):
     study = Study.objects.get()
     assert study.status == "open"
     assert list(study.tasks.all()) == [Task.objects.get()]
-    assert len(pressed) <= CLICKS, len(pressed)
-    assert len(loaded) <= LOADS, loaded
-    print(f"{len(pressed)} clicks, {len(loaded)} page loads")
+    counted.check(CLICKS, LOADS)

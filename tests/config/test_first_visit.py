@@ -20,6 +20,9 @@ def fields(**changed) -> dict[str, str]:
 
 
 def test_an_empty_server_leads_to_the_first_account(client, db):
+    assert f'href="{reverse("login")}"' in client.get("/").content.decode()
+    reply = client.get(reverse("login"), follow=True)
+    assert reply.redirect_chain[-1][0] == ADDRESS
     reply = client.get(reverse("studies"), follow=True)
     assert reply.redirect_chain[-1][0] == ADDRESS
     assert "This server has no accounts yet." in reply.content.decode()

@@ -80,15 +80,12 @@ def drafts_and_runs(watched, task):
         return watched.post(reverse(address, args=["spring"]), sent)
 
     do("study_clone", name="spring-2")
-    do("study_clone", rehearsal="on")
+    do("robots", policy="gold", number="2", seed="5")
     watched.post(reverse("study_delete", args=["spring-2"]))
     do("study_archive")
     do("study_unarchive")
     rehearsal = Study.objects.get(rehearsal=True)
-    for draft in (rehearsal, study):
-        lifecycle.change_status(draft, "open", study.owner)
-    sent = {"policy": "gold", "number": "2", "seed": "5"}
-    watched.post(reverse("robots", args=[rehearsal.name]), sent)
+    lifecycle.change_status(study, "open", study.owner)
     its_job = Job.objects.get(kind="simulate")
     watched.post(reverse("robots_run", args=[rehearsal.name, its_job.pk]))
     do("study_status", action="pause")

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from annotation.models import Kind, Participation, Study
 from annotation.protocol import qualification
+from annotation.simulation import rehearsal_job
 from annotation.study import design, design_file, lifecycle
 from tasks import teams
 from tasks.models import Job, LanguageModel
@@ -68,12 +69,26 @@ def test_an_analyst_clones_into_their_account(client, study, other_researcher):
 
 
 def rehearse(client, study) -> Study:
-    """One click on the page of the design, then the rehearsal is opened."""
-    assert 'name="rehearsal"' in page(client, "study_design", study.name)
-    post(client, "study_clone", study, rehearsal="on")
-    rehearsal = Study.objects.get(name=f"{study.name}-rehearsal")
-    lifecycle.change_status(rehearsal, "open", study.owner)
-    return rehearsal
+    return rehearsal_job.rehearsal_of(study, study.owner)
+
+
+def test_one_click_clones_opens_and_runs_a_rehearsal(ada, study):
+    assert 'name="policy" value="noisy:0.8"' in page(ada, "study_design", study.name)
+    reply = post(ada, "robots", study, policy="noisy:0.8")
+    assert reply.url == reverse("robots", args=["real-rehearsal"])
+    rehearsal = Study.objects.get(name="real-rehearsal")
+    assert (rehearsal.rehearsal, rehearsal.status, study.status) == (True, "open", "open")
+    work_all(ada, rehearsal)
+    job = Job.objects.get(kind="simulate")
+    assert job.total == sum(scenario.seats for scenario in rehearsal.scenarios.all())
+    done = post(ada, "robots_run", rehearsal, job.pk)
+    assert done.url == reverse("human_performance", args=[rehearsal.name])
+
+
+def test_a_rehearsal_that_cannot_run_leaves_no_clone(ada, study):
+    reply = post(ada, "robots", study, policy="nonsense")
+    assert reply.status_code == 422
+    assert Study.objects.count() == 1
 
 
 def test_simulated_annotators_are_started_from_the_page(ada, study):
@@ -149,8 +164,8 @@ def test_the_command_continues_admitted_simulated_annotators(researcher):
 
 def test_a_real_study_accepts_no_simulated_annotators(ada, client, study, researcher):
     reply = post(ada, "robots", study, policy="gold")
-    assert reply.status_code == 422
-    assert "can be used in rehearsals only" in reply.content.decode()
+    assert reply.url == reverse("robots", args=["real-rehearsal"])  # in a clone, not in this study
+    assert Job.objects.get().parameters["study"] == Study.objects.get(name="real-rehearsal").pk
     assert reverse("robots", args=[study.name]) not in page(ada, "study", study.name)
     with pytest.raises(CommandError, match="can be used in rehearsals only"):
         call_command("simulate_workers", study.name)
