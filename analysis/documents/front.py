@@ -22,6 +22,7 @@ ASKED = {
     "institute": "Affiliations and correspondence address, one per line",
     "licence": "Licence of the bundle",
     "own-terms": "Licence terms, if you use your own",
+    "exhibits": "Tables and figures for the paper",
 }
 
 
@@ -50,6 +51,7 @@ def to_publish(study: Study, answers: Mapping[str, str]) -> list[tuple[str, bool
     return [
         *((name.capitalize(), bool(answers.get(name)), name) for name in PUBLISHED),
         ("Ethics board", bool(answers.get(ETHICS) or study.ethics_contact), ETHICS),
+        ("Tables and figures", bool(answers.get("exhibits")), "exhibits"),
         (f"Checklist questions: {done} of {of} answered", done == of, [*unanswered, ""][0]),
     ]
 

@@ -69,8 +69,9 @@ class AnswersForm(forms.Form):
 
     def __init__(self, sent: QueryDict):
         sent = sent.copy()
-        for name, field in short_form.FIELDS.items():
-            if field.choices and f"item-{name}" in sent:
+        ticked = (name for name, field in short_form.FIELDS.items() if field.choices)
+        for name in ("exhibits", *ticked):
+            if f"item-{name}" in sent:
                 sent[f"item-{name}"] = ", ".join(filter(None, sent.getlist(f"item-{name}")))
         super().__init__(sent)
         for item, label in ASKED.items():
@@ -233,7 +234,8 @@ def _asked(
     for name, question in ASKED.items():
         field, answer = short_form.FIELDS.get(name), stored.get(name, "")
         ticked = {part.strip() for part in answer.split(",")}
-        choices = field.choices.items() if field else ()
+        choices = field.choices if field else {}
+        choices = paper_tables.titles(study) if name == "exhibits" else choices
         asked.append(
             {
                 "name": name,
@@ -241,7 +243,7 @@ def _asked(
                 "help": field.help if field else "",
                 "answer": answer,
                 "wrong": problems.get(name, ""),
-                "choices": [(key, words, key in ticked) for key, words in choices],
+                "choices": [(key, words, key in ticked) for key, words in choices.items()],
             }
         )
     return asked
@@ -337,8 +339,9 @@ def table_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
 def latex_page(request: HttpRequest, name: str) -> HttpResponse:
     """Show the list of tables that can be copied or downloaded as LaTeX. Nothing is computed."""
     study, _kind, context = of_kind(request, name)
-    titles = {"titles": paper_tables.titles(study)}
-    return render(request, "scores/latex.html", context | titles)
+    chosen = study.report_answers.filter(item="exhibits").values_list("text", flat=True)
+    context |= {"titles": paper_tables.titles(study), "chosen": ", ".join(chosen).split(", ")}
+    return render(request, "scores/latex.html", context)
 
 
 @reading

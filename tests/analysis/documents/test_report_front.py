@@ -53,7 +53,7 @@ def test_publish_ticks_what_is_stated_and_links_to_the_rest(ada, study, name):
     def to_do() -> dict[str, str]:
         page = ada.get(reverse(name, args=[study.name])).content.decode()
         listed = page.partition('aria-label="Before you publish"')[2].partition("</ul>")[0]
-        assert listed.count("<li>") == 5
+        assert listed.count("<li>") == 6
         return {words: link for link, words in re.findall(r'<a href="([^"]*)">([^<]*)</a>', listed)}
 
     first = next(iter(short_form.FIELDS))
@@ -61,16 +61,32 @@ def test_publish_ticks_what_is_stated_and_links_to_the_rest(ada, study, name):
     assert to_do() == {
         "Title": f"{address}#item-title", "Authors": f"{address}#item-authors",
         "Licence": f"{address}#item-licence", "Ethics board": f"{address}#item-1.9",
-        questions: f"{address}#item-{first}",
+        "Tables and figures": f"{address}#item-exhibits", questions: f"{address}#item-{first}",
     }  # fmt: skip
     page = ada.get(address).content.decode()
     assert all(f'id="{link.partition("#")[2]}"' in page for link in to_do().values())
     assert ada.post(address, ITEMS | {"versions": "{}"}).status_code == 302
+    assert list(to_do()) == ["Tables and figures", f"Checklist questions: 1 of {of} answered"]
+    chosen = {"item-exhibits": ["", "human-performance", "models"], "versions": "{}"}
+    assert ada.post(address, chosen).status_code == 302
     assert list(to_do()) == [f"Checklist questions: 1 of {of} answered"]
     for item in short_form.FIELDS:
         defaults = {"text": "Yes", "by": study.owner}
         ReportAnswer.objects.get_or_create(study=study, item=item, defaults=defaults)
     assert to_do() == {}
+
+
+def test_tables_chosen_for_the_paper_are_marked_for_latex(ada, study):
+    def chosen() -> list[str]:
+        page = ada.get(reverse("latex", args=[study.name])).content.decode()
+        return re.findall(r'<th scope="row">([^<]+)</th>\s*<td>yes</td>', page)
+
+    assert chosen() == []
+    sent = {"item-exhibits": ["", "human-performance", "models"], "versions": "{}"}
+    address = reverse("report", args=[study.name])
+    assert ada.post(address, sent).status_code == 302
+    assert chosen() == ["Human performance", "Humans and models by task"]
+    assert 'value="models" checked' in ada.get(address).content.decode()
 
 
 def test_a_program_can_fill_in_the_title_page(client, study, researcher):
