@@ -60,9 +60,9 @@ def change_status(
 ) -> None:
     """Open, pause, reopen or close a study, or return it to draft. Updates `study`.
 
-    `agreed` is the sum that a person agreed to before opening (Consequences.sum_in_words); None for
-    programs and rehearsals, which are not asked to agree. Raises DesignError if the study does not
-    allow it now, and PermissionDenied for a budget above the limit of users who may not spend.
+    `agreed` is the sum that a person confirmed before opening (Consequences.sum_in_words). It is
+    None for programs and rehearsals, which are not asked. Raises DesignError if the study does not
+    allow the action now, and PermissionDenied if the budget is above the limit for this user.
     """
     if action not in TRANSITIONS:
         raise DesignError("This change does not exist.")
