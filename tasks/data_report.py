@@ -86,15 +86,12 @@ def _odd_labels(card: Card, files: list[SplitFile]) -> list[str]:
     ]
 
 
-def _contents(file: SplitFile) -> frozenset[str]:
-    return frozenset(record.content_hash for record in file.records)
-
-
 def _sizes(trains: list[SplitFile]) -> dict[int, dict[int, frozenset[str]]]:
     """Return the contents of training files by size and number, with sizes in ascending order."""
     sizes: dict[int, dict[int, frozenset[str]]] = {}
     for file in sorted(trains, key=lambda file: (file.shots or 0, file.number or 0)):
-        sizes.setdefault(file.shots or 0, {})[file.number or 0] = _contents(file)
+        contents = frozenset(record.content_hash for record in file.records)
+        sizes.setdefault(file.shots or 0, {})[file.number or 0] = contents
     return sizes
 
 

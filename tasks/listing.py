@@ -151,12 +151,9 @@ def ordered(rows: Iterable[Row], column: Column, is_descending: bool) -> list[Ro
     """Sort rows by a column. Rows without a value are last in both orders."""
     values = [(row, _plain(column.value(row))) for row in rows]
     known = [(row, value) for row, value in values if value not in (None, "")]
-    known.sort(key=lambda pair: _key(pair[1]), reverse=is_descending)
+    known = [(row, v.casefold() if isinstance(v, str) else v) for row, v in known]
+    known.sort(key=lambda pair: pair[1], reverse=is_descending)
     return [row for row, _ in known] + [row for row, value in values if value in (None, "")]
-
-
-def _key(value: Any) -> Any:
-    return value.casefold() if isinstance(value, str) else value
 
 
 def _plain(value: Any) -> Any:

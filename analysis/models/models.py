@@ -182,7 +182,8 @@ def tables(study: Study, kind: str) -> list[Table]:
             # Models that took part as annotators.
             seated = model_runs.seated_scores(study, tasks, int(k), frame)
             rows += [Row("study", name, unit, scores, tasks) for name, unit, scores in seated]
-        rows += _published(WHO[Kind.PERSON], "annotators", tasks, _people_at(k))
+        printed = {task: own.score(3) for (task, at), own in human_table4().items() if at == k}
+        rows += _published(WHO[Kind.PERSON], "annotators", tasks, printed)
         rows += _uploaded(tasks, k, uploaded, of, stated)
         rows += _equally_trained(study, tasks, k, uploaded, equal, stated)
         for name, scores in _models_at(str(k)).items():
@@ -297,10 +298,6 @@ def _equally_trained(
     suffix = f", split{'s' if len(study.splits) > 1 else ''} {numbers} as people"
     if shots and shots != ALL:
         yield from _uploaded(tasks, shots, at_place, of, stated, suffix)
-
-
-def _people_at(shots: int | str) -> dict[str, Score]:
-    return {task: own.score(3) for (task, k), own in human_table4().items() if k == shots}
 
 
 def _models_at(shots: str) -> dict[str, dict[str, Score]]:

@@ -109,13 +109,11 @@ def _rename_in_the_log(old: str, new: str) -> None:
     entries = AuditEntry.objects.filter(topic__in=(Topic.TEAM, Topic.ACCOUNT, Topic.TASK))
     entries.filter(after={"member": old}).update(after={"member": new})  # in a task's team
     for entry in entries.filter(Q(what__contains=old) | Q(about__contains=old)):
-        named = {field: _renamed(getattr(entry, field), old, new) for field in ("what", "about")}
+        named = {  # replaced in the same way as by the log's guard (annotation/guards.py)
+            field: f" {getattr(entry, field)} ".replace(f" {old} ", f" {new} ")[1:-1]
+            for field in ("what", "about")
+        }
         AuditEntry.objects.filter(pk=entry.pk).update(**named)
-
-
-def _renamed(text: str, old: str, new: str) -> str:
-    """Replace the name in the same way as the log's guard does (annotation/guards.py)."""
-    return f" {text} ".replace(f" {old} ", f" {new} ")[1:-1]
 
 
 def _empty(user: User, name: str) -> None:

@@ -216,14 +216,13 @@ def task_examples(request: ResearcherRequest, name: str, version: int) -> HttpRe
         file: (file, lambda row, file=file: row.split.filename == file)
         for file in (files if len(files) > 1 else ())
     }
-    shown = listing.listing(request.GET, rows, EXAMPLES, _words, filters)
+    shown = listing.listing(
+        request.GET, rows, EXAMPLES,
+        lambda row: " ".join([row.source_id, *row.context, row.question, *row.gold]), filters,
+    )  # fmt: skip
     if listing.wants_csv(request.GET):
         return shown.as_csv(f"{its.name}-v{its.version}-examples.csv")
     return render(request, "library/task_examples.html", {"task": its, "listing": shown})
-
-
-def _words(example: Example) -> str:
-    return " ".join([example.source_id, *example.context, example.question, *example.gold])
 
 
 @signed_in("GET")

@@ -105,7 +105,7 @@ def of_choices(question: str, answers: Mapping[str, int]) -> list[Row]:
     """Return a row for each answer. Missing answers are not counted."""
     of, marks = sum(answers.values()), hidden(list(answers.values()))
     return [
-        Row(question, answer, _of(of), None if mark else n, mark)
+        Row(question, answer, None if of < FEWEST else of, None if mark else n, mark)
         for (answer, n), mark in zip(answers.items(), marks, strict=True)
     ]
 
@@ -116,10 +116,6 @@ def of_numbers(question: str, values: Sequence[float]) -> list[Row]:
         return [Row(question, "", None, None, SMALL)]
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
     return [Row(question, "", len(values), len(values), "", median, low, high)]
-
-
-def _of(number: int) -> int | None:
-    return None if number < FEWEST else number
 
 
 # Custom questions ---------------------------------------------------------------------------------

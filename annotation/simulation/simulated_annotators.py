@@ -365,7 +365,8 @@ def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str)
     begun = page.xpath("//a[contains(@class, 'main-action')][starts-with(@href, '/work/')]/@href")
     if begun:
         page = lxml.html.fromstring(site.get(begun[0]))
-    while (form := _leading_form(page)) is not None:
+    # The form that continues, from Start to the next task; at the end, there is none.
+    while (form := next((f for f in page.forms if _path(f).endswith(LEADING)), None)) is not None:
         fields, path = dict(form.form_values()), _path(form)
         if path.endswith("/consent/"):
             fields["agree"] = "yes"
@@ -382,11 +383,6 @@ def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str)
 LEADING = (
     "/start/", "/consent/", "/comprehend/", "/begin/", "/answer/", "/continue/", "/next-task/",
 )  # fmt: skip
-
-
-def _leading_form(page: Any) -> Any:
-    """Return the form that continues, from Start to the next task, or None at the end."""
-    return next((form for form in page.forms if _path(form).endswith(LEADING)), None)
 
 
 def _path(form: Any) -> str:

@@ -115,7 +115,8 @@ def as_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | None
     response = exception_handler(error, context)
     if response is None:
         return None
-    if response.status_code == HTTPStatus.UNAUTHORIZED and _is_browser(context["request"]):
+    is_browser = "text/html" in context["request"].headers.get("Accept", "")
+    if response.status_code == HTTPStatus.UNAUTHORIZED and is_browser:
         return _sign_in_page(context["request"], response)
     status = HTTPStatus(response.status_code)
     if isinstance(error, exceptions.ValidationError) and isinstance(response.data, dict):
@@ -128,10 +129,6 @@ def as_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | None
         members = problem(status, detail.code, str(detail))
     response.data, response.content_type = members, MEDIA_TYPE
     return response
-
-
-def _is_browser(request: Request) -> bool:
-    return "text/html" in request.headers.get("Accept", "")
 
 
 def _sign_in_page(request: Request, refused: Response) -> HttpResponse:

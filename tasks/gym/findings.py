@@ -170,7 +170,10 @@ def _tests(task: GymTask) -> Iterator[str]:
 
 def shared_inputs(tasks: list[GymTask]) -> list[str]:
     """Return a sentence for each pair of tasks that share texts."""
-    inputs = {task.name: {_text(line) for line in task.all_lines()} for task in tasks}
+    inputs = {  # the questions before their contexts, or the whole inputs
+        task.name: {line.input.partition(" context: ")[0].strip() for line in task.all_lines()}
+        for task in tasks
+    }
     names = sorted(inputs)
     return [
         f"{one} and {other} have {_counted(shared, 'text', 'texts')} in common: assign only one of"
@@ -179,11 +182,6 @@ def shared_inputs(tasks: list[GymTask]) -> list[str]:
         for other in names[place + 1 :]
         if (shared := len(inputs[one] & inputs[other]))
     ]
-
-
-def _text(line: Line) -> str:
-    """Return the text that two tasks may share: the question before its context, or all."""
-    return line.input.partition(" context: ")[0].strip()
 
 
 def of_partition(partition: Partition, here: Collection[str]) -> list[str]:

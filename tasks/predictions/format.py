@@ -155,14 +155,10 @@ def _broken(
     if not broken:
         return None
     different = list(dict.fromkeys(", ".join(map(repr, prediction.texts)) for prediction in broken))
-    named = "; ".join(_short(text) for text in different[:3])
+    named = "; ".join(text if len(text) <= 100 else f"{text[:100]}..." for text in different[:3])
     named += "; ..." if len(different) > 3 else ""
     reason = f"{len(broken)} of {len(predicted)} predictions {sentence.replace('{named}', named)}"
     return FormatError(filename, min(prediction.line for prediction in broken), "predicted", reason)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 100 else f"{text[:100]}..."
 
 
 def not_in_context(

@@ -132,6 +132,7 @@ def _admission(facts: Facts) -> list[Entry]:
     }  # fmt: skip
     refused = {str(Reason(why).label): n for why, n in facts.refused_arrivals.items()}
     out = whole.screened_out + whole.refused
+    share = f" ({out / whole.arrived:.0%})" if whole.arrived else ""
     return [
         status(
             "2.3", "Annotator admission", Status.YES if rules else Status.PARTIAL,
@@ -142,7 +143,7 @@ def _admission(facts: Facts) -> list[Entry]:
         ),
         text(
             "2.3.2", "Excluded by these criteria",
-            f"{out} of {whole.arrived} participations{_share(out, whole.arrived)}",
+            f"{out} of {whole.arrived} participations{share}",
             f"Screened out: {whole.screened_out}"
             + (f" ({failed} by the comprehension questions)" if failed else "")
             + f"; had done the task before: {whole.refused}.",
@@ -155,10 +156,6 @@ def _admission(facts: Facts) -> list[Entry]:
 
 def _named(numbers: dict[str, int]) -> str:
     return "; ".join(f"{words} {n}" for words, n in numbers.items() if n) or "none"
-
-
-def _share(number: int, whole: int) -> str:
-    return f" ({number / whole:.0%})" if whole else ""
 
 
 def unanswered(facts: Facts) -> str:

@@ -43,10 +43,6 @@ def pairs(values: list[str], option: str) -> dict[str, str]:
     return found
 
 
-def _sentences(error: PredictionsError | ValidationError) -> list[str]:
-    return error.problems if isinstance(error, PredictionsError) else error.messages
-
-
 class Command(BaseCommand):
     help = "Create a task from FILE: CSV, TSV, XLSX, JSON, JSON Lines, Parquet, a Hugging Face"
     help += " datasets folder, CoNLL, doccano, Label Studio or lm-evaluation-harness samples."
@@ -219,7 +215,8 @@ class Command(BaseCommand):
                     upload = PredictionUpload(name, lines, result.task, 0, None)
                     (stored,) = add(model, [upload], owner)
         except (PredictionsError, ValidationError) as error:
-            raise CommandError(f"Nothing was imported: {'; '.join(_sentences(error))}") from None
+            said = error.problems if isinstance(error, PredictionsError) else error.messages
+            raise CommandError(f"Nothing was imported: {'; '.join(said)}") from None
         tell(self, result)
         if model:
             file: Any = PredictionFile.objects.with_scores().get(pk=stored.pk)
