@@ -4,6 +4,7 @@ import functools
 import os
 import subprocess
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 
 import hypothesis
@@ -51,6 +52,7 @@ hypothesis.settings.load_profile("handful-ci" if os.environ.get("CI") else "hand
 
 # Every collected test with the names of its markers, before deselection.
 COLLECTED = pytest.StashKey[dict[str, set[str]]]()
+ON_DATABASE = {"db", "transactional_db", "live_server", "module_rows"}  # fixtures
 # Markers of tests that run on one database only.
 ONLY_ON = {"postgresql": "postgres", "sqlite": "sqlite"}
 
@@ -96,6 +98,7 @@ def _can_mount() -> bool:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the tests that this run cannot support; CI must have the real data."""
+    _mark_middle_cases(items)
     config.stash[COLLECTED] = {
         item.nodeid: {marker.name for marker in item.iter_markers()} for item in items
     }
@@ -110,6 +113,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if vendor != connection.vendor:
             _deselect(config, items, marker)
     _share_rows(items)
+
+
+def _mark_middle_cases(items: list[pytest.Item]) -> None:
+    """Mark all but the first and the last case of each test on the database as long."""
+    cases = defaultdict(list)
+    for item in items:
+        asked = item.get_closest_marker("django_db") or ON_DATABASE & {*item.fixturenames}
+        if asked and hasattr(item, "callspec") and not item.get_closest_marker("long"):
+            cases[item.nodeid.split("[")[0]].append(item)
+    for same in cases.values():
+        # Not in the order of this run, which is random.
+        same.sort(key=lambda item: tuple(item.callspec.indices.values()))
+        for item in same[1:-1]:
+            item.add_marker("long")
 
 
 def _share_rows(items: list[pytest.Item]) -> None:

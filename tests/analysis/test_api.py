@@ -53,6 +53,7 @@ def test_a_list_of_studies_has_only_my_studies(client, study, by_token, other_re
     assert entry["manifest_hash"] == study.manifest_hash
 
 
+@pytest.mark.long
 def test_resampled_tables_are_pending_until_the_job_is_done(client, study, by_token, researcher):
     address = reverse("api_analysis", args=[study.name])
     (reply,) = client.get(address, headers=by_token).json()
@@ -210,6 +211,7 @@ NAMES = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_anonymous_gets_401_and_another_researcher_404(client, study, other_researcher, name):
     address = reverse(name[0], args=[study.name, *name[1:]])
@@ -238,6 +240,7 @@ def test_response_401_explains_how_to_sign_in_or_get_a_token(client, db, name):
         assert "/tokens/" in told.json()["detail"]
 
 
+@pytest.mark.long
 def test_the_index_names_the_top_addresses(client, by_token):
     index = client.get("/api/v1/", headers=by_token).json()
     assert {"studies", "tasks", "models", "planner", "document", "explorer"} <= set(index)

@@ -94,6 +94,7 @@ def study_of(researcher, *tasks, **fields):
     return pseudo.study_of(researcher, *tasks, **{"interface_language": "en", **fields})
 
 
+@pytest.mark.long
 def test_a_hard_page_is_reported_with_its_hardest_sentence():
     hard = "Notwithstanding methodological considerations, annotators participate voluntarily."
     with pytest.raises(AssertionError, match=f"sample: grade .*\n.*{hard}"):
@@ -105,6 +106,7 @@ def test_texts_of_tasks_and_labels_do_not_count():
     assert lines(page) == ["You chose here now."]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TASKS)
 def test_the_pages_of_a_participation(reader, researcher, name):
     study = study_of(
@@ -143,6 +145,7 @@ def test_the_pages_of_a_participation(reader, researcher, name):
     reader.get(reverse("withdraw", args=[seat.token]), "withdrawn already")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "kind", [kind for kind in factories.KINDS if kind not in ("spans", "label")]
 )
@@ -158,6 +161,7 @@ def test_the_pages_of_other_kinds_of_answer(reader, researcher, kind):
         go_on(reader, seat, "next")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shots", [0, 2])
 def test_the_pages_of_a_decision(reader, researcher, shots):
     study = study_of(
@@ -204,6 +208,7 @@ def words_of(page: str) -> int:
     return len(" ".join(main.itertext()).split())
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", importing.CLUES)
 def test_at_most_350_words_precede_the_first_example(client, researcher, clues, name):
@@ -225,6 +230,7 @@ def test_at_most_350_words_precede_the_first_example(client, researcher, clues, 
     assert sum(words) <= 350, words
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_the_error_pages(reader):
     reader.get("/nowhere/", "404")

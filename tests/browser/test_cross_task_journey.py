@@ -71,6 +71,7 @@ def instructions(page: Page, name: str) -> None:
     press(page, "Continue")
 
 
+@pytest.mark.long
 @pytest.mark.journey
 def test_the_upstream_arm_leads_from_link_to_code(open_browser, study):
     page, person = enter_upstream(open_browser, study)

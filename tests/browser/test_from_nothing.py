@@ -208,6 +208,7 @@ def verify_the_bundle(page: Page, folder) -> None:
 
 
 # The tests' in-memory SQLite blocks writes while a page that updates is being read.
+@pytest.mark.long
 @pytest.mark.postgres
 @pytest.mark.timeout(400)  # some forty pages
 def test_a_study_goes_from_an_empty_server_to_a_printed_report(page, open_browser, tmp_path):

@@ -156,6 +156,7 @@ def kill_a_payment(held: Held, settings, tmp_path) -> None:
     held.let_go.set()
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_a_paid_study_pays_the_exact_amounts(
     page, open_browser, server, fake, held, paid_study, settings, tmp_path

@@ -174,6 +174,7 @@ def rows_with(text: str) -> list[str]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.engines
 def test_the_name_of_a_deleted_account_is_removed_everywhere(everywhere, root):
     user = everywhere

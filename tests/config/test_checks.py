@@ -91,6 +91,7 @@ def test_check_exits_with_1_on_a_failure_and_0_once_it_is_fixed(tmp_path):
     assert not any(key in well.stderr for key in WHOLE.values())
 
 
+@pytest.mark.long
 def test_an_unreachable_database_is_reported_without_traceback(tmp_path, refusing_port):
     url = f"postgresql://127.0.0.1:{refusing_port}/x"
     ran = run({"HANDFUL_VAR": str(tmp_path), "DATABASE_URL": url}, *EVERYTHING)

@@ -44,6 +44,7 @@ def seat(study):
     return factories.seat(study.scenarios.get())
 
 
+@pytest.mark.long
 def test_answers_after_the_clock_was_set_back_can_be_released(seat, study, set_clock, tmp_path):
     for seconds in (0, -10, -3600, -2, -86400):
         set_clock(timedelta(seconds=seconds))

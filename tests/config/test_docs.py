@@ -76,6 +76,7 @@ def test_anchors_are_derived_from_headings():
     assert anchors("# One\n\n## S1, and more\n\n## One\n") == ["one", "s1-and-more", "one-1"]
 
 
+@pytest.mark.long
 def test_every_cited_document_exists_with_its_anchor():
     cited = 0
     for path in code_files():

@@ -79,6 +79,7 @@ def test_the_request_id_is_shown_even_without_templates(seat, settings):
     assert reply["X-Request-ID"] in reply.content.decode()
 
 
+@pytest.mark.long
 def test_a_command_that_fails_writes_no_link_of_an_annotator():
     """`shell -c` represents any command: an uncaught exception is logged with the link cut."""
     code = "raise ValueError('GET /work/abc-secret/?id=ada')"

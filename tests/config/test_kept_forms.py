@@ -116,6 +116,7 @@ def test_a_button_after_session_expiry_is_offered_again(ada, study):
     assert study.status == "paused"
 
 
+@pytest.mark.long
 def test_a_design_form_is_restored_at_the_next_sign_in(ada, draft):
     edit = reverse("study_edit", args=["draft"])
     typed = "First line\r\n\r\n<b>Second</b> & third"
@@ -146,6 +147,7 @@ def test_a_restored_design_form_cannot_overwrite_a_newer_one(ada, draft):
     assert Study.objects.get().title == draft.title
 
 
+@pytest.mark.long
 def test_report_answers_are_restored_at_the_next_sign_in(ada, study):
     address = reverse("report", args=["pilot"])
     versions = ada.get(address).context["answers_versions"]

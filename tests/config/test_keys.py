@@ -58,6 +58,7 @@ def migrated(tmp_path_factory) -> Path:
     return var
 
 
+@pytest.mark.long
 def test_processes_started_together_agree_on_complete_keys(tmp_path):
     with ThreadPoolExecutor(8) as pool:
         shown = list(pool.map(lambda _n: process(tmp_path / "var", "-c", SHOW), range(8)))
@@ -100,6 +101,7 @@ def test_a_key_that_could_not_be_written_leaves_no_file(tmp_path):
     assert process(tmp_path, "-c", SHOW).returncode == 0
 
 
+@pytest.mark.long
 def test_other_users_cannot_read_files_in_var(tmp_path, migrated):
     fresh = tmp_path / "fresh"
     process(fresh, "-c", SHOW)
@@ -109,6 +111,7 @@ def test_other_users_cannot_read_files_in_var(tmp_path, migrated):
         assert modes["handful.sqlite3"] == modes["worker_key.txt"] == 0o600
 
 
+@pytest.mark.long
 def test_migrate_creates_the_shared_cache(migrated):
     """Django's test runner creates the table of the shared cache; a server has only `migrate`."""
     code = (
@@ -135,6 +138,7 @@ def test_a_server_does_not_start_with_keys_that_do_not_fit(tmp_path, migrated):
     assert process(var, *start).returncode == 0
 
 
+@pytest.mark.long
 def test_a_server_names_missing_guards_when_it_starts(tmp_path, migrated):
     var = shutil.copytree(migrated, tmp_path / "var")
     with contextlib.closing(sqlite3.connect(var / "handful.sqlite3")) as database:

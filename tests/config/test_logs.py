@@ -193,6 +193,7 @@ print(fail.apply().id)
 """
 
 
+@pytest.mark.long
 def test_a_failed_celery_task_is_logged_under_its_id():
     ran = subprocess.run(
         [sys.executable, "-c", FAILING], cwd=django_settings.BASE_DIR, capture_output=True,
@@ -209,6 +210,7 @@ def test_a_failed_celery_task_is_logged_under_its_id():
     assert "ada" not in ran.stderr
 
 
+@pytest.mark.long
 def test_a_variable_switches_to_json_lines():
     code = (
         "import django, logging; django.setup();"

@@ -47,6 +47,7 @@ def paid(fake) -> dict[str, int]:
     return {person: account["paid_cents"] for person, account in fake.books().items()}
 
 
+@pytest.mark.long
 def test_sync_names_lost_ids_and_continues_with_the_others(ada, fake, study, published, lose):
     ida = complete(fake, published, IDA)
     Submission.objects.update(verified=None)
@@ -62,6 +63,7 @@ def test_sync_names_lost_ids_and_continues_with_the_others(ada, fake, study, pub
     assert study.prolific_studies.get().blocklist_size == 1
 
 
+@pytest.mark.long
 def test_only_people_with_a_lost_id_need_manual_payment(fake, study, published, lose):
     ida = complete(fake, published, IDA)
     lose()
@@ -78,6 +80,7 @@ def test_only_people_with_a_lost_id_need_manual_payment(fake, study, published, 
     assert payout.LOST in payout.batch_csv(by_hand)
 
 
+@pytest.mark.long
 def test_a_bonus_of_a_lost_id_explains_what_to_do(ada, study, batch, lose):
     lose()
     address = reverse("pay", args=[study.name])
@@ -93,6 +96,7 @@ def test_a_bonus_of_a_lost_id_explains_what_to_do(ada, study, batch, lose):
     assert PaymentBatch.objects.latest("pk").method == "hand"
 
 
+@pytest.mark.long
 def test_an_interrupted_payment_is_looked_up_by_hash(fake, batch, lose):
     payout.pay_batch(batch)
     PaymentBatch.objects.update(state="paying", paid_at=None)
@@ -102,6 +106,7 @@ def test_an_interrupted_payment_is_looked_up_by_hash(fake, batch, lose):
     assert paid(fake) == {IDA: 100}
 
 
+@pytest.mark.long
 def test_a_payment_that_cannot_be_looked_up_is_reported(ada, fake, study, batch, lose):
     PaymentBatch.objects.update(state="paying", paying_since=batch.created_at)
     lose("IDENTITY_KEY", "WORKER_KEY")
@@ -111,6 +116,7 @@ def test_a_payment_that_cannot_be_looked_up_is_reported(ada, fake, study, batch,
         assert "cannot be found on Prolific" in reply.content.decode()
 
 
+@pytest.mark.long
 def test_a_review_of_a_lost_id_is_refused(ada, fake, study, published, lose):
     seat = complete(fake, published)
     sync.sync(study)

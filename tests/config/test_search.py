@@ -54,6 +54,7 @@ def test_a_search_page_escapes_titles_and_words(ada, study):
     assert "<b>in</b>" not in page
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("role", [Role.ANALYST, Role.PAYER, None])
 def test_a_search_finds_only_what_the_role_may_open(client, study, done, other_researcher, role):
     if role:

@@ -44,6 +44,7 @@ def left_out(tests: dict[str, set[str]]) -> list[str]:
     ]
 
 
+@pytest.mark.long
 def test_every_test_is_in_a_suite(request):
     assert left_out(request.config.stash[COLLECTED]) == []
 

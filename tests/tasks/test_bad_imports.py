@@ -61,6 +61,7 @@ def test_a_bad_card_is_named_by_its_key_and_can_be_replaced(ada, case):
     assert "Data report" in text(page)
 
 
+@pytest.mark.long
 def test_missing_or_conflicting_cards_and_files_are_reported(ada):
     bare = {name: text for name, text in GOOD.items() if name != "task.toml"}
     page = send(ada, bare)
@@ -102,6 +103,7 @@ def test_a_useless_upload_is_refused_and_leaves_nothing(ada, var, contents, sent
     assert not (var / "uploads").exists() or stored_folders(var) == []
 
 
+@pytest.mark.long
 def test_an_unknown_card_is_refused(ada):
     assert send(ada, GOOD, "../../etc/passwd").status_code == 422
     assert not TaskUpload.objects.exists()
@@ -124,6 +126,7 @@ def test_a_zip_with_a_path_outside_is_refused_as_a_whole(ada, var, tmp_path, nam
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
+@pytest.mark.long
 def test_only_the_file_names_in_a_zip_are_used(ada, tmp_path):
     page = settle(ada, send(ada, {"a.zip": zipped({f"x/y/{k}": v for k, v in GOOD.items()})}))
     assert [file["file"] for file in page.context["files"]] == sorted(GOOD)
@@ -182,6 +185,7 @@ def test_a_damaged_zip_is_refused(ada):
     assert "cannot be unpacked" in text(send(ada, {"damaged.zip": bytes(damaged)}))
 
 
+@pytest.mark.long
 def test_files_beyond_the_total_limit_are_refused_singly(ada, small_limit):
     long = line(context="We saw Oslo. " + "x" * 60_000)
     page = send(ada, GOOD | {"toy_test.jsonl": long, "toy_train_1_1.jsonl": long})

@@ -44,6 +44,7 @@ def test_rouge_l_equals_the_package(prediction, golds):
     assert value == pytest.approx(best, abs=1e-12)
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(LABELS, LABELS), min_size=1, max_size=30))
 def test_classification_f1_and_matthews_equal_scikit_learn(pairs):
     said, right = zip(*pairs, strict=True)

@@ -80,6 +80,7 @@ def test_an_extra_answer_is_reported_where_it_occurs(clues):
     ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 def test_no_answer_misses_every_gold_of_the_published_rows(clues):
     for name in ("CoNLL03", "WikiANN", "SQuADv2", "ReCoRD"):

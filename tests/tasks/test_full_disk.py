@@ -66,6 +66,7 @@ def files_in(folder: Path) -> list[str]:
     return [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
 
 
+@pytest.mark.long
 @pytest.mark.small_disk
 def test_an_upload_on_a_full_disk_is_refused_and_leaves_nothing(ada, disk):
     reply = send(ada, GOOD | {"toy_test.jsonl": LARGE})

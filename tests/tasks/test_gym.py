@@ -48,6 +48,7 @@ def inspect(task: reader.GymTask) -> tuple[kinds.Kind, list[str]]:
     return kind, findings.findings(task, shape, kind)
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 def test_the_kind_of_answer_of_all_33_real_tasks_is_inferred():
     with (GYM / "manifest.tsv").open() as file:
@@ -81,6 +82,7 @@ def test_quirks_of_real_tasks_are_reported(name, said):
     assert said in report(str(GYM), "--tasks", name)
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 def test_shared_texts_and_the_leak_of_a_partition_are_reported():
     told = report(str(GYM))

@@ -50,6 +50,7 @@ def confirm(client, page, **changes: str):
     return page
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 def test_real_tasks_are_shown_with_quirks_and_then_imported(ada, var):
     page = send(ada, GYM / "sick", GYM / "limit", GYM / "squad-with_context")
@@ -86,6 +87,7 @@ def test_the_kind_of_a_task_can_be_changed_before_confirming(ada, tmp_path):
     assert task.report["made_from"]["why"] == "as you chose"
 
 
+@pytest.mark.long
 def test_a_folder_can_be_uploaded_and_a_repeat_changes_nothing(ada, tmp_path):
     folder = write(tmp_path, "glue-rte", {})
     for words in ("1 task imported.", "0 tasks imported, 1 already existed"):

@@ -43,6 +43,7 @@ def problem(page) -> str:
     return sentence
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
@@ -166,6 +167,7 @@ def follow(ada, reply) -> str:
     return reply.url
 
 
+@pytest.mark.long
 def test_too_complex_predictions_are_named_and_others_accepted(ada, monkeypatch):
     task = factories.make_task(splits=2)
     good = factories.prediction_lines(task, lambda example: example.gold)

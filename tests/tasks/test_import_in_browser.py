@@ -129,6 +129,7 @@ def test_get_stores_nothing_and_confirms_nothing(ada):
     assert not Task.objects.exists()
 
 
+@pytest.mark.long
 def test_an_unfinished_upload_is_listed_and_can_be_discarded(ada, var):
     page = settle(ada, send(ada, GOOD))
     upload = page.context["upload"]
@@ -187,6 +188,7 @@ def test_a_large_upload_is_read_in_parts(ada, monkeypatch):
     assert not TaskUpload.objects.exists()
 
 
+@pytest.mark.long
 def test_the_command_imports_what_was_confirmed(ada, monkeypatch):
     page = settle(ada, send(ada, GOOD))
     monkeypatch.setattr(upload_jobs, "SMALL", 0)
@@ -207,6 +209,7 @@ def test_files_that_changed_after_the_check_are_not_imported(ada, var):
     assert not Example.objects.exists()
 
 
+@pytest.mark.long
 def test_nothing_is_half_stored_when_the_import_breaks(ada):
     page = settle(ada, send(ada, GOOD))
 

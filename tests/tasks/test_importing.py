@@ -27,6 +27,7 @@ def imported(db, clues):
     return {task.name: task for task in Task.objects.all()}
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 def test_all_96_files_are_imported_with_the_published_baselines(imported):
     assert Split.objects.count() == 96
@@ -42,6 +43,7 @@ def test_all_96_files_are_imported_with_the_published_baselines(imported):
     )
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 def test_the_report_names_what_is_odd_in_the_data(imported):
     unreachable = {e["file"]: e["ids"] for e in imported["WikiANN"].report["unreachable"]}
@@ -76,6 +78,7 @@ def test_rechain_makes_the_training_files_nested(db, clues):
         assert ten < twenty < thirty
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 def test_a_second_import_changes_nothing(imported, clues, capsys):
     before = list(Task.objects.values())

@@ -76,6 +76,7 @@ def test_several_files_are_assigned_by_their_names(ada, task):
     assert "toy" in ada.get(reverse("models")).content.decode()
 
 
+@pytest.mark.long
 def test_models_and_files_are_listed_in_order(ada, researcher, task):
     for name, shots, number in (("b", 4, 1), ("a", 4, 2), ("a", 2, 5), ("a", 4, 1), ("a", 0, None)):
         factories.predict(researcher, name, task, shots, number)

@@ -49,6 +49,7 @@ def shown(client) -> str:
     return client.get(reverse("model_upload", args=[Job.objects.get().pk])).content.decode()
 
 
+@pytest.mark.long
 def test_files_are_scored_one_by_one_and_stored_together(ada, researcher, task, var):
     reply = send(ada, files(task, 1, 2, 3), title="A model")
     assert reply.url == reverse("model_upload", args=[Job.objects.get().pk])
@@ -154,6 +155,7 @@ def test_a_conflict_during_the_upload_is_reported_at_the_end(ada, researcher, ta
     assert PredictionFile.objects.get().split_number == 2
 
 
+@pytest.mark.long
 def test_every_part_of_a_job_can_be_repeated(ada, task):
     send(ada, files(task, 1, 2))
     for number in range(3):

@@ -64,6 +64,7 @@ def sent(ada, task, **changes) -> dict:
     return {name: form[name].value() for name in form.fields} | changes
 
 
+@pytest.mark.long
 def test_an_edited_card_is_checked_and_makes_a_new_version(ada, task):
     address = reverse("task_edit", args=[task.name, task.version])
     sent_card = sent(ada, task, instructions="Mark each place.\nOnce.")
@@ -126,6 +127,7 @@ def test_the_data_report_separates_warnings_from_counts(ada, leaking):
     assert "1 warning" in page(ada, "task", leaking)
 
 
+@pytest.mark.long
 def test_a_study_with_leakage_opens_only_after_recorded_consent(ada, researcher, leaking):
     study = factories.make_study(
         researcher, leaking, status="draft", shots=[2], max_paid_hours=1, budget=100
@@ -154,6 +156,7 @@ def test_leakage_at_other_shots_is_not_reported(researcher, leaking):
     assert study.status == "open"
 
 
+@pytest.mark.long
 def test_a_design_without_leakage_has_no_consent_field(ada, researcher, task):
     study = factories.make_study(researcher, task, status="draft")
     assert (

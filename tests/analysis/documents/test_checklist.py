@@ -98,6 +98,7 @@ def test_without_people_the_forms_of_venues_do_not_apply(researcher):
 # The short form -----------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_short_form_has_twelve_fields_and_items_link_to_them(ada, study):
     assert len(short_form.FIELDS) == 12
     used = {entry.field for name in FORMS for entry in checklists.form_of(study, name).entries}
@@ -149,6 +150,7 @@ def test_data_that_are_not_public_need_a_reason(study):
     assert known["5.4"].answer == "Unknown"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("field", "text", "problem"),
     [
@@ -176,6 +178,7 @@ def test_an_answer_that_cannot_be_read_is_refused_at_its_field(
     assert not ReportAnswer.objects.exists()
 
 
+@pytest.mark.long
 def test_an_answer_can_be_stored_shown_changed_and_removed(ada, researcher, study):
     address = reverse("report", args=[study.name])
     reply = ada.post(address, {"item-1.9": "Board 7, <b>no 12</b>", "item-2.4": ""})
@@ -194,6 +197,7 @@ def test_an_answer_can_be_stored_shown_changed_and_removed(ada, researcher, stud
     assert not ReportAnswer.objects.exists()
 
 
+@pytest.mark.long
 def test_selected_criteria_are_stored_and_can_be_cleared(ada, study):
     address = reverse("report", args=[study.name])
     assert ada.post(address, {"item-criteria": ["", "age", "language"]}).status_code == 302
@@ -206,6 +210,7 @@ def test_selected_criteria_are_stored_and_can_be_cleared(ada, study):
     assert not ReportAnswer.objects.exists()
 
 
+@pytest.mark.long
 def test_two_tabs_cannot_overwrite_each_others_answer(ada, study):
     address = reverse("report", args=[study.name])
     versions = ada.get(address).context["answers_versions"]
@@ -221,6 +226,7 @@ def test_two_tabs_cannot_overwrite_each_others_answer(ada, study):
     assert ReportAnswer.objects.get().text == "none"
 
 
+@pytest.mark.long
 def test_a_concurrent_edit_of_another_item_is_not_overwritten(ada, study):
     address = reverse("report", args=[study.name])
     versions = ada.get(address).context["answers_versions"]
@@ -248,6 +254,7 @@ def test_an_answer_too_long_is_refused_and_stays_in_its_field(ada, study):
 # Files --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(FORMS))
 def test_each_form_is_a_file_of_latex_and_of_json_in_its_order(ada, researcher, study, name):
     answer(study, n19="Board_7 & 50% {x} \\end{document}", n21="[all] adults in 大阪")

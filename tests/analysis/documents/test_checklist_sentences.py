@@ -167,6 +167,7 @@ def test_each_sentence_is_used_only_for_studies_where_it_holds(studies):
     assert wrong == []
 
 
+@pytest.mark.long
 def test_reported_tests_match_the_tables(studies):
     for name, study in studies.items():
         facts = Facts(study)
@@ -197,6 +198,7 @@ def test_detectable_difference_uses_the_first_step_of_holm(studies):
     assert plan
 
 
+@pytest.mark.long
 def test_people_are_counted_once_over_all_arms(studies):
     counted = {name: wei(study)["1.1"].answer for name, study in studies.items()}
     assert counted == {
@@ -291,6 +293,7 @@ def test_programs_in_seats_and_chosen_scenarios_are_reported(studies):
     assert "least filled" not in said
 
 
+@pytest.mark.long
 def test_orders_checks_pastes_and_screening_are_reported(researcher):
     task = factories.make_kind("short text", name="texts", shots=(2, 4))
     plain = factories.make_study(researcher, task, name="plain", try_the_tool=False)
@@ -336,6 +339,7 @@ def test_refused_pastes_are_reported_only_for_typed_answers(researcher):
     assert "pasted into" not in whole(wei(study)["3.5.1"])
 
 
+@pytest.mark.long
 def test_custom_questions_give_sample_facts_and_explanations(researcher):
     asked = (
         "native, before, choice: Is English your first language?\n- Yes\n- No\n\n"
@@ -363,6 +367,7 @@ def test_custom_questions_give_sample_facts_and_explanations(researcher):
     assert (wei(text_alone)["3.6"].answer, wei(text_alone)["5.1.1"].answer) == ("No", "No")
 
 
+@pytest.mark.long
 def test_answers_to_the_exit_questionnaire_are_counted(studies):
     study = studies["clues"]
     assert "answered by 0 of 12 participants who completed the study" in whole(wei(study)["2.5"])
@@ -377,6 +382,7 @@ def test_answers_to_the_exit_questionnaire_are_counted(studies):
     assert wei(studies["prolific"])["5.1.4"].evidence == "Not asked."
 
 
+@pytest.mark.long
 def test_manual_bonuses_and_pay_without_a_rate_are_reported(researcher):
     task = factories.make_task()
     study = factories.make_study(researcher, task, shots=[2], annotators=1)
@@ -424,6 +430,7 @@ def test_a_task_without_a_model_run_is_named(researcher):
     assert "No model was run on" not in wei(study)["0.9"].evidence
 
 
+@pytest.mark.long
 def test_models_of_another_team_are_not_named(researcher, other_researcher):
     task = factories.make_task()
     study = factories.make_study(researcher, task, shots=[2])

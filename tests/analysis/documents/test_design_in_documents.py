@@ -195,6 +195,7 @@ def unchanged() -> dict[str, dict[str, str]]:
     return {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TABLE)
 def test_a_design_field_changes_the_documents_that_state_it(documents_of, unchanged, name):
     row = TABLE[name]

@@ -41,6 +41,7 @@ def rows_of(client, name: str, *args) -> list[dict]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
+@pytest.mark.long
 def test_every_interval_states_what_it_generalises_to(ada, study):
     while ada.get(reverse("analysis", args=[study.name])).context["job"]:
         ada.post(reverse("analysis_run", args=[study.name]), follow=True)

@@ -56,6 +56,7 @@ def test_the_table_is_that_of_the_page_and_counts_people_only(ada, study):
         assert "(n=2)" in shown[1]
 
 
+@pytest.mark.long
 def test_simulated_annotators_have_a_separate_section(study):
     grid = block(study, "Simulated annotators", Grid)
     assert grid.caption == "Simulated annotators (not people)"
@@ -71,6 +72,7 @@ def test_no_simulated_annotators_means_no_such_section(researcher):
     ]
 
 
+@pytest.mark.long
 def test_both_versions_are_shown_after_an_exclusion(researcher, study):
     participation = study.participations.filter(kind="person", status="completed").first()
     exclusion.decide(participation, False, "Asleep at the desk", researcher)
@@ -89,12 +91,14 @@ def test_both_versions_are_shown_after_an_exclusion(researcher, study):
     ]
 
 
+@pytest.mark.long
 def test_the_funnel_counts_each_stage(study):
     # One declined, at the scenario that was emptier at that moment.
     assert funnel_row(study, "Total") == [5, 4, 4, 4, 4, 4]
     assert left(study) == ["did not consent: 1"]
 
 
+@pytest.mark.long
 def test_the_funnel_follows_an_annotator_step_by_step(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=2)
     name = "toy-places, 2 shots"
@@ -115,6 +119,7 @@ def test_the_funnel_follows_an_annotator_step_by_step(researcher):
     assert left(study) == ["completed, but excluded from the analysis: 1"]
 
 
+@pytest.mark.long
 def test_the_funnel_says_how_people_left(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=5,
@@ -139,6 +144,7 @@ def test_the_funnel_says_how_people_left(researcher):
     assert funnel_row(study, "Total") == [4, 4, 2, 1, 0, 0]
 
 
+@pytest.mark.long
 def test_pay_is_summed_without_naming_annotators(study):
     facts = {fact.name: fact.text for fact in block(study, "Pay and time", Facts).rows}
     earned = sum(
@@ -179,6 +185,7 @@ def everything_of(study) -> str:
     return blocks.as_markdown(report.for_study(study))
 
 
+@pytest.mark.long
 def test_a_zero_shot_study_mentions_no_training(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
@@ -210,6 +217,7 @@ def test_a_study_without_zero_shots_does_not_mention_them(researcher):
     assert "zero shots" not in blocks.as_markdown(preregistration.for_study(study))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("shown", "words"), [(True, ", with the help"), (False, ", without the")])
 def test_help_examples_at_zero_shots_are_stated_if_there_are_any(researcher, shown, words):
     labels = factories.make_task(labels=factories.LABELS)
@@ -228,6 +236,7 @@ def test_alternatives_are_stated_in_the_methods(researcher):
     assert "The gold texts of toy-places are alternatives (gold rule any_of)" in methods_of(study)
 
 
+@pytest.mark.long
 def test_a_study_without_completed_people_states_that_first(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get(), Kind.SIMULATED))
@@ -238,6 +247,7 @@ def test_a_study_without_completed_people_states_that_first(researcher):
     assert "No participant has completed" not in everything_of(study)
 
 
+@pytest.mark.long
 def test_exclusivity_per_browser_is_stated_for_open_links(study, researcher):
     assert (
         "For the 4 participations via an open link, this was enforced per browser only."
@@ -273,6 +283,7 @@ def test_the_methods_state_the_gates_of_the_design(researcher):
     )
 
 
+@pytest.mark.long
 def test_screening_by_rule_is_not_a_deviation_or_exclusion(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=5,
@@ -291,6 +302,7 @@ def test_screening_by_rule_is_not_a_deviation_or_exclusion(researcher):
     assert "After completion" not in methods_of(study)
 
 
+@pytest.mark.long
 def test_a_withdrawn_annotator_is_counted_but_in_no_score(study):
     gone = study.participations.filter(status="completed", kind="person").first()
     withdrawal.withdraw(gone.token)
@@ -377,6 +389,7 @@ def test_team_changes_are_not_deviations(researcher, other_researcher, study):
     assert line.endswith("UTC: another change (see the study's log)")
 
 
+@pytest.mark.long
 def test_figures_are_pictures_or_tables_if_they_cannot_be_drawn(study, monkeypatch):
     assert block(study, "Figures", Picture).name == "shots"
     monkeypatch.setitem(sys.modules, "vl_convert", None)  # as if it were not installed
@@ -385,6 +398,7 @@ def test_figures_are_pictures_or_tables_if_they_cannot_be_drawn(study, monkeypat
     assert len(grid.rows) == 2
 
 
+@pytest.mark.long
 def test_the_report_page_has_its_figures(ada, study):
     page = ada.get(reverse("report", args=[study.name])).content.decode()
     address = reverse("figure_file", args=[study.name, "shots", "svg"])
@@ -392,6 +406,7 @@ def test_the_report_page_has_its_figures(ada, study):
     assert ada.get(address)["Content-Type"] == "image/svg+xml"
 
 
+@pytest.mark.long
 def test_models_are_compared_on_the_same_examples(researcher, study):
     factories.predict(researcher, "toy", study.tasks.get(), 2, 1)
     grid = block(study, "Models on the same examples", Grid, "Models")
@@ -410,6 +425,7 @@ def test_models_are_compared_on_the_same_examples(researcher, study):
 # Access -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_reading_the_report_stores_nothing(ada, study, django_assert_max_num_queries):
     with django_assert_max_num_queries(100) as seen:
         ada.get(reverse("report", args=[study.name]))
@@ -426,6 +442,7 @@ def test_only_the_owner_may_read_it_or_answer(client, other_researcher, study):
     assert not ReportAnswer.objects.exists()
 
 
+@pytest.mark.long
 def test_an_analyst_reads_it_and_is_asked_nothing(client, researcher, other_researcher, study):
     team.add(study, "grace", "analyst", researcher)
     client.force_login(other_researcher)
@@ -455,6 +472,7 @@ def test_no_secret_and_no_name_is_in_the_report(ada, study):
     assert "`s1|match:exact" in text
 
 
+@pytest.mark.long
 def test_the_report_states_what_the_ledger_records_as_paid(researcher, db):
     study = make_study(researcher)
     earned = f"{ledger.in_currency(StudyRecord(study).earned)} USD"
@@ -470,6 +488,7 @@ def test_the_report_states_what_the_ledger_records_as_paid(researcher, db):
     assert (items(study)["2.6.2"].answer, items(study)["2.7"].answer) == ("Yes", "Yes")
 
 
+@pytest.mark.long
 def test_earnings_of_withdrawn_annotators_are_stated_separately(researcher, db):
     study = make_study(researcher)
     gone = study.participations.filter(status="completed", kind="person").first()

@@ -29,6 +29,7 @@ def study(researcher):
     return reports.make_study(researcher)
 
 
+@pytest.mark.long
 def test_the_head_names_authors_affiliation_ethics_and_licence(ada, study):
     address = reverse("report", args=[study.name])
     assert ada.post(address, ITEMS | {"versions": "{}"}).status_code == 302
@@ -46,6 +47,7 @@ def test_the_head_names_authors_affiliation_ethics_and_licence(ada, study):
     assert study.report_answers.get(item="licence").text == "CC-BY-4.0"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["release", "report"])
 def test_publish_ticks_what_is_stated_and_links_to_the_rest(ada, study, name):
     address, of = reverse("report", args=[study.name]), len(short_form.FIELDS)
@@ -89,6 +91,7 @@ def test_tables_chosen_for_the_paper_are_marked_for_latex(ada, study):
     assert 'value="models" checked' in ada.get(address).content.decode()
 
 
+@pytest.mark.long
 def test_a_program_can_fill_in_the_title_page(client, study, researcher):
     key = factories.bearer(researcher, "read", "run", study=study)
     address = reverse("api_report", args=[study.name])
@@ -113,6 +116,7 @@ def test_tables_and_figures_are_numbered_in_their_order(ada, study):
     assert "**Table 1. Human performance**" in blocks.as_markdown(report.for_study(study))
 
 
+@pytest.mark.long
 def test_hypotheses_are_frozen_with_the_design(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), hypotheses=EXPECTED)
     assert json.loads(study.manifest)["hypotheses"] == EXPECTED
@@ -131,6 +135,7 @@ def test_hypotheses_are_frozen_with_the_design(ada, researcher):
     assert "contains no hypotheses" in blocks.as_markdown(preregistration.for_study(other))
 
 
+@pytest.mark.long
 def test_each_page_footer_names_study_design_and_version(ada, study, settings):
     page = ada.get(reverse("report", args=[study.name])).content.decode()
     address = reverse("report_style", args=[study.name])

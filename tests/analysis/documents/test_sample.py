@@ -23,7 +23,6 @@ from annotation.recruitment.identities import worker_key
 from tests import factories
 from tests.analysis.documents.latex_reader import problems
 from tests.analysis.documents.reports import block
-from tests.exhaustive import one_in
 
 pytestmark = pytest.mark.django_db
 ASKED = """\
@@ -128,6 +127,7 @@ def test_a_small_cell_is_hidden_and_cannot_be_computed(study):
         assert all(row.n is None and row.share is None for row in hidden)
 
 
+@pytest.mark.long
 def test_a_person_of_several_participations_is_counted_once(researcher):
     tasks = factories.make_task(), factories.make_task(name="other")
     study = factories.make_study(
@@ -238,6 +238,7 @@ def upload(client, study, text: str | bytes, name="export.csv"):
     )
 
 
+@pytest.mark.long
 def test_the_demographic_export_is_stored_only_as_counts(ada, from_prolific):
     study = from_prolific
     rows = [line(n) for n in range(PEOPLE)]
@@ -271,6 +272,7 @@ def test_people_match_by_participant_id_whatever_its_case(ada, from_prolific):
     assert cells(from_prolific)["Sex", "Male"][1] == "10"
 
 
+@pytest.mark.long
 def test_a_new_export_replaces_the_old_one_and_can_be_deleted(ada, from_prolific):
     for number in (PEOPLE, PEOPLE - 5):
         upload(ada, from_prolific, export([line(n) for n in range(number)]))
@@ -297,7 +299,8 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("text", "problem"), one_in(3, WRONG))
+@pytest.mark.long
+@pytest.mark.parametrize(("text", "problem"), WRONG)
 def test_an_unreadable_export_has_its_error_at_the_field(ada, from_prolific, text, problem):
     reply = upload(ada, from_prolific, text or " ")
     assert reply.status_code == 422

@@ -92,6 +92,7 @@ def test_pass_rates_are_shown_with_the_contrasts(ada, study):
     }  # fmt: skip
 
 
+@pytest.mark.long
 def test_page_report_and_preregistration_warn(ada, study):
     told = warning("minimum", [0, 4], 0)
     assert "but not at 0 shots" in told

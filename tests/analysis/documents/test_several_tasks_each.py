@@ -37,6 +37,7 @@ def study(db, researcher):
     return study
 
 
+@pytest.mark.long
 def test_the_record_of_a_study_counts_people_and_not_their_tasks(study):
     record = StudyRecord(study)
     assert (record.whole.arrived, record.whole.analysed) == (5, 4)
@@ -44,6 +45,7 @@ def test_the_record_of_a_study_counts_people_and_not_their_tasks(study):
     assert record.workers["analysed"] == 2
 
 
+@pytest.mark.long
 def test_checklists_call_participations_by_their_name(ada, researcher, study):
     two = study.participations.filter(worker__key=identities.worker_key("link", "ada"))
     for participation in two:
@@ -60,6 +62,7 @@ def test_checklists_call_participations_by_their_name(ada, researcher, study):
     assert "Participations withdrawn later: 2; their answers were erased." in page
 
 
+@pytest.mark.long
 def test_the_page_distinguishes_participations_from_people(ada, study):
     page = ada.get(reverse("people", args=[study.name])).content.decode()
     assert "All human participations" in page

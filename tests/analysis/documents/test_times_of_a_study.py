@@ -28,6 +28,7 @@ def study(db, researcher):
     return factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
 
 
+@pytest.mark.long
 def test_opening_and_closing_times_are_in_versions_json(study, tmp_path):
     lifecycle.change_status(study, "close", study.owner)
     written = export(study, tmp_path)
@@ -36,11 +37,13 @@ def test_opening_and_closing_times_are_in_versions_json(study, tmp_path):
     assert written["closed_at"] == f"{closed:%Y-%m-%dT%H:%M:%S.%f}Z"
 
 
+@pytest.mark.long
 def test_an_open_study_has_no_closing(study, tmp_path):
     assert export(study, tmp_path)["closed_at"] is None
     assert "Consistent" in verified(tmp_path)
 
 
+@pytest.mark.long
 def test_verify_marks_a_rehearsal_with_people(researcher, tmp_path):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0], annotators=2, rehearsal=True
@@ -49,6 +52,7 @@ def test_verify_marks_a_rehearsal_with_people(researcher, tmp_path):
     assert "REHEARSAL (manifest.json): not study data; human annotators: 1" in verified(tmp_path)
 
 
+@pytest.mark.long
 def test_verify_marks_no_study_or_simulated_rehearsal(study, researcher, tmp_path):
     export(study, tmp_path)
     assert "REHEARSAL" not in verified(tmp_path)

@@ -411,6 +411,7 @@ def documents(five) -> dict[tuple[str, str], blocks.Document]:
     return made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("document", "words", "where"), SENTENCES)
 def test_each_sentence_is_only_in_documents_where_it_is_true(
     db, five, documents, document, words, where
@@ -531,6 +532,7 @@ def test_a_returned_seat_has_no_elapsed_time(db, five):
     assert record.median("elapsed_seconds", record.settled) > 0
 
 
+@pytest.mark.long
 def test_materials_have_the_tasks_of_every_step(db, five, tmp_path):
     study = Study.objects.get(pk=five[CROSS])
     assert "Consistent" in release.write_release(study, tmp_path / "out")
@@ -729,6 +731,7 @@ def test_a_later_withdrawal_is_not_reported_as_incomplete(documents):
     assert "18 of 19 who took a seat (95%) completed and did not withdraw; 1 withdrew" in said
 
 
+@pytest.mark.long
 def test_refused_arrivals_on_the_landing_page_are_reported(db, five):
     study = Study.objects.get(pk=five[CLUES])
 

@@ -79,6 +79,7 @@ def listed(client, study, name: str, **query: str) -> str:
     return client.get(reverse(name, args=[study.name], query=query), follow=True).content.decode()
 
 
+@pytest.mark.long
 def test_a_gold_marked_as_wrong_is_listed_until_marked_as_right(ada, study, example):
     assert "No gold answer is marked as wrong." in listed(ada, study, "gold_audit")
     send(ada, study, example, f"It is the second place. {HOSTILE}", gold="wrong")

@@ -333,6 +333,7 @@ def test_example_page_query_count_is_constant_in_annotators(
         ada.get(address(study, example))
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 def test_published_texts_stay_whole_in_layers(ada, researcher, clues):
     """Every context with an ampersand, a quotation mark or a bracket, and all golds of it."""

@@ -44,6 +44,7 @@ def study(researcher):
     return study
 
 
+@pytest.mark.long
 def test_people_and_models_are_respondents(study):
     task = study.tasks.get()
     golds = {e.pk: e.gold for e in task.test_split.examples.all()}
@@ -58,6 +59,7 @@ def test_people_and_models_are_respondents(study):
         assert math.isnan(row.item_rest) if is_empty else row.item_rest == pytest.approx(1)
 
 
+@pytest.mark.long
 def test_the_export_has_the_same_respondents_and_verifies(study, tmp_path, capsys):
     call_command("export_study", study.name, str(tmp_path / "export"), verbosity=0)
     export = Export(tmp_path / "export")
@@ -65,6 +67,7 @@ def test_the_export_has_the_same_respondents_and_verifies(study, tmp_path, capsy
     assert export.verify() == 0, capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_page_warns_of_few_respondents_and_csv_has_all_digits(ada, study):
     task = study.tasks.get()
     page = ada.get(reverse("examples", args=[study.name])).content.decode()

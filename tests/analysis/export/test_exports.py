@@ -98,6 +98,7 @@ def verify(export) -> subprocess.CompletedProcess:
     )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.engines
 def test_the_journey_from_import_to_a_csv_byte_for_byte(client, researcher, tmp_path):
     """Over HTTP, as a person without JavaScript; then annotators.csv as a literal."""
@@ -157,6 +158,7 @@ def test_answers_csv_has_one_row_per_turn_and_empty_lists(study, export):
     assert open_turn[0]["answer"] == open_turn[0]["s1"] == open_turn[0]["seconds"] == ""
 
 
+@pytest.mark.long
 def test_texts_are_exported_unaltered(researcher, tmp_path):
     text = '=1+1, "quoted"\r\n 😀 e\u0301 <b>&amp;\u00a0'
     task = factories.make_task(
@@ -192,6 +194,7 @@ def test_an_export_never_overwrites_and_leaves_no_partial_files(study, tmp_path)
     assert [path.name for path in tmp_path.rglob("*")] == ["kept", "mine.txt"]
 
 
+@pytest.mark.long
 def test_the_browser_gets_the_same_as_a_zip(client, researcher, study, export):
     client.force_login(researcher)
     reply = client.get(reverse("export_zip", args=[study.name]))
@@ -251,6 +254,7 @@ def test_verify_accepts_a_file_with_rows_in_another_order(export, name):
     assert resummed(export) == 0
 
 
+@pytest.mark.long
 def test_a_missing_row_and_a_missing_cell_are_named(export, capsys):
     for name in ("answers.csv", "spans.csv", "examples.csv", "annotators.csv"):
         whole = (export / name).read_bytes()
@@ -265,6 +269,7 @@ def test_a_missing_row_and_a_missing_cell_are_named(export, capsys):
         (export / name).write_bytes(whole)
 
 
+@pytest.mark.long
 def test_only_completed_annotators_are_in_the_analysis_in_files(study, export):
     """`df[df.in_analysis == 1]` must exclude participants who left half-way."""
     for name in ("answers.csv", "annotators.csv"):
@@ -390,6 +395,7 @@ def test_training_table_has_means_and_sds_of_sets_and_additions(study, exported)
     ]
 
 
+@pytest.mark.long
 @pytest.mark.engines
 def test_training_table_query_count_is_constant_in_tasks(researcher, django_assert_num_queries):
     for number in (1, 3):
@@ -461,6 +467,7 @@ def test_splits_that_are_not_nested_give_no_number(researcher):
     assert [by_shots[4][0], by_shots[4][2]] == ["not nested", "not nested"]
 
 
+@pytest.mark.long
 def test_the_pages_show_the_tables(client, researcher, study):
     client.force_login(researcher)
     page = client.get(reverse("human_performance", args=[study.name])).content.decode()
@@ -531,6 +538,7 @@ def test_a_file_that_cannot_be_read_is_named_without_a_traceback(export, how):
     assert "annotators.csv, SHA-256: found 'missing'" in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("encoding", ["ascii", "cp437", "cp1252", "utf-8"])
 def test_verify_works_with_any_encoding_of_the_console(researcher, tmp_path, encoding):
     text = "\u0141\u00f3d\u017a \U0001f600 at home."

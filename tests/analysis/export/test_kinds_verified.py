@@ -15,7 +15,6 @@ from tasks.predictions.store import PredictionsError
 from tests import factories
 from tests.analysis.export.tampering import Export
 from tests.annotation.study.test_cross_task import arrive, make_cross_task
-from tests.exhaustive import one_in
 
 pytestmark = pytest.mark.long
 
@@ -79,17 +78,14 @@ def test_the_export_verifies(export, capsys):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("file", "column"),
-    one_in(
-        4,
-        [
-            ("answers.csv", "answer"),
-            ("answers.csv", "s1"),
-            ("answers.csv", "gold"),
-            ("examples.csv", "gold"),
-            ("examples.csv", "options"),
-            ("predictions.csv", "predicted"),
-        ],
-    ),
+    [
+        ("answers.csv", "answer"),
+        ("answers.csv", "s1"),
+        ("answers.csv", "gold"),
+        ("examples.csv", "gold"),
+        ("examples.csv", "options"),
+        ("predictions.csv", "predicted"),
+    ],
 )
 def test_an_altered_cell_is_found(export, capsys, kind, file, column):
     row = next(row for row in rows_of(export, file, kind) if row.get("s1") in (None, "1.0"))

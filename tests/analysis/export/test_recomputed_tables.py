@@ -107,6 +107,7 @@ def test_an_altered_cell_of_each_column_is_named(exports, file):  # noqa: F811
     assert filled == computed, "in some study each column holds a number"
 
 
+@pytest.mark.long
 def test_every_number_is_recomputed_or_named_with_its_reason(exports):  # noqa: F811
     named = {file: set(columns.split()) for file, columns in IN_VERIFY.items()}
     for (file, _why), columns in NOT_RECOMPUTED.items():
@@ -120,6 +121,7 @@ def test_every_number_is_recomputed_or_named_with_its_reason(exports):  # noqa: 
         assert computed | named.get(file, set()) == numbers, file
 
 
+@pytest.mark.long
 def test_one_changed_answer_changes_every_dependent_table(exports, tmp_path):  # noqa: F811
     folder = shutil.copytree(exports["S1"].folder, tmp_path / "export")
     answers = exports["S1"]["answers.csv"].copy()
@@ -136,6 +138,7 @@ def test_one_changed_answer_changes_every_dependent_table(exports, tmp_path):  #
     }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metric", METRICS)
 @given(data=st.data())
 def test_scores_of_test_sets_equal_those_of_other_libraries(metric, data):

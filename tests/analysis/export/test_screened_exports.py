@@ -61,6 +61,7 @@ def export(study, tmp_path):
     return Export(tmp_path / "export")
 
 
+@pytest.mark.long
 def test_the_answers_are_exported_with_their_step_and_agree(export, study, capsys):
     assert export.verify() == 0, capsys.readouterr().out
     set_of = [row for row in export["examples.csv"] if row["file_kind"] == "screening"]
@@ -88,6 +89,7 @@ def decision(export, outcome: str) -> dict[str, str]:
     )
 
 
+@pytest.mark.long
 def test_a_screening_answer_that_is_left_out_is_found(export, monkeypatch, capsys):
     name = decision(export, "1")["annotator"]
     gone = [
@@ -117,6 +119,7 @@ def test_another_screening_set_than_the_frozen_one_is_found(export, capsys):
     assert "examples of ('screening', 'toy-places'" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_another_order_of_screening_answers_is_found(export, capsys):
     name = decision(export, "1")["annotator"]
     own = [

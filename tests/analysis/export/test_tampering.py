@@ -21,7 +21,6 @@ from annotation.protocol import attention_checks, exclusion, own_questions, trai
 from annotation.recruitment import consent
 from tests import factories
 from tests.analysis.export.tampering import SIGNER, Export, make_agree, make_key
-from tests.exhaustive import one_in
 
 ARRIVALS, DECLINE = 20, (5, 14)
 
@@ -250,6 +249,7 @@ def failed(export, capsys, *arguments) -> set[str]:
     return {re.split("[:,]", line[7:])[0] for line in lines if line.startswith("FAILED")}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tamper", BY_CONTENT)
 def test_content_checks_find_a_change_with_matching_sums(export, capsys, tamper):
     tamper(export)
@@ -257,7 +257,8 @@ def test_content_checks_find_a_change_with_matching_sums(export, capsys, tamper)
     assert BY_CONTENT[tamper] in failed(export, capsys)
 
 
-@pytest.mark.parametrize("tamper", one_in(4, BY_CONTENT))
+@pytest.mark.long
+@pytest.mark.parametrize("tamper", BY_CONTENT)
 def test_sums_reveal_a_change_that_was_not_resummed(export, capsys, tamper):
     sums = (export.folder / "SHA256SUMS").read_bytes()
     tamper(export)
@@ -266,7 +267,8 @@ def test_sums_reveal_a_change_that_was_not_resummed(export, capsys, tamper):
     assert "files" in failed(export, capsys)
 
 
-@pytest.mark.parametrize("tamper", one_in(3, [another_gold, deleted, out_without_a_decision]))
+@pytest.mark.long
+@pytest.mark.parametrize("tamper", [another_gold, deleted, out_without_a_decision])
 def test_consistent_false_numbers_do_not_hide_these_changes(export, capsys, monkeypatch, tamper):
     tamper(export)
     make_agree(export, monkeypatch)
@@ -302,7 +304,8 @@ def a_wider_margin(export):
 ONLY_OUTSIDE = {all_labels_right, no_active_seconds, invented_reason, a_wider_margin}
 
 
-@pytest.mark.parametrize("tamper", one_in(4, sorted(ONLY_OUTSIDE, key=lambda own: own.__name__)))
+@pytest.mark.long
+@pytest.mark.parametrize("tamper", sorted(ONLY_OUTSIDE, key=lambda own: own.__name__))
 def test_hash_and_signature_reveal_what_content_cannot(
     export, capsys, monkeypatch, tmp_path, tamper
 ):
@@ -381,7 +384,8 @@ CHECKED = {
 }
 
 
-@pytest.mark.parametrize("name", one_in(4, CHECKED))
+@pytest.mark.long
+@pytest.mark.parametrize("name", CHECKED)
 def test_an_altered_cell_of_what_is_checked_is_found(export, capsys, name):
     """In the first, a middle and the last row that has one, with sums that fit."""
     for column in CHECKED[name].split():

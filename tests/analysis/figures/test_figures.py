@@ -76,6 +76,7 @@ def test_the_figure_has_a_point_for_each_annotator(ada, study):
     assert {round(float(row["score"]), 6) for row in people} == {1, 0.333333}
 
 
+@pytest.mark.long
 def test_one_annotator_has_no_interval(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
@@ -121,11 +122,13 @@ def test_the_csv_is_the_data_of_the_figure(ada, study, figure):
                 assert scale * float(text) == pytest.approx(value)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("figure", NAMES)
 def test_each_specification_matches_the_vega_lite_schema(ada, study, figure):
     alt.FacetChart.from_dict(spec_of(ada, study, figure), validate=True)
 
 
+@pytest.mark.long
 def test_the_figures_page_reads_no_answers_for_deferred_content(
     ada, study, django_assert_max_num_queries
 ):
@@ -246,6 +249,7 @@ def test_kinds_do_not_mix(ada, study):
     assert "simulated annotators (not people)" in page.content.decode()
 
 
+@pytest.mark.long
 def test_attention_checks_are_in_no_figure(ada, researcher, tmp_path):
     task = factories.make_task(test_size=20)
     path = tmp_path / "checks.jsonl"
@@ -332,6 +336,7 @@ def test_figures_of_another_researcher_are_not_found(client, other_researcher, s
     assert {client.get(address).status_code for address in addresses} == {404}
 
 
+@pytest.mark.long
 def test_vega_is_loaded_on_the_figures_page_only(ada, study):
     for name in ("study", "analysis", "human_performance", "examples", "sensitivity"):
         page = ada.get(reverse(name, args=[study.name]), follow=True).content.decode()

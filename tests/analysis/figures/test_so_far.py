@@ -37,6 +37,7 @@ def overview(client, study: Study) -> str:
     return reply.content.decode()
 
 
+@pytest.mark.long
 def test_the_panel_has_table_means_and_a_band_from_five_people(study):
     work(study, 0, 5)
     work(study, 2, 4)

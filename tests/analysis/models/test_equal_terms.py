@@ -34,6 +34,7 @@ def upload(client, task, **fields):
     return client.post(reverse("models"), {"name": "toy", "files": file, **fields})
 
 
+@pytest.mark.long
 def test_a_run_states_numbering_seen_test_date_and_revision(ada, researcher, db, tmp_path):
     task = factories.make_task()
     study = factories.make_study(researcher, task, shots=[2], annotators=1)
@@ -91,6 +92,7 @@ def test_the_command_states_the_run_too(researcher, db, tmp_path):
     )
 
 
+@pytest.mark.long
 def test_a_run_on_the_split_of_the_people_is_the_equal_pairing(researcher, db):
     task = factories.make_task(splits=3)
     study = factories.make_study(researcher, task, shots=[0, 2], annotators=1, splits=[2])
@@ -120,6 +122,7 @@ def split_2_differs(researcher, task, **stated):
     PredictionFile.objects.update(**stated)
 
 
+@pytest.mark.long
 @pytest.mark.engines
 def test_differences_pair_people_with_runs_on_their_own_splits(researcher, db):
     task = factories.make_task(splits=3)
@@ -191,6 +194,7 @@ def test_people_on_several_splits_have_a_spread_over_splits(researcher, db):
     assert over_splits.scores[0].sd_ddof1 == pytest.approx(statistics.stdev([100, 50]))
 
 
+@pytest.mark.long
 @pytest.mark.engines
 def test_aggregate_sd_includes_the_covariance_between_tasks(researcher, db):
     """Against a sum over tasks of each person: where all did both, its SD is exactly that."""

@@ -40,6 +40,7 @@ def rows(client, study) -> dict[str, dict[str, str]]:
     return {row["model"]: row for row in csv.DictReader(io.StringIO(text))}
 
 
+@pytest.mark.long
 def test_a_file_of_another_account_is_not_part_of_the_study(ada, study, other_researcher):
     before = rows(ada, study)
     for number in range(9):
@@ -50,12 +51,14 @@ def test_a_file_of_another_account_is_not_part_of_the_study(ada, study, other_re
     assert list(before) == ["own"]
 
 
+@pytest.mark.long
 def test_a_member_of_the_team_adds_a_model(ada, study, other_researcher):
     team.add(study, other_researcher.username, Role.ANALYST, study.owner)
     factories.predict(other_researcher, "theirs", study.tasks.get(), 2, 1)
     assert set(rows(ada, study)) == {"own", "theirs"}
 
 
+@pytest.mark.long
 def test_closing_freezes_the_family_and_logs_it(ada, study):
     lifecycle.change_status(study, "close", study.owner)
     (compared,) = ComparedFile.objects.all()
@@ -108,6 +111,7 @@ def test_a_file_of_an_open_study_can_be_deleted(ada, study):
     assert rows(ada, study) == {}
 
 
+@pytest.mark.long
 def test_the_export_says_which_are_in_the_family_and_verifies(study, tmp_path):
     lifecycle.change_status(study, "close", study.owner)
     factories.predict(study.owner, "late", study.tasks.get(), 2, 1, lambda example: [])

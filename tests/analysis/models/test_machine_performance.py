@@ -186,6 +186,7 @@ def test_shots_of_models_only_get_a_table(researcher, study):
     assert [shots for shots, _name in rows_of(study)] == [0, 2, 4]
 
 
+@pytest.mark.long
 def test_an_aggregate_needs_every_task(researcher):
     first, second = (factories.make_task(name=name, splits=2) for name in ("one", "two"))
     study = factories.make_study(researcher, first, second, shots=[2])
@@ -302,6 +303,7 @@ def table_of(client, study, table, **query) -> list[dict]:
     return list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
 
 
+@pytest.mark.long
 def test_the_page_shows_people_models_and_where_they_differ(ada, study, toy):
     scores, differ = (reverse(f"study_{page}", args=[study.name]) for page in PAGES)
     assert scores in ada.get(reverse("human_performance", args=[study.name])).content.decode()
@@ -319,6 +321,7 @@ def test_the_page_shows_people_models_and_where_they_differ(ada, study, toy):
     assert "A <b>study" in unescape(whole)
 
 
+@pytest.mark.long
 def test_predicted_texts_are_escaped(ada, researcher, study):
     factories.predict(researcher, "toy", study.tasks.get(), 2, 1, lambda _example: ["<img src=x>"])
     page = ada.get(reverse("study_differences", args=[study.name])).content.decode()
@@ -377,6 +380,7 @@ def test_a_foreign_study_is_not_found_and_anonymous_must_sign_in(client, other_r
         assert client.get(reverse(name, args=[study.name, *rest])).status_code == 404
 
 
+@pytest.mark.long
 def test_models_page_query_count_is_constant_in_models(ada, researcher, study, toy):
     def queries() -> int:
         with CaptureQueriesContext(connection) as asked:

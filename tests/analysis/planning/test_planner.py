@@ -93,6 +93,7 @@ def test_the_widest_published_spread_shows_only_28_points():
     assert math.isnan(row.wilson_low)
 
 
+@pytest.mark.long
 def test_about_half_of_studies_reach_a_planned_width(ada):
     """A share above half is due to rounding up and to the skew of small SDs; no share is below."""
     draw = np.random.default_rng(1)
@@ -182,6 +183,7 @@ FOUND = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("mean", "sd", "points", "people", "before"), FOUND)
 def test_planned_power_matches_simulated_studies_both_ways(mean, sd, points, people, before):
     """Within .06 of 1,000 simulated studies (SE .015); with one SD for both it was `before`."""
@@ -253,6 +255,7 @@ def test_a_mean_above_100_is_not_planned():
 # The page ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_page_starts_with_a_plan_and_refuses_post(ada):
     reply = ada.get(reverse("planner"))
     page = reply.content.decode()
@@ -262,6 +265,7 @@ def test_the_page_starts_with_a_plan_and_refuses_post(ada):
     assert ada.post(reverse("planner")).status_code == 405
 
 
+@pytest.mark.long
 def test_each_number_is_explained(ada):
     page = unescape(ada.get(reverse("planner"), WANTED).content.decode())
     for column in planner.columns(WANTED)[2:]:
@@ -270,6 +274,7 @@ def test_each_number_is_explained(ada):
         assert column.meaning[1:] in page
 
 
+@pytest.mark.long
 def test_my_study_is_a_source_for_the_planner(ada, study):
     page = ada.get(reverse("planner")).content.decode()
     assert f'value="person:{study.name}"' in page
@@ -281,12 +286,14 @@ def test_my_study_is_a_source_for_the_planner(ada, study):
     assert f'{cells}<td class="list-number">57.7</td>' in re.sub(r"<td\s+", "<td ", page)
 
 
+@pytest.mark.long
 def test_an_excluded_annotator_is_not_a_source_for_the_planner(ada, study):
     Participation.objects.filter(scenario__shots=0).update(in_analysis=False, seat_number=None)
     rows = planner.known(study.owner, f"person:{study.name}")
     assert [row.shots for row in rows] == [2]
 
 
+@pytest.mark.long
 def test_an_empty_or_foreign_study_is_not_a_source(client, other_researcher, researcher, study):
     empty = factories.make_study(researcher, factories.make_task(name="other"))
     assert [value for value, _words in planner.sources(researcher)] == [
@@ -302,6 +309,7 @@ def test_an_empty_or_foreign_study_is_not_a_source(client, other_researcher, res
     assert study.title not in page
 
 
+@pytest.mark.long
 def test_the_analysis_of_a_pilot_links_to_a_plan_from_it(ada, study):
     analysis = ada.get(reverse("analysis", args=[study.name])).content.decode()
     (address,) = re.findall(r'href="(/planner/\?source=[^"]+)"', analysis)
@@ -345,6 +353,7 @@ def stated_rows(page: str) -> list[list[str]]:
     return [[name, *re.findall(r"<td[^>]*>(.*?)</td>", cells)] for name, cells in rows]
 
 
+@pytest.mark.long
 def test_a_stated_sd_gives_the_people_needed_in_an_arm(ada):
     """Base 70, SD 6, no gain: ± 7.5 % with 10 people an arm, 23 for ± 5 % (24 by t)."""
     page = unescape(ada.get(reverse("planner"), STATED).content.decode())
@@ -358,6 +367,7 @@ def test_a_stated_sd_gives_the_people_needed_in_an_arm(ada):
     assert int(stated_rows(page)[1][1]) == math.ceil((1.959964 * 6 / 70 / 0.05) ** 2 * (1 + 1.3**2))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [

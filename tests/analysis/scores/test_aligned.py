@@ -35,6 +35,7 @@ def study(researcher):
     return study
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["recruit", "people", "analysis"])
 def test_numeric_cells_of_recruit_and_results_are_marked(ada, study, name):
     page = lxml.html.fromstring(ada.get(reverse(name, args=[study.name])).content.decode())
@@ -50,6 +51,7 @@ def test_numeric_cells_of_recruit_and_results_are_marked(ada, study, name):
     assert not [text for text in unmarked if "." in text]
 
 
+@pytest.mark.long
 def test_a_kind_with_results_comes_before_people_without_results(ada, study):
     frame = frames.annotators(study)
     assert performance.kinds_of(frame) == [Kind.SIMULATED, Kind.PERSON]

@@ -113,6 +113,7 @@ def study(researcher):
     return study
 
 
+@pytest.mark.long
 def test_attrition_shares_exclude_annotators_still_working(study):
     (row,) = table.attritions(study, Kind.PERSON)
     assert (row.completed_from, row.began_from, row.completed_to, row.began_to) == (3, 3, 2, 4)
@@ -124,6 +125,7 @@ def test_attrition_shares_exclude_annotators_still_working(study):
     assert row.lee_high == pytest.approx(75 - (25 + 0.5 * 50) / 1.5)
 
 
+@pytest.mark.long
 def test_an_exclusion_is_not_counted_as_attrition(study):
     before = table.attritions(study, Kind.PERSON)[0]
     exclusion.decide(study.participations.analysed().first(), False, "asleep", study.owner)
@@ -131,6 +133,7 @@ def test_an_exclusion_is_not_counted_as_attrition(study):
     assert (after.completed_from, after.began_from) == (before.completed_from, before.began_from)
 
 
+@pytest.mark.long
 def test_page_csv_api_and_report_have_the_table(ada, study):
     page = ada.get(reverse("analysis", args=[study.name])).content.decode()
     assert '<h2 id="attrition">Attrition by number of shots</h2>' in page

@@ -76,6 +76,7 @@ def test_fewer_than_five_annotators_have_no_human_ceiling(choices):
     assert (row.leave_one_out, row.no_leave_one_out) == (100, "")
 
 
+@pytest.mark.long
 def test_options_are_by_plurality_in_every_table(ada, researcher, tmp_path):
     """Four of eight are right, two and two wrong alike: a plurality, and never more than half."""
     study = factories.make_study(researcher, factories.make_kind("option"), shots=[2], annotators=8)
@@ -99,6 +100,7 @@ def test_options_are_by_plurality_in_every_table(ada, researcher, tmp_path):
     assert export["ceilings.csv"][0]["leave_one_out"] == "0.5"
 
 
+@pytest.mark.long
 def test_page_csv_and_api_name_the_best_and_worst_annotator(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(test_size=6), annotators=2)
     for scenario in study.scenarios.all():
@@ -146,6 +148,7 @@ def test_a_gold_is_doubtful_if_all_agree_against_it(researcher, answers, doubtfu
     assert counts == ([(doubtful, unanimous)] if len(answers) > 1 else [])
 
 
+@pytest.mark.long
 def test_the_audit_is_a_page_and_a_file(ada, researcher):
     study, example = one_example(researcher, TEXT, ["Oslo"])
     page = reverse("examples", args=[study.name], query={"show": "gold_audit"})
@@ -164,6 +167,7 @@ def test_the_audit_is_a_page_and_a_file(ada, researcher):
     assert grid.rows == [["toy-places", "1", "1", "1"]]
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 def test_golds_that_cannot_be_highlighted_are_found_in_wikiann(researcher, clues):
     """Annotators who answer all that can be highlighted agree against nine golds of WikiANN."""

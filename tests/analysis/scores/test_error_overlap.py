@@ -81,6 +81,7 @@ def test_a_copier_is_found_and_honest_annotators_are_not():
     assert max(ps[:2]) < 0.01 < min(ps[2:])
 
 
+@pytest.mark.long
 def test_without_copiers_small_p_values_are_rare():
     ps = []
     for seed in range(40):
@@ -200,6 +201,7 @@ def test_page_csv_and_api_show_the_same_rows(ada, compared):
     assert sorted(row["result"] for row in sent)[-1] == "more often than expected"
 
 
+@pytest.mark.long
 def test_sensitivity_shows_the_cell_without_them(ada, compared):
     rows = {row.rule: row for row in sensitivity.table(compared, Kind.PERSON)}
     assert rows["reported"].n == 5
@@ -221,6 +223,7 @@ def test_models_that_have_seen_the_test_do_not_count(compared):
     assert overlap.table(compared, Kind.PERSON) == []
 
 
+@pytest.mark.long
 def test_a_model_has_the_answer_that_most_runs_gave(compared):
     task = compared.tasks.get()
     before = [row.overlap for row in overlap.table(compared, Kind.PERSON)]
@@ -232,6 +235,7 @@ def test_a_model_has_the_answer_that_most_runs_gave(compared):
     assert {row.model for row in rows} == {"Guesser", "T5-Large"}
 
 
+@pytest.mark.long
 def test_models_in_the_seat_are_compared_but_have_no_rows(researcher):
     study = five_studies.models_as_annotators(researcher)
     rows = overlap.table(study, Kind.PERSON)

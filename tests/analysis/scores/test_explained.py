@@ -76,6 +76,7 @@ def pages(client, researcher) -> dict[str, str]:
     }
 
 
+@pytest.mark.long
 def test_each_numeric_column_is_explained_in_a_list_and_on_hover(pages):
     for name, text in pages.items():
         page = lxml.html.fromstring(text)

@@ -70,6 +70,7 @@ def test_spans_are_read_by_one_query_without_a_join(study):
     assert of_spans[0].count("SELECT") == 1
 
 
+@pytest.mark.long
 def test_a_bootstrap_over_people_needs_ten_people(researcher):
     """Of three a percentile interval covers 75 %: it is not shown, and the reason is."""
     study = factories.make_study(
@@ -166,6 +167,7 @@ def same(first, other) -> bool:
     return plain(first) == plain(other)
 
 
+@pytest.mark.long
 def test_the_job_gives_the_same_numbers_as_the_functions(client, researcher, study):
     """Chunk by chunk, through the database and back, as computed in one piece."""
     frame = findings.answered(study, Kind.PERSON)
@@ -188,6 +190,7 @@ def test_the_bootstrap_with_a_fixed_seed_does_not_change(study):
     assert (first.examples_low, first.examples_high) == pytest.approx((50, 250 / 3))
 
 
+@pytest.mark.long
 def test_undoing_an_exclusion_reuses_the_first_tables(client, researcher, study):
     client.force_login(researcher)
     finish(client, study)
@@ -202,6 +205,7 @@ def test_undoing_an_exclusion_reuses_the_first_tables(client, researcher, study)
     assert finish(client, study) == 0
 
 
+@pytest.mark.long
 def test_unresampled_tables_are_shown_at_once_and_the_rest_later(client, researcher, study):
     client.force_login(researcher)
     page = client.get(reverse("analysis", args=[study.name]))
@@ -262,6 +266,7 @@ def test_swapping_two_exclusions_is_noticed(researcher, study):
     assert means == pytest.approx([100 / 3, 100])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("table", findings.TABLES)
 def test_each_table_can_be_had_as_csv_with_all_digits(client, researcher, study, table):
     client.force_login(researcher)
@@ -285,6 +290,7 @@ def page_csv_and_api(client, study) -> tuple[str, list[dict], list[dict]]:
     return page, list(csv.DictReader(io.StringIO(file, newline=""))), reply["intervals"]
 
 
+@pytest.mark.long
 def test_a_missing_bootstrap_over_people_is_explained_once(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(test_size=6), annotators=2, shots=[0]
@@ -300,6 +306,7 @@ def test_a_missing_bootstrap_over_people_is_explained_once(ada, researcher):
 ASSUMES = "fewer than 10 annotators: assumes that the annotators' scores are approximately normal"
 
 
+@pytest.mark.long
 def test_interval_of_under_ten_annotators_states_its_assumption(ada, researcher):
     """A dagger behind the interval and the sentence below: page, tables, LaTeX, report, CSV."""
     task = factories.make_task(shots=(2,), test_size=6)
@@ -348,6 +355,7 @@ def test_interval_of_under_ten_annotators_states_its_assumption(ada, researcher)
     assert not shown.text(replace(row, n=10)).endswith(" †")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("people", "why"), [(1, "one annotator"), (3, "annotators tie")])
 def test_one_annotator_or_a_tie_gives_no_interval_over_people(ada, researcher, people, why):
     study = factories.make_study(
@@ -370,6 +378,7 @@ def test_one_annotator_or_a_tie_gives_no_interval_over_people(ada, researcher, p
     assert f"– ({why})" in ada.get(reverse("report", args=[study.name])).content.decode()
 
 
+@pytest.mark.long
 def test_perfect_annotators_have_no_interval_of_zero_width(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(test_size=4), annotators=2, shots=[0]
@@ -389,6 +398,7 @@ def test_perfect_annotators_have_no_interval_of_zero_width(ada, researcher):
     assert [page.count("– (annotators tie)") for page in told] == [1, 2]
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_a_difference_of_two_tied_groups_has_no_interval(ada, researcher):
     """Three at 7 of 10 against three at 5 of 10: nothing says how far people are apart."""

@@ -17,7 +17,6 @@ from tasks.importing import import_task, read_clues
 from tasks.metrics import Answers, over_test_set
 from tasks.metrics.test_sets import by_chance
 from tests import factories
-from tests.exhaustive import one_in
 
 
 def verified(study, folder) -> None:
@@ -29,6 +28,7 @@ def verified(study, folder) -> None:
     assert ran.returncode == 0, ran.stdout
 
 
+@pytest.mark.long
 @pytest.mark.engines
 def test_the_floor_of_a_random_option_is_on_page_and_in_export(ada, researcher, db, tmp_path):
     study = factories.make_study(researcher, factories.make_kind("option"), annotators=1)
@@ -47,7 +47,8 @@ CHOSEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "metric"), one_in(3, CHOSEN))
+@pytest.mark.long
+@pytest.mark.parametrize(("kind", "metric"), CHOSEN)
 def test_labels_and_options_have_a_chance_level_for_their_metric(
     ada, researcher, db, tmp_path, kind, metric
 ):
@@ -159,6 +160,7 @@ def test_record_has_floors_of_a_random_and_a_frequent_entity(ada, researcher, cl
     verified(study, tmp_path / "out")
 
 
+@pytest.mark.long
 def test_a_task_without_candidates_states_it_has_no_baseline(ada, researcher, db, tmp_path):
     records = [record for record in factories.place_records("x", 9) if record.gold]
     task = factories.make_task(test=records, train={2: records[:2]}, shots=[2], no_answer=False)

@@ -4,6 +4,7 @@ import csv
 import subprocess
 import sys
 
+import pytest
 from django.core.management import call_command
 
 from annotation.models import AnswerSpan
@@ -32,6 +33,7 @@ def verify(folder) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_answers_by_characters_are_exported_and_recomputed(researcher, tmp_path):
     records = [
         Record("ja", ("東京都庁で小池百合子知事が会見した。",), "誰?", ("小池百合子",), None),

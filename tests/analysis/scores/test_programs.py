@@ -53,6 +53,7 @@ def rows_of(folder, name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.long
 def test_it_counts_analysed_people_with_an_answer_by_the_api(study):
     assert marks.programs_mark(study) == SAYS
     assert marks.of_cells(study) == {("toy-places", 2): 1}
@@ -82,6 +83,7 @@ def answer_by_api(study: Study, name: str = "") -> None:
     factories.work_through(seat)
 
 
+@pytest.mark.long
 def test_a_person_with_two_tasks_by_a_program_counts_once(ada, researcher):
     tasks = factories.make_task(), factories.make_task(name="other")
     study = both_doors.make_study(researcher, *tasks, shots=[2], tasks_per_worker=2)
@@ -93,6 +95,7 @@ def test_a_person_with_two_tasks_by_a_program_counts_once(ada, researcher):
     assert "Programs answered through the API for 1 of 2 humans in the analysis." in page
 
 
+@pytest.mark.long
 def test_no_cells_without_programs_are_announced_if_none_has_any(ada, researcher):
     study = make_cross_task(researcher, annotators=1, programs_as_people=True)
     lifecycle.change_status(study, "open")
@@ -106,6 +109,7 @@ def test_no_cells_without_programs_are_announced_if_none_has_any(ada, researcher
     assert "The sensitivity analysis shows the cells without them." not in page
 
 
+@pytest.mark.long
 def test_gains_without_programs_follow_the_gains(researcher):
     study = make_cross_task(researcher, programs_as_people=True)
     lifecycle.change_status(study, "open")
@@ -141,6 +145,7 @@ def test_every_page_with_results_marks_answers_by_program(ada, study, name):
     assert SAYS in page
 
 
+@pytest.mark.long
 def test_a_study_without_programs_has_no_mark(ada, researcher):
     study = both_doors.make_study(researcher, factories.make_task(), shots=[2])
     factories.work_through(factories.seat(study.scenarios.get()))
@@ -149,6 +154,7 @@ def test_a_study_without_programs_has_no_mark(ada, researcher):
         assert "answered through the API for" not in page
 
 
+@pytest.mark.long
 def test_latex_and_report_mark_answers_by_program(ada, study):
     for name, args in (
         ("api_table_latex", [study.name, "human-performance"]),
@@ -158,6 +164,7 @@ def test_latex_and_report_mark_answers_by_program(ada, study):
         assert SAYS in " ".join(ada.get(reverse(name, args=args)).content.decode().split())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("form", "items"), [("wei-2025", {"1.1"}), ("acl-d", {"D"}), ("neurips-14-15", {"14"})]
 )
@@ -181,6 +188,7 @@ def test_every_figure_has_the_mark_in_caption_and_picture(study, name):
     assert json.loads(figure.json)["title"] == figure.spec["title"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", ["", "single", "double"])
 def test_a_picture_for_a_paper_contains_the_mark(study, width):
     picture = figures.picture(figures.figure(study, "person", "shots"), "svg", width).decode()
@@ -240,6 +248,7 @@ def alter(folder, name: str, column: str, value: str, first: int = 1000) -> None
     write_sums(folder)
 
 
+@pytest.mark.long
 def test_verify_rejects_a_program_in_a_study_limited_to_pages(researcher, tmp_path):
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
     seat = factories.seat(study.scenarios.get())

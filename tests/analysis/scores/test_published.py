@@ -66,6 +66,7 @@ def test_a_task_with_only_the_name_has_no_published_scores(ada, researcher, tmp_
         assert row["published_mean"] == row["published_spread"] == ""
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 def test_shipped_hashes_match_the_published_test_files(db, clues):
     hashes = {}

@@ -126,6 +126,7 @@ def test_without_exit_answers_such_rules_are_omitted(study):
     assert not [rule for rule, _shots in cells(study) if "seen" in rule or "ai" in rule.split("_")]
 
 
+@pytest.mark.long
 def test_failed_checks_and_flags_are_rules(ada, researcher, tmp_path):
     """One fails the attention check; answers in a test are too fast, and so are flagged."""
     task = factories.make_task(test_size=6)

@@ -15,6 +15,7 @@ STUDIES = 600
 DOCS = Path(__file__).parents[3] / "docs" / "statistics.md"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("design", coverage.DESIGNS, ids=str)
 def test_the_default_interval_reaches_its_nominal_coverage(design):
     shares = coverage.intervals(design, STUDIES, seed=1)
@@ -33,6 +34,7 @@ def test_false_alarms_stay_near_their_nominal_rate(design):
     assert coverage.false_alarms_of_models(design, STUDIES, seed=1)[coverage.DEFAULT,] <= 0.08
 
 
+@pytest.mark.long
 def test_sign_flip_is_invalid_if_annotators_differ_much():
     design = coverage.Design(3, 200, 1, 7.2)
     shares = coverage.false_alarms_of_models(design, STUDIES, seed=1)
@@ -49,6 +51,7 @@ def test_the_default_test_fails_if_a_third_of_one_side_is_faulty():
     assert models[coverage.DEFAULT,] > 0.09
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("design", coverage.NOT_NORMAL, ids=str)
 def test_default_interval_undercovers_if_scores_are_not_normal(design):
     shares = coverage.intervals(design, STUDIES, seed=1)

@@ -22,6 +22,7 @@ def layered(draw):
     return text, draw(st.dictionaries(st.sampled_from("abcde"), places)), draw(places)
 
 
+@pytest.mark.long
 @given(layered())
 def test_runs_join_to_the_text_and_count_each_character(drawn):
     text, highlights, gold = drawn
@@ -36,6 +37,7 @@ def test_runs_join_to_the_text_and_count_each_character(drawn):
     assert sum(run.opens for run in cut) == sum(run.closes for run in cut) == len(gold)
 
 
+@pytest.mark.long
 @given(layered())
 def test_runs_are_cut_only_at_ends_of_highlights(drawn):
     text, highlights, gold = drawn

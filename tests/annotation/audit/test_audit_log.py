@@ -278,6 +278,7 @@ def left_an_entry(watched) -> set[str]:
     return watched.entered - SIGN_IN
 
 
+@pytest.mark.long
 def test_every_post_about_a_study_leaves_an_entry(watched, other_researcher):
     drafts_and_runs(watched, factories.make_task())
     assert left_an_entry(watched) == DESIGN
@@ -293,6 +294,7 @@ def test_every_post_about_annotators_and_results_leaves_an_entry(watched, resear
     assert left_an_entry(watched) == WORK
 
 
+@pytest.mark.long
 def test_every_post_about_prolific_leaves_an_entry(watched, fake, study):
     on_prolific(watched, fake, study)
     assert left_an_entry(watched) == PROLIFIC
@@ -367,6 +369,7 @@ def test_the_database_refuses_to_change_or_delete_an_entry(world):
             cursor.execute(sql)
 
 
+@pytest.mark.long
 def test_a_download_is_logged_once_an_hour_and_a_page_view_never(ada, world, researcher):
     before = AuditEntry.objects.count()
     for _twice in range(2):

@@ -75,6 +75,7 @@ def test_a_task_imported_by_the_api_equals_that_of_the_command(program, way):
     assert Task.objects.get().content_hash == by_program
 
 
+@pytest.mark.long
 def test_faults_of_files_are_named_and_nothing_is_stored(program):
     files = files_of(DEMO)
     broken = next(file for file in files if file.name.endswith("_test.jsonl"))
@@ -89,6 +90,7 @@ def test_faults_of_files_are_named_and_nothing_is_stored(program):
     assert not TaskUpload.objects.exists()
 
 
+@pytest.mark.long
 def test_a_foreign_task_cannot_get_a_new_version(program, other_researcher):
     assert program.send("/tasks/", files=files_of(DEMO)).status_code == 201
     files = files_of(DEMO)
@@ -101,6 +103,7 @@ def test_a_foreign_task_cannot_get_a_new_version(program, other_researcher):
     assert Task.objects.count() == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("gold", [MAPPING["gold"], [MAPPING["gold"]]])
 def test_a_dataset_is_imported_as_a_task(program, gold):
     file = SimpleUploadedFile("reviews.csv", TEXTS.encode())
@@ -212,6 +215,7 @@ def test_predictions_can_be_uploaded_and_downloaded(program, researcher):
 # Results ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_every_table_of_a_page_has_an_api_address(program, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0, 2], name="pilot")
     for scenario in study.scenarios.all():

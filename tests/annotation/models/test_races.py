@@ -79,6 +79,7 @@ def crowd(study) -> list[object]:
     return race([lambda: factories.join(study) for _person in range(64)])
 
 
+@pytest.mark.long
 def test_64_simultaneous_arrivals_fill_all_seats_exactly(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0, 2, 4], annotators=4)
     results = crowd(study)
@@ -93,6 +94,7 @@ def test_64_simultaneous_arrivals_fill_all_seats_exactly(researcher):
         assert sorted(taken) == [1, 2, 3, 4]
 
 
+@pytest.mark.long
 def test_control_without_the_lock_64_arrivals_meet_errors(researcher, no_locks):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=12)
     errors = [result for result in crowd(study) if isinstance(result, IntegrityError)]
@@ -110,12 +112,14 @@ def starts(study, number: int, **sent: str) -> list[int]:
     return [reply.status_code for reply in replies]
 
 
+@pytest.mark.long
 def test_simultaneous_starts_of_one_address_are_limited(researcher, settings):
     settings.STARTS_PER_MINUTE = 5
     study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=60)
     assert sorted(starts(study, 16)) == [302] * 5 + [429] * 11
 
 
+@pytest.mark.long
 def test_control_a_counter_without_atomic_update_admits_more(researcher, settings, monkeypatch):
     def read_and_write(address: str) -> bool:
         count = cache.get("starts", 0)
@@ -351,6 +355,7 @@ def decline_here_and_start_there(researcher, number: int) -> list[object]:
     return results
 
 
+@pytest.mark.long
 def test_declining_while_starting_another_study_never_fails(researcher):
     for number in range(10):
         declined, seat = decline_here_and_start_there(researcher, number)
@@ -359,6 +364,7 @@ def test_declining_while_starting_another_study_never_fails(researcher):
         assert Participation.objects.get(pk=seat.pk).worker.participations.count() == 1
 
 
+@pytest.mark.long
 def test_control_without_the_worker_lock_one_of_the_two_fails(researcher, no_locks):
     failed = 0
     for number in range(40):

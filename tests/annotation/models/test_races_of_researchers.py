@@ -47,6 +47,7 @@ def no_locks(monkeypatch):
 ONCE = "a_model_predicts_once_per_task_shots_and_split"
 
 
+@pytest.mark.long
 def test_of_simultaneous_equal_uploads_one_is_stored(researcher):
     """Each is read before the race to store them begins, as in the control."""
     task = factories.make_task()
@@ -61,6 +62,7 @@ def test_of_simultaneous_equal_uploads_one_is_stored(researcher):
     assert sum(isinstance(result, PredictionsError) for result in results) == THREADS - 1
 
 
+@pytest.mark.long
 def test_control_without_the_constraint_many_uploads_are_stored(researcher):
     """Files are read one after the other, so each is read before the race to store them begins."""
     drop_constraint(PredictionFile, ONCE)
@@ -135,6 +137,7 @@ def fifty_starts(researcher) -> tuple[Study, list[object]]:
     return study, race([lambda: factories.join(study) for _person in range(50)])
 
 
+@pytest.mark.long
 def test_fifty_simultaneous_starts_never_overspend_a_budget(researcher):
     study, results = fifty_starts(researcher)
     seated = [result for result in results if isinstance(result, Participation)]
@@ -144,6 +147,7 @@ def test_fifty_simultaneous_starts_never_overspend_a_budget(researcher):
     assert budget.reserved(study) == 6000
 
 
+@pytest.mark.long
 def test_control_without_the_check_fifty_starts_overspend(researcher, monkeypatch):
     monkeypatch.setattr(budget, "has_room", lambda *_args, **_options: True)
     study, _results = fifty_starts(researcher)

@@ -88,6 +88,7 @@ def test_the_same_browser_under_two_ids_is_flagged_for_both(researcher):
     assert all(participation.status == "completed" for participation in study.participations.all())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("at_once", [1, 2, 20])
 def test_signs_of_a_study_equal_those_of_each_participation(researcher, monkeypatch, at_once):
     monkeypatch.setattr(activity_summary, "AT_ONCE", at_once)
@@ -126,6 +127,7 @@ def test_signs_of_a_study_equal_those_of_each_participation(researcher, monkeypa
         assert flags.for_study(study, [scenario.pk]) == own
 
 
+@pytest.mark.long
 def test_query_count_of_signs_is_constant_in_participations(researcher, django_assert_num_queries):
     study = factories.make_study(
         researcher, factories.make_task(test_size=2), shots=[0], annotators=20
@@ -155,6 +157,7 @@ def test_signs_are_stored_on_completion_and_erased_on_withdrawal(researcher):
     assert seat.signs is None
 
 
+@pytest.mark.long
 def test_an_export_of_shared_browsers_verifies(researcher, tmp_path):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
     for _seat in range(2):
@@ -168,6 +171,7 @@ def test_an_export_of_shared_browsers_verifies(researcher, tmp_path):
     assert "shared_browser" in (tmp_path / "out" / "annotators.csv").read_text()
 
 
+@pytest.mark.long
 def test_the_annotator_with_most_flags_comes_first(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(test_size=20), shots=[0], annotators=3

@@ -53,6 +53,7 @@ def test_a_hidden_score_is_hidden_in_the_comparison_too(ada, study, seats):
     assert None not in {row.own for row in shown["beside"]}
 
 
+@pytest.mark.long
 def test_wrong_only_filters_answers_once_the_score_may_be_seen(ada, study, seats):
     def answers(query: str = "?show=wrong") -> int:
         return len(ada.get(address(study, seats[3]) + query).context["rows"])
@@ -72,6 +73,7 @@ def test_a_payer_sees_neither_comparison_nor_wrong_answers(client, study, seats,
     assert (shown.context["beside"], shown.context["rows"]) == ([], [])
 
 
+@pytest.mark.long
 def test_next_and_previous_walk_the_list_of_people(ada, study, seats):
     people = ada.get(reverse("people", args=[study.name])).context["participations"]
     order = [row["participation"].pseudonym for row in people]

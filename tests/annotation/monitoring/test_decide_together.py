@@ -74,6 +74,7 @@ def test_a_joint_decision_needs_a_reason_and_an_annotator(ada, study, waiting):
     assert not Decision.objects.exists()
 
 
+@pytest.mark.long
 def test_an_annotator_of_another_study_is_refused(ada, researcher, study, waiting):
     other = factories.make_study(researcher, study.tasks.get(), shots=[0], name="other")
     stranger = factories.seat(other.scenarios.get())

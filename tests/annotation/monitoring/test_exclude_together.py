@@ -40,6 +40,7 @@ def counted(people) -> list[bool]:
     return [Participation.objects.get(pk=each.pk).in_analysis for each in people]
 
 
+@pytest.mark.long
 def test_a_joint_exclusion_equals_single_ones_with_an_entry_each(ada, study, people):
     page = flagged_page(ada, study)
     for each in people[:3]:
@@ -58,6 +59,7 @@ def test_a_joint_exclusion_equals_single_ones_with_an_entry_each(ada, study, peo
     assert study.participations.filter(seat_number__isnull=False).count() == 1
 
 
+@pytest.mark.long
 def test_a_joint_exclusion_is_refused_if_one_cannot_be_excluded(ada, study, people, researcher):
     still = factories.seat(study.scenarios.get())
     factories.work_through(still, limit=3)
@@ -76,6 +78,7 @@ def test_a_joint_exclusion_is_refused_if_one_cannot_be_excluded(ada, study, peop
     assert counted([people[0], seat]) == [True, True]
 
 
+@pytest.mark.long
 def test_a_joint_exclusion_needs_a_reason_and_an_annotator(ada, study, people):
     for some, reason, words in [
         (people, " ", "Enter a reason"),
@@ -87,6 +90,7 @@ def test_a_joint_exclusion_needs_a_reason_and_an_annotator(ada, study, people):
     assert not Decision.objects.exists()
 
 
+@pytest.mark.long
 def test_a_program_excludes_several_annotators(client, study, people, researcher):
     address = reverse("api_exclude_together", args=[study.name])
     names = [each.pseudonym for each in people[:2]]

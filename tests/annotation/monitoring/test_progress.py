@@ -53,6 +53,7 @@ def poll(client, study: Study, seen: str = "", part: str = "overview"):
 # The funnel --------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_participation_is_counted_up_to_its_stage(study, two):
     participation = factories.join(study)
     Participation.objects.filter(pk=participation.pk).update(scenario=two)
@@ -103,6 +104,7 @@ def test_a_screened_out_annotator_counts_as_trained_only(researcher):
     assert (after["trained"], after["qualified"], after["screened_out"]) == (2, 1, 1)
 
 
+@pytest.mark.long
 def test_an_annotator_waiting_for_a_decision_counts_as_trained(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=3, qualification="researcher"
@@ -278,6 +280,7 @@ def test_the_flags_take_two_queries_and_read_no_answer(study, two, django_assert
 # The page ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_polling_gets_204_while_nothing_changes(ada, study, two):
     shown = ada.get(reverse("study", args=[study.name]))
     seen = shown.context["progress"].version
@@ -356,6 +359,7 @@ def test_viewing_the_progress_changes_nothing(ada, study, two):
     assert list(Participation.objects.values()) == before
 
 
+@pytest.mark.long
 def test_participations_are_listed_fifty_a_page_newest_first(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(test_size=1), shots=[0], annotators=60
@@ -455,6 +459,7 @@ def test_the_list_of_studies_has_no_mean_over_tasks_and_shots(ada, study):
     assert "mean_s1" not in ada.get(reverse("studies") + "?format=csv").content.decode()
 
 
+@pytest.mark.long
 def test_people_can_be_searched_and_filtered(ada, study, two):
     done, working = factories.seat(two), factories.seat(two)
     factories.work_through(done)
@@ -470,6 +475,7 @@ def test_people_can_be_searched_and_filtered(ada, study, two):
     assert len(listed("?sort=annotator")) == 3
 
 
+@pytest.mark.long
 def test_overview_query_count_is_constant_in_studies(ada, researcher):
     task = factories.make_task()
     numbers = set()

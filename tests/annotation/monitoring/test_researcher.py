@@ -136,6 +136,7 @@ def walk_preview(client, study, scenario, step, answer) -> list[str]:
     raise AssertionError("the preview does not end")
 
 
+@pytest.mark.long
 def test_a_preview_walks_both_steps_and_writes_nothing(ada, study):
     before = rows()
     scenario = study.scenarios.get(shots=2)

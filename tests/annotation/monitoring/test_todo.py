@@ -55,6 +55,7 @@ def test_money_to_pay_and_flags_are_required_actions(study):
     assert needs(study) == {"pay": "5.00 USD to pay", "flags": "1 person flagged"}
 
 
+@pytest.mark.long
 def test_many_screen_outs_are_a_warning(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=9, max_screen_outs_in_a_row=9,
@@ -185,6 +186,7 @@ def test_a_closed_study_shows_no_recruiting_texts(ada, study):
     assert study.link_code not in recruit
 
 
+@pytest.mark.long
 def test_the_next_step_is_the_only_primary_button(ada, study):
     def primary() -> list[str]:
         page = lxml.html.fromstring(ada.get(reverse("study", args=[study.name])).content)

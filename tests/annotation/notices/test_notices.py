@@ -36,6 +36,7 @@ def told(user) -> list[str]:
     return sorted(user.notices.values_list("about", flat=True))
 
 
+@pytest.mark.long
 def test_each_event_notifies_every_team_member_once(study, other_researcher):
     assert told(study.owner) == []
     factories.work_through(factories.seat(study.scenarios.get(shots=0)))
@@ -156,6 +157,7 @@ def test_overview_and_notices_state_the_same(ada, study):
     assert study.owner.notices.get(about="quiet").what == "No new annotators for 9 h"
 
 
+@pytest.mark.long
 def test_wages_are_notified_to_payers_and_jobs_to_their_starter(researcher, other_researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0], annotators=3, name="cheap",

@@ -85,6 +85,7 @@ def later(**time) -> None:
     Delivery.objects.update(next_at=timezone.now() - timedelta(**(time or {"seconds": 1})))
 
 
+@pytest.mark.long
 def test_each_event_is_delivered_once_and_signed(study, receiver):
     made = make(study, receiver)
     factories.work_through(factories.seat(study.scenarios.get()))

@@ -27,6 +27,7 @@ def assets(response) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("card", [{}, {"labels": factories.LABELS}])
 def test_a_preview_loads_exactly_what_annotators_load(client, researcher, card):
     study = factories.make_study(researcher, factories.make_task(**card), shots=[2])

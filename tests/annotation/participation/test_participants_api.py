@@ -228,6 +228,7 @@ def test_a_study_for_computers_gives_a_phone_no_seat(study, by_program):
     assert start(study.link_code, by_program).status_code < 400
 
 
+@pytest.mark.long
 @both_doors_start
 def test_one_address_cannot_take_all_seats_of_an_open_link(study, settings, by_program):
     """Consent frees nothing: a script consents at once."""
@@ -252,6 +253,7 @@ def test_one_address_cannot_take_all_seats_of_an_open_link(study, settings, by_p
     assert start(study.link_code, by_program).status_code < 400
 
 
+@pytest.mark.long
 @both_doors_start
 def test_one_address_takes_at_most_a_tenth_of_a_large_study(study, settings, by_program):
     settings.STARTS_PER_HOUR = 1

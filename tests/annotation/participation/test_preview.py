@@ -43,6 +43,7 @@ def rows() -> dict[str, int]:
     }
 
 
+@pytest.mark.long
 def test_the_preview_links_from_consent_to_end_and_back(ada, scenario):
     before = rows()
     way, here = [], address(scenario, "consent")

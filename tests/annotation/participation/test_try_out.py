@@ -13,7 +13,6 @@ from annotation.protocol import training_step
 from annotation.recruitment import consent
 from tasks.spans import is_reachable
 from tests import factories
-from tests.exhaustive import one_in
 from tests.factories import LABELS
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
@@ -53,7 +52,8 @@ def test_the_instructions_offer_it_unless_disabled_by_the_design(client, seats):
     assert client.get(address(without, 1))["Location"] == work
 
 
-@pytest.mark.parametrize("kind", one_in(3, factories.KINDS))
+@pytest.mark.long
+@pytest.mark.parametrize("kind", factories.KINDS)
 def test_three_sentences_lead_back_to_the_instructions_unstored(client, seats, kind):
     seat = seats(kind=kind)[0]
     for number, example in enumerate(try_out.examples(seat.scenario.task.card), start=1):
@@ -109,7 +109,8 @@ def test_all_arms_see_the_same_sentences(client, seats):
     assert shown[:3] == shown[3:]
 
 
-@pytest.mark.parametrize("kind", one_in(3, factories.KINDS))
+@pytest.mark.long
+@pytest.mark.parametrize("kind", factories.KINDS)
 def test_the_sentences_show_nothing_of_the_task(seats, kind):
     seat = seats(kind=kind)[0]
     card = seat.scenario.task.card

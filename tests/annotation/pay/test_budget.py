@@ -35,6 +35,7 @@ def study(researcher, task):
 # Opening -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fields", "lacks"),
     [
@@ -67,6 +68,7 @@ def test_a_study_of_volunteers_opens_without_a_budget(ada, researcher, task):
     assert start(study) == 302
 
 
+@pytest.mark.long
 def test_the_form_suggests_a_cap_and_a_budget_from_the_estimate(ada, researcher, task):
     study = factories.make_study(
         researcher, task, status="draft", shots=[2], annotators=5, estimated_minutes=10
@@ -134,6 +136,7 @@ def test_the_preregistration_states_the_limits_of_pay(ada, study):
 # Seats within the budget -------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_no_seat_exceeds_the_budget_and_the_page_says_why(study):
     assert [start(study), start(study), start(study)] == [302, 302, 409]
     page = Client().get(reverse("landing", args=[study.link_code])).content.decode()
@@ -142,6 +145,7 @@ def test_no_seat_exceeds_the_budget_and_the_page_says_why(study):
     assert study.participations.count() == 2
 
 
+@pytest.mark.long
 def test_an_annotator_below_the_cap_leaves_budget_for_another(study):
     first, _second = factories.join(study), factories.join(study)
     assert join_errors.refusal(study, "unknown", "person") == "budget"
@@ -162,6 +166,7 @@ def test_a_seated_annotator_is_paid_after_the_budget_is_reached(study):
     assert seat.ledger.exists()
 
 
+@pytest.mark.long
 def test_earnings_of_departed_annotators_are_spent(study):
     left = factories.seat(study.scenarios.get())
     factories.work_through(left, limit=2)
@@ -204,6 +209,7 @@ def test_simulated_annotators_need_no_budget(study):
     assert factories.join(study, kind="simulated").seat_number == 1
 
 
+@pytest.mark.long
 def test_the_budget_of_an_open_study_is_raised_and_logged(ada, study):
     address, before = reverse("budget", args=[study.name]), study.manifest_hash
     assert ada.post(address, {"amount": "18.00"}).status_code == 302
@@ -239,6 +245,7 @@ def test_a_bonus_cannot_exceed_the_budget(ada, study):
 # Automatic pausing -------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_a_study_pauses_automatically_when_its_budget_is_reached(ada, researcher, task):
     study = make_study(researcher, task, hourly_rate=0, base_reward=5)
@@ -287,6 +294,7 @@ def passes(study) -> None:
     factories.work_through(factories.seat(study.scenarios.get()), limit=3)
 
 
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_screen_outs_in_a_row_pause_a_study_and_the_row_restarts(ada, researcher, task):
     study = make_study(
@@ -311,6 +319,7 @@ def test_screen_outs_in_a_row_pause_a_study_and_the_row_restarts(ada, researcher
     assert study.status == "paused"
 
 
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("platform", "pauses"), [("link", False), ("panel:SONA", False), ("personal", True)]
@@ -358,6 +367,7 @@ def test_a_waiting_worker_reserves_the_cap(researcher, task):
     assert budget.reserved(study) == 0
 
 
+@pytest.mark.long
 def test_unsettled_departures_count_as_spent_in_constant_queries(
     ada, researcher, task, django_assert_max_num_queries
 ):

@@ -26,7 +26,6 @@ from annotation.recruitment.links import make_links
 from tests import factories
 from tests.annotation.budgets import make_study, works_for
 from tests.annotation.study.test_design import fields
-from tests.exhaustive import one_in
 
 
 @pytest.fixture
@@ -87,6 +86,7 @@ def test_a_budget_above_the_limit_needs_the_permission_to_spend(
     assert ada.post(raising, {"amount": "60"}).status_code == 302
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -130,6 +130,7 @@ def slow(researcher, task):
     return study
 
 
+@pytest.mark.long
 @pytest.mark.engines
 def test_earnings_far_above_the_others_are_held_for_review(ada, slow):
     (hold,) = holds.holds(slow)
@@ -145,6 +146,7 @@ def test_earnings_far_above_the_others_are_held_for_review(ada, slow):
     assert any("HELD, NOT PAID" in line for line in payout.pay_all(slow, None))
 
 
+@pytest.mark.long
 def test_a_payer_releases_it_with_a_stored_reason(ada, researcher, slow):
     address, (hold,) = reverse("pay", args=[slow.name]), holds.holds(slow)
     name = hold.participation.pseudonym
@@ -225,9 +227,10 @@ def test_unpaid_earnings_are_not_held(researcher, slow):
 # Amounts, ids and files --------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "amount",
-    one_in(3, ["-Infinity", "NaN", "-1e999999", "1e999", "1_000", "1e4", "١٢", "+1", "1.234", ""]),
+    ["-Infinity", "NaN", "-1e999999", "1e999", "1_000", "1e4", "١٢", "+1", "1.234", ""],
 )
 def test_an_invalid_amount_is_refused_wherever_money_is_entered(ada, study, task, amount):
     seat = factories.seat(study.scenarios.get())
@@ -261,6 +264,7 @@ def test_an_id_with_invalid_characters_is_refused(study, person):
     assert not Participation.objects.exists()
 
 
+@pytest.mark.long
 def test_cells_of_a_batch_are_escaped_against_formulas(study, researcher):
     names = ["=1+1", "+1", "-1", "@SUM(A1)", "Dora"]
     make_links(study, "\n".join(names))

@@ -375,6 +375,7 @@ def test_pay_page_query_count_is_constant_in_batches(
     assert page.count("CSV of batch") == 12
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("role", "finds"), [("payer", True), ("analyst", False)])
 def test_payers_find_people_by_a_completion_code_once_shown(
     client, study, other_researcher, role, finds
@@ -424,6 +425,7 @@ def test_waiting_is_paid_once(client, researcher, monkeypatch):
     assert not Activity.objects.exists()
 
 
+@pytest.mark.long
 def test_a_break_between_two_parts_is_not_paid(client, researcher, study, monkeypatch):
     drafts.plan(study, 1, researcher)
     seat = factories.seat(study.scenarios.get())

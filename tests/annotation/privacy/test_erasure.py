@@ -58,6 +58,7 @@ def erase(client, study, typed=None):
     return client.post(address, {"typed": study.name if typed is None else typed})
 
 
+@pytest.mark.long
 def test_a_deleted_study_leaves_a_tombstone_and_no_answer(ada, study, researcher):
     closed(study)
     turns, answers = Turn.objects.count(), Answer.objects.count()
@@ -121,6 +122,7 @@ def test_related_rows_are_erased_or_named_on_the_page(ada, researcher):
         assert gone in page
 
 
+@pytest.mark.long
 def test_only_a_closed_study_is_deleted_after_typing_its_name(ada, study):
     for typed, words in (("", "Type the name"), ("other", "Type the name"), (None, "Close the")):
         reply = erase(ada, study, typed)
@@ -204,6 +206,7 @@ def test_a_deletion_waits_for_working_and_unpaid_annotators(study):
     assert [event.what for event in study.events.all()][-2:][0].startswith("identities are deleted")
 
 
+@pytest.mark.long
 def test_a_closed_study_is_deleted_after_its_date(ada, study, researcher):
     today = timezone.now().date()
     address = reverse("retention", args=[study.name])

@@ -58,6 +58,7 @@ def test_the_page_asks_for_confirmation_and_get_erases_nothing(client, seats):
     assert Answer.objects.filter(turn__participation=seats[0]).count() == 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("index", [0, 1], ids=["at work", "completed"])
 def test_answers_are_erased_the_seat_freed_and_others_untouched(client, seats, index):
     gone, stays = seats[index], seats[1 - index]
@@ -119,6 +120,7 @@ def test_the_tables_no_longer_count_a_withdrawn_annotator(study, seats):
     assert (row["n"], row["training_n"]) == (0, 0)
 
 
+@pytest.mark.long
 def test_an_export_after_a_withdrawal_verifies(study, seats, tmp_path):
     withdrawal.withdraw(seats[1].token)
     call_command("export_study", study.name, str(tmp_path / "out"), verbosity=0)
@@ -228,6 +230,7 @@ def withdraw(gone, client, django_capture_on_commit_callbacks):
     return post
 
 
+@pytest.mark.long
 def test_no_table_or_file_reveals_a_withdrawn_annotators_score(withdraw, gone, tmp_path):
     tables, files = holding(SCORE, tmp_path)
     # The control: these hold it before. (An answer holds 1 or 0; signs hold no score.)
@@ -339,6 +342,7 @@ def by_api(user, study, seat, **sent):
     return Client().post(address, sent, "application/json", headers=headers).status_code
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("send", "done"), [(by_page, 302), (by_api, 200)], ids=["page", "api"])
 def test_a_researcher_withdraws_a_participant_on_request(researcher, study, seats, send, done):
     seat = seats[1]

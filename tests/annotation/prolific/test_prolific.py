@@ -119,6 +119,7 @@ def test_a_slow_creation_is_reported_as_one_too_many(fake, study, researcher, mo
     assert stored.external_id != draft.external_id
 
 
+@pytest.mark.long
 def test_the_page_drafts_changes_and_publishes(payer, fake, study):
     address = reverse("recruit", args=[study.name], query={"show": "platforms"})
     payer.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "0"})
@@ -163,6 +164,7 @@ def test_without_a_token_publishing_is_refused(payer, fake, study, settings, res
 # Statuses ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("leave", "expected"), [("return", "returned"), ("time out", "expired")])
 def test_polling_frees_the_seats_of_departed_participants(fake, published, leave, expected):
     session, seat = arrive(fake, published)
@@ -174,6 +176,7 @@ def test_polling_frees_the_seats_of_departed_participants(fake, published, leave
     assert (seat.status, seat.seat_number) == (expected, None)
 
 
+@pytest.mark.long
 def test_a_crash_during_a_sync_loses_no_status_change(fake, published):
     session, seat = arrive(fake, published)
     begin(seat)
@@ -193,6 +196,7 @@ def test_a_crash_during_a_sync_loses_no_status_change(fake, published):
     assert (seat.status, seat.seat_number) == ("returned", None)
 
 
+@pytest.mark.long
 def test_a_rejection_is_unpaid_and_leaves_work_in_the_analysis(fake, published):
     seat = complete(fake, published)
     reject_there(fake, submission_of(fake, published)["id"])
@@ -220,6 +224,7 @@ def test_reads_are_retried_and_a_permanent_failure_is_reported(fake, published):
         sync.sync_all()
 
 
+@pytest.mark.long
 def test_a_freed_seat_gets_another_place_on_prolific(fake, study, published, payer):
     seat = complete(fake, published)
     address = reverse("participation_decide", args=[study.name, seat.pseudonym])
@@ -228,6 +233,7 @@ def test_a_freed_seat_gets_another_place_on_prolific(fake, study, published, pay
     assert fake.study(published.external_id)["total_available_places"] == 3
 
 
+@pytest.mark.long
 def test_an_ineligible_participant_cannot_arrive(fake, study, published, researcher):
     other = factories.make_study(researcher, study.tasks.get(), shots=[2], currency="GBP")
     (draft,) = drafts.plan(other, 0, researcher)
@@ -240,6 +246,7 @@ def test_an_ineligible_participant_cannot_arrive(fake, study, published, researc
     fake.arrive(draft.external_id, BO)
 
 
+@pytest.mark.long
 def test_a_denied_participant_with_a_known_id_cannot_arrive(fake, study, published, researcher):
     complete(fake, published)
     other = factories.make_study(
@@ -253,6 +260,7 @@ def test_a_denied_participant_with_a_known_id_cannot_arrive(fake, study, publish
         fake.arrive(draft.external_id, IDA)
 
 
+@pytest.mark.long
 def test_a_purged_participant_is_refused_by_the_hash(fake, study, published, researcher):
     complete(fake, published)
     Submission.objects.update(person="", reference="")

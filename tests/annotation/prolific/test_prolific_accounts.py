@@ -76,6 +76,7 @@ def colleague(study, other_researcher):
 # Setting it --------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_study_uses_its_drafters_token_for_all_its_owners(own, payer, study, colleague):
     assert "No API token for Prolific is set" in platforms_page(payer, study)
     assert set_token(payer).status_code == 302
@@ -94,6 +95,7 @@ def test_a_study_uses_its_drafters_token_for_all_its_owners(own, payer, study, c
     assert "does not accept" not in asked.content.decode()
 
 
+@pytest.mark.long
 def test_tick_webhooks_and_payments_use_the_accounts_token(own, payer, study):
     set_token(payer)
     publish(payer, plan(payer, study))
@@ -149,6 +151,7 @@ def test_one_of_several_workspaces_must_be_chosen(own, ada):
     assert (account.workspace, account.project) == (second, project)
 
 
+@pytest.mark.long
 def test_a_token_of_another_account_is_used_for_new_drafts_only(
     own, payer, study, researcher, monkeypatch
 ):
@@ -167,6 +170,7 @@ def test_a_token_of_another_account_is_used_for_new_drafts_only(
     assert syncs(payer, study)
 
 
+@pytest.mark.long
 def test_the_server_token_is_used_if_the_owner_has_none(fake, payer, study, colleague, settings):
     fake.token = settings.PROLIFIC_TOKEN = "t"
     assert "New drafts use the token of the server" in platforms_page(payer, study)
@@ -198,6 +202,7 @@ def test_the_database_enforces_the_rules_of_accounts(researcher):
 # Removing it -------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_removed_token_is_gone_until_its_owner_sets_it_again(own, payer, study, colleague):
     set_token(payer)
     publish(payer, plan(payer, study))
@@ -219,12 +224,14 @@ def test_a_removed_token_is_gone_until_its_owner_sets_it_again(own, payer, study
     assert syncs(colleague, study)
 
 
+@pytest.mark.long
 def test_a_draft_without_a_token_can_be_drafted_again_with_one(own, payer, study):
     assert publish(payer, plan(payer, study)).status_code == 409
     set_token(payer)
     assert publish(payer, plan(payer, study)).status_code == 302
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("how", "why"),
     [
@@ -287,6 +294,7 @@ def nowhere(secret: str) -> bool:
     return secret not in sessions and secret not in str(rows)
 
 
+@pytest.mark.long
 def test_the_token_is_shown_logged_and_exported_nowhere(own, payer, study, caplog, tmp_path):
     caplog.set_level(logging.DEBUG)
     replies = [set_token(payer), payer.get(PAGE), payer.get(reverse("your_account"))]

@@ -32,6 +32,7 @@ from tests.annotation.prolific.fixtures import (
 )  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_same_session_resumes_and_a_new_one_continues(fake, signed):
     session, seat = arrive(fake, signed)
     begin(seat)
@@ -82,6 +83,7 @@ def test_a_start_is_accepted_after_the_token_has_expired(fake, signed):
     assert Submission.objects.get().participation.token in reply.url
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wrong", ["none", "changed", "too old", "of another study"])
 def test_only_a_valid_ticket_of_this_study_replaces_a_signature(
     fake, signed, study, researcher, monkeypatch, wrong
@@ -145,6 +147,7 @@ def test_a_full_study_shows_the_completion_code_for_full(fake, study, published)
     assert fake.submission(arrival["session_id"])["return_requested"]
 
 
+@pytest.mark.long
 def test_a_finished_participant_is_not_shown_that_it_is_full(fake, signed):
     session, seat = arrive(fake, signed)
     begin(seat)
@@ -175,6 +178,7 @@ def knock(address: str) -> int:
     return Client().get(address.replace(HOST, "")).status_code
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("audience", ["url", "origin", "list"])
 def test_a_documented_token_is_accepted(fake, signed, audience):
     fake.mode(audience=audience, organisation=True)
@@ -185,6 +189,7 @@ def test_a_documented_token_is_accepted(fake, signed, audience):
     assert seat.status == "arrived"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "claims",
     [
@@ -295,6 +300,7 @@ def an_hour_later() -> None:
     Submission.objects.update(arrived_at=F("arrived_at") - timedelta(hours=1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "forged", ["an unknown submission", "another person's", "of another study"]
 )
@@ -339,6 +345,7 @@ def in_two_parts(study, researcher):
     return study.prolific_studies.order_by("part")
 
 
+@pytest.mark.long
 def test_part_two_in_another_browser_continues_by_personal_link(fake, study, researcher):
     """With plain ids, an id gives access to no work, and no participant loses what they began."""
     first, second = in_two_parts(study, researcher)
@@ -398,6 +405,7 @@ def look(fake, published, seat) -> tuple[bool | None, bool]:
     return seat.submissions.get().verified, seat.is_paid
 
 
+@pytest.mark.long
 def test_an_arrival_before_prolific_lists_it_is_not_flagged(fake, published):
     _session, seat = arrives_before_prolific_knows(fake, published)
     assert look(fake, published, seat) == (None, True)
@@ -408,6 +416,7 @@ def test_an_arrival_before_prolific_lists_it_is_not_flagged(fake, published):
     assert len(batches.prepare(published.study, None)) == 1
 
 
+@pytest.mark.long
 def test_a_late_confirmation_releases_the_pay(fake, published):
     _session, seat = arrives_before_prolific_knows(fake, published)
     an_hour_later()
@@ -421,6 +430,7 @@ def test_a_late_confirmation_releases_the_pay(fake, published):
     assert batch.method == "approval"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [["yes"], ["yes", "no"]])
 def test_a_payers_decision_survives_a_late_confirmation(fake, published, ada, words):
     _session, seat = arrives_before_prolific_knows(fake, published)
@@ -433,6 +443,7 @@ def test_a_payers_decision_survives_a_late_confirmation(fake, published, ada, wo
     assert look(fake, published, seat) == (False, words[-1] == "yes")
 
 
+@pytest.mark.long
 def test_a_late_confirmation_does_not_pay_a_rejected_submission(fake, published):
     session, seat = arrives_before_prolific_knows(fake, published)
     an_hour_later()
@@ -445,6 +456,7 @@ def test_a_late_confirmation_does_not_pay_a_rejected_submission(fake, published)
     assert look(fake, published, seat) == (True, True)
 
 
+@pytest.mark.long
 def test_an_undone_rejection_does_not_confirm_an_arrival(fake, published):
     _session, seat = arrives_before_prolific_knows(fake, published, owner=BO)
     Submission.objects.update(status="REJECTED")

@@ -83,6 +83,7 @@ def test_an_arrival_that_has_not_started_takes_budget_room(fake, study, publishe
     assert there(fake, published)["total_available_places"] == 2
 
 
+@pytest.mark.long
 def test_prolific_is_paused_while_the_budget_has_no_room(fake, study, published, ada):
     allow(study, people=2, seats=10)
     elsewhere = [factories.join(study, identity=f"other {number}") for number in range(2)]

@@ -194,6 +194,7 @@ def test_one_malformed_row_does_not_stop_the_others(fake, study, published, odd,
     assert prepared.status_code == 302
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("body", [MAINTENANCE, b"null", b'{"results": null}'])
 def test_pages_answer_if_prolific_sends_an_unreadable_study(fake, study, published, odd, ada, body):
     complete(fake, published)
@@ -226,6 +227,7 @@ def paid(fake) -> int:
     return sum(account["paid_cents"] for account in fake.books().values())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("status", "body"),
     [
@@ -252,6 +254,7 @@ def test_an_unclear_reply_to_a_payment_is_looked_up(fake, bonus, odd, status, bo
     assert (bonus.state, paid(fake)) == ("paid", 100)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("status", [400, 402, 403, 404, 422])
 def test_a_refused_batch_can_be_paid_again(fake, bonus, status):
     fake.modes["fail_with"] = status
@@ -268,6 +271,7 @@ def test_a_refused_batch_can_be_paid_again(fake, bonus, status):
     assert paid(fake) == 100
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shown", [None, 7, "1.00", [None], {"a": 1}])
 def test_invalid_bonus_amounts_do_not_count_as_paid(fake, bonus, odd, shown):
     long_ago = timezone.now() - timedelta(days=1)
@@ -285,6 +289,7 @@ def test_invalid_bonus_amounts_do_not_count_as_paid(fake, bonus, odd, shown):
         assert paid(fake) == 0
 
 
+@pytest.mark.long
 def test_approvals_are_made_together_and_bonuses_in_batches(fake, study, published, monkeypatch):
     monkeypatch.setattr(batches, "MAX_BONUSES", 1)
     asked = []

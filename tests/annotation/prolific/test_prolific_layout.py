@@ -130,6 +130,7 @@ def finish(fake, there, person: str) -> Participation:
     return seat
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("choice", ["shortest", "longest"])
 def test_the_cost_shown_is_paid_and_earnings_are_within_bounds(fake, researcher, ada, choice):
     study = make_study(researcher, hourly_rate=15, prolific_reward=choice, annotators=1)
@@ -230,6 +231,7 @@ def test_chosen_scenarios_are_biased_by_their_length(fake, crowded):
     assert [mark[: len(CHOSEN)] for mark in marks.sentences(study)] == [CHOSEN]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_chosen", [True, False])
 def test_every_table_says_that_participants_chose_if_they_did(fake, researcher, ada, is_chosen):
     study = make_study(researcher, participants_choose_scenario=is_chosen)
@@ -308,6 +310,7 @@ def test_in_parts_an_arm_without_training_splits_its_test_set(fake, researcher):
     assert marks.sentences(study) == []
 
 
+@pytest.mark.long
 def test_parts_divide_each_task_in_proportion_to_its_test(fake, researcher):
     tasks = [
         factories.make_task(name=name, test_size=size)

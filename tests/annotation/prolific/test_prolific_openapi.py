@@ -185,6 +185,7 @@ def called(recorder) -> set[str]:
     return {address_of(method, path)[0] for method, path in paths if ".well-known" not in path}
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_prolific_check_sends_documented_requests(ours, recorder):
     call_command("prolific_check")

@@ -43,6 +43,7 @@ def pay_all(study):
     return payout.pay_all(study, None)
 
 
+@pytest.mark.long
 def test_rewards_are_paid_by_approval_and_the_rest_by_bonus(fake, study, published):
     seat = complete(fake, published)
     pay.add_bonus(seat, 123, "thanks", None)
@@ -53,6 +54,7 @@ def test_rewards_are_paid_by_approval_and_the_rest_by_bonus(fake, study, publish
     assert books(fake) == 1123
 
 
+@pytest.mark.long
 def test_a_screen_out_gets_the_fixed_reward_and_then_the_rate(fake, study, published):
     session, seat = arrive(fake, published)
     begin(seat)
@@ -67,6 +69,7 @@ def test_a_screen_out_gets_the_fixed_reward_and_then_the_rate(fake, study, publi
     assert PaymentBatch.objects.get().method == "exit"
 
 
+@pytest.mark.long
 def test_a_lost_reply_to_a_payment_does_not_pay_twice(fake, study, published):
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
@@ -140,6 +143,7 @@ def test_a_refused_payment_does_not_change_the_batch(fake, study, published):
     assert batch.state == "prepared"
 
 
+@pytest.mark.long
 def test_an_approval_before_the_submission_returns_is_retried(fake, study, published):
     fake.mode(lag=10)
     complete(fake, published)
@@ -156,6 +160,7 @@ def test_an_approval_before_the_submission_returns_is_retried(fake, study, publi
     assert (batch.state, books(fake)) == ("paid", 1000)
 
 
+@pytest.mark.long
 def test_a_submission_that_cannot_be_approved_stops_no_other(fake, study, published):
     session, seat = arrive(fake, published)
     begin(seat)
@@ -172,6 +177,7 @@ def test_a_submission_that_cannot_be_approved_stops_no_other(fake, study, publis
     assert books(fake) == ledger() == 2 * published.reward_cents
 
 
+@pytest.mark.long
 def test_returned_work_is_paid_by_bonus(fake, study, published):
     session, seat = arrive(fake, published)
     begin(seat)
@@ -183,6 +189,7 @@ def test_returned_work_is_paid_by_bonus(fake, study, published):
     assert books(fake) == ledger() == 150
 
 
+@pytest.mark.long
 def test_a_further_task_is_paid_through_the_first_submission(fake, researcher):
     tasks = [factories.make_task(), factories.make_task(name="toy-other")]
     fields = {
@@ -236,6 +243,7 @@ def review(payer, seat, **fields):
     )
 
 
+@pytest.mark.long
 def test_a_rejection_needs_a_ground_and_a_message(fake, published, payer):
     seat = complete(fake, published)
     page = reverse("participation", args=[seat.study.name, seat.pseudonym])
@@ -249,6 +257,7 @@ def test_a_rejection_needs_a_ground_and_a_message(fake, published, payer):
     assert any("rejected on Prolific" in entry.what for entry in seat.study.events.all())
 
 
+@pytest.mark.long
 def test_a_submission_being_paid_cannot_be_rejected(fake, study, published, payer):
     seat = complete(fake, published)
     batches.prepare(study, None)

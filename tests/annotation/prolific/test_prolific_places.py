@@ -40,6 +40,7 @@ def decline(fake, on_prolific, person=IDA) -> str:
 # Returns -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_requested_return_buys_no_new_place(fake, study, published, ada):
     session = decline(fake, published)
     sync.sync(study)
@@ -56,6 +57,7 @@ def test_a_requested_return_buys_no_new_place(fake, study, published, ada):
     assert "still open" not in page
 
 
+@pytest.mark.long
 def test_automatic_approvals_are_reported_and_places_rebought(fake, study, published, ada):
     decline(fake, published)
     fake.advance(TWENTY_ONE_DAYS + 1)
@@ -66,6 +68,7 @@ def test_automatic_approvals_are_reported_and_places_rebought(fake, study, publi
     assert there(fake, published)["total_available_places"] == 3
 
 
+@pytest.mark.long
 def test_a_requested_return_is_shown_with_the_work(fake, study, published, ada):
     seat = complete(fake, published)
     review = reverse("participation_review", args=[study.name, seat.pseudonym])
@@ -78,6 +81,7 @@ def test_a_requested_return_is_shown_with_the_work(fake, study, published, ada):
     assert "has not returned the submission yet" not in page
 
 
+@pytest.mark.long
 def test_an_arrival_on_the_way_needs_no_second_place(fake, study, published):
     complete(fake, published)
     fake.arrive(published.external_id, BO)  # has a place there, and has not pressed Start
@@ -88,6 +92,7 @@ def test_an_arrival_on_the_way_needs_no_second_place(fake, study, published):
 # Pause and start ---------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_prolific_is_paused_while_no_seat_is_free(fake, study, published, ada):
     elsewhere = [factories.join(study, identity=f"other {number}") for number in range(2)]
     sync.sync(study)
@@ -141,6 +146,7 @@ def test_used_up_screen_outs_are_named_as_the_reason_of_a_pause(fake, study, pub
     assert there(fake, published)["status"] == "PAUSED"
 
 
+@pytest.mark.long
 def test_a_place_freed_after_all_were_filled_is_offered_again(fake, study, published):
     for person in (IDA, BO):
         complete(fake, published, person)
@@ -180,6 +186,7 @@ def test_a_rejected_participant_gets_no_more_work(fake, study, published):
         seats.join(study.pk, seat.worker.key, "prolific", "person", among=None)
 
 
+@pytest.mark.long
 def test_a_rejection_after_the_end_removes_pay_and_next_task(fake, study, published):
     seat = complete(fake, published)
     reject_there(fake, submission_of(fake, published)["id"])
@@ -192,6 +199,7 @@ def test_a_rejection_after_the_end_removes_pay_and_next_task(fake, study, publis
     assert Participation.objects.count() == 1
 
 
+@pytest.mark.long
 def test_an_undone_rejection_restores_pay(fake, study, published):
     seat = complete(fake, published)
     session = submission_of(fake, published)["id"]
@@ -206,6 +214,7 @@ def test_an_undone_rejection_restores_pay(fake, study, published):
     assert "reversed" in seat.decisions.last().reason
 
 
+@pytest.mark.long
 def test_a_manual_decision_survives_an_undone_rejection(fake, study, published, ada):
     seat = complete(fake, published)
     session = submission_of(fake, published)["id"]
@@ -219,6 +228,7 @@ def test_a_manual_decision_survives_an_undone_rejection(fake, study, published, 
     assert (seat.in_analysis, seat.is_paid) == (False, True)
 
 
+@pytest.mark.long
 def test_work_can_continue_once_a_rejection_is_undone(fake, study, published):
     session, seat = arrive(fake, published)
     begin(seat)
@@ -233,6 +243,7 @@ def test_work_can_continue_once_a_rejection_is_undone(fake, study, published):
     assert (seat.status, seat.is_paid) == ("working", True)
 
 
+@pytest.mark.long
 def test_a_submission_moves_to_the_new_participation(fake, published):
     """The same submission, another participation: what Prolific says of it is about the new one."""
     session, first = arrive(fake, published)

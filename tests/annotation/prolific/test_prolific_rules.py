@@ -236,6 +236,7 @@ def with_checks(study, folder) -> None:
     type(study).objects.filter(pk=study.pk).update(attention_checks=2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("minutes", "failed", "allowed"),
     [(10, 0, False), (10, 1, False), (10, 2, True), (4, 0, False), (4, 1, True)],
@@ -264,6 +265,7 @@ def test_enough_failed_checks_are_a_ground_for_rejection(
         assert f"{failed} attention checks were failed" in reply.content.decode()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("times", "own", "allowed"),
     [
@@ -290,6 +292,7 @@ def test_too_fast_means_three_standard_deviations_below_the_mean(
         assert "exceptionally fast" in reply.content.decode()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "category", ["OTHER", "FAILED_INSTRUCTIONS", "TOO_SLOWLY", "MALINGERING", ""]
 )
@@ -300,6 +303,7 @@ def test_a_rejection_category_that_prolific_lacks_is_refused(fake, published, ad
     assert "OTHER" not in review.CATEGORIES
 
 
+@pytest.mark.long
 def test_a_submission_with_answers_is_not_rejected_for_no_data(fake, published, ada):
     seat = complete(fake, published)
     reply = reject(ada, seat, "NO_DATA")
@@ -321,6 +325,7 @@ def test_a_screened_out_participant_cannot_be_rejected(fake, researcher, ada):
     assert "Screened-out annotators must be paid" in reply.content.decode()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["return_submission", "time_out"])
 def test_a_finished_submission_cannot_be_reviewed(fake, study, published, ada, how):
     session, seat = arrive(fake, published)

@@ -40,6 +40,7 @@ def decide(client, seat, outcome: str, reason: str):
     return client.post(address, {"about": "analysis", "outcome": outcome, "reason": reason})
 
 
+@pytest.mark.long
 def test_a_rejected_submission_requires_a_blind_decision(ada, study, rejected):
     assert rejected.pseudonym in needs(study)["rejected"]
     page = ada.get(reverse("participation", args=[study.name, rejected.pseudonym])).content.decode()
@@ -62,6 +63,7 @@ def test_a_score_seen_before_the_rejection_stays_marked_as_seen(ada, fake, study
     assert seat.decisions.get(about="analysis").score_seen is True
 
 
+@pytest.mark.long
 def test_documents_distinguish_rejections_before_completion(ada, fake, study, published, rejected):
     session, seat = arrive(fake, published, BO)
     begin(seat)
@@ -77,6 +79,7 @@ def test_documents_distinguish_rejections_before_completion(ada, fake, study, pu
     assert "Rejected on the platform before completion: 1." in text
 
 
+@pytest.mark.long
 def test_retaining_a_rejected_submission_is_a_decision(ada, study, rejected):
     decide(ada, rejected, "yes", "the answers are careful")
     rejected.refresh_from_db()
@@ -96,6 +99,7 @@ def test_a_submission_that_is_not_rejected_needs_no_decision(ada, fake, study, p
     assert "rejected" not in needs(study)
 
 
+@pytest.mark.long
 def test_prolific_gets_another_place_only_after_the_exclusion(ada, fake, study, published):
     rejected = complete(fake, published)
     complete(fake, published, BO)

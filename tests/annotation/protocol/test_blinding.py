@@ -137,6 +137,7 @@ def test_an_example_page_hides_annotators_with_hidden_scores(ada, study, seats):
     assert [seat.pseudonym in page for seat in seats] == [False, True]
 
 
+@pytest.mark.long
 def test_an_exclusion_after_seeing_the_score_is_marked_in_tables(ada, study, seats):
     assert show(ada, seats[1]).status_code == 302
     assert show(ada, seats[1]).status_code == 302
@@ -184,6 +185,7 @@ def test_training_score_is_shown_while_a_decision_is_pending(ada, researcher):
     assert says_the_score(page)
 
 
+@pytest.mark.long
 def test_a_reason_that_states_a_score_is_hidden_like_the_score(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(shots=(2, 6)), shots=[0, 2], qualification="minimum",
@@ -248,6 +250,7 @@ def test_the_step_function_needs_the_same_confirmation(study, seats, researcher)
         lifecycle.add_seats(study.scenarios.get(), 1, researcher)
 
 
+@pytest.mark.long
 def test_seats_added_with_results_are_marked_in_every_table(ada, study, seats, researcher):
     lifecycle.add_seats(study.scenarios.get(), 1, researcher, confirmed=True)
     (mark,) = marks.sentences(study)

@@ -127,6 +127,7 @@ def test_an_annotator_of_another_researcher_is_not_found(client, other_researche
     assert study.participations.analysed().count() == 2
 
 
+@pytest.mark.long
 def test_an_export_with_an_excluded_annotator_verifies(ada, study, seats, tmp_path):
     decide(ada, study, seats[1], "no", "clicked through")
     call_command("export_study", study.name, str(tmp_path / "out"), verbosity=0)

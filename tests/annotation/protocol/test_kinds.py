@@ -132,6 +132,7 @@ def test_a_draft_is_stored_and_deleted_with_the_answer(client, seat):
     assert not Draft.objects.exists()
 
 
+@pytest.mark.long
 def test_a_participation_ends_and_researchers_see_the_answers(client, seat, researcher):
     send(client, seat, wrong(seat))
     factories.work_through(seat)

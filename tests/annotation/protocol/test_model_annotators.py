@@ -82,6 +82,7 @@ def done(study, runs, answer=None, **who) -> Participation:
 # Identity and seats -------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_same_model_resumes_its_seat(study, runs):
     first = join(study.link_code, wanted(), **runs)
     again = join(study.link_code, wanted(), **runs)
@@ -98,6 +99,7 @@ def test_the_same_model_resumes_its_seat(study, runs):
     assert (stored.name, stored.shots, stored.split_number) == ("openai/toy", 2, 1)
 
 
+@pytest.mark.long
 def test_a_model_does_a_task_once_in_any_study(study, runs, researcher):
     done(study, runs)
     ended = join(study.link_code, wanted(), **runs)
@@ -152,6 +154,7 @@ def test_a_model_needs_a_researcher_with_the_run_scope(study, researcher, other_
 # Answers ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", factories.KINDS)
 def test_a_model_may_give_up_in_every_kind_and_a_person_may_not(researcher, runs, kind):
     task = factories.make_kind(kind)
@@ -172,6 +175,7 @@ def test_a_model_may_give_up_in_every_kind_and_a_person_may_not(researcher, runs
 # The run ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_model_run_is_reported_once_at_the_end(study, runs):
     seat = at_work(study, runs)
     early = post("finish", seat.token, RUN)
@@ -220,6 +224,7 @@ def exported(study, folder) -> dict[str, list[dict[str, str]]]:
     return files
 
 
+@pytest.mark.long
 def test_the_export_describes_each_model_and_does_not_count_it(study, runs, tmp_path):
     factories.work_through(factories.seat(study.scenarios.get(shots=0)), lambda turn: [])
     seat = done(study, runs)
@@ -273,6 +278,7 @@ def differences(client, study, kind="person") -> list[dict[str, str]]:
     return list(csv.DictReader(client.get(address, {"kind": kind}).content.decode().splitlines()))
 
 
+@pytest.mark.long
 def test_a_seated_model_is_compared_with_people_by_example(study, compared, ada):
     factories.predict(study.owner, "toy", study.tasks.get(), 2, 1)
     empty, half, right = map(mean_of, compared)
@@ -290,6 +296,7 @@ def test_a_seated_model_is_compared_with_people_by_example(study, compared, ada)
     assert holm[0] == pytest.approx(min(1, 2 * family[0]))
 
 
+@pytest.mark.long
 def test_examples_of_a_seated_model_are_listed_with_peoples(study, compared, ada):
     page = ada.get(reverse("study_differences", args=[study.name])).content.decode()
     assert "largest differences between humans and" in page
@@ -302,6 +309,7 @@ def test_examples_of_a_seated_model_are_listed_with_peoples(study, compared, ada
     assert mean == pytest.approx(float(row["model_mean"]))
 
 
+@pytest.mark.long
 def test_excluded_models_are_not_compared_nor_models_with_models(study, compared, ada):
     (before,) = differences(ada, study)
     exclusion.decide(compared[0], False, "a wrong endpoint", study.owner)
@@ -311,6 +319,7 @@ def test_excluded_models_are_not_compared_nor_models_with_models(study, compared
     assert differences(ada, study, Kind.MODEL) == []
 
 
+@pytest.mark.long
 def test_the_comparison_uses_the_metric_of_the_card(researcher, runs, ada, tmp_path):
     task = factories.make_task(labels=factories.LABELS, metric="Classification-F1")
     study = factories.make_study(researcher, task, shots=[2], annotators=2)
@@ -327,6 +336,7 @@ def test_the_comparison_uses_the_metric_of_the_card(researcher, runs, ada, tmp_p
     exported(study, tmp_path / "export")
 
 
+@pytest.mark.long
 def test_the_page_shows_each_model_over_its_splits_with_people(study, runs, ada):
     factories.work_through(factories.seat(study.scenarios.get(shots=2, split_number=1)))
     done(study, runs, split=1)
@@ -349,6 +359,7 @@ def test_the_page_shows_each_model_over_its_splits_with_people(study, runs, ada)
     assert effort["person"]["answers"] == 6
 
 
+@pytest.mark.long
 def test_a_withdrawn_model_leaves_no_row(study, runs, tmp_path):
     seat = done(study, runs)
     withdrawal.withdraw(seat.token)
@@ -356,6 +367,7 @@ def test_a_withdrawn_model_leaves_no_row(study, runs, tmp_path):
     assert get("work", seat.token).json()["status"] == Status.WITHDRAWN
 
 
+@pytest.mark.long
 def test_verify_accepts_answers_that_a_model_gave_up(researcher, runs, tmp_path):
     tasks = [factories.make_kind(kind) for kind in ("label", "number", "options", "spans")]
     study = factories.make_study(researcher, *tasks, shots=[2], annotators=1)

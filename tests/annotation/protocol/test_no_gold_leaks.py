@@ -16,7 +16,6 @@ from django.urls import reverse
 from annotation.models import Participation, Step, Study
 from tasks.formats import Record
 from tests import factories
-from tests.exhaustive import one_in
 
 MASKS = [
     (rb'csrfmiddlewaretoken" value="[^"]+', b"CSRF"),
@@ -148,7 +147,7 @@ def same_orders(monkeypatch, settings):
         monkeypatch.setattr(Study._meta.get_field(field), "default", Study.Order.FILE_ORDER)
 
 
-@pytest.mark.parametrize("kind", one_in(2, factories.KINDS))
+@pytest.mark.parametrize("kind", factories.KINDS)
 def test_nothing_derived_from_gold_is_shown_before_the_answer(researcher, same_orders, kind):
     pages, others = (
         walk(researcher, gold, name, kind=kind)
@@ -189,7 +188,7 @@ def test_the_last_page_reveals_nothing_of_the_annotation_step(researcher, same_o
     assert ends[0] == ends[1]
 
 
-@pytest.mark.parametrize("kind", one_in(4, factories.KINDS))
+@pytest.mark.parametrize("kind", factories.KINDS)
 def test_reveals_differ_so_the_comparison_can_fail(researcher, same_orders, kind):
     pages, others = (
         walk(researcher, gold, name, kind=kind)

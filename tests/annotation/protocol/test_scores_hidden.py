@@ -190,6 +190,7 @@ def test_new_studies_hide_test_scores_by_default():
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("hides", "words"), [(True, "hidden from"), (False, "visible to")])
 def test_manifest_and_documents_state_whether_scores_are_hidden(researcher, hides, words):
     study = factories.make_study(researcher, factories.make_task(), hide_test_scores=hides)

@@ -105,6 +105,7 @@ def test_a_panel_without_submission_ids_is_paid_by_person_id(ada, study, researc
     assert f"panel:SONA,4711,{seat.pseudonym}," in payout.batch_csv(batch)
 
 
+@pytest.mark.long
 def test_a_further_task_returns_to_the_panel_and_is_paid(ada, researcher):
     tasks = [factories.make_task(), factories.make_task(name="toy-other")]
     study = factories.make_study(researcher, *tasks, shots=[2], tasks_per_worker=2)
@@ -257,6 +258,7 @@ def test_a_list_can_exclude_workers_exposed_to_a_task(researcher, study):
     assert refused.value.code == "not_eligible"
 
 
+@pytest.mark.long
 def test_a_list_can_require_qualification_in_another_study(researcher, study):
     first = factories.make_study(researcher, factories.make_task(name="first"), shots=[2])
     seat = factories.join(first, identity="ida")
@@ -273,6 +275,7 @@ def deny(ada, study, ids: str, platform: str):
     return ada.post(reverse("lists", args=[study.name]), fields, follow=True)
 
 
+@pytest.mark.long
 def test_a_list_of_ids_stores_only_hashes_and_can_be_ended(ada, study, panel):
     arrive(panel, "participantId=anna")
     page = deny(ada, study, "P-1\nanna", "panel:Connect").content.decode()
@@ -288,6 +291,7 @@ def test_a_list_of_ids_stores_only_hashes_and_can_be_ended(ada, study, panel):
     assert study.events.filter(what__startswith="list entry").count() == 2
 
 
+@pytest.mark.long
 def test_a_list_names_a_platform_whose_name_has_blanks(ada, study, panel, researcher):
     """An earlier version read only the first word as the platform, which matched no platform."""
     panel.name = "CloudResearch Connect"
@@ -301,6 +305,7 @@ def test_a_list_names_a_platform_whose_name_has_blanks(ada, study, panel, resear
     assert arrive(panel, "participantId=GHI789").status_code == 302
 
 
+@pytest.mark.long
 def test_personal_links_are_listed_by_their_names(ada, study):
     ida, bo = make_links(study, "Ida\nBo")
     deny(ada, study, "Ida", "personal")
@@ -311,6 +316,7 @@ def test_personal_links_are_listed_by_their_names(ada, study):
     assert (reply.status_code, "Line 1" in reply.content.decode()) == (422, True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["start", "resume"])
 def test_a_worker_denied_meanwhile_cannot_return(ada, client, study, panel, way):
     """An earlier version let expired participants back in both ways."""

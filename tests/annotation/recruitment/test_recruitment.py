@@ -44,6 +44,7 @@ def test_the_least_filled_scenario_comes_first(study):
         assert taken(study) == expected
 
 
+@pytest.mark.long
 def test_a_full_study_says_so_at_once(client, study):
     for _person in range(6):
         factories.join(study)
@@ -201,6 +202,7 @@ def test_a_second_decline_is_accepted_and_counted_once(client, study):
     assert sum(scenario.declined for scenario in study.scenarios.all()) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("about", ["bonus", "decision"])
 def test_declining_after_a_bonus_or_decision_retains_it(client, study, researcher, about):
     seat = factories.join(study)
@@ -223,6 +225,7 @@ def test_declining_after_a_bonus_or_decision_retains_it(client, study, researche
     assert client.get(address).status_code == 200
 
 
+@pytest.mark.long
 def test_every_scenario_choice_can_be_reproduced_from_its_log(researcher):
     tasks = [factories.make_task(name=f"toy-{letter}") for letter in "abc"]
     study = factories.make_study(researcher, *tasks, shots=[0, 2], annotators=3)

@@ -31,6 +31,7 @@ def counts(study) -> dict[str, int]:
     return dict(study.refused_arrivals.values_list("reason", "number"))
 
 
+@pytest.mark.long
 def test_an_exposed_arrival_is_counted_once_for_each_browser(client, study, researcher):
     client.post(reverse("start", args=[study.link_code]))
     seat = Participation.objects.get()
@@ -76,6 +77,7 @@ def test_a_post_without_a_refusal_counts_nothing(client, study):
     assert not RefusedArrival.objects.exists()
 
 
+@pytest.mark.long
 def test_the_researcher_and_the_export_have_the_counts(client, ada, study, tmp_path):
     lifecycle.change_status(study, "pause")
     refuse(client, study)

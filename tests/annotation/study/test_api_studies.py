@@ -75,6 +75,7 @@ def manifest_of(program, body, kind) -> str:
     return Study.objects.get(name="by-api").manifest
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["json", "toml"])
 def test_a_study_created_by_the_api_equals_that_of_the_command(
     program, task, kind, tmp_path, researcher
@@ -155,6 +156,7 @@ def test_the_design_in_a_reply_creates_the_same_study(program, task):
     assert again == shown | {"name": "again"}
 
 
+@pytest.mark.long
 def test_the_api_changes_the_status_like_the_buttons(program, task):
     program.post("/studies/", DESIGN)
     assert program.post("/studies/by-api/close/").status_code == 409
@@ -233,6 +235,7 @@ def every_page(program, path) -> list[dict]:
     return rows
 
 
+@pytest.mark.long
 def test_pages_csv_and_json_lines_have_the_same_rows(program, done):
     for name in ("answers", "spans"):
         path = f"/studies/done/{name}/"
@@ -247,6 +250,7 @@ def test_pages_csv_and_json_lines_have_the_same_rows(program, done):
         assert [row["hash"] for row in read] == [row["hash"] for row in rows]
 
 
+@pytest.mark.long
 def test_gold_and_scores_of_people_are_hidden_until_shown(program, done):
     def answers(kind):
         return every_page(program, f"/studies/done/answers/?kind={kind}")
@@ -266,6 +270,7 @@ def test_gold_and_scores_of_people_are_hidden_until_shown(program, done):
     assert program.get(one).json()["in_analysis"] is False
 
 
+@pytest.mark.long
 def test_an_unanswered_example_has_no_gold(program, done, researcher, task):
     study = factories.make_study(researcher, task, shots=[2], annotators=2, name="begun")
     factories.seat(study.scenarios.get(), kind=Kind.SIMULATED)
@@ -273,6 +278,7 @@ def test_an_unanswered_example_has_no_gold(program, done, researcher, task):
     assert (row["answer"], row["gold"], row["s1"]) == (None, None, None)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "query",
     [
@@ -292,6 +298,7 @@ def test_an_invalid_parameter_is_400(program, done, query):
     assert query.partition("=")[0] in reply.json()["fields"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cursor", ["x", "cD14", "cD05OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk%3D", "%ff"])
 def test_an_unknown_cursor_is_404(program, done, cursor):
     assert program.get(f"/studies/done/answers/?cursor={cursor}").status_code in (200, 404)
@@ -307,6 +314,7 @@ def test_filters_select_matching_rows(program, done):
 # The twins ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_seats_and_switches_can_change_while_a_study_runs(program, done, other_researcher):
     rows = program.get("/studies/done/scenarios/").json()["results"]
     scenario = rows[0]["id"]
@@ -353,6 +361,7 @@ def test_a_dry_run_of_pay_changes_nothing(program, done):
     assert program.post("/studies/done/pay/", {"action": "pay", "batch": 99}).status_code == 422
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("address", "body", "field"),
     [
@@ -374,6 +383,7 @@ def test_an_invalid_field_is_422_and_named(program, done, address, body, field):
     assert field in reply.json()["fields"]
 
 
+@pytest.mark.long
 def test_a_decision_requires_and_stores_a_reason(program, done):
     person = done.participations.filter(kind=Kind.PERSON).first()
     one = f"/studies/done/participations/{person.pseudonym}/"

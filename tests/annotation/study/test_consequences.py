@@ -45,6 +45,7 @@ def test_seats_minutes_and_cost_are_calculated_and_not_stored(ada, task):
     assert not AuditEntry.objects.filter(topic="design").exists()
 
 
+@pytest.mark.long
 def test_the_page_of_a_draft_shows_its_work_and_expected_cost(ada, researcher, task):
     draft = factories.make_study(
         researcher, task, status="draft", shots=[0, 2], annotators=5, estimated_minutes=20,
@@ -75,6 +76,7 @@ def test_a_calculation_names_only_the_fields_it_lacks(ada, task):
     assert "Nothing was saved. Correct these" in words(reply)
 
 
+@pytest.mark.long
 def test_a_pilot_gives_the_seconds_of_an_example(ada, researcher):
     task = factories.make_task(shots=(2,), test_size=30)
     draft = factories.make_study(researcher, task, status="draft")
@@ -127,6 +129,7 @@ def test_task_choices_of_the_form_have_different_labels(ada, task):
     assert len(labels) == len(set(labels)) == 2
 
 
+@pytest.mark.long
 def test_opening_confirms_the_sum_and_refuses_a_changed_one(ada, researcher, task):
     study = factories.make_study(
         researcher, task, status="draft", max_paid_hours="0.5", budget=Decimal("48.00")

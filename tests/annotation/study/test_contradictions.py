@@ -55,6 +55,7 @@ def test_a_rule_requiring_a_study_without_passes_is_refused(ada, study, research
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("effect", "reason"), [("allow", "contradicts"), ("deny", "same entry")])
 def test_a_task_cannot_be_both_required_and_excluded(ada, study, effect, reason):
     factories.make_task(name="another")

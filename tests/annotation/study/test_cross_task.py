@@ -100,6 +100,7 @@ def in_arm(study, arm: str):
     )
 
 
+@pytest.mark.long
 @pytest.mark.engines
 def test_arms_are_scenarios_that_fill_evenly(study):
     assert study.scenarios.count() == 2 * 3
@@ -109,6 +110,7 @@ def test_arms_are_scenarios_that_fill_evenly(study):
         assert seats.choose(study.seed, row.arrival, row.candidates) == row.scenario_id
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arm", ["upstream", "sham", "direct"])
 def test_the_step_before_the_unseen_task_depends_on_the_arm(study, arm):
     person = in_arm(study, arm)
@@ -129,6 +131,7 @@ def test_the_step_before_the_unseen_task_depends_on_the_arm(study, arm):
     assert ArmTaken.objects.get(study=study, worker_key=person.worker.key).arm == arm
 
 
+@pytest.mark.long
 def test_upstream_answers_are_revealed_before_the_next_task(study):
     person, client = in_arm(study, "upstream"), Client()
     work = reverse("work", args=[person.token])
@@ -187,6 +190,7 @@ def test_upstream_tasks_come_first_equally_often():
     assert 160 < sum(example in pools["up-one"] for example in first) < 240
 
 
+@pytest.mark.long
 @pytest.mark.engines
 def test_a_worker_cannot_join_a_second_arm_or_repeat_upstream(study, researcher):
     person = in_arm(study, "upstream")
@@ -207,6 +211,7 @@ def test_a_worker_exposed_to_an_upstream_task_is_not_eligible(study):
     assert refusal(study, key, Kind.PERSON) == "not_eligible"
 
 
+@pytest.mark.long
 @pytest.mark.engines
 def test_a_worker_exposed_to_a_text_in_another_task_is_refused(study, researcher):
     copied = factories.make_task(
@@ -327,6 +332,7 @@ def trained_of(study) -> int:
     return sum(row.trained for (_scenario, kind), row in rows.items() if kind == Kind.PERSON)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arm", ["upstream", "sham", "direct"])
 def test_erased_upstream_turns_do_not_count_as_trained(study, arm):
     before = 0 if arm == "direct" else 6
@@ -370,6 +376,7 @@ def test_upstream_minutes_follow_the_length_of_their_texts(researcher, db):
     assert f"for {quick.words + 90} words of each of 60 upstream examples" in doubt
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("status", ["draft", "open"])
 def test_the_preview_of_an_arm_includes_its_upstream_step(researcher, client, db, status):
     study = make_cross_task(researcher)

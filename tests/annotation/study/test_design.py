@@ -118,6 +118,7 @@ def test_a_second_study_of_the_same_name_is_refused(ada, task):
     assert Study.objects.count() == 1
 
 
+@pytest.mark.long
 def test_two_tabs_cannot_overwrite_each_others_design(ada, task):
     ada.post(reverse("study_new"), fields(task))
     edit = reverse("study_edit", args=["spring"])
@@ -136,6 +137,7 @@ def test_two_tabs_cannot_overwrite_each_others_design(ada, task):
     assert Study.objects.get().title == "Typed here"
 
 
+@pytest.mark.long
 def test_changed_tasks_are_a_conflicting_design_too(ada, task):
     ada.post(reverse("study_new"), fields(task))
     edit = reverse("study_edit", args=["spring"])

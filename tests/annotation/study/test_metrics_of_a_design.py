@@ -112,6 +112,7 @@ def test_a_metric_that_fits_one_of_the_tasks_is_accepted(researcher):
     assert study.metrics == ["Classification-F1"]
 
 
+@pytest.mark.long
 def test_the_form_of_a_draft_stores_further_metrics(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), status="draft")
     address = reverse("study_edit", args=[study.name])

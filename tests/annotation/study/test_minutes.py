@@ -96,6 +96,7 @@ def test_the_researchers_minutes_of_a_task_override_the_estimate(researcher, tas
     assert ", 30 to 90 minutes announced for each, " in consequences.for_study(draft).sum_in_words
 
 
+@pytest.mark.long
 def test_a_pilot_replaces_reading_speed_in_the_announced_minutes(researcher, tasks):
     short, _long = tasks
     piloted = factories.make_task(name="piloted", labels=factories.LABELS, test_size=30)

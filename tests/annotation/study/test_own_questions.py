@@ -167,6 +167,7 @@ def test_a_preview_shows_the_questions(ada, study):
     assert ada.get(nothing).status_code == 404
 
 
+@pytest.mark.long
 def test_the_export_has_the_answers(client, seat, tmp_path):
     finish(client, seat)
     client.post(reverse("questionnaire", args=[seat.token]), {"own-effort": "All"})

@@ -24,6 +24,7 @@ def page(client, name: str, *args, query: str = "") -> str:
     return client.get(reverse(name, args=args) + query).content.decode()
 
 
+@pytest.mark.long
 def test_a_new_study_can_start_from_another_design(ada, task, study):
     assert '<option value="real">real</option>' in page(ada, "study_new")
     Study.objects.update(rehearsal=True, consent_text="Hello <there>", hypotheses="H1")

@@ -91,6 +91,7 @@ def test_a_rehearsal_that_cannot_run_leaves_no_clone(ada, study):
     assert Study.objects.count() == 1
 
 
+@pytest.mark.long
 def test_simulated_annotators_are_started_from_the_page(ada, study):
     rehearsal = rehearse(ada, study)
     assert rehearsal.rehearsal
@@ -260,6 +261,7 @@ def test_an_archived_task_version_is_replaced_by_an_earlier_one(ada, task, resea
     assert "toy-places v1" not in page(ada, "tasks", query="?show=archived")
 
 
+@pytest.mark.long
 def test_an_archived_version_is_offered_only_to_its_drafts(ada, task, researcher):
     later = factories.make_task(title="Later", by=None)
     draft = factories.make_study(researcher, later, name="draft-of-it", status="draft")
@@ -347,6 +349,7 @@ def test_a_draft_with_a_study_on_prolific_cannot_be_deleted(researcher, task):
         lifecycle.delete_draft(draft)
 
 
+@pytest.mark.long
 def test_pages_link_to_the_form_that_adds_seats(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
     place = f'href="{reverse("recruit", args=[study.name])}#seats"'

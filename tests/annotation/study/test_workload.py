@@ -48,6 +48,7 @@ def test_too_many_promised_hours_are_warned_about(researcher):
     assert "600 minutes are promised, but toy-places at 2 shots has 2 training and 4 test" in err
 
 
+@pytest.mark.long
 def test_only_a_draft_warns_about_the_promised_time(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(test_size=400), status="draft", estimated_minutes=5

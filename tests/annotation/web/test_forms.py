@@ -14,7 +14,6 @@ from annotation.prolific import drafts
 from annotation.recruitment import consent
 from tasks.models import TaskMember
 from tests import factories
-from tests.exhaustive import one_in
 
 QUESTION = "How often can you change an answer?\n- As often as I like\n* Never\n"
 
@@ -132,7 +131,8 @@ def address(name: str, world) -> str:
     return reverse(name, args=known.get(name, [world.study]))
 
 
-@pytest.mark.parametrize(("name", "sent", "field", "sentence"), one_in(3, WRONG))
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "sent", "field", "sentence"), WRONG)
 def test_an_error_is_at_its_field_and_the_input_is_retained(
     ada, world, name, sent, field, sentence
 ):

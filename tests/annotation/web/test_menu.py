@@ -11,7 +11,6 @@ from annotation.models import Role
 from annotation.study import team
 from annotation.web import menu
 from tests import factories
-from tests.exhaustive import one_in
 
 # The pages of an open rehearsal, which has simulated annotators: page -> its tab.
 PAGES = {page: tab for tab, pages in menu.TABS.items() for page in pages}
@@ -61,6 +60,7 @@ def all_links(client, study) -> dict[str, str]:
     return found
 
 
+@pytest.mark.long
 def test_tabs_lead_to_every_page_of_a_study(ada, study):
     found = all_links(ada, study)
     assert {reverse(each.address, args=[study.name]) for each in PAGES} == set(found.values())
@@ -71,7 +71,8 @@ def test_there_are_six_tabs_with_at_most_four_pages():
     assert all(1 <= len(pages) <= 4 for pages in menu.TABS.values())
 
 
-@pytest.mark.parametrize("entry", one_in(3, list(PAGES)), ids=lambda entry: entry.address)
+@pytest.mark.long
+@pytest.mark.parametrize("entry", list(PAGES), ids=lambda entry: entry.address)
 def test_a_page_is_titled_like_its_link_and_marked_in_its_tab(ada, study, entry):
     shown = page(ada, reverse(entry.address, args=[study.name]))
     (heading,) = re.findall(r"<h1[^>]*>(.*?)</h1>", shown, re.DOTALL)
@@ -85,6 +86,7 @@ def test_a_page_is_titled_like_its_link_and_marked_in_its_tab(ada, study, entry)
     assert entry.name in (others or [tab])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("entry", "show"), VIEWS, ids=[f"{p.address}-{s}" for p, s in VIEWS])
 def test_a_switch_shows_each_view_of_a_page_in_its_place(ada, study, entry, show):
     query = {"show": show} if show else {}
@@ -133,6 +135,7 @@ def test_a_draft_has_no_data_page_and_its_form_has_tabs(ada, researcher):
     assert marked(edited) == [("Design", "true"), ("Design", "true")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("role", [Role.ANALYST, Role.PAYER])
 def test_the_tabs_offer_only_pages_the_role_may_open(client, study, other_researcher, role):
     team.add(study, other_researcher.username, role, study.owner)
@@ -146,6 +149,7 @@ def test_the_tabs_offer_only_pages_the_role_may_open(client, study, other_resear
             assert client.get(address).status_code == 403, entry
 
 
+@pytest.mark.long
 def test_only_pages_of_studies_have_tabs(ada, study):
     task = study.tasks.get()
     for name in ("home", "studies", "planner", "help_index", "tokens", "tasks", "models"):

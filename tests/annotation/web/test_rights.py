@@ -109,6 +109,7 @@ def world(researcher, other_researcher, django_user_model):
     return study, done, people
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("page", "post"), OF_A_STUDY, ids=[page for page, _ in OF_A_STUDY])
 def test_an_api_twin_refuses_the_same_roles_as_its_page(world, page, post):
     _study, done, people = world

@@ -80,6 +80,7 @@ def test_a_damaged_file_gives_rows_or_an_error(whole, kind, place, damage):
         assert is_right(outcome(path), path)
 
 
+@pytest.mark.long
 @FEW
 @given(
     st.sampled_from(["jsonl", "doccano", "label-studio", "lm-eval"]),

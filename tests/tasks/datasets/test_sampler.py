@@ -42,6 +42,7 @@ def test_sets_have_the_planned_sizes_and_are_nested(drawing):
     assert sum(map(len, together)) == len(items) == len(set().union(*together))
 
 
+@pytest.mark.long
 @given(drawings(), st.randoms(use_true_random=False))
 def test_sets_do_not_depend_on_the_order_of_the_texts(drawing, random):
     items, plan = drawing
