@@ -186,7 +186,7 @@ def test_the_same_text_twice_counts_once(desk):
 
 @pytest.mark.journey
 def test_highlights_are_removed_by_chip_by_key_and_by_undo(desk):
-    one = desk("Oslo Rome Lima Bern.", gold=["Oslo"])
+    one = desk("Oslo, Rome, Lima, Bern.", gold=["Oslo"])
     for text in ("Oslo", "Rome", "Lima", "Bern"):
         one.word(text).dblclick()
     one.page.get_by_role("button", name="Remove").nth(1).click()
