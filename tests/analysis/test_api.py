@@ -44,6 +44,7 @@ def test_a_program_reads_the_table_with_a_token(client, study, by_token):
     assert rows[0]["sd_ddof1"] is None
 
 
+@pytest.mark.long
 def test_a_list_of_studies_has_only_my_studies(client, study, by_token, other_researcher):
     factories.make_study(other_researcher, factories.make_task())
     listed = client.get(reverse("api_studies"), headers=by_token).json()

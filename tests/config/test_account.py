@@ -45,6 +45,7 @@ def choose(browser, zone: str):
     return browser.post(reverse("your_account"), {"time_zone": zone})
 
 
+@pytest.mark.long
 def test_times_on_pages_are_in_the_chosen_zone_and_name_it(signed_in, arrived):
     people = reverse("people", args=[arrived.study.name])
     assert "2026-07-01 20:30 UTC</time>" in signed_in.get(people).content.decode()
@@ -74,6 +75,7 @@ def test_the_time_zone_applies_in_another_browser_too(signed_in, arrived):
     assert "2026-07-01 16:30 EDT" in shown
 
 
+@pytest.mark.long
 def test_a_new_zone_reaches_signed_in_browsers_within_an_hour(signed_in, arrived):
     other = Client()
     other.post(reverse("login"), {"login": "ada", "password": "right horse"})
@@ -133,6 +135,7 @@ def test_following_one_link_invalidates_an_earlier_one(signed_in, sends_mail, re
     assert researcher.email == "second@example.org"
 
 
+@pytest.mark.long
 def test_an_altered_link_is_not_found(signed_in, sends_mail):
     change(signed_in, NEW)
     (link,) = re.findall(r"http://testserver(\S+)", mail.outbox[0].body)

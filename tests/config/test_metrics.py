@@ -76,6 +76,7 @@ def test_metrics_need_the_token(metered):
     assert metered.post("/metrics").status_code in (403, 405)
 
 
+@pytest.mark.long
 def test_answers_and_replies_are_counted_by_route_without_links(
     metered, researcher, django_capture_on_commit_callbacks
 ):

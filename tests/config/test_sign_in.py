@@ -81,6 +81,7 @@ def test_one_password_for_many_names_locks_out_only_its_address(researcher):
     assert sign_in(password=RIGHT, address=ELSEWHERE).status_code == 302
 
 
+@pytest.mark.long
 def test_a_name_tried_from_many_addresses_is_delayed_not_locked(researcher):
     for number in range(5):
         sign_in(address=f"10.1.0.{number}", times=6)

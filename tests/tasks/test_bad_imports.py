@@ -44,6 +44,7 @@ def test_a_bad_file_is_named_with_its_place_and_can_be_replaced(ada, case):
     assert Task.objects.exists()
 
 
+@pytest.mark.long
 def test_every_bad_file_is_reported_together(ada):
     page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": "{\n", "toy_train_1_1.jsonl": "[]\n"}))
     assert len(page.context["problems"]) == 2
@@ -76,6 +77,7 @@ def test_missing_or_conflicting_cards_and_files_are_reported(ada):
     assert "Data report" in text(page)
 
 
+@pytest.mark.long
 def test_an_unknown_file_is_named_and_the_others_are_taken(ada):
     page = settle(ada, send(ada, GOOD | {"notes.txt": "x", "README.md": "x"}))
     (refusal,) = page.context["not_taken"]
@@ -206,6 +208,7 @@ def test_more_than_100_files_are_refused_with_a_message(ada):
     assert "at most 100 files at once" in text(reply)
 
 
+@pytest.mark.long
 def test_names_and_errors_are_escaped(ada):
     record = json.loads(line())
     evil = json.dumps(record | {"<b>x</b>": 1}) + "\n"
@@ -225,6 +228,7 @@ def test_all_mistakes_of_all_files_are_reported_together(ada):
     ]
 
 
+@pytest.mark.long
 def test_a_wrong_card_does_not_hide_other_problems(ada):
     """Two keys are wrong, one is misspelt, and a line of a file is not JSON."""
     card = card_text(title=" ", family="parsing", source=None, sourc="here")

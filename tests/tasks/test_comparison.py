@@ -88,6 +88,7 @@ def test_labels_have_no_marks_in_the_text():
     )  # fmt: skip
 
 
+@pytest.mark.long
 @given(st.text("ab .😀", min_size=1, max_size=30), st.data())
 def test_pieces_always_join_to_the_text(text, data):
     cut = tokens(text)

@@ -79,6 +79,7 @@ def test_an_upload_on_a_full_disk_is_refused_and_leaves_nothing(ada, disk):
     assert Task.objects.exists()
 
 
+@pytest.mark.long
 @pytest.mark.small_disk
 def test_adding_files_on_a_full_disk_leaves_the_others_unchanged(ada, disk):
     page = settle(ada, send(ada, GOOD))

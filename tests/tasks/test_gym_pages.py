@@ -75,6 +75,7 @@ def test_real_tasks_are_shown_with_quirks_and_then_imported(ada, var):
     assert not stored_folders(var)
 
 
+@pytest.mark.long
 def test_the_kind_of_a_task_can_be_changed_before_confirming(ada, tmp_path):
     page = send(ada, write(tmp_path, "web_questions", {}), write(tmp_path, "glue-rte", {}))
     changes = {"kind-web_questions": "label", "take-glue-rte": None}

@@ -145,6 +145,7 @@ def sent_predictions(ada, task, data: bytes):
     return ada.post(reverse("models"), {"name": "T5", "files": [file]})
 
 
+@pytest.mark.long
 def test_predictions_are_read_under_the_same_limits(ada):
     task = factories.make_task()
     good = factories.prediction_lines(task, lambda example: example.gold)
@@ -194,6 +195,7 @@ def busy():
     checking.one_at_a_time.release()
 
 
+@pytest.mark.long
 def test_an_upload_waits_as_a_job_while_another_is_checked(ada, busy):
     page = send(ada, GOOD)
     job = page.context["job"]

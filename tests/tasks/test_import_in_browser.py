@@ -89,6 +89,7 @@ def test_the_wrong_card_is_recognised_by_the_file_names(ada, clues):
 # Own tasks ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_an_own_task_comes_in_with_its_card(ada):
     page = settle(ada, send(ada, GOOD))
     act(ada, page, "confirm")
@@ -116,6 +117,7 @@ def test_an_upload_states_what_it_will_change(ada):
     assert Task.objects.count() == 2
 
 
+@pytest.mark.long
 def test_get_stores_nothing_and_confirms_nothing(ada):
     page = settle(ada, send(ada, GOOD))
     upload = page.context["upload"]
@@ -142,6 +144,7 @@ def test_an_unfinished_upload_is_listed_and_can_be_discarded(ada, var):
     assert ada.get(reverse("task_upload", args=[upload.pk])).status_code == 404
 
 
+@pytest.mark.long
 def test_an_upload_belongs_to_its_owner(ada, other_researcher):
     upload = settle(ada, send(ada, GOOD)).context["upload"]
     other = Client()
@@ -157,6 +160,7 @@ def test_an_upload_belongs_to_its_owner(ada, other_researcher):
     assert TaskUpload.objects.exists()
 
 
+@pytest.mark.long
 def test_an_upload_is_deleted_after_a_day(ada, var):
     upload = settle(ada, send(ada, GOOD)).context["upload"]
     TaskUpload.objects.update(created_at=timezone.now() - timedelta(hours=25))
@@ -169,6 +173,7 @@ def test_an_upload_is_deleted_after_a_day(ada, var):
     assert stored_folders(var) == ["without-a-row-yet"]
 
 
+@pytest.mark.long
 def test_a_large_upload_is_read_in_parts(ada, monkeypatch):
     monkeypatch.setattr(upload_jobs, "SMALL", 0)
     monkeypatch.setattr(jobs, "POLL", 0)
@@ -234,6 +239,7 @@ def preview(client, page, number: int, **fields):
     return client.post(address, fields) if fields else client.get(address)
 
 
+@pytest.mark.long
 def test_examples_are_previewed_as_annotators_will_see_them(ada):
     page = settle(ada, send(ada, GOOD))
     training = preview(ada, page, 1)

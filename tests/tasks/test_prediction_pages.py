@@ -133,6 +133,7 @@ def test_an_error_names_the_line_and_escapes_the_quoted_text(ada, task):
     assert "<img src=x>" not in page
 
 
+@pytest.mark.long
 def test_a_file_is_deleted_by_post_and_can_then_be_replaced(ada, researcher, task):
     file = factories.predict(researcher, "toy", task, 2, 1)
     address = reverse("prediction_file_delete", args=["toy", file.pk])

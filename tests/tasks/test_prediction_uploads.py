@@ -73,6 +73,7 @@ def test_files_are_scored_one_by_one_and_stored_together(ada, researcher, task, 
     assert stored.sha256 == other.sha256
 
 
+@pytest.mark.long
 def test_a_large_upload_reports_texts_not_in_the_context(ada, task):
     away = factories.prediction_lines(task, lambda _example: ["Atlantis"])
     send(ada, files(task, 1, 2, n2=away))
@@ -111,6 +112,7 @@ def test_a_small_upload_is_stored_in_the_request(ada, task, monkeypatch):
     assert not Job.objects.exists()
 
 
+@pytest.mark.long
 def test_one_invalid_file_stores_nothing_and_each_is_named(ada, task, var):
     bad = b'{"id": "unknown", "predicted": []}\n'
     send(ada, files(task, 1, 2, 3, n1=bad, n3=b"<b>\n"))
@@ -125,6 +127,7 @@ def test_one_invalid_file_stores_nothing_and_each_is_named(ada, task, var):
     assert not list((var / "jobs").iterdir())
 
 
+@pytest.mark.long
 def test_problems_visible_without_scoring_are_shown_at_the_form(
     ada, researcher, other_researcher, task
 ):
@@ -145,6 +148,7 @@ def test_problems_visible_without_scoring_are_shown_at_the_form(
     assert not LanguageModel.objects.filter(name="new").exists()
 
 
+@pytest.mark.long
 def test_a_conflict_during_the_upload_is_reported_at_the_end(ada, researcher, task):
     send(ada, files(task, 1, 2))
     go_on(ada)

@@ -54,6 +54,7 @@ LABELS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metric", WHOLE)
 @given(data=st.data())
 def test_leaving_out_a_context_equals_the_metric_of_the_rest(metric, data):

@@ -60,6 +60,7 @@ def entries(study, form="wei-2025") -> dict:
 # The forms ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_all_71_items_are_there_in_the_order_of_the_form(study):
     form = checklists.form_of(study, "wei-2025")
     assert [entry.number for entry in form.entries] == NUMBERS
@@ -241,6 +242,7 @@ def test_items_that_are_not_asked_are_not_stored(ada, study):
     assert not ReportAnswer.objects.exists()
 
 
+@pytest.mark.long
 def test_an_answer_too_long_is_refused_and_stays_in_its_field(ada, study):
     sent = {"item-1.9": "short", "item-2.4": "y" * 5001}
     reply = ada.post(reverse("report", args=[study.name]), sent)

@@ -157,6 +157,7 @@ SAYS = [
 ]
 
 
+@pytest.mark.long
 def test_each_sentence_is_used_only_for_studies_where_it_holds(studies):
     known = {name: wei(study) for name, study in studies.items()}
     wrong = [
@@ -405,6 +406,7 @@ def test_manual_bonuses_and_pay_without_a_rate_are_reported(researcher):
     assert "Median" not in said["2.7.1"].answer
 
 
+@pytest.mark.long
 def test_without_results_nothing_is_claimed_of_them(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0, 2])
     factories.predict(researcher, "m", study.tasks.get(), 0)
@@ -420,6 +422,7 @@ def test_without_results_nothing_is_claimed_of_them(researcher):
     assert "at least two human annotators" in said["4.1"].evidence
 
 
+@pytest.mark.long
 def test_a_task_without_a_model_run_is_named(researcher):
     tasks = factories.make_task(), factories.make_task(name="other", test_size=7)
     study = factories.make_study(researcher, *tasks, shots=[2])
@@ -442,6 +445,7 @@ def test_models_of_another_team_are_not_named(researcher, other_researcher):
     assert not [entry.number for entry in said.values() if "theirs" in whole(entry)]
 
 
+@pytest.mark.long
 def test_several_files_of_a_model_give_several_outputs_per_item(researcher):
     task = factories.make_task(splits=2)
     study = factories.make_study(researcher, task, shots=[0, 2])
@@ -450,6 +454,7 @@ def test_several_files_of_a_model_give_several_outputs_per_item(researcher):
     assert wei(study)["0.10"].answer == "1 to 2"
 
 
+@pytest.mark.long
 def test_added_seats_access_lists_and_ethics_board_are_reported(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0], annotators=2, ethics_contact="Board 7"

@@ -43,6 +43,7 @@ def left(study) -> list[str]:
     return block(study, "Participant flow", Bullets).items
 
 
+@pytest.mark.long
 def test_the_table_is_that_of_the_page_and_counts_people_only(ada, study):
     grid = block(study, "Human performance", Grid)
     assert grid.caption == "Human performance"
@@ -206,6 +207,7 @@ def test_a_zero_shot_study_mentions_no_training(researcher):
     assert "training examples" not in planned
 
 
+@pytest.mark.long
 def test_a_study_without_zero_shots_does_not_mention_them(researcher):
     labels = factories.make_task(labels=factories.LABELS)
     study = factories.make_study(researcher, labels, shots=[2], annotators=2)
@@ -355,6 +357,7 @@ def test_an_untouched_study_has_no_deviations(researcher):
     assert "The study has not been changed" in section.blocks[0].text
 
 
+@pytest.mark.long
 def test_changes_after_opening_are_deviations(researcher, study):
     lifecycle.change_status(study, "pause", researcher)
     lifecycle.change_status(study, "reopen", researcher)
@@ -462,6 +465,7 @@ def test_a_draft_has_nothing_to_report(ada, researcher):
     assert ada.post(reverse("report", args=[draft.name]), {}).status_code == 404
 
 
+@pytest.mark.long
 def test_no_secret_and_no_name_is_in_the_report(ada, study):
     text = ada.get(reverse("report_file", args=[study.name])).content.decode()
     for participation in study.participations.select_related("worker"):

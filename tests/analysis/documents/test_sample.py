@@ -162,6 +162,7 @@ def test_a_study_without_questions_has_no_section(researcher):
         block(plain, "Sample", Grid)
 
 
+@pytest.mark.long
 def test_with_four_people_every_row_is_hidden(researcher):
     study = factories.make_study(
         researcher, factories.make_task(name="few"), shots=[0], annotators=4, own_questions=ASKED
@@ -310,6 +311,7 @@ def test_an_unreadable_export_has_its_error_at_the_field(ada, from_prolific, tex
     assert not ReportAnswer.objects.exists()
 
 
+@pytest.mark.long
 def test_a_program_uploads_and_deletes_the_export(ada, researcher, from_prolific):
     address = reverse("api_sample", args=[from_prolific.name])
     token = factories.bearer(researcher, "run")
@@ -328,12 +330,14 @@ def test_a_program_uploads_and_deletes_the_export(ada, researcher, from_prolific
     assert not ReportAnswer.objects.exists()
 
 
+@pytest.mark.long
 def test_a_larger_file_is_refused(ada, from_prolific):
     reply = upload(ada, from_prolific, b"x" * (sample.LARGEST_EXPORT + 1))
     assert reply.status_code == 422
     assert "at most 2 MB" in reply.context["sample_form"]["demographics"].errors[0]
 
 
+@pytest.mark.long
 def test_people_out_of_the_analysis_are_not_counted(ada, from_prolific):
     out = from_prolific.participations.order_by("pk").first()
     withdrawal.withdraw(out.token)

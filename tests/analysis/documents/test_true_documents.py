@@ -593,6 +593,7 @@ def test_a_highlighting_ceiling_is_given_only_for_highlighting(documents):
     assert "ceiling by highlighting" not in (last[CHOICE][0], last[CROSS][0])
 
 
+@pytest.mark.long
 def test_the_table_of_seated_models_counts_model_runs(ada, five):
     study = Study.objects.get(pk=five[SEATED])
     told = "Mean ± SD over {} (ddof 1) of each {}'s mean S1 x 100"

@@ -44,12 +44,14 @@ def test_a_comment_is_shown_escaped_with_author_and_time(ada, study, example):
     assert "No comments yet" in page(ada, study, other)
 
 
+@pytest.mark.long
 def test_a_comment_is_not_shown_in_another_study_of_the_task(ada, researcher, study, example):
     send(ada, study, example, "Two golds?")
     other = factories.make_study(researcher, study.tasks.get(), shots=[0], name="other")
     assert "Two golds?" not in page(ada, other, example)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "words"), [("  ", "Enter a comment."), ("x" * 2001, "at most 2000")]
 )
@@ -111,6 +113,7 @@ def test_an_unknown_opinion_on_a_gold_is_refused_at_its_field(ada, study, exampl
     assert not ExampleComment.objects.exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", ["update", "delete"])
 def test_the_database_refuses_changes_to_a_comment(study, example, change):
     gold_audit.add(study, example, "Two golds?", study.owner)

@@ -33,6 +33,7 @@ def study(db, stored):
     return Study.objects.get(pk=stored)
 
 
+@pytest.mark.long
 def test_examples_are_searched_by_text_and_filtered_by_all_wrong(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
     for _ in range(2):

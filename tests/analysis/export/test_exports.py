@@ -244,6 +244,7 @@ def write_rows(export, name, table):
         writer.writerows(table)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["examples.csv", "answers.csv", "annotators.csv", "spans.csv"])
 def test_verify_accepts_a_file_with_rows_in_another_order(export, name):
     write_rows(
@@ -410,6 +411,7 @@ def test_training_table_query_count_is_constant_in_tasks(researcher, django_asse
         assert [row.texts for row in rows] == [[once, "–", "–"], [once] * 3] * number
 
 
+@pytest.mark.long
 def test_training_table_counts_completed_unexcluded_annotators(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=4)
     scenario = study.scenarios.get()
@@ -494,6 +496,7 @@ def test_a_draft_can_be_exported_and_verified(researcher, tmp_path):
     shutil.rmtree(folder)
 
 
+@pytest.mark.long
 def test_a_blank_line_in_a_draft_file_is_named_without_traceback(researcher, tmp_path):
     study = factories.make_study(researcher, factories.make_task(), status="draft")
     folder = tmp_path / "draft"

@@ -91,6 +91,7 @@ def test_every_number_of_a_table_follows_from_the_answers(exports, file):  # noq
         assert differences(export[file], TABLES[file][0], expected(export, file)) == [], name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", TABLES)
 def test_an_altered_cell_of_each_column_is_named(exports, file):  # noqa: F811
     keys, filled, computed = TABLES[file][0], set(), set()

@@ -109,6 +109,7 @@ def test_a_screening_answer_that_is_left_out_is_found(export, monkeypatch, capsy
     assert "expected 'the status for 3 and 6 answers'" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_another_screening_set_than_the_frozen_one_is_found(export, capsys):
     design = export.design()
     trained = next(row for row in export["examples.csv"] if row["file_kind"] == "train")

@@ -85,6 +85,7 @@ def test_one_annotator_has_no_interval(ada, researcher):
     assert spec_of(ada, study, "shots")
 
 
+@pytest.mark.long
 def test_the_learning_curve_follows_each_annotators_order(ada, researcher):
     task = factories.make_task(shots=(10,))
     study = factories.make_study(researcher, task, shots=[10], annotators=1)
@@ -104,6 +105,7 @@ SCORES = {"s1", "score", "low", "high", "baseline"}  # drawn x 100
 RENAMED = {"low": "low_95", "high": "high_95", "who": "name"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("figure", NAMES)
 def test_the_csv_is_the_data_of_the_figure(ada, study, figure):
     (drawn,) = spec_of(ada, study, figure)["datasets"].values()
@@ -159,6 +161,7 @@ def test_a_group_has_the_same_style_in_every_figure(ada, study):
     assert looks[0] == looks[1]
 
 
+@pytest.mark.long
 def test_no_drift_is_drawn_where_all_met_the_order_of_the_file(ada, researcher):
     task = factories.make_task()
     study = factories.make_study(researcher, task, annotators=1, annotation_order="file_order")
@@ -173,6 +176,7 @@ def test_no_drift_is_drawn_where_all_met_the_order_of_the_file(ada, researcher):
         assert ada.get(reverse(name, args=[study.name, *rest])).status_code == 404
 
 
+@pytest.mark.long
 def test_drift_is_drawn_if_contexts_are_kept_together(ada, researcher):
     task = factories.make_task()
     study = factories.make_study(
@@ -200,6 +204,7 @@ def test_a_study_of_zero_shots_has_no_learning_curve(ada, researcher):
     assert page.count("<vega-figure") == 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("status", "words"), [("draft", "Open the study"), ("open", "share its link")]
 )
@@ -211,6 +216,7 @@ def test_an_empty_study_says_what_to_do_next(ada, researcher, status, words):
     assert "<vega-figure" not in page
 
 
+@pytest.mark.long
 def test_an_excluded_annotator_is_in_no_figure(ada, study):
     assert len(annotators_of(ada, study)) == 4
     out = study.participations.first()
@@ -267,6 +273,7 @@ def test_attention_checks_are_in_no_figure(ada, researcher, tmp_path):
     assert [(row["part"], row["n"]) for row in tenths] == [(str(k), "2") for k in range(1, 11)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("figure", NAMES)
 def test_the_numbers_of_a_figure_are_on_the_page_and_in_a_csv(ada, study, figure):
     reply = ada.get(reverse("figure_numbers", args=[study.name, figure]))

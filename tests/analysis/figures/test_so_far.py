@@ -89,6 +89,7 @@ def test_models_are_shown_with_people_under_their_names(study, researcher):
     assert "toy –, 100.0" in panel.description
 
 
+@pytest.mark.long
 def test_the_kind_with_results_is_shown_and_named_correctly(ada, study):
     work(study, 2, 1, kind="simulated")
     result = so_far.for_study(study)
@@ -105,6 +106,7 @@ def test_without_completions_it_shows_a_notice_and_no_zeros(ada, study):
     assert "result-plot" not in shown
 
 
+@pytest.mark.long
 def test_the_picture_has_a_title_and_a_table_and_escapes_markup(ada, researcher):
     task = factories.make_task(title="<i>x</i>")
     study = factories.make_study(researcher, task, shots=[2], title="<svg onload=alert(1)>")

@@ -79,6 +79,7 @@ def test_closing_freezes_the_family_and_logs_it(ada, study):
     )
 
 
+@pytest.mark.long
 def test_a_later_run_of_a_model_of_the_family_changes_no_number(ada, researcher):
     task = factories.make_task(shots=[2], splits=2, test_size=6)
     study = factories.make_study(researcher, task, shots=[2], splits=[1, 2], annotators=1)
@@ -91,6 +92,7 @@ def test_a_later_run_of_a_model_of_the_family_changes_no_number(ada, researcher)
     assert rows(ada, study) == before
 
 
+@pytest.mark.long
 def test_a_file_of_the_family_cannot_be_deleted(ada, study, researcher):
     file = PredictionFile.objects.get()
     lifecycle.change_status(study, "close", study.owner)
@@ -105,6 +107,7 @@ def test_a_file_of_the_family_cannot_be_deleted(ada, study, researcher):
     assert rows(ada, study) == before
 
 
+@pytest.mark.long
 def test_a_file_of_an_open_study_can_be_deleted(ada, study):
     file = PredictionFile.objects.get()
     ada.post(reverse("prediction_file_delete", args=["own", file.pk]))

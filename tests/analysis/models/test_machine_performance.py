@@ -165,6 +165,7 @@ def test_an_excluded_annotator_is_in_no_row_and_no_difference(study, toy):
     assert after.difference == pytest.approx(100 / 3 - 50)
 
 
+@pytest.mark.long
 def test_kinds_never_mix(study, toy):
     study.participations.update(kind=Kind.SIMULATED)
     assert rows_of(study)[2, "People, this study"].scores[0].n == 0
@@ -329,6 +330,7 @@ def test_predicted_texts_are_escaped(ada, researcher, study):
     assert "<img src=x>" not in page
 
 
+@pytest.mark.long
 def test_each_table_can_be_had_as_csv_with_all_digits(ada, study, toy):
     scores = {(row["name"], row["shots"]): row for row in table_of(ada, study, "scores")}
     toys = scores["toy", "2"]

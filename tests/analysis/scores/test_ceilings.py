@@ -129,6 +129,7 @@ def test_page_csv_and_api_name_the_best_and_worst_annotator(ada, researcher):
     assert "not a bound for models" in " ".join(grid.notes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("answers", "doubtful", "unanimous"),
     [

@@ -37,6 +37,7 @@ def study(db, stored):
     return Study.objects.get(pk=stored)
 
 
+@pytest.mark.long
 def test_the_mean_and_its_intervals(study):
     rows = findings.intervals(findings.answered(study, Kind.PERSON), seed=1)
     assert [(row.task, row.shots, row.n, row.examples) for row in rows] == [
@@ -101,6 +102,7 @@ def test_the_majority_of_two_is_their_common_answer(study):
     assert row.individuals == pytest.approx(200 / 3)
 
 
+@pytest.mark.long
 def test_labels_have_a_plurality_and_dawid_skene(researcher):
     task = factories.make_task(labels=factories.LABELS)
     study = factories.make_study(researcher, task, shots=[0], annotators=3)

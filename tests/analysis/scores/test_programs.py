@@ -222,6 +222,7 @@ def test_sensitivity_has_no_such_row_without_programs(researcher):
     assert "by_page" not in {row.rule for row in sensitivity.table(study, "person")}
 
 
+@pytest.mark.long
 def test_the_export_names_the_channel_of_each_row_and_verifies(export, study):
     by = {}
     for row in rows_of(export, "answers.csv"):

@@ -39,6 +39,7 @@ def cells(study) -> dict[tuple[str, int], tuple[float, int]]:
     return {(row.rule, row.shots): (row.mean, row.n) for row in rows}
 
 
+@pytest.mark.long
 def test_the_first_row_equals_the_human_performance_table(study):
     shown = cells(study)
     for (_task, shots), cell in performance.performance(study).cells.items():

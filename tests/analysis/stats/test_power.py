@@ -123,6 +123,7 @@ def test_an_sd_from_three_people_leaves_a_wide_range():
     )
 
 
+@pytest.mark.long
 def test_averaged_power_is_the_mean_over_the_possible_sds():
     draw = np.random.default_rng(3)
     sds = np.sqrt(2 / stats.chi2.rvs(2, size=4000, random_state=draw))

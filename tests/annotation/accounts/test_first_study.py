@@ -28,6 +28,7 @@ def test_the_sample_task_is_imported_once_by_a_button(ada, researcher, times):
     assert f'href="{reverse("study_new")}?task=demo-sentiment"' in shown
 
 
+@pytest.mark.long
 def test_each_step_is_done_once_its_rows_exist(ada, researcher):
     press(ada, "import")
     task = Task.objects.get()

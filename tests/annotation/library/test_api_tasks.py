@@ -231,6 +231,7 @@ def test_every_table_of_a_page_has_an_api_address(program, researcher):
     assert program.get("/studies/pilot/cross-task/nothing/").status_code == 404
 
 
+@pytest.mark.long
 def test_the_analysis_job_is_started_and_run_by_the_api(program, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], name="pilot")
     assert program.post("/studies/pilot/analysis/").status_code == 409

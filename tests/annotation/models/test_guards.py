@@ -83,6 +83,7 @@ def test_only_a_participation_with_a_tombstone_can_be_erased(researcher):
         AnswerSpan.objects.filter(answer__turn__participation=kept).delete()
 
 
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_guards_are_restored_after_a_table_rebuild(answered):
     """SQLite rebuilds a table to alter it, and drops its triggers without a word."""
@@ -136,6 +137,7 @@ def test_a_disabled_guard_counts_as_missing_and_is_restored(answered, change):
     refused("UPDATE annotation_answer SET s1 = 1")
 
 
+@pytest.mark.long
 @pytest.mark.sqlite
 def test_a_different_trigger_of_that_name_is_replaced(answered):
     name = "annotation_answer_no_update"

@@ -195,6 +195,7 @@ def listed(client, study, query: str = "") -> list[dict]:
     return client.get(reverse("people", args=[study.name]) + query).context["participations"]
 
 
+@pytest.mark.long
 def test_the_list_of_annotators_shows_and_filters_flags(ada, client, study, other_researcher):
     seats = [factories.seat(study.scenarios.get(shots=2)) for _ in range(3)]
     Participation.objects.filter(pk__in=[seat.pk for seat in seats[:2]]).update(browser="same")
@@ -210,6 +211,7 @@ def test_the_list_of_annotators_shows_and_filters_flags(ada, client, study, othe
     assert not any(row["flags"] for row in listed(client, study, "?show=flagged"))
 
 
+@pytest.mark.long
 def test_the_list_computes_flags_of_the_page_alone(ada, study, monkeypatch):
     factories.work_through(factories.seat(study.scenarios.get(shots=2)))
     asked = []

@@ -33,6 +33,7 @@ def rows(seat, hidden_steps=()) -> dict[str, tuple]:
     }
 
 
+@pytest.mark.long
 def test_scores_are_compared_with_the_median_of_three_or_more(study, seats):
     bad = rows(seats[3])
     own, others, n = bad["Test S1"]
@@ -45,6 +46,7 @@ def test_scores_are_compared_with_the_median_of_three_or_more(study, seats):
     assert "Training S1" not in rows(alone)
 
 
+@pytest.mark.long
 def test_a_hidden_score_is_hidden_in_the_comparison_too(ada, study, seats):
     shown = ada.get(address(study, seats[3])).context
     assert {row.own for row in shown["beside"] if row.unit == "x 100"} == {None}

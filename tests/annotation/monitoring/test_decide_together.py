@@ -46,6 +46,7 @@ def test_a_joint_decision_equals_one_made_alone(ada, study, waiting):
     assert len(rows) == 3
 
 
+@pytest.mark.long
 def test_annotators_screened_out_together_lose_their_seats(ada, study, waiting):
     send(ada, study, waiting, outcome="no", reason="too many wrong")
     assert statuses(waiting) == [Status.SCREENED_OUT] * 3
@@ -66,6 +67,7 @@ def test_a_joint_decision_needs_every_annotator_to_be_waiting(ada, study, waitin
     assert page.count(" checked>") == 2  # those who still wait
 
 
+@pytest.mark.long
 def test_a_joint_decision_needs_a_reason_and_an_annotator(ada, study, waiting):
     for seats, reason, words in [(waiting, " ", "Enter a reason"), ([], "fine", "Select a")]:
         reply = send(ada, study, seats, reason=reason)
@@ -83,6 +85,7 @@ def test_an_annotator_of_another_study_is_refused(ada, researcher, study, waitin
     assert statuses(waiting) == [Status.WAITING] * 3
 
 
+@pytest.mark.long
 def test_owners_see_a_checkbox_for_each_waiting_annotator(client, study, waiting, ada):
     address = reverse("people", args=[study.name])
     assert ada.get(address).content.decode().count('name="annotators"') == 3

@@ -174,6 +174,7 @@ def test_a_finished_annotator_is_not_working(study, two):
     assert progress.for_study(study).at_work_count == 0
 
 
+@pytest.mark.long
 def test_work_left_uses_the_estimate_until_a_first_completion(study, two):
     rows = {row.scenario.shots: row for row in progress.for_study(study).seats}
     assert rows[2].time_left == "3 × 1 h 0 min (the study's estimate)"
@@ -236,6 +237,7 @@ def test_simulated_annotators_earn_nothing(study, two):
 # Flags -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_flags_are_counted_for_completed_people(ada, study):
     zero = study.scenarios.get(shots=0)
     seats = [factories.seat(zero) for _ in range(3)]
@@ -433,6 +435,7 @@ def test_the_overview_lists_required_actions(ada, researcher):
     assert "5.00 USD" in shown
 
 
+@pytest.mark.long
 def test_studies_can_be_searched_filtered_and_exported_as_csv(ada, researcher):
     task = factories.make_task()
     for name, status in (("spring", "draft"), ("summer", "open"), ("autumn", "open")):

@@ -44,6 +44,7 @@ def test_the_page_of_a_study_counts_seats_by_scenario(ada, study):
     ]
 
 
+@pytest.mark.long
 def test_the_pages_of_a_study_show_the_link_and_the_participants(ada, study):
     seat = factories.seat(study.scenarios.first())
     overview, people = (page(ada, name, study.name) for name in ("study", "people"))
@@ -53,6 +54,7 @@ def test_the_pages_of_a_study_show_the_link_and_the_participants(ada, study):
     assert seat.token not in overview + people
 
 
+@pytest.mark.long
 def test_a_bad_annotator_has_a_lower_mean_in_the_list(ada, study):
     two = study.scenarios.get(shots=2)
     factories.work_through(factories.seat(two))
@@ -74,6 +76,7 @@ def test_the_page_of_a_study_has_a_bounded_query_count(ada, study, django_assert
         page(ada, "study", study.name)
 
 
+@pytest.mark.long
 def test_people_are_listed_a_page_at_a_time(ada, study, monkeypatch):
     monkeypatch.setattr(participants, "PER_PAGE", 3)
     seats = [factories.seat(scenario) for scenario in study.scenarios.all() for _ in range(2)]

@@ -153,6 +153,7 @@ def test_a_draft_shows_what_it_lacks_and_no_counts(ada, researcher):
         assert words not in shown
 
 
+@pytest.mark.long
 def test_each_seat_is_drawn_with_its_state(ada, study):
     zero, two = study.scenarios.order_by("shots")
     factories.work_through(factories.seat(zero))
@@ -166,6 +167,7 @@ def test_each_seat_is_drawn_with_its_state(ada, study):
     assert "0 of 3<span" in shown
 
 
+@pytest.mark.long
 def test_a_closed_study_shows_no_recruiting_texts(ada, study):
     factories.work_through(factories.seat(study.scenarios.get(shots=0)))
     recruiting = (

@@ -96,6 +96,7 @@ def test_without_a_mail_server_notices_are_only_on_the_page(study, settings):
     assert not Notice.objects.exclude(mail="none").exists()
 
 
+@pytest.mark.long
 def test_notices_can_be_switched_off_per_study_and_researcher(ada, study, other_researcher):
     on = ["full", "job"]
     ada.post(reverse("notice_switches", args=["pilot"]), {"page": on, "mail": on})
@@ -130,6 +131,7 @@ def test_the_header_counts_unread_notices_and_opening_marks_them(ada, study):
     assert "bell-count" not in head()
 
 
+@pytest.mark.long
 def test_the_page_says_that_periodic_work_does_not_run(ada, study):
     said = "python manage.py tick"
     assert said in ada.get(reverse("notices")).content.decode()

@@ -109,6 +109,7 @@ def test_each_event_is_delivered_once_and_signed(study, receiver):
     assert json.loads(body)["study"] == "pilot"
 
 
+@pytest.mark.long
 def test_older_and_unrequested_events_are_not_sent(study, receiver):
     factories.work_through(factories.seat(study.scenarios.get()))
     make(study, receiver, "participation.finished", "study.closed")
@@ -180,6 +181,7 @@ def test_a_delivery_has_a_time_limit(study, receiver, settings, monkeypatch, pie
     slow.ended.set()
 
 
+@pytest.mark.long
 def test_webhooks_alternate_and_a_failing_one_delays_only_itself(
     study, receiver, settings, monkeypatch
 ):
@@ -201,6 +203,7 @@ def test_webhooks_alternate_and_a_failing_one_delays_only_itself(
     dead.ended.set()
 
 
+@pytest.mark.long
 def test_a_run_has_a_time_limit(study, receiver, monkeypatch):
     monkeypatch.setattr(sending, "RUN", 0)
     make(study, receiver)
@@ -343,6 +346,7 @@ def make_as(user, receiver) -> Webhook:
     return Webhook.objects.get(pk=made["id"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["removed", "analyst", "account closed", "closed in the database"])
 def test_a_webhook_ends_with_its_maker(study, receiver, grace, how):
     make_as(grace, receiver)

@@ -37,6 +37,7 @@ def join(code: str, body=None, **headers: str):
     )
 
 
+@pytest.mark.long
 def test_a_participation_goes_from_the_link_to_the_code(study):
     about = Client().get(reverse("api_join", args=[study.link_code])).json()
     assert (about["title"], about["state"]) == ("A small study", "open")
@@ -142,6 +143,7 @@ def test_a_simulated_annotator_needs_a_researcher_token(study, researcher, other
     assert rehearsal.participations.get().kind == Kind.SIMULATED
 
 
+@pytest.mark.long
 def test_comprehension_questions_come_before_the_first_example(researcher):
     study = both_doors.make_study(
         researcher, factories.make_task(), shots=[2], comprehension_attempts=2,
@@ -263,6 +265,7 @@ def test_one_address_takes_at_most_a_tenth_of_a_large_study(study, settings, by_
     assert accepted == [True] * 3 + [False]
 
 
+@pytest.mark.long
 @both_doors_start
 def test_a_resumed_start_is_not_counted_again(study, settings, by_program):
     settings.STARTS_PER_HOUR = 1

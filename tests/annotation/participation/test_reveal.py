@@ -222,6 +222,7 @@ def test_confused_labels_are_counted_by_pair(client, researcher):
     assert "You chose positive, but negative was right 2 times" in in_words(review)
 
 
+@pytest.mark.long
 def test_the_tally_covers_the_last_ten_answers(client, researcher):
     task = factories.make_task(labels=factories.LABELS, shots=[12])
     study = factories.make_study(researcher, task, shots=[12], training_order="file_order")

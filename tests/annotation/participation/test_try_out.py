@@ -43,6 +43,7 @@ def text_of(reply) -> str:
     return " ".join(reply.content.decode().split())
 
 
+@pytest.mark.long
 def test_the_instructions_offer_it_unless_disabled_by_the_design(client, seats):
     work = reverse("work", args=[seats()[0].token])
     assert "Try the tool" in client.get(work).content.decode()
@@ -91,6 +92,7 @@ def test_the_instructions_show_an_invented_example_with_its_reveal(client, seats
     assert "red bicycle" in figure
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("options", "is_invented"), [({"shots": [2]}, False), ({}, True),
     ({"shots": [2], "audience": {"content_warning": "Violence."}}, True)])  # fmt: skip
 def test_the_landing_page_shows_an_example_without_its_gold(client, seats, options, is_invented):
@@ -127,6 +129,7 @@ def test_it_is_closed_after_the_first_example(client, seats):
     assert post.status_code == 302
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("card", [{"no_answer": True}, {"no_answer": False}, {"labels": LABELS}])
 def test_every_sentence_is_answerable_in_every_language(researcher, card):
     """A translated sentence may be cut into other tokens than what is to be marked in it."""

@@ -110,6 +110,7 @@ def test_tasks_of_different_length_have_a_range_of_pay(study):
     assert promises.promise(study, [10, 25]).startswith("about 2.00 USD to 5.00 USD (12.00 USD")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("promise", "words"),
     [
@@ -188,6 +189,7 @@ def test_abandoned_seats_reserve_no_budget(study):
         assert join_errors.refusal(study, "unknown", "person") == ""
 
 
+@pytest.mark.long
 def test_a_returning_annotator_needs_room_in_the_budget(study):
     Study.objects.update(budget=Decimal("12.50"))
     gone = factories.seat(study.scenarios.get())
@@ -220,6 +222,7 @@ def test_the_budget_of_an_open_study_is_raised_and_logged(ada, study):
     assert [start(study) for _ in range(4)] == [302, 302, 302, 409]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "amount", ["", "x", "-Infinity", "NaN", "1e3", "1_000", "١٢", "11", "9" * 40]
 )
@@ -231,6 +234,7 @@ def test_a_budget_that_is_not_larger_is_refused_at_its_field(ada, study, amount)
     assert study.budget == Decimal("12.00")
 
 
+@pytest.mark.long
 def test_a_bonus_cannot_exceed_the_budget(ada, study):
     seat = factories.seat(study.scenarios.get())
     address = reverse("participation_bonus", args=[study.name, seat.pseudonym])

@@ -60,6 +60,7 @@ def test_a_fresh_account_prepares_a_batch_but_does_not_pay_it(ada, researcher, s
     assert batch.state == "prepared"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("gets", ["permission", "superuser"])
 def test_a_budget_above_the_limit_needs_the_permission_to_spend(
     ada, researcher, task, settings, gets

@@ -306,6 +306,7 @@ def test_wages_are_per_active_hour_and_the_page_warns_if_low(client, researcher,
     assert "below the promised rate" in page
 
 
+@pytest.mark.long
 def test_a_manual_batch_has_names_and_each_entry_only_once(client, researcher, study):
     (link,) = make_links(study, "Ida Éclair")
     client.post(reverse("start", args=[link.code]))
@@ -353,6 +354,7 @@ def test_pay_pages_of_another_researcher_are_not_found(client, other_researcher,
     assert client.post(reverse("pay", args=[study.name]), {"action": "prepare"}).status_code == 404
 
 
+@pytest.mark.long
 def test_pay_page_query_count_is_constant_in_batches(
     ada, study, researcher, django_assert_num_queries
 ):

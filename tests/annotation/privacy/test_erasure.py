@@ -85,6 +85,7 @@ def test_a_deleted_study_leaves_a_tombstone_and_no_answer(ada, study, researcher
     assert ada.get(f"/api/v1/studies/{study.name}/", headers=key).status_code == 404
 
 
+@pytest.mark.long
 def test_related_rows_are_erased_or_named_on_the_page(ada, researcher):
     """Own answers, decisions without an answer, invitations, notices; comments and the log stay."""
     study = factories.make_study(
@@ -161,6 +162,7 @@ def test_only_owners_delete(client, study, other_researcher):
     assert Answer.objects.exists()
 
 
+@pytest.mark.long
 def test_the_database_still_guards_every_other_study(study, researcher):
     other = factories.make_study(researcher, factories.make_task(name="other"), shots=[0])
     factories.work_through(factories.seat(other.scenarios.get()))
@@ -170,6 +172,7 @@ def test_the_database_still_guards_every_other_study(study, researcher):
     assert Answer.objects.filter(turn__participation__study=other).exists()
 
 
+@pytest.mark.long
 def test_identities_are_deleted_after_their_date(ada, study):
     (study_link,) = [study.personal_links.create(name="Ida Example")]
     address = reverse("retention", args=[study.name])
@@ -192,6 +195,7 @@ def test_identities_are_deleted_after_their_date(ada, study):
         call_command("purge_identities")
 
 
+@pytest.mark.long
 def test_a_deletion_waits_for_working_and_unpaid_annotators(study):
     factories.make_study(study.owner, factories.make_task(name="other"))
     erasure.keep_until(study, date(2020, 1, 1), None, study.owner)
@@ -244,6 +248,7 @@ def test_a_closed_study_is_deleted_after_its_date(ada, study, researcher):
     assert erasure.delete_due(date.max) == []
 
 
+@pytest.mark.long
 def test_a_program_sets_the_dates_and_deletes(client, study, researcher):
     closed(study)
     key = factories.bearer(researcher, "read", "run", study=study)

@@ -85,6 +85,7 @@ def test_the_file_has_neither_gold_nor_unseen_examples(study):
         assert example.context[0] not in json.dumps(told)
 
 
+@pytest.mark.long
 def test_the_file_does_not_depend_on_the_gold(researcher):
     files = []
     for number, gold in enumerate(GOLDS):

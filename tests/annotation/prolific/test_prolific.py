@@ -291,6 +291,7 @@ def test_a_signed_event_frees_the_seat_once(fake, published):
     assert WebhookEvent.objects.get().handled_at
 
 
+@pytest.mark.long
 def test_a_forged_unsigned_or_old_event_is_refused(fake, published, settings):
     session, seat = arrive(fake, published)
     fake.return_submission(session)
@@ -302,6 +303,7 @@ def test_a_forged_unsigned_or_old_event_is_refused(fake, published, settings):
     assert seat.status == "arrived"
 
 
+@pytest.mark.long
 def test_an_event_is_verified_by_the_api(fake, published):
     """A late or unordered event reports an outdated status."""
     session, seat = arrive(fake, published)

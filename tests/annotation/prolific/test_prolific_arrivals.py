@@ -48,6 +48,7 @@ def test_the_same_session_resumes_and_a_new_one_continues(fake, signed):
     assert Submission.objects.filter(participation=seat).count() == 2
 
 
+@pytest.mark.long
 def test_a_late_participant_in_the_next_part_is_not_judged_again(fake, study, researcher):
     fake.mode(signing="on")
     first, _second = drafts.plan(study, 1, researcher)
@@ -75,6 +76,7 @@ def start_late(fake, on_prolific, arrival, ticket, adapter=None):
     return Client().post(f"{path}?{stale.query}", {"arrival": ticket})
 
 
+@pytest.mark.long
 def test_a_start_is_accepted_after_the_token_has_expired(fake, signed):
     arrival = fake.arrive(signed.external_id, IDA)
     _page, ticket = landing_and_ticket(arrival["url"])
@@ -108,6 +110,7 @@ def test_only_a_valid_ticket_of_this_study_replaces_a_signature(
     assert not Participation.objects.exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("missing", ["PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "prolific_token"])
 def test_every_parameter_of_an_arrival_is_required(fake, signed, missing):
     arrival = fake.arrive(signed.external_id, IDA)
@@ -125,6 +128,7 @@ def test_plain_ids_are_accepted_without_signing(fake, published):
     assert Client().get(landing, query | {"SESSION_ID": "x"}).status_code == 403
 
 
+@pytest.mark.long
 def test_an_unknown_key_is_reported_and_refused(fake, signed):
     arrival = fake.arrive(signed.external_id, IDA)
     signed.signing_keys = {"keys": []}
@@ -136,6 +140,7 @@ def test_an_unknown_key_is_reported_and_refused(fake, signed):
     assert Client().get(arrival["url"].replace(HOST, "")).status_code == 200
 
 
+@pytest.mark.long
 def test_a_full_study_shows_the_completion_code_for_full(fake, study, published):
     for number in range(2):
         factories.join(study, identity=f"other {number}")
@@ -229,6 +234,7 @@ def test_tokens_tolerate_half_a_minute_of_clock_difference(fake, signed):
     assert knock(signed_anew(fake, url, iat=later, exp=later + 120)) == 403
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stolen", ["SESSION_ID", "STUDY_ID"])
 def test_a_signed_value_cannot_replace_another(fake, signed, stolen):
     address = urlsplit(fake.arrive(signed.external_id, IDA)["url"])
@@ -238,6 +244,7 @@ def test_a_signed_value_cannot_replace_another(fake, signed, stolen):
     assert not Participation.objects.exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("claim", ["swapped", "missing", "twice"])
 def test_each_id_must_match_its_own_claim(fake, signed, claim):
     arrival = fake.arrive(signed.external_id, IDA)
@@ -269,6 +276,7 @@ def test_signing_is_off_unless_it_is_asked_for(fake, published):
     assert "prolific_token" not in fake.arrive(published.external_id, IDA)["url"]
 
 
+@pytest.mark.long
 def test_an_id_in_upper_or_lower_case_is_one_worker(fake, published):
     browser, session = Client(), "cd" * 12
     for spelling in ("ab" * 12, "AB" * 12, "aB" * 12):
@@ -372,6 +380,7 @@ def test_part_two_in_another_browser_continues_by_personal_link(fake, study, res
     assert seat.latest_submission().prolific_study == second
 
 
+@pytest.mark.long
 def test_an_invented_submission_is_not_linked_to_a_participation(fake, study, researcher):
     first, second = in_two_parts(study, researcher)
     _session, seat = arrive(fake, first)

@@ -39,6 +39,7 @@ def test_without_an_audience_nothing_of_it_is_sent(fake, researcher):
     assert "content_warnings" not in there
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("audience", "said"),
     [

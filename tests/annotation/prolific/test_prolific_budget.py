@@ -118,6 +118,7 @@ def test_a_pause_states_the_current_reason(fake, study, published, researcher):
     assert (published.pause_reason, published.paused_here) == (places.NO_ROOM, True)
 
 
+@pytest.mark.long
 def test_no_place_is_bought_beyond_rewards_the_budget_covers(fake, study, published):
     allow(study, people=2)
     study.prolific_studies.update(reward_cents=CAP * 100)  # 2 x 30.00 are the whole budget
@@ -141,6 +142,7 @@ def test_budget_room_is_shared_by_all_prolific_studies(fake, two):
     assert [there(fake, draft)["total_available_places"] for draft in two] == [3, 3]
 
 
+@pytest.mark.long
 def test_with_room_for_one_person_one_of_two_studies_is_active(fake, two):
     allow(two[0].study, people=1, seats=100)
     sync.sync(two[0].study)
@@ -150,6 +152,7 @@ def test_with_room_for_one_person_one_of_two_studies_is_active(fake, two):
     assert [there(fake, draft)["status"] for draft in two] == ["ACTIVE", "ACTIVE"]
 
 
+@pytest.mark.long
 def test_a_manually_paused_study_there_takes_no_room(fake, two):
     sync.sync(two[0].study)
     fake.transition_study(two[0].external_id, {"action": "PAUSE"})

@@ -314,6 +314,7 @@ def test_approvals_are_made_together_and_bonuses_in_batches(fake, study, publish
 # Webhooks and annotators -------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_neither_an_annotator_nor_a_webhook_waits_for_prolific(fake, study, signed, settings):
     session, _seat = arrive(fake, signed)
     address = fake.arrive(signed.external_id, BO)["url"].replace("http://testserver", "")
@@ -361,6 +362,7 @@ def test_events_too_old_for_a_replay_are_deleted(fake, published):
     assert WebhookEvent.objects.get().resource == "b" * 24
 
 
+@pytest.mark.long
 def test_one_failing_event_does_not_delay_the_others(fake, published, odd):
     first, _ida = arrive(fake, published)
     second, bo = arrive(fake, published, BO)

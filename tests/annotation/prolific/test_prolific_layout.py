@@ -101,6 +101,7 @@ def test_with_chosen_scenarios_each_study_there_names_its_own(fake, researcher):
 # The reward ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("choice", "rate", "reward"),
     [
@@ -288,6 +289,7 @@ def train(seat) -> None:
 # Parts --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_in_parts_an_arm_without_training_splits_its_test_set(fake, researcher):
     study = make_study(researcher, shots=[0, 4], annotators=1)
     first, second = publish(study, researcher, parts=1)
@@ -336,6 +338,7 @@ def test_parts_divide_each_task_in_proportion_to_its_test(fake, researcher):
 # Cross-task studies -------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_cross_task_study_is_one_study_there_that_assigns_arms(fake, researcher):
     study = make_cross_task(
         researcher, targets=["unseen-a"], currency="GBP", annotators=1, estimated_minutes=10

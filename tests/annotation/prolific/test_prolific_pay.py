@@ -94,6 +94,7 @@ def test_a_lost_reply_to_a_payment_does_not_pay_twice(fake, study, published):
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_crash_before_the_payment_request_pays_once_later(fake, study, published):
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
@@ -109,6 +110,7 @@ def test_a_crash_before_the_payment_request_pays_once_later(fake, study, publish
     assert books(fake) == 100
 
 
+@pytest.mark.long
 def test_two_lookups_of_a_lost_payment_pay_it_once(fake, study, published, monkeypatch):
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
@@ -131,6 +133,7 @@ def test_two_lookups_of_a_lost_payment_pay_it_once(fake, study, published, monke
     assert PaymentBatch.objects.get(pk=batch.pk).state == "paid"
 
 
+@pytest.mark.long
 def test_a_refused_payment_does_not_change_the_batch(fake, study, published):
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
@@ -217,6 +220,7 @@ def test_a_further_task_is_paid_through_the_first_submission(fake, researcher):
     assert books(fake) == ledger() == first.reward_cents + 300
 
 
+@pytest.mark.long
 def test_a_dry_run_pays_nothing(fake, study, published, capsys):
     complete(fake, published)
     call_command("pay_study", study.name, "--dry-run")
@@ -224,6 +228,7 @@ def test_a_dry_run_pays_nothing(fake, study, published, capsys):
     assert (books(fake), PaymentBatch.objects.count()) == (0, 0)
 
 
+@pytest.mark.long
 def test_the_bonus_csv_has_prolifics_format(fake, study, published, payer):
     seat = complete(fake, published)
     pay.add_bonus(seat, 123, "thanks", None)
@@ -266,6 +271,7 @@ def test_a_submission_being_paid_cannot_be_rejected(fake, study, published, paye
     assert "paid" in reply.content.decode()
 
 
+@pytest.mark.long
 def test_a_participant_can_be_asked_to_return(fake, published, payer):
     seat = complete(fake, published)
     assert review(payer, seat, action="return", message=" ").status_code == 422

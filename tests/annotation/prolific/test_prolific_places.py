@@ -129,6 +129,7 @@ def test_a_study_paused_there_remains_so_until_started_manually(fake, study, pub
     assert ada.post(address, {"action": "start"}).status_code == 409
 
 
+@pytest.mark.long
 def test_used_up_screen_outs_are_named_as_the_reason_of_a_pause(fake, study, published, ada):
     for code in there(fake, published)["completion_codes"]:
         for action in code["actions"]:
@@ -167,6 +168,7 @@ def state(seat) -> str:
     return Client().get(reverse("work", args=[seat.token])).content.decode()
 
 
+@pytest.mark.long
 def test_a_rejected_participant_gets_no_more_work(fake, study, published):
     session, seat = arrive(fake, published)
     begin(seat)

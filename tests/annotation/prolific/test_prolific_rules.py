@@ -153,6 +153,7 @@ def test_without_paid_screen_outs_the_page_suggests_parts(fake, study, researche
         drafts.plan(study, 0, researcher)
 
 
+@pytest.mark.long
 def test_without_paid_screen_outs_a_zero_reward_is_paid_by_bonus(fake, study, researcher):
     fake.mode(screen_out=False)
     (draft,) = drafts.plan(study, 0, researcher)
@@ -310,6 +311,7 @@ def test_a_submission_with_answers_is_not_rejected_for_no_data(fake, published, 
     assert "The participant has given answers" in reply.content.decode()
 
 
+@pytest.mark.long
 def test_a_screened_out_participant_cannot_be_rejected(fake, researcher, ada):
     study = make_study(researcher, qualification="minimum", qualification_threshold=50)
     first, _second = drafts.plan(study, 1, researcher)

@@ -54,6 +54,7 @@ def test_a_rejected_submission_requires_a_blind_decision(ada, study, rejected):
     assert "rejected" not in needs(study)
 
 
+@pytest.mark.long
 def test_a_score_seen_before_the_rejection_stays_marked_as_seen(ada, fake, study, published):
     seat = complete(fake, published)
     ada.post(reverse("participation_score", args=[study.name, seat.pseudonym]))
@@ -92,6 +93,7 @@ def test_retaining_a_rejected_submission_is_a_decision(ada, study, rejected):
     assert rejected.decisions.filter(about="analysis").count() == 1
 
 
+@pytest.mark.long
 def test_a_submission_that_is_not_rejected_needs_no_decision(ada, fake, study, published):
     seat = complete(fake, published)
     decide(ada, seat, "yes", "good work")

@@ -62,6 +62,7 @@ def says_the_score(page: str) -> bool:
     return "S1 100.0" in page or "S1 0.0" in page or "reveal-" in page or "the gold" in page
 
 
+@pytest.mark.long
 def test_the_score_is_hidden_until_the_reason_is_stored(ada, study, seats):
     for seat in seats:
         page = page_of(ada, seat)
@@ -93,6 +94,7 @@ def test_the_list_of_people_hides_the_same_scores_as_the_page(ada, study, seats)
     assert shown() == (1, 1)
 
 
+@pytest.mark.long
 def test_the_list_says_why_scores_are_hidden_and_how_to_see_them(ada, study, seats):
     def shown():
         return ada.get(reverse("people", args=[study.name])).content.decode()
@@ -105,6 +107,7 @@ def test_the_list_says_why_scores_are_hidden_and_how_to_see_them(ada, study, sea
     assert "so the decision cannot depend on the score" not in shown()
 
 
+@pytest.mark.long
 def test_a_rehearsal_hides_nothing(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], rehearsal=True, hide_test_scores=True
@@ -232,6 +235,7 @@ def test_seats_added_before_results_need_no_confirmation(ada, study):
     assert marks.sentences(study) == []
 
 
+@pytest.mark.long
 def test_adding_seats_after_results_needs_a_confirmation(ada, study, seats):
     page = ada.get(reverse("recruit", args=[study.name])).content.decode()
     assert "makes p-values too small and confidence intervals too narrow" in page

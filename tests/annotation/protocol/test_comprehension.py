@@ -160,6 +160,7 @@ def test_checks_are_spread_over_the_annotation_step_never_first(checked):
     assert 0 not in places
 
 
+@pytest.mark.long
 def test_checks_do_not_count_in_s1_but_their_result_is_stored(checked):
     def answer(turn):
         return [] if turn.step == Step.CHECK else list(dict.fromkeys(turn.example.gold))

@@ -62,6 +62,7 @@ def test_a_kept_form_is_what_its_template_makes_of_the_page(client, seat, monkey
     assert kept == form()
 
 
+@pytest.mark.long
 def test_an_answer_is_stored_once_and_revealed(client, seat):
     reply = send(client, seat, wrong(seat), HTTP_HX_REQUEST="true")
     assert reply.status_code == 200
@@ -104,6 +105,7 @@ def test_an_empty_form_is_refused(client, seat):
     assert not Answer.objects.exists()
 
 
+@pytest.mark.long
 def test_annotation_reveals_nothing_and_refuses_a_late_answer(client, seat):
     for _example in range(2):
         send(client, seat, wrong(seat))

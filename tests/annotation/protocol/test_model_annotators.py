@@ -109,6 +109,7 @@ def test_a_model_does_a_task_once_in_any_study(study, runs, researcher):
     assert join(second.link_code, wanted(replicate=2), **runs).status_code == 201
 
 
+@pytest.mark.long
 def test_seats_of_models_are_separate_from_those_of_people(study, runs):
     seat = factories.seat(study.scenarios.get(shots=2, split_number=1))
     for replicate in (1, 2, 3):
@@ -118,6 +119,7 @@ def test_seats_of_models_are_separate_from_those_of_people(study, runs):
     assert seat.seat_number == 1
 
 
+@pytest.mark.long
 def test_the_number_of_model_seats_is_limited(study, runs, monkeypatch):
     assert MODEL_SEATS == study.scenarios.first().seats_for(Kind.MODEL) == 100
     monkeypatch.setattr("annotation.models.scenario.MODEL_SEATS", 2)

@@ -153,6 +153,7 @@ def test_the_worker_waits_in_the_seat_until_the_decision(client, waiting):
         factories.join(waiting.study)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("passes", "status"), [("yes", "working"), ("no", "screened_out")])
 def test_the_researcher_decides_on_the_annotators_page(client, admin_like, waiting, passes, status):
     address = reverse("participation_decide", args=[waiting.study.name, waiting.pseudonym])
@@ -190,6 +191,7 @@ def test_waiting_is_paid_up_to_the_limit(waiting):
     assert entry.cents == 300  # 15 minutes at 12.00 per hour
 
 
+@pytest.mark.long
 def test_leaving_the_waiting_page_frees_the_seat_until_a_return(client, waiting, monkeypatch):
     now, limit = timezone.now(), waiting.study.idle_limit + waiting.study.decision_limit
     monkeypatch.setattr(timezone, "now", lambda: now + limit - timedelta(minutes=1))

@@ -170,6 +170,7 @@ def test_seats_added_while_results_are_hidden_are_unmarked(study, researcher):
     assert not study.scenarios.get().added_seats.get().results_seen
 
 
+@pytest.mark.long
 def test_rehearsals_and_studies_without_people_show_scores(ada, researcher):
     task = factories.make_task()
     for fields, kind in (({"rehearsal": True}, Kind.PERSON), ({}, Kind.SIMULATED)):

@@ -198,6 +198,7 @@ def frozen_hash(example: int) -> str:
     return Example.objects.get(pk=example).content_hash
 
 
+@pytest.mark.long
 def test_the_screening_set_depends_on_the_seed(researcher):
     task = factories.make_task(shots=(2, 30), test_size=4)
 
@@ -350,6 +351,7 @@ def test_the_page_of_the_study_says_that_a_set_is_used(ada, study):
     assert "3 screening examples" in analysis
 
 
+@pytest.mark.long
 def test_the_screening_step_can_be_previewed(ada, study):
     scenario = study.scenarios.get(shots=0)
     for position in range(3):

@@ -74,6 +74,7 @@ def test_two_links_in_one_browser_are_two_workers(study):
     assert start(link, browser).worker != start(other, browser).worker
 
 
+@pytest.mark.long
 def test_link_states_reflect_the_participation(study):
     links = make_links(study, "active\nexpired\ndone\nunused")
     _active, expired, done = (start(link, Client()) for link in links[:3])
@@ -92,6 +93,7 @@ def test_declining_leaves_a_link_unused(study):
     assert states(study) == {"Ida": "unused"}
 
 
+@pytest.mark.long
 def test_no_name_is_in_an_export(study, tmp_path):
     (link,) = make_links(study, "Ida Lovelace")
     start(link, Client())

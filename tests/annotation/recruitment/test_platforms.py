@@ -410,6 +410,7 @@ def test_a_forged_exit_link_is_not_shown(client):
     assert "evil" not in page.content.decode()
 
 
+@pytest.mark.long
 def test_identities_are_purged_only_after_all_are_paid(researcher, study, panel):
     (link,) = make_links(study, "Ida")
     arrive(panel)

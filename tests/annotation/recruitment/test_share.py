@@ -8,6 +8,7 @@ from annotation.web import qr
 from tests import factories
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("language", "words"), [("en", "You are invited to take part"), ("de", "Sie sind eingeladen")]
 )

@@ -131,6 +131,7 @@ def test_a_body_that_cannot_be_read_is_400(program, task, body):
     assert program.post("/studies/", body).status_code == 400
 
 
+@pytest.mark.long
 def test_a_draft_is_edited_by_key_and_a_frozen_one_is_409(program, task):
     program.post("/studies/", DESIGN)
     shown = program.get("/studies/by-api/")
@@ -304,6 +305,7 @@ def test_an_unknown_cursor_is_404(program, done, cursor):
     assert program.get(f"/studies/done/answers/?cursor={cursor}").status_code in (200, 404)
 
 
+@pytest.mark.long
 def test_filters_select_matching_rows(program, done):
     path = "/studies/done/participations/"
     assert len(every_page(program, f"{path}?kind=person&status=completed")) == 2
@@ -349,6 +351,7 @@ def test_seats_and_switches_can_change_while_a_study_runs(program, done, other_r
     assert program.post("/studies/done/panels/", panel).status_code == 201
 
 
+@pytest.mark.long
 def test_a_dry_run_of_pay_changes_nothing(program, done):
     before = done.payment_batches.count()
     dry = program.post("/studies/done/pay/", {"dry_run": True})

@@ -136,6 +136,7 @@ def test_a_design_without_an_audience_has_an_empty_one(researcher):
     assert manifest["prolific_reward"] == "shortest"
 
 
+@pytest.mark.long
 def test_a_conflicting_save_is_409_and_shows_the_other_audience(ada):
     task = factories.make_task()
     ada.post(reverse("study_new"), fields(task))
@@ -152,6 +153,7 @@ def test_a_conflicting_save_is_409_and_shows_the_other_audience(ada):
 # What participants read ---------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_content_warning_is_shown_on_the_landing_page(researcher):
     study = make_study(researcher)
     page = Client().get(reverse("landing", args=[study.link_code])).content.decode()

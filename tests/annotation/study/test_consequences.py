@@ -66,6 +66,7 @@ def test_calculating_without_javascript_retains_what_was_typed(ada, task):
     assert not Study.objects.exists()
 
 
+@pytest.mark.long
 def test_a_calculation_names_only_the_fields_it_lacks(ada, task):
     reply = ada.post(reverse("study_new"), fields(task, shots="7", calculate="1"), headers=HTMX)
     assert '<a href="#id_shots">Shots</a>' in words(reply)
@@ -89,6 +90,7 @@ def test_a_pilot_gives_the_seconds_of_an_example(ada, researcher):
     assert {cell.seconds_each for cell in consequences.for_study(draft).cells} == {seconds}
 
 
+@pytest.mark.long
 def test_a_pilot_of_another_researcher_is_not_used(researcher, other_researcher):
     task = factories.make_task(shots=(2,), test_size=30)
     study = factories.make_study(other_researcher, task)
@@ -109,6 +111,7 @@ def test_the_power_of_the_planned_contrast_is_in_the_side_panel(ada, task):
     assert "at least two numbers of shots" in alone
 
 
+@pytest.mark.long
 def test_only_required_and_erroneous_sections_are_open(ada, task):
     sections = {s.title: s for s in ada.get(reverse("study_new")).context["form"].sections()}
     assert [title for title, section in sections.items() if section.is_open] == [

@@ -98,6 +98,7 @@ def test_an_unreachable_minimum_is_refused_at_its_field(researcher):
     factories.make_study(researcher, task, **rule, qualification_threshold=50)
 
 
+@pytest.mark.long
 def test_the_overview_states_the_restrictions_of_a_study(ada, researcher, task):
     free = factories.make_study(researcher, task)
     assert "Eligibility" not in ada.get(reverse("study", args=[free.name])).content.decode()

@@ -163,6 +163,7 @@ def test_upstream_answers_are_revealed_before_the_next_task(study):
     assert person.latest_turn().card.name == other
 
 
+@pytest.mark.long
 def test_the_unseen_task_is_not_named_before_it_begins(study):
     person = seats.join(study.pk, worker_key("link", "u"), "link", Kind.PERSON)
     while person.scenario.arm != "upstream":
@@ -178,6 +179,7 @@ def test_the_unseen_task_is_not_named_before_it_begins(study):
     assert "10 examples" in page  # 6 upstream and 4 of the unseen task: one training step
 
 
+@pytest.mark.long
 def test_the_order_follows_from_seed_and_pseudonym(study):
     person = in_arm(study, "upstream")
     assert cross_task.draw(person) == person.upstream_order
@@ -314,6 +316,7 @@ def make_draft_pk(study) -> int:
     return draft.pk
 
 
+@pytest.mark.long
 @pytest.mark.engines
 def test_a_withdrawal_erases_the_upstream_step(study):
     person = in_arm(study, "upstream")

@@ -156,6 +156,7 @@ def test_a_form_without_its_version_changes_nothing(ada, task):
     assert Study.objects.get().title == "Spring"
 
 
+@pytest.mark.long
 def test_a_draft_can_be_changed_and_an_open_study_cannot(ada, task):
     ada.post(reverse("study_new"), fields(task))
     edit = reverse("study_edit", args=["spring"])
@@ -191,6 +192,7 @@ def test_pausing_and_closing_change_no_hash(task, researcher):
     assert study.manifest_hash == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("way", "refused"),
     [

@@ -40,6 +40,7 @@ def words(page: bytes) -> str:
     return " ".join(lxml.html.fromstring(page).text_content().split())
 
 
+@pytest.mark.long
 def test_each_task_states_the_minutes_of_its_examples(researcher, study, client):
     of = told(study)
     assert of["short"] == 5
@@ -111,6 +112,7 @@ def test_a_pilot_replaces_reading_speed_in_the_announced_minutes(researcher, tas
     assert told(draft)["piloted"] == 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("line", "said"),
     [

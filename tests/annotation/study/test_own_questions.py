@@ -104,6 +104,7 @@ def test_questions_before_are_asked_after_consent(client, seat):
     assert "Highlight every place." in client.get(work).content.decode()
 
 
+@pytest.mark.long
 def test_questions_at_the_end_are_shown_and_first_answers_count(client, seat):
     finish(client, seat)
     work, end = (reverse(name, args=[seat.token]) for name in ("work", "questionnaire"))

@@ -51,6 +51,7 @@ def test_an_archived_task_of_the_copied_design_is_named(ada, task, study):
     assert f"Filled in from real, without {task} (archived). Not saved yet." in shown
 
 
+@pytest.mark.long
 def test_a_design_is_offered_only_to_roles_that_may_read_it(client, study, other_researcher):
     client.force_login(other_researcher)
     assert '<option value="real"' not in page(client, "study_new")

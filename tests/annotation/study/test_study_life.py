@@ -38,6 +38,7 @@ def post(client, address: str, study, *more, **fields):
 # Clone -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_clone_is_a_draft_with_the_same_design_and_a_free_name(ada, study):
     for name in ("real-copy", "real-copy-2"):
         reply = post(ada, "study_clone", study)
@@ -149,6 +150,7 @@ def test_admitted_simulated_annotators_continue_on_next_click(ada, researcher):
     assert "no admitted annotator" in refused.content.decode()
 
 
+@pytest.mark.long
 def test_the_command_continues_admitted_simulated_annotators(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=1, qualification="researcher",
@@ -199,6 +201,7 @@ def test_rehearsal_results_do_not_appear_in_the_original_study(ada, study):
     assert not any("imulated annotators" in text for text in before)
 
 
+@pytest.mark.long
 def test_a_job_of_another_study_cannot_be_run(ada, study, researcher, task):
     rehearsal = rehearse(ada, study)
     post(ada, "robots", rehearsal, policy="gold", number="1")
@@ -364,6 +367,7 @@ def test_pages_link_to_the_form_that_adds_seats(ada, researcher):
     assert 'id="seats"' not in shown("recruit")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "section", "sent"),
     [

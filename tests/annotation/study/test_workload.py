@@ -35,6 +35,7 @@ def test_an_implausible_promised_time_is_warned_about(researcher):
     assert f"about {load.minutes} minutes" in err
 
 
+@pytest.mark.long
 def test_a_plausible_promise_is_not_warned_about(researcher):
     factories.make_task(test_size=100)
     _out, err = create("fits", "--tasks", "toy-places", "--shots", "2", "--estimated-minutes", "12")

@@ -107,6 +107,7 @@ FORMER = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("old", FORMER)
 def test_a_former_address_redirects_and_keeps_its_query(ada, study, old):
     name, show = FORMER[old]

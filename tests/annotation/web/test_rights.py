@@ -61,6 +61,7 @@ def signed_in(client, researcher):
     return client
 
 
+@pytest.mark.long
 def test_every_post_has_an_api_twin_or_a_reason(signed_in):
     posts = set()
     for name, route, pattern in addresses():

@@ -513,6 +513,7 @@ def test_harness_samples_become_a_task_with_predictions(tmp_path, ada_owner, cap
     assert "over 20 examples" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_predictions_of_a_prompted_model_are_refused(tmp_path, ada_owner):
     path = logged(tmp_path, SAMPLES, shots=5)
     said = refusal(path, model="pythia", owner="owner", **LOGGED)

@@ -56,6 +56,7 @@ def test_sets_do_not_depend_on_the_order_of_the_texts(drawing, random):
     assert keys(items, draw(items, plan)) == keys(shuffled, draw(shuffled, plan))
 
 
+@pytest.mark.long
 @given(drawings())
 def test_every_set_is_stratified_as_closely_as_possible(drawing):
     """Where no label is used up, each count is within one of its share and a rounding."""
