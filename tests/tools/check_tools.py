@@ -74,10 +74,10 @@ def test_inspect_opens_every_log(study, tmp_path):
         samples = {sample.id: sample for sample in log.samples}
         assert len(samples) == len(rows)
         for row in rows:
-            sample = samples[row.example.source_id]
-            assert sample.metadata["predicted"] == row.given.texts
+            sample = samples[row.turn.example.source_id]
+            assert sample.metadata["predicted"] == row.as_given().texts
             assert sample.scores["s1"].value == row.s1
-            assert sample.target == row.example.gold
+            assert sample.target == row.turn.example.gold
         mean = log.results.scores[0].metrics["mean"].value
         assert mean == pytest.approx(sum(row.s1 for row in rows) / len(rows))
 
@@ -89,7 +89,7 @@ def test_an_exported_log_imports_with_the_same_scores(study, tmp_path):
         if participation.pseudonym not in log.name:
             log.unlink()
     call_command("import_predictions", "echo", str(folder), by="ada", stdout=StringIO())
-    assert stored() == {row.example.source_id: (row.given.texts, row.s1) for row in rows}
+    assert stored() == {row.turn.example.source_id: (row.as_given().texts, row.s1) for row in rows}
 
 
 def test_an_inspect_run_imports_as_predictions(study, tmp_path):
@@ -212,12 +212,12 @@ def test_datasets_loads_the_folder_offline(study, tmp_path, monkeypatch):
     assert len(rows) == Answer.objects.count()
     for participation, own in answered.tested(study):
         for row in own:
-            there = rows[participation.pseudonym, row.example.source_id]
-            assert there["answer"] == row.given.texts
-            assert there["gold"] == row.example.gold
+            there = rows[participation.pseudonym, row.turn.example.source_id]
+            assert there["answer"] == row.as_given().texts
+            assert there["gold"] == row.turn.example.gold
             assert there["kind"] == participation.kind
             assert there["submitted_at"] == row.submitted_at
-            assert [span["text"] for span in there["spans"]] == [s.text for s in row.given.spans]
+            assert [span["text"] for span in there["spans"]] == [s.text for s in row.as_given().spans]
             for span in there["spans"]:
                 text = there["segments"][span["segment"]]
                 assert text[span["start"] : span["end"]] == span["text"]
