@@ -217,7 +217,9 @@ def test_datasets_loads_the_folder_offline(study, tmp_path, monkeypatch):
             assert there["gold"] == row.turn.example.gold
             assert there["kind"] == participation.kind
             assert there["submitted_at"] == row.submitted_at
-            assert [span["text"] for span in there["spans"]] == [s.text for s in row.as_given().spans]
+            assert [span["text"] for span in there["spans"]] == [
+                s.text for s in row.as_given().spans
+            ]
             for span in there["spans"]:
                 text = there["segments"][span["segment"]]
                 assert text[span["start"] : span["end"]] == span["text"]
