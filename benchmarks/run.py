@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks import load  # noqa: E402
 
 SHARED = Path(os.environ.get("HANDFUL_SHARED", ROOT.parent / "shared"))
-# As in docs/operating.md#deploy, with two workers for a machine with two cores.
+# The options of `manage.py serve`, which serves only Handful.
 SERVERS = {
     "granian": [
         "granian", "--interface", "wsgi", "--workers", "2", "--blocking-threads", "4",

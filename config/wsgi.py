@@ -1,4 +1,4 @@
-"""WSGI entry point: `granian --interface wsgi config.wsgi:application`."""
+"""WSGI entry point, which `manage.py serve` runs with granian."""
 
 import gc
 import os

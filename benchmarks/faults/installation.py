@@ -24,8 +24,6 @@ import psutil
 from pgserver._commands import POSTGRES_BIN_PATH
 from pgserver.utils import ensure_folder_permissions, ensure_prefix_permissions, ensure_user_exists
 
-from benchmarks.run import SERVERS
-
 ROOT = Path(__file__).parents[2]
 # PostgreSQL and PgBouncer refuse to run as root.
 USER = "pgserver" if os.geteuid() == 0 else None
@@ -184,13 +182,11 @@ class Node:
 
     def start(self) -> None:
         """Start the node and wait until it is ready."""
-        program, *options = SERVERS["granian"]
-        command = [str(Path(sys.executable).with_name(program)), *options, "--port", str(self.port)]
+        command = [sys.executable, "manage.py", "serve", "--port", str(self.port)]
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                [*command, "config.wsgi:application"],
-                cwd=self.root, env=os.environ | self.environment, stdout=log, stderr=log,
-            )  # fmt: skip
+                command, cwd=self.root, env=os.environ | self.environment, stdout=log, stderr=log
+            )
         wait_for(f"node {self.port} is live ({self.log})", lambda: self.answers("/health/live"))
 
     def answers(self, path: str) -> bool:

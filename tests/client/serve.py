@@ -59,13 +59,6 @@ if __name__ == "__main__":
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     print(f"http://127.0.0.1:{port} {' '.join(tokens)}", flush=True)
-    granian = str(Path(sys.executable).with_name("granian"))
     os.chdir(ROOT)
-    os.execv(
-        granian,
-        [
-            granian, "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port),
-            "--workers", "1", "--blocking-threads", "4", "--no-ws", "--log-level", "warning",
-            "config.wsgi:application",
-        ],
-    )  # fmt: skip
+    serve = ["manage.py", "serve", "--port", str(port), "--workers", "1", "--verbosity", "0"]
+    os.execv(sys.executable, [sys.executable, *serve])

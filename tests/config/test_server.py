@@ -16,9 +16,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
+from annotation.management.commands import serve
+
 ROOT = Path(__file__).parents[2]
 OPERATING = (ROOT / "docs" / "operating.md").read_text()
-(COMMAND,) = re.findall(r"^granian .*$", OPERATING, re.M)
+(COMMAND,) = re.findall(r"^python manage.py serve .*$", OPERATING, re.M)
 
 
 @pytest.fixture
@@ -31,7 +33,7 @@ def port() -> int:
 def server(port, tmp_path) -> Iterator[subprocess.Popen]:
     """The documented command on a free port, with an empty database."""
     command = shlex.split(COMMAND.replace("--port 8000", f"--port {port}"))
-    command[0] = str(Path(sys.executable).with_name(command[0]))
+    command[0] = sys.executable
     process = subprocess.Popen(
         command,
         cwd=ROOT,
@@ -50,6 +52,12 @@ def workers(server: subprocess.Popen) -> set[int]:
     """Return the process ids of its workers."""
     tasks = Path(f"/proc/{server.pid}/task").glob("*/children")
     return {int(pid) for children in tasks for pid in children.read_text().split()}
+
+
+def memory(pid: int) -> dict[str, int]:
+    """Return the resident and the proportional set size of a process, in kB."""
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return {name: int(size) for name, size in re.findall(r"^(Rss|Pss): +(\d+)", rollup, re.M)}
 
 
 def answers(port: int) -> bool:
@@ -82,14 +90,18 @@ def test_the_server_replaces_a_killed_worker(server, port):
     wait_for(lambda: answers(port), server)
 
 
-def test_every_server_command_restarts_workers_and_binds_locally():
-    demo = (ROOT / "annotation/management/commands/demo.py").read_text()
-    benchmark = (ROOT / "benchmarks/run.py").read_text()
+def test_deployed_servers_listen_only_on_the_local_machine():
     unit = (ROOT / "deploy/handful@.service").read_text()
-    for text in (COMMAND, demo, benchmark, unit):
-        assert "--respawn-failed-workers" in text
-        assert "127.0.0.1" in text
-        assert "0.0.0.0" not in text
+    assert "--host" not in COMMAND
+    assert "--host" not in unit
+    assert serve.Command().create_parser("manage.py", "serve").get_default("host") == "127.0.0.1"
+
+
+@pytest.mark.long
+def test_workers_share_the_memory_of_the_program(server, port):
+    wait_for(lambda: answers(port), server)
+    sizes = [memory(pid) for pid in (server.pid, *workers(server))]
+    assert sum(size["Pss"] for size in sizes) < 0.6 * sum(size["Rss"] for size in sizes)
 
 
 @pytest.mark.long

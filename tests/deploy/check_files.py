@@ -82,7 +82,7 @@ def units(tmp_path) -> list[str]:
     """Copy the units and create the programs of a clone, so that systemd can load the units."""
     programs = tmp_path / "bin"
     programs.mkdir()
-    for name in ("granian", "celery", "python"):
+    for name in ("celery", "python"):
         (programs / name).write_text("#!/bin/sh\n")
         (programs / name).chmod(0o755)
     for path in UNITS:

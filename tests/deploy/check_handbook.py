@@ -56,7 +56,7 @@ AFTER = """
     handful export_study pilot /tmp/exports/upgraded
     diff -r /tmp/exports/before /tmp/exports/upgraded
     for unit in handful@8000 handful@8001 handful-worker; do systemctl is-active "$unit"; done
-    pgrep -u handful -f 'granian.*port 8000' >/dev/null
+    pgrep -u handful -f 'manage.py serve --port 8000' >/dev/null
     echo FOLLOWED TO THE END
 """
 

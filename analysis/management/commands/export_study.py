@@ -2,16 +2,33 @@
 
 import hashlib
 from argparse import ArgumentParser
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.export import other_tools
+from analysis.export import conll, files, harness_samples, hugging_face, inspect_logs, label_studio
 from analysis.export.answered import NothingAnswered
-from analysis.export.files import SUMS, write_export
 from annotation.models import Study
 from annotation.protocol import blinding
+
+
+class Format(NamedTuple):
+    """A format of another tool: its writer, whether it can run, and the package that it needs."""
+
+    write: Callable[[Study, Path], dict[str, int]]
+    can_write: Callable[[], bool] = lambda: True
+    needs: str = ""
+
+
+FORMATS = {
+    "inspect": Format(inspect_logs.write, inspect_logs.can_write, inspect_logs.NEEDS),
+    "lm-eval": Format(harness_samples.write),
+    "hf": Format(hugging_face.write),
+    "label-studio": Format(label_studio.write),
+    "conll": Format(conll.write),
+}
 
 
 class Command(BaseCommand):
@@ -21,7 +38,7 @@ class Command(BaseCommand):
         parser.add_argument("name", help="name of the study")
         parser.add_argument("folder", type=Path, help="a new or empty folder")
         parser.add_argument(
-            "--as", dest="form", choices=other_tools.FORMATS,
+            "--as", dest="form", choices=FORMATS,
             help="only the answers, in another tool's format",
         )  # fmt: skip
 
@@ -33,14 +50,21 @@ class Command(BaseCommand):
             raise CommandError(f"The study {name!r} does not exist.")
         if blinding.are_covered(study):
             raise CommandError(blinding.UNTIL_CLOSED)
+        if form and not FORMATS[form].can_write():
+            needs = FORMATS[form].needs
+            raise CommandError(f"--as {form} needs {needs}: pip install {needs}")
         try:
-            counts = other_tools.write(study, folder, form) if form else write_export(study, folder)
-        except (OSError, NothingAnswered, other_tools.NotInstalled) as error:
+            if form:
+                with files.whole_folder(folder) as building, files.snapshot():
+                    counts = FORMATS[form].write(study, building)
+            else:
+                counts = files.write_export(study, folder)
+        except (OSError, NothingAnswered) as error:
             raise CommandError(str(error)) from None
         for file, count in counts.items():
             self.stdout.write(f"{file}: {count} rows")
         if form:
             return
         self.stdout.write(f"To verify them: python {folder / 'verify.py'}")
-        digest = hashlib.sha256((folder / SUMS).read_bytes()).hexdigest()
-        self.stdout.write(f"SHA-256 of {SUMS} (store it elsewhere): {digest}")
+        digest = hashlib.sha256((folder / files.SUMS).read_bytes()).hexdigest()
+        self.stdout.write(f"SHA-256 of {files.SUMS} (store it elsewhere): {digest}")

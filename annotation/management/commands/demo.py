@@ -66,15 +66,8 @@ class Command(BaseCommand):
                 self.stdout.write(links)
                 self.stdout.flush()
             os._exit(0)
-        os.execv(
-            sys.executable,
-            [
-                sys.executable, "-P", "-m", "granian", "--working-dir", str(settings.BASE_DIR),
-                "--interface", "wsgi", "--host", host, "--port", str(port),
-                "--workers", "2", "--blocking-threads", "4", "--respawn-failed-workers", "--no-ws",
-                "--log-level", "warning", "config.wsgi:application",
-            ],
-        )  # fmt: skip
+        serve = ["serve", "--host", host, "--port", str(port), "--verbosity", "0"]
+        os.execv(sys.executable, [sys.executable, sys.argv[0], *serve])
 
     def _check_that_free(self, host: str, port: int) -> None:
         """Refuse a port that is in use, because both servers would share its requests."""
