@@ -131,7 +131,7 @@ def people_page(
 ) -> HttpResponse:
     """Render the list of annotators, with the errors of a refused decision if there are any."""
     rows = study.participations.select_related("scenario__task").defer(
-        *ORDERS, "scenario__task__card_data"
+        *ORDERS, "checks", "signs", "scenario__task__card_data"
     )
     may_read, asks = "read" in study.rights, request.GET.get("show") == participants.FLAGGED
     # Computing the flags of all annotators is expensive and needed only for this filter.

@@ -171,7 +171,9 @@ def _wage(study: Study, progress: Progress) -> Iterator[Need]:
     """
     if not study.hourly_rate or progress.people.completed < FEWEST_PAID:
         return
-    median = ledger.median_wage(ledger.wages(ledger.settled(study)))
+    times = "worked_seconds", "waiting_since", "decided_at", "finished_at", "arrived_at"
+    people = ledger.settled(study).prefetch_related(None).only("study", *times)
+    median = ledger.median_wage(ledger.wages(people))
     if median is not None and median < ENOUGH * ledger.cents(study.hourly_rate):
         yield Need(
             "wage",

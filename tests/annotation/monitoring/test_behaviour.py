@@ -1,8 +1,11 @@
 """Signs that raise quality flags: each says what was seen, none does anything."""
 
+import math
+import statistics
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 
 import pytest
 from django.core.management import call_command
@@ -70,10 +73,20 @@ def test_ordinary_work_raises_no_flag():
 
 
 def test_a_person_far_faster_than_the_others_is_flagged():
-    others = [5.0, 6.0, 5.5, 6.5, 5.8]
-    assert flags.is_fast_person(1.0, others)
-    assert not flags.is_fast_person(5.0, others)
-    assert not flags.is_fast_person(1.0, others[:4])
+    four = reduce(flags.Pace.plus, [5.0, 6.0, 5.5, 6.5], flags.Pace())
+    five = four.plus(5.8)
+    assert flags.is_fast_person(1.0, five)
+    assert not flags.is_fast_person(5.0, five)
+    assert not flags.is_fast_person(1.0, four)
+
+
+def test_the_pace_of_the_others_is_their_mean_and_sd():
+    seconds = [5.0, 6.0, 5.5, 6.5, 5.8, 0.01]
+    others = reduce(flags.Pace.plus, seconds, flags.Pace()).plus(0.01, -1)
+    logs = [math.log(each) for each in seconds[:-1]]
+    assert others.n == 5
+    assert others.mean == pytest.approx(statistics.mean(logs))
+    assert others.squares / 4 == pytest.approx(statistics.variance(logs))
 
 
 def test_the_same_browser_under_two_ids_is_flagged_for_both(researcher):
