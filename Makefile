@@ -80,8 +80,8 @@ style: .venv/dev tests/js/node_modules/ready
 messages: .venv/dev  ## update locale/ from the sentences in the code, and compile it
 	$(BIN)/python .ci/catalogues.py renew $(LOCALES)
 
-dictionary: .venv/core  ## write docs/data-dictionary.md from the columns of the exports
-	$(BIN)/python docs/dictionary.py
+dictionary: .venv/core  ## write docs/data-dictionary.md and docs/schemas from the declarations
+	$(BIN)/python docs/dictionary.py && $(BIN)/python docs/schemas.py
 
 pictures: .venv/dev .venv/chromium  ## take the pictures in docs/ from the demo
 	$(BIN)/python docs/pictures.py

@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 LABEL, SPANS, OPTION, OPTIONS, NUMBER = "label", "spans", "option", "options", "number"
@@ -32,12 +33,14 @@ def check_name(value: Any) -> Wrong:
         yield "", "expected 1 to 60 letters, digits, dots, hyphens or underscores"
 
 
-def check_one_of(allowed: Sequence[str]) -> Callable[[Any], Wrong]:
-    def check(value: Any) -> Wrong:
-        if value not in allowed:
-            yield "", f"expected one of {', '.join(allowed)}"
+def check_one_of(allowed: Sequence[str]) -> partial[Wrong]:
+    """Return a check whose `args` are the allowed values."""
+    return partial(_one_of, allowed)
 
-    return check
+
+def _one_of(allowed: Sequence[str], value: Any) -> Wrong:
+    if value not in allowed:
+        yield "", f"expected one of {', '.join(allowed)}"
 
 
 def check_segments(value: Any) -> Wrong:
