@@ -96,6 +96,7 @@ API_OF_STUDY = [
     path("cross-task/<str:table>/", cross_task_pages.CrossTask.as_view(), name="api_cross_task"),
     path("sensitivity/", api_results.Sensitivity.as_view(), name="api_sensitivity"),
     path("overlap/", api_results.ErrorOverlap.as_view(), name="api_overlap"),
+    path("strata/", api_results.Strata.as_view(), name="api_strata"),
     path("latex/<str:table>.tex", documents_api.TableLatex.as_view(), name="api_table_latex"),
     path("examples/", examples.Examples.as_view(), name="api_examples"),
     path("examples/<int:pk>/comments/", examples.Comments.as_view(), name="api_comments"),

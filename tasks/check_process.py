@@ -17,8 +17,8 @@ from typing import Any
 from tasks import data_report
 from tasks.cards import Card, CardError, load_card, parse_card
 from tasks.formats import (
-    EXTRAS,
     MAX_WRONG,
+    OPTIONAL,
     REQUIRED,
     FormatError,
     Record,
@@ -74,7 +74,7 @@ def lines(path: str) -> dict[str, Any]:
         with Path(path).open("rb") as file:
             for number, text in json_lines(file, name):
                 try:
-                    json_object(text, name, number, REQUIRED, (*EXTRAS, "explanation", "options"))
+                    json_object(text, name, number, REQUIRED, OPTIONAL)
                 except FormatError as error:
                     wrong.append(str(error))
     except FormatError as error:  # the rest of the file cannot be read

@@ -27,7 +27,7 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
     duplicates [{file, ids}], overlap_with_test [{file, ids}], reused_ids [{file, ids}] (the id has
     another text in the test file), respelled and same_options [{file, ids}], baseline_name,
     baseline (None unless the task has labels or "no answer"), ceiling, floors [{name, s1}] for
-    guessing among the answers that the test file lists.
+    guessing among the answers that the test file lists. With strata: strata {file: {stratum: n}}.
     """
     test = next(file for file in files if file.kind == "test")
     trains = [file for file in files if file.kind == "train"]
@@ -50,7 +50,16 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
         "respelled": _ids(files, lambda record: record.respelled),
         "same_options": _ids(files, lambda record: len(set(record.options)) < len(record.options)),
         **_bounds(card, test),
+    } | _strata(files)
+
+
+def _strata(files: list[SplitFile]) -> dict[str, Any]:
+    """Return {strata: {file: {stratum: examples}}}, or {} if no example has a stratum."""
+    strata = {
+        file.filename: dict(sorted(Counter(record.stratum for record in file.records).items()))
+        for file in files
     }
+    return {"strata": strata} if any({*counts} - {""} for counts in strata.values()) else {}
 
 
 def on_scale(report: dict[str, Any]) -> dict[str, Any]:
@@ -241,8 +250,17 @@ def _sizes_told(report: dict[str, Any]) -> list[str]:
     sentences += report.get("made_from", {}).get("notes", [])
     return sentences + [
         f"{split['file']}: {split['examples']} examples, {split['empty_share']:.1f} % empty"
+        + _strata_told(report.get("strata", {}).get(split["file"], {}))
         for split in report["splits"]
     ]
+
+
+def _strata_told(counts: dict[str, int]) -> str:
+    """Return the number of examples by stratum, such as "; 21 government, 21 telephone"."""
+    return "".join(
+        f"{', ' if number else '; '}{count} {stratum or 'without a stratum'}"
+        for number, (stratum, count) in enumerate(counts.items())
+    )
 
 
 def warnings(report: dict[str, Any]) -> list[str]:
@@ -300,10 +318,11 @@ def origin(made_from: dict[str, Any]) -> str:
             f" ({made_from['why']}); the test set has {made_from['test']:,} of"
             f" {made_from['test_of']:,} examples{drawn}"
         )
+    stratum = made_from.get("columns", {}).get("stratum")
     return (
         f"Made from {made_from['file']} (SHA-256 {made_from['sha256'][:16]}…):"
         f" {made_from['different_texts']:,} different texts, drawn with seed {made_from['seed']}"
-    )
+    ) + (f", with equal numbers of each {stratum} (stratum)" if stratum else "")
 
 
 def _list(ids: list[str]) -> str:

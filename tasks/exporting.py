@@ -44,6 +44,7 @@ def record_of(example: Example) -> Record:
         None if starts is None else tuple(starts),
         example.explanation,
         options=tuple(example.options),
+        stratum=example.stratum,
     )
 
 

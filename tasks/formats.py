@@ -26,9 +26,12 @@ LONGEST_LINE = 1_000_000  # bytes; the longest published line has 9,000
 MAX_ANSWERS = 200  # golds of one example; the published maximum is 32
 REQUIRED = ("id", "context", "question", "answer")
 # Published fields that are ignored and never shown.
-EXTRAS = ("genre", "is_impossible", "plausible_answers", "entities")
+EXTRAS = ("is_impossible", "plausible_answers", "entities")
+# Optional fields. `genre` is the stratum in the published MNLI files.
+OPTIONAL = (*EXTRAS, "explanation", "options", "stratum", "genre")
 MAX_WRONG = 20  # lines listed in errors
 LONGEST_EXPLANATION = 1000  # characters; the explanation is read between two examples
+LONGEST_STRATUM = 100  # characters
 
 
 class FormatError(ValueError):
@@ -62,6 +65,8 @@ class Record:
     candidates: tuple[str, ...] = ()
     # The choices in display order, only for tasks with options.
     options: tuple[str, ...] = ()
+    # The group of the example, such as its genre. It is never shown to annotators.
+    stratum: str = ""
     # Does the spelling of a number or text differ between the database and the file?
     respelled: bool = False
 
@@ -102,8 +107,8 @@ def digest_of(hashes: Iterable[str]) -> str:
 def content_hash(card: Card, files: list[SplitFile]) -> str:
     """Return the SHA-256 of the card and of every record in every file.
 
-    Explanations and options are included only if present, so that files without them have the same
-    hash as before these fields existed.
+    Explanations, options and strata are included only if present, so that files without them have
+    the same hash as before these fields existed.
     """
     ordered = sorted(files, key=lambda file: (file.kind, file.shots or 0, file.number or 0))
     content = [
@@ -113,6 +118,7 @@ def content_hash(card: Card, files: list[SplitFile]) -> str:
                 [r.id, r.context, r.question, r.gold, r.gold_starts]
                 + ([r.explanation] if r.explanation else [])
                 + ([r.options] if r.options else [])
+                + ([{"stratum": r.stratum}] if r.stratum else [])
                 for r in file.records
             ],
         ]
@@ -224,7 +230,7 @@ def read_records(path: Path, card: Card, *, explained: bool = False) -> list[Rec
 
 
 def _read_record(text: str, card: Card, file: str, line: int, explained: bool) -> Record:
-    data = json_object(text, file, line, REQUIRED, (*EXTRAS, "explanation", "options"))
+    data = json_object(text, file, line, REQUIRED, OPTIONAL)
     record = _record(data, card, file, line)
     if record.explanation and not explained:
         raise FormatError(
@@ -357,7 +363,10 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
     if card.question_types and not card.question_type(question):
         known = "; ".join(kind.match for kind in card.question_types)
         refuse("question", f"expected one of the card's question types: {known}")
-    explanation = _explanation(data.get("explanation", ""), text, refuse)
+    explanation = _short(data, "explanation", LONGEST_EXPLANATION, text, refuse)
+    stratum = _short(
+        data, "stratum" if "stratum" in data else "genre", LONGEST_STRATUM, text, refuse
+    )
     listed = _candidates(data.get("entities"), segments)
     return Record(
         identity,
@@ -368,6 +377,7 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
         explanation,
         listed,
         options,
+        stratum,
         respelled=gold != published,
     )
 
@@ -419,14 +429,11 @@ def _segments(context: Any, card: Card, text: Any, refuse: Any) -> list[str]:
     return segments
 
 
-def _explanation(value: Any, text: Any, refuse: Any) -> str:
-    explanation: str = text(value, "explanation").strip()
-    if len(explanation) > LONGEST_EXPLANATION:
-        refuse(
-            "explanation",
-            f"expected at most {LONGEST_EXPLANATION:,} characters, found {len(explanation):,}",
-        )
-    return explanation
+def _short(data: dict[str, Any], field: str, longest: int, text: Any, refuse: Any) -> str:
+    value: str = text(data.get(field, ""), field).strip()
+    if len(value) > longest:
+        refuse(field, f"expected at most {longest:,} characters, found {len(value):,}")
+    return value
 
 
 def _gold(

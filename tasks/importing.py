@@ -169,6 +169,7 @@ def examples_of(split: Split, records: list[Record]) -> list[Example]:
             gold_starts=None if record.gold_starts is None else list(record.gold_starts),
             explanation=record.explanation,
             options=list(record.options),
+            stratum=record.stratum,
             content_hash=record.content_hash,
         )
         for position, record in enumerate(records)

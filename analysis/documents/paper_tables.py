@@ -24,6 +24,7 @@ from analysis.scores import (
     performance,
     rendering,
     sensitivity,
+    strata,
     training,
 )
 from analysis.scores.attrition import ADMISSION, ATTRITION, SAMPLE
@@ -58,7 +59,8 @@ def titles(study: Study) -> dict[str, str]:
 
 
 def _makers(study: Study) -> dict[str, tuple[str, Maker]]:
-    return TABLES | OF_ARMS if study.is_cross_task else TABLES
+    made = TABLES | OF_ARMS if study.is_cross_task else TABLES
+    return made | {strata.TABLE.name: _simple(strata.TABLE)} if strata.of_tests(study) else made
 
 
 def tables(study: Study, kind: str, name: str) -> list[PaperTable]:

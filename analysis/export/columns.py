@@ -168,6 +168,7 @@ _OWN: dict[str, dict[str, str]] = {
         "explanation": "explanation of the gold, as revealed in the training step; empty if the"
         " file has none",
         "granularity": "unit of highlighting: word or char; empty if answers are not highlighted",
+        "stratum": "group of the example, such as its genre; empty if the file has none",
         "hash": "SHA-256 of the JSON list [segments, question, gold], with any options at its end;"
         " identifies equal examples across files",
         "reachable": "highest S1 attainable by highlighting, 0 to 1; 1 for other kinds of answer",

@@ -51,7 +51,7 @@ def _example_row(task: Task, place: list[Any], example: Example) -> list[Any]:
         task.name, task.version, *place, example.source_id,
         example.context, example.question, question, example.options or "", example.gold,
         card.gold_rule, example.explanation, card.granularity if card.is_highlighted else "",
-        example.content_hash, card.kind.highest_s1(card, example, example.gold),
+        example.stratum, example.content_hash, card.kind.highest_s1(card, example, example.gold),
     ]  # fmt: skip
 
 

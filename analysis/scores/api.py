@@ -18,6 +18,7 @@ from analysis.scores import (
     performance,
     rendering,
     sensitivity,
+    strata,
     training,
 )
 from analysis.scores.attrition import ADMISSION, ATTRITION
@@ -81,6 +82,14 @@ class ErrorOverlap(KindOfTable):
     def get(self, request: Request, name: str) -> Response:
         study = scores_of(request, name)
         rows = self.rows(request, study, overlap.COLUMNS, overlap.table)
+        return tagged(request, {"rows": rows})
+
+
+class Strata(KindOfTable):
+    @extend_schema(parameters=[KIND], responses=OBJECT, summary="S1 by stratum of the examples")
+    def get(self, request: Request, name: str) -> Response:
+        study = scores_of(request, name)
+        rows = self.rows(request, study, strata.TABLE.columns, strata.table)
         return tagged(request, {"rows": rows})
 
 

@@ -20,6 +20,7 @@ from analysis.scores import (
     overlap,
     performance,
     rendering,
+    strata,
     training,
 )
 from analysis.scores import sensitivity as rules
@@ -87,7 +88,11 @@ def human_performance(request: HttpRequest, name: str) -> HttpResponse:
     frame = frames.annotators(study)
     kinds = performance.kinds_of(frame)
     shown = [table for kind in kinds for table in performance.versions(study, kind, frame)]
-    return render(request, "scores/human_performance.html", results_of(study) | {"tables": shown})
+    context = results_of(study) | {
+        "tables": shown,
+        "strata": [(kind, strata.TABLE.page(study, kind)) for kind in kinds],
+    }
+    return render(request, "scores/human_performance.html", context)
 
 
 @reading

@@ -73,7 +73,8 @@ class ReadingForm(PageForm):
 
 
 SeenColumns = Sequence[tuple[str, list[str], int]]  # as in datasets/process.py
-ROLES = {"text": "Text", "question": "Question", "gold": "Answer", "options": "Options", "id": "ID"}
+ROLES = {"text": "Text", "question": "Question", "gold": "Answer", "options": "Options", "id": "ID",
+         "stratum": "Stratum"}  # fmt: skip
 RARE = "Details of answers"  # a group of fields, collapsed unless used
 NO_COLUMN = {"required": "Choose a column for this role."}
 
@@ -142,6 +143,7 @@ class ColumnsForm(PageForm):
     no_answer = forms.BooleanField(label="“No answer” can be correct", required=False)
     skip_unlabelled = forms.BooleanField(label="Skip rows without a label", required=False)
     id = forms.ChoiceField(label=ROLES["id"], required=False)
+    stratum = forms.ChoiceField(label=ROLES["stratum"], required=False)
     shots = forms.RegexField(
         r"\A\s*[0-9]{1,5}(\s+[0-9]{1,5})*\s*\Z",
         label="Training set sizes",
@@ -210,7 +212,7 @@ class ColumnsForm(PageForm):
         return data
 
     def clean(self) -> None:
-        for role in ("question", "gold", "id"):
+        for role in ("question", "gold", "id", "stratum"):
             if isinstance(self.data, QueryDict) and len(self.data.getlist(role)) > 1:
                 self.add_error(role, "Choose this role for only one column.")
 
@@ -245,7 +247,7 @@ class ColumnsForm(PageForm):
             options=tuple(data["options"]),
             gold_is=data["gold_is"] or GOLD_IS[0],
             **{key: data[key] for key in (
-                "question", "ask", "id", "separator", "no_answer", "skip_unlabelled",
+                "question", "ask", "id", "stratum", "separator", "no_answer", "skip_unlabelled",
             )},
         )  # fmt: skip
         keys = ("title", "description", "instructions", "language", "source", "licence", "unit",

@@ -132,7 +132,7 @@ def _examples(mapped: Mapped, rest: list[Item]) -> dict[str, str]:
             break
         texts = " / ".join(f"“{text.strip()}”" for text in item.records[0].context)
         if mapped.columns.kind == "choice":
-            examples.setdefault(item.stratum, texts)
+            examples.setdefault(item.label, texts)
             continue
         for kind, record in zip(mapped.question_types, item.records, strict=False):
             if record.gold:

@@ -101,6 +101,7 @@ class Columns:
     question: str = ""  # column with the question of each row
     ask: str = ""  # one question for all rows
     id: str = ""
+    stratum: str = ""  # column with the group of each row; the sets are balanced over the groups
     separator: str = ""  # between several golds or options in one cell
     options: tuple[str, ...] = ()  # columns with the options of each row
     gold_is: str = GOLD_IS[0]  # how the gold identifies an option

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -21,13 +22,17 @@ from tasks.datasets.reading import Reading, format_of, read
 from tasks.datasets.table import DatasetError
 from tasks.formats import FormatError, Record, SplitFile, read_folder
 
-METHOD = "sha256-webster-1"  # the method of `draw`; change this name if the method changes
+# The method of `draw`, without and with strata; change the name if the method changes.
+METHOD, BALANCED = "sha256-webster-1", "sha256-balanced-webster-1"
 MAX_SHOTS, MAX_SPLITS, MAX_TEST = 10_000, 100, 100_000
+Drawable = tuple[str, str, str]  # unique key, label or "", stratum or ""
+Cell = tuple[str, str]  # stratum and label
 
 
 # Sampling --------------------------------------------------------------------------------------
 
-# Training and test sets are disjoint, stratified and determined by one seed. Training sets are
+# Training and test sets are disjoint, stratified by label and determined by one seed. With strata,
+# each set has equal numbers of each stratum. Training sets are
 # nested. Items are ordered by SHA-256 of the seed, the set and the item's key, so that the same
 # texts and seed result in the same sets on every machine and Python version and in any row order. A
 # random generator would not guarantee this.
@@ -64,12 +69,13 @@ class Drawn:
     rest: list[int]
 
 
-def draw(items: Sequence[tuple[str, str]], plan: Plan) -> Drawn:
-    """Draw the sets from items, which are (unique key, stratum) pairs.
+def draw(items: Sequence[Drawable], plan: Plan) -> Drawn:
+    """Draw the sets from items, which are (unique key, label, stratum).
 
     The test set and the training splits are disjoint. Within a split, smaller sets are parts of the
-    larger ones. In each set, the strata have the same proportions as in all items, as closely as
-    whole numbers allow. Raises DatasetError if there are too few items.
+    larger ones. In each set, the strata have equal numbers while they last; the seed decides which
+    have one more. Within a stratum, the labels have the same proportions as in all its items, as
+    closely as whole numbers allow. Raises DatasetError if there are too few items.
     """
     sizes = sorted(plan.shots)
     wanted = plan.test + plan.splits * sizes[-1]
@@ -80,39 +86,47 @@ def draw(items: Sequence[tuple[str, str]], plan: Plan) -> Drawn:
             f" test and {plan.splits} x {sizes[-1]:,} for training; lower --test, --splits or"
             " --shots",
         )  # fmt: skip
-    left: dict[str, list[int]] = {}
+    left: dict[Cell, list[int]] = {}
     for place in _shuffled(range(len(items)), items, f"{plan.seed}/all"):
-        left.setdefault(items[place][1], []).append(place)
-    weights = {stratum: len(places) for stratum, places in sorted(left.items())}
-    test = _take(left, weights, plan.test)
+        _key, label, stratum = items[place]
+        left.setdefault((stratum, label), []).append(place)
+    weights = {cell: len(places) for cell, places in sorted(left.items())}
+    test = _take(left, weights, plan.test, f"{plan.seed}/test")
     trains = {}
     for number in range(1, plan.splits + 1):
-        drawn = _take(left, weights, sizes[-1])
+        drawn = _take(left, weights, sizes[-1], f"{plan.seed}/{number}")
         for size in sizes:
             trains[size, number] = _shuffled(drawn[:size], items, f"{plan.seed}/{number}/{size}")
     rest = sorted(place for places in left.values() for place in places)
     return Drawn(_shuffled(test, items, f"{plan.seed}/test"), trains, rest)
 
 
-def _take(left: dict[str, list[int]], weights: dict[str, int], number: int) -> list[int]:
-    """Remove `number` items, each from the stratum that is furthest below its share.
+def _take(
+    left: dict[Cell, list[int]], weights: dict[Cell, int], number: int, salt: str
+) -> list[int]:
+    """Remove `number` items, each from the smallest stratum so far and its rarest label.
 
-    This is Webster's method (Sainte-Laguë). Every prefix of the list is as proportional as the
-    whole, so that nested sets are too. Exhausted strata are skipped.
+    The label is the one furthest below its share by Webster's method (Sainte-Laguë). Every prefix
+    of the list is as balanced as the whole, so that nested sets are too. Exhausted cells are
+    skipped.
     """
     taken: list[int] = []
-    counts = dict.fromkeys(weights, 0)
+    cells, strata = Counter[Cell](), Counter[str]()
+    ties = {of: hashlib.sha256(f"{salt}/{of}".encode()).digest() for of, _label in weights}
+
+    def order(cell: Cell) -> tuple[Any, ...]:
+        stratum, label = cell
+        return (-strata[stratum], ties[stratum], weights[cell] / (2 * cells[cell] + 1), label)
+
     for _turn in range(number):
-        stratum = max(
-            (stratum for stratum in weights if left[stratum]),
-            key=lambda name: (weights[name] / (2 * counts[name] + 1), name),
-        )
-        counts[stratum] += 1
-        taken.append(left[stratum].pop())
+        cell = max((cell for cell in weights if left[cell]), key=order)
+        cells[cell] += 1
+        strata[cell[0]] += 1
+        taken.append(left[cell].pop())
     return taken
 
 
-def _shuffled(places: Sequence[int], items: Sequence[tuple[str, str]], salt: str) -> list[int]:
+def _shuffled(places: Sequence[int], items: Sequence[Drawable], salt: str) -> list[int]:
     def order(place: int) -> bytes:
         return hashlib.sha256(f"{salt}/{items[place][0]}".encode()).digest()
 
@@ -174,7 +188,7 @@ def make(path: Path, wanted: Wanted) -> Made:
     table = read(path, wanted.reading)
     mapped = _with_question(map_rows(table, columns))
     items = mapped.items
-    drawn = draw([(item.key, item.stratum) for item in items], wanted.plan)
+    drawn = draw([(item.key, item.label, item.stratum) for item in items], wanted.plan)
     card, defaults = wanted.card, list[str]()
     if card is None:
         places = {place for chosen in drawn.trains.values() for place in chosen}
@@ -275,7 +289,7 @@ def _made_from(path: Path, form: str, wanted: Wanted, mapped: Mapped) -> dict[st
         "splits": wanted.plan.splits,
         "test": wanted.plan.test,
         "seed": wanted.plan.seed,
-        "method": METHOD,
+        "method": BALANCED if wanted.columns.stratum else METHOD,
         "different_texts": len(mapped.items),
         "notes": mapped.notes,
     }
@@ -308,7 +322,8 @@ def line(record: Record) -> dict[str, Any]:
         "answer": answer,
     }
     fields |= {"options": list(record.options)} if record.options else {}
-    return fields | ({"explanation": record.explanation} if record.explanation else {})
+    named = {name: getattr(record, name) for name in ("explanation", "stratum")}
+    return fields | {name: text for name, text in named.items() if text}
 
 
 def toml(card: Mapping[str, Any]) -> str:

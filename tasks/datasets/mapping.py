@@ -13,7 +13,7 @@ from tasks.cards import LONGEST_LABEL
 from tasks.datasets import kinds
 from tasks.datasets.kinds import Asked, Columns, read_gold
 from tasks.datasets.table import Row, Table, Unlabelled
-from tasks.formats import Record, canonical
+from tasks.formats import LONGEST_STRATUM, Record, canonical
 
 MAX_LABELS = 100
 LISTED = 9  # row numbers listed in a note
@@ -24,11 +24,12 @@ class Item:
     """A unit of sampling with its records, its row number, and a model's prediction for it.
 
     `key` is the same for equal texts and questions, ignoring case, blanks and Unicode forms.
-    `stratum` is the label, or "" if there is none.
+    `label` is "" for other kinds of answer, and `stratum` is "" if no column has it.
     """
 
     number: int
     key: str
+    label: str
     stratum: str
     records: tuple[Record, ...]
     predicted: str | None = None
@@ -54,6 +55,7 @@ def map_rows(table: Table, columns: Columns) -> Mapped:
     kinds.check_kind(columns.kind)
     for column in (
         *columns.text, *columns.gold, *columns.options, columns.question, columns.id,
+        columns.stratum,
     ):  # fmt: skip
         if column:
             table.check(column)
@@ -186,17 +188,23 @@ def _item(table: Table, row: Row, columns: Columns) -> Item:
     identity = table.text(row, columns.id) if columns.id else str(row.number)
     if not identity.strip() or len(identity) > 190:
         raise table.error(row, columns.id, "expected an id of 1 to 190 characters")
+    stratum = table.text(row, columns.stratum).strip() if columns.stratum else ""
+    if columns.stratum and not 0 < len(stratum) <= LONGEST_STRATUM:
+        expected = f"expected a stratum of 1 to {LONGEST_STRATUM} characters"
+        raise table.error(row, columns.stratum, expected)
     records = tuple(
-        _record(identity, number if len(asked) > 1 else 0, texts, question, one)
+        _record(identity, number if len(asked) > 1 else 0, texts, question, one, stratum)
         for number, one in enumerate(asked, 1)
     )
     key = hashlib.sha256(canonical([[_folded(text) for text in texts], _folded(question)]))
-    stratum = asked[0].gold[0] if columns.kind == "choice" else ""
+    label = asked[0].gold[0] if columns.kind == "choice" else ""
     predicted = columns.name_of(table.text(row, columns.predicted)) if columns.predicted else None
-    return Item(row.number, key.hexdigest(), stratum, records, predicted)
+    return Item(row.number, key.hexdigest(), label, stratum, records, predicted)
 
 
-def _record(identity: str, part: int, texts: tuple[str, ...], question: str, one: Asked) -> Record:
+def _record(
+    identity: str, part: int, texts: tuple[str, ...], question: str, one: Asked, stratum: str
+) -> Record:
     return Record(
         f"{identity}_{part}" if part else identity,
         texts,
@@ -204,6 +212,7 @@ def _record(identity: str, part: int, texts: tuple[str, ...], question: str, one
         one.gold,
         one.starts,
         options=one.options,
+        stratum=stratum,
     )
 
 

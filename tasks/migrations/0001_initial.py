@@ -200,6 +200,7 @@ class Migration(migrations.Migration):
                 ('gold_starts', models.JSONField(null=True)),
                 ('explanation', models.TextField(blank=True, default='')),
                 ('options', models.JSONField(blank=True, default=list)),
+                ('stratum', models.CharField(blank=True, default='', max_length=100)),
                 ('content_hash', models.CharField(db_index=True, max_length=64)),
             ],
             options={

@@ -238,6 +238,8 @@ class Example(models.Model):
     explanation = models.TextField(blank=True, default="")
     # The choices in display order, only for tasks with options.
     options = models.JSONField(default=list, blank=True)
+    # The group of the example, such as its genre, or "" if the file has none.
+    stratum = models.CharField(max_length=100, blank=True, default="")
     content_hash = models.CharField(max_length=64, db_index=True)
 
     class Meta:

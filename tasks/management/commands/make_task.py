@@ -58,6 +58,9 @@ class Command(BaseCommand):
         parser.add_argument("--ask", default="", help="question for all rows")
         parser.add_argument("--id", default="", help="column with ids (default: row numbers)")
         parser.add_argument(
+            "--stratum", default="", help="column with each row's group, for balanced sets"
+        )
+        parser.add_argument(
             "--separator", default="", help="separates several gold answers or options in a cell"
         )
         parser.add_argument("--options", nargs="+", default=[], help="column(s) with the options")
@@ -139,7 +142,7 @@ class Command(BaseCommand):
     def _wanted(self, file: Path, options: dict[str, Any]) -> Wanted:
         reading = Reading(**{key: options[key] for key in Reading.__dataclass_fields__})
         given = {key: options[key] for key in (
-            "question", "ask", "id", "separator", "no_answer", "gold_is",
+            "question", "ask", "id", "stratum", "separator", "no_answer", "gold_is",
         )}  # fmt: skip
         columns = Columns(
             kind=options["kind"],

@@ -152,7 +152,7 @@ def test_the_first_five_rows_and_numbers_of_values_are_shown(ada, tmp_path):
     assert [name for name, _values, _count in page.context["seen"]["columns"]] == list(MOODS[0])
     assert page.context["rows"] == [tuple(row.values()) for row in MOODS[:5]]
     shown = text(page)
-    assert "mood Text Question Answer Options ID Ignore 2 different values" in shown
+    assert "mood Text Question Answer Options ID Stratum Ignore 2 different values" in shown
     assert "60 rows; these are the first 5." in shown
 
 

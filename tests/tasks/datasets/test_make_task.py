@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 from tasks.cards import load_card
 from tasks.data_report import lines, rechained
 from tasks.datasets.mapping import question_of
+from tasks.exporting import files_of
 from tasks.formats import content_hash, read_folder
 from tasks.models import Example, LanguageModel, PredictionFile, Task
 from tests import factories
@@ -575,3 +576,18 @@ def _said(path) -> str:
     with pytest.raises(CommandError) as caught:
         make(path, filter="loose", **{**LOGGED, "name": "other"})
     return str(caught.value)
+
+
+def test_a_column_with_strata_balances_the_sets_and_is_kept(tmp_path, db):
+    rows = [row | {"genre": "letters" if n < 45 else "fiction"} for n, row in enumerate(MOODS)]
+    path = files.write_csv(tmp_path / "moods.csv", rows)
+    task = make(path, stratum="genre", test=11)
+    tested = task.test_split.examples.values_list("stratum", flat=True)
+    assert sorted([list(tested).count("letters"), list(tested).count("fiction")]) == [5, 6]
+    assert task.report["made_from"]["method"] == "sha256-balanced-webster-1"
+    assert "with equal numbers of each genre (stratum)" in lines(task.report)[0]
+    assert content_hash(task.card, files_of(task)) == task.content_hash
+    rows[3]["genre"] = " "
+    path = files.write_csv(tmp_path / "moods.csv", rows)
+    with pytest.raises(CommandError, match="line 5, column genre: expected a stratum of 1 to 100"):
+        make(path, stratum="genre", name="other")

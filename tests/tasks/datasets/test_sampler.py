@@ -22,7 +22,7 @@ def drawings(draw_from):
     splits, test = draw_from(st.integers(1, 4)), draw_from(st.integers(1, 30))
     number = splits * max(sizes) + test + draw_from(st.integers(0, 20))
     labels = draw_from(st.lists(st.sampled_from("abcde"), min_size=number, max_size=number))
-    items = [(f"key {place}", label) for place, label in enumerate(labels)]
+    items = [(f"key {place}", label, "") for place, label in enumerate(labels)]
     return items, Plan(tuple(sizes), splits, test, draw_from(st.integers(0, 2**63 - 1)))
 
 
@@ -61,7 +61,7 @@ def test_sets_do_not_depend_on_the_order_of_the_texts(drawing, random):
 def test_every_set_is_stratified_as_closely_as_possible(drawing):
     """Where no label is used up, each count is within one of its share and a rounding."""
     items, plan = drawing
-    population = Counter(label for _key, label in items)
+    population = Counter(label for _key, label, _stratum in items)
     drawn = draw(items, plan)
     left = Counter(population)
     for places in (drawn.test, *(drawn.trains[max(plan.shots), n + 1] for n in range(plan.splits))):
@@ -75,22 +75,46 @@ def test_every_set_is_stratified_as_closely_as_possible(drawing):
 
 
 def test_two_labels_are_drawn_in_exact_proportion_at_every_size():
-    items = [(f"{n}", "ab"[n % 4 == 0]) for n in range(400)]
+    items = [(f"{n}", "ab"[n % 4 == 0], "") for n in range(400)]
     drawn = draw(items, Plan((4, 8, 20), 5, 100, 1))
     assert Counter(items[p][1] for p in drawn.test) == {"a": 75, "b": 25}
     for (size, _number), places in drawn.trains.items():
         assert Counter(items[p][1] for p in places) == {"a": size * 3 // 4, "b": size // 4}
 
 
+def test_strata_have_equal_numbers_in_every_set_and_nested_part():
+    sizes = {"fiction": 300, "letters": 60, "travel": 40}
+    items = [
+        (f"{stratum} {n}", "ab"[n % 4 == 0], stratum)
+        for stratum, size in sizes.items()
+        for n in range(size)
+    ]
+    drawn = draw(items, Plan((4, 9), 5, 62, 1))
+    for places in (drawn.test, *drawn.trains.values()):
+        counts = Counter(items[p][2] for p in places)
+        assert max(counts.values()) - min(counts[stratum] for stratum in sizes) <= 1
+    tested = Counter(items[p][1:] for p in drawn.test)
+    assert all(abs(tested["b", stratum] - 5) <= 1 for stratum in sizes)  # a quarter are b
+    # The seed decides which stratum has one more.
+    counts = [Counter(items[p][2] for p in drawn.trains[4, n]) for n in range(1, 6)]
+    assert len({of_set.most_common(1)[0] for of_set in counts}) > 1
+
+
+def test_an_exhausted_stratum_is_filled_up_by_the_others():
+    items = [(f"{n}", "", "rare" if n < 3 else "ab"[n % 2]) for n in range(60)]
+    drawn = draw(items, Plan((2,), 1, 15, 1))
+    assert Counter(items[p][2] for p in drawn.test) == {"rare": 3, "a": 6, "b": 6}
+
+
 def test_another_seed_draws_other_sets_and_draws_never_change():
-    items = [(f"{n}", "") for n in range(100)]
+    items = [(f"{n}", "", "") for n in range(100)]
     plans = [Plan((2, 4), 2, 5, seed) for seed in (1, 2)]
     assert draw(items, plans[0]).test != draw(items, plans[1]).test
     # What was drawn once must be drawn by every later version (or METHOD gets another name).
     assert draw(items, plans[0]).test == [60, 94, 31, 57, 36]
     code = (
         "from tasks.datasets.making import Plan, draw;"
-        "print(draw([(str(n), '') for n in range(100)], Plan((2, 4), 2, 5, 1)).trains)"
+        "print(draw([(str(n), '', '') for n in range(100)], Plan((2, 4), 2, 5, 1)).trains)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == str(draw(items, plans[0]).trains)
@@ -108,5 +132,5 @@ def test_another_seed_draws_other_sets_and_draws_never_change():
 )  # fmt: skip
 def test_an_impossible_draw_is_refused_with_numbers(plan, sentence):
     with pytest.raises(DatasetError) as caught:
-        draw([(str(n), "") for n in range(100)], Plan(*plan))
+        draw([(str(n), "", "") for n in range(100)], Plan(*plan))
     assert sentence in str(caught.value)
