@@ -6,6 +6,7 @@ and column meanings are added as notes.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
@@ -33,7 +34,7 @@ from analysis.scores.markup import PaperTable, as_latex
 from analysis.scores.overlap import OVERLAP
 from analysis.stats.two_way import BOTH
 from annotation.models import Kind, Study
-from tasks.columns import Column
+from tasks.columns import NOTHING, Column
 from tasks.metrics import recipe
 
 TRAINING_NOTE = (
@@ -44,6 +45,11 @@ SENSITIVITY_NOTE = (
     "Mean ± SD over annotators (ddof 1) of their score x 100 under the task's metric, number of"
     f" annotators who meet the criterion, and 95 % interval, which generalises to {BOTH};"
     f" {ASSUMES}."
+)
+METHODS_NOTE = (
+    "Columns: number of shots, All: fully supervised. Mean ± SD x 100 under the task's metric, over"
+    " annotators or training splits. FT: fine-tuning; PT: prompt-tuning; ICL: in-context learning,"
+    " as stated by the uploader."
 )
 WHO = {
     Kind.PERSON: "people",
@@ -161,6 +167,31 @@ def _models(study: Study, kind: str) -> Iterator[PaperTable]:
         )  # fmt: skip
 
 
+def _methods(study: Study, kind: str) -> Iterator[PaperTable]:
+    tables = model_tables.tables(study, kind)
+    rows = model_tables.by_method(tables)
+    of_study = tables[0].tasks if tables else []
+    for family, grouped in groupby(of_study, key=lambda task: task.card.family):
+        tasks = list(grouped)
+        cells = [(task.name, table.shots) for task in tasks for table in tables]
+        shown = [
+            Column("", "Who", get="name"),
+            *(
+                Column(
+                    "", "All" if shots == model_tables.ALL else str(shots),
+                    get=partial(lambda cell, row: row.texts.get(cell, NOTHING), (task, shots)),
+                )
+                for task, shots in cells
+            ),
+        ]  # fmt: skip
+        title = f"Humans and models by method, {performance.FAMILY_NAMES[family]}"
+        yield _table(
+            study, kind, f"methods-{family.replace('_', '-')}", title, shown,
+            [row for row in rows if any(row.texts.get(cell, NOTHING) != NOTHING for cell in cells)],
+            METHODS_NOTE, [(task.name, len(tables)) for task in tasks],
+        )  # fmt: skip
+
+
 def _simple(table: Table) -> tuple[str, Maker]:
     """Return a maker of tables with the same rows and columns as on the page."""
 
@@ -203,6 +234,7 @@ TABLES: dict[str, tuple[str, Maker]] = {
     OVERLAP.name: _simple(OVERLAP),
     "sensitivity": ("Sensitivity to inclusion criteria", _sensitivity),
     "models": ("Humans and models by task", _models),
+    "methods": ("Humans and models by method (CLUES, Tables 5 and 6)", _methods),
     "effort": _simple(
         Table("effort", "Time and cost per answer", "", model_runs.EFFORT,
               lambda study, _kind: model_runs.efforts(study)),

@@ -116,7 +116,7 @@ def _models(table: PerformanceTable) -> dict[str, dict[tuple[int, int], float]]:
     files = compared_files.files(table.study).filter(shots__in=table.shots)
     scores: dict[str, dict[tuple[int, int], float]] = {}
     for (model, task, shots), runs in model_runs.splits(files, table.tasks).items():
-        scores.setdefault(model, {})[task, shots] = model_runs.mean_of(runs, len(runs)).mean
+        scores.setdefault(model, {})[task, shots or 0] = model_runs.mean_of(runs, len(runs)).mean
     most = sorted(scores, key=lambda name: (-len(scores[name]), name))[:MAX_MODELS]
     return {name: scores[name] for name in most}
 

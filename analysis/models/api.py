@@ -39,7 +39,7 @@ class FileShape(serializers.Serializer):
     id = serializers.IntegerField()
     task = serializers.CharField(source="task.name")
     task_version = serializers.IntegerField(source="task.version")
-    shots = serializers.IntegerField()
+    shots = serializers.IntegerField(allow_null=True, help_text="null: fully supervised")
     split_number = serializers.IntegerField(allow_null=True)
     filename = serializers.CharField()
     examples = serializers.IntegerField()

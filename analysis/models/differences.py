@@ -351,7 +351,7 @@ def _compared_files(study: Study) -> dict[Group, Runs]:
     equal = equally_trained(study, files)
     groups: dict[Group, list[PredictionFile]] = defaultdict(list)
     for file in files.select_related("model").prefetch_related("task"):
-        groups[file.task_id, file.shots, file.model.name].append(file)
+        groups[file.task_id, file.shots or 0, file.model.name].append(file)
     return {
         group: Runs(
             is_equal=any(file.pk in equal for file in own),

@@ -10,7 +10,7 @@ from annotation.web.fields import FilesField, WholeNumberField, row_field
 from tasks import checking
 from tasks.formats import FormatError
 from tasks.models import Job, LanguageModel, Task
-from tasks.models.predictions import ExternalData, Numbering, Seen, SizeClass
+from tasks.models.predictions import ExternalData, Method, Numbering, Seen, SizeClass, Tuning
 from tasks.predictions import store, upload_job
 from tasks.predictions.format import LARGEST_FILE, NAMED
 from tasks.predictions.store import PredictionUpload
@@ -68,6 +68,12 @@ class UploadForm(forms.Form):
         "Revision",
         100,
         "Revision of the model or its weights: a version, a commit or a service date.",
+    )
+    method = _stated("Method", Method, "How the model was adapted to the task.")
+    tuning = _stated(
+        "How were prompts and settings chosen?",
+        Tuning,
+        "Every table marks a run that chose them on held-out data: its scores are inflated.",
     )
     files = FilesField(  # type: ignore[assignment]  # forms remove their fields
         label="Prediction files", help_text=f"Select several files if they are named {NAMED}."

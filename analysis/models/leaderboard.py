@@ -8,7 +8,7 @@ largest training size. The study's annotators come first, without a rank. Publis
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -161,7 +161,7 @@ def _uploaded(
     task: Task,
     sizes: Sequence[int],
     uploaded: dict[Place, list[FileScore]],
-    of: dict[tuple[int, int], int],
+    of: Mapping[tuple[int, int | None], int],
     models: dict[str, LanguageModel],
 ) -> tuple[list[Entry], list[str]]:
     """Return entries for models with every split of every size, and what other models lack."""

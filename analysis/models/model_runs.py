@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Q, Sum, TextChoices
 
 from analysis.heavy import pd
 from analysis.scores import frames, test_sets
@@ -21,12 +21,13 @@ from annotation.models import Answer, Kind, LedgerEntry, ModelAnnotator, ModelRu
 from tasks.columns import NOTHING, Column, two_digits
 from tasks.metrics import s1
 from tasks.models import Prediction, PredictionFileQuerySet, Split, Task
-from tasks.models.predictions import Numbering, Seen
+from tasks.models.predictions import Method, Numbering, Seen, Tuning
 from tasks.predictions.store import RUN
 
 # Appended to a name in tables with humans and uploaded models.
 SEATED = " (model in the annotator's seat)"
-Place = tuple[str, int, int]  # (model, task version key, shots)
+# (model, task version key, shots, which is None if fully supervised)
+Place = tuple[str, int, int | None]
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,18 @@ class Run:
     seen_test: str = ""
     predicted_on: str = ""
     revision: str = ""
+    method: str = ""
+    tuning: str = ""
 
     @property
     def text(self) -> str:
         """Return a sentence on the properties, which ends with those that are not stated."""
-        seen = " or ".join(Seen(value).label for value in self.seen_test.split("; "))
-        numbers = " or ".join(Numbering(value).label for value in self.numbering.split("; "))
+        seen, numbers = _labels(Seen, self.seen_test), _labels(Numbering, self.numbering)
+        chosen = _labels(Tuning, self.tuning)
         parts = {
+            "method": _labels(Method, self.method) if self.method else "",
+            "choice of prompts and settings": self.tuning
+            and f"prompts and settings chosen {chosen}",
             "exposure to the test set": self.seen_test and f"may have seen the test set: {seen}",
             "numbers of splits": self.numbering and f"numbers of splits: {numbers}",
             "date": self.predicted_on,
@@ -53,6 +59,10 @@ class Run:
         if unstated := [name for name, words in parts.items() if not words]:
             told.append(f"not stated: {', '.join(unstated)}")
         return "; ".join(told)
+
+
+def _labels(choices: type[TextChoices], values: str) -> str:
+    return " or ".join(str(choices(value).label) for value in values.split("; "))
 
 
 def joined(stated: Iterable[tuple[str, ...]]) -> Run:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 
 from analysis.models import model_runs
@@ -159,7 +159,7 @@ class Table:
 
 
 def tables(study: Study, kind: str) -> list[Table]:
-    """Return a table for each number of shots, and for "all" if such figures are published.
+    """Return a table for each number of shots, and for "all" if there are supervised models.
 
     Rows are this study's annotators of one kind, models that took a seat in it, published humans,
     uploaded models and published models, in this order.
@@ -167,11 +167,14 @@ def tables(study: Study, kind: str) -> list[Table]:
     frame = frames.annotators(study)
     people = performance(study, kind, frame)
     tasks, shared = people.tasks, covariances(study, kind, frame)
-    files = compared_files.files(study)
-    uploaded, stated = splits(files, tasks), runs(files)
+    files, supervised = compared_files.files(study), compared_files.supervised(study)
+    uploaded, stated = splits(files, tasks), runs(files) | runs(supervised)
+    uploaded |= splits(supervised, tasks)
     of = training_files(tasks)
     equal = splits(files.filter(pk__in=equally_trained(study, files)), tasks)
-    shots: list[int | str] = [*sorted({*people.shots, *(place[2] for place in uploaded)})]
+    shots: list[int | str] = [
+        *sorted({*people.shots, *(k for _model, _task, k in uploaded if k is not None)})
+    ]
     tables = []
     for k in [*shots, ALL]:
         rows: list[Row] = []
@@ -215,7 +218,7 @@ class ModelRow:
 
     model: str
     task: Task
-    shots: int
+    shots: int | None  # None: fully supervised
     score: Score
     as_set: Score  # all golds as one set, for tasks whose golds are alternatives
     run: Run
@@ -252,25 +255,25 @@ def model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
         )
         for (model, task, shots), values in by_place.items()
     ]
-    return sorted(
-        rows, key=lambda row: (row.model, place(row.task.name), -row.task.version, row.shots)
-    )
+    rows.sort(key=lambda row: math.inf if row.shots is None else row.shots)
+    return sorted(rows, key=lambda row: (row.model, place(row.task.name), -row.task.version))
 
 
 def _uploaded(
     tasks: list[Task],
     shots: int | str,
     by_place: dict[Place, list[FileScore]],
-    of: Mapping[tuple[int, int], int],
+    of: Mapping[tuple[int, int | None], int],
     stated: dict[Place, Run],
     suffix: str = "",
 ) -> Iterator[Row]:
-    unit = "splits" if shots else "runs"
-    for model in sorted({model for model, _task, k in by_place if k == shots}):
-        places = [(task.pk, int(shots)) for task in tasks]
+    size = None if shots == ALL else int(shots)
+    unit = "splits" if size else "runs"
+    for model in sorted({model for model, _task, k in by_place if k == size}):
+        places = [(task.pk, size) for task in tasks]
         scores = [mean_of(by_place.get((model, *place), []), of[place]) for place in places]
         told = [stated[model, *place] for place in places if (model, *place) in stated]
-        run = joined((r.numbering, r.seen_test, r.predicted_on, r.revision) for r in told)
+        run = joined(astuple(run) for run in told)
         yield Row("uploaded", f"{model}{suffix}", unit, scores, tasks, link=model, run=run)
 
 
@@ -293,7 +296,9 @@ def _equally_trained(
         if k == shots and len(equal.get((model, _task, k), [])) < len(scores)
     }
     at_place = {place: scores for place, scores in equal.items() if place[0] in others}
-    of = {(task.pk, int(shots)): len(study.splits) for task in tasks} if shots != ALL else {}
+    of: dict[tuple[int, int | None], int] = {}
+    if shots != ALL:
+        of = {(task.pk, int(shots)): len(study.splits) for task in tasks}
     numbers = ", ".join(map(str, study.splits))
     suffix = f", split{'s' if len(study.splits) > 1 else ''} {numbers} as people"
     if shots and shots != ALL:
@@ -316,6 +321,29 @@ def _published(name: str, unit: str, tasks: list[Task], quoted: dict[str, Score]
     if any(task_name in quoted for task_name in names):
         scores = [quoted.get(task_name, Score()) for task_name in names]
         yield Row("published", name, unit, scores, tasks)
+
+
+@dataclass(frozen=True)
+class MethodRow:
+    """Humans, or a model with one method, with the text of each score by (task, shots)."""
+
+    name: str
+    is_human: bool
+    texts: dict[tuple[str, int | str], str]
+
+
+def by_method(tables: Sequence[Table]) -> list[MethodRow]:
+    """Return the layout of CLUES, Tables 5 and 6: humans first, then models by method."""
+    rows: dict[str, MethodRow] = {}
+    for table in tables:
+        for row in table.rows:
+            method = f" {row.run.method}" if row.run and row.run.method else ""
+            name = f"{row.name}{method}, {row.source_text}"
+            new = MethodRow(name, row.unit == "annotators", {})
+            texts = rows.setdefault(name, new).texts
+            for score, task in zip(row.scores, table.tasks, strict=True):
+                texts[task.name, table.shots] = score.text
+    return sorted(rows.values(), key=lambda row: not row.is_human)
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,25 @@ from analysis.scores.tested import equivalence_columns, error_columns, interval_
 from analysis.stats.two_way import RUNS
 from tasks.columns import Column, points, two_digits
 
+# Properties of a run with their heading and meaning.
 STATED = {
-    "numbering": "training files to which its split numbers refer: published, rechained",
-    "seen_test": "whether it may have seen the test examples: no, maybe, yes",
-    "predicted_on": "date of the run",
-    "revision": "of the model",
-}
+    "numbering": (
+        "Numbering", "training files to which its split numbers refer: published, rechained"
+    ),
+    "seen_test": (
+        "Seen the test set?", "whether it may have seen the test examples: no, maybe, yes"
+    ),
+    "predicted_on": ("Date", "date of the run"),
+    "revision": ("Revision", "revision of the model"),
+    "method": (
+        "Method", "how it was adapted to the task: FT (fine-tuning), PT (prompt-tuning), ICL"
+        " (in-context learning), other"
+    ),
+    "tuning": (
+        "Prompts and settings", "how they were chosen: fixed (in advance), training (on the"
+        " training data), held-out (on held-out data, which inflates scores)"
+    ),
+}  # fmt: skip
 
 
 def _of_run(name: str, heading: str, meaning: str) -> Column:
@@ -34,7 +47,12 @@ MODEL = [
     Column("model", meaning="name of the uploaded model"),
     Column("task", meaning="name of the task", get="task.name"),
     Column("task_version", meaning="version of the task", get="task.version"),
-    Column("shots", "Shots", "number of examples in the training splits used"),
+    Column(
+        "shots",
+        "Shots",
+        "number of examples in the training splits used; empty in files if fully supervised (All)",
+        show=lambda shots: "All" if shots is None else str(shots),
+    ),
     Column(
         "mean",
         "Score",
@@ -105,19 +123,10 @@ MODEL = [
         meaning="recipe string of set_mean; empty if the gold answers form one set",
         get=lambda row: row.set_recipe or None,
     ),
-    _of_run(
-        "numbering",
-        "Numbering",
-        "training files to which its split numbers refer, as stated: published, rechained;"
-        " several are separated by semicolons; empty if not stated",
+    *(
+        _of_run(name, heading, f"as stated, several values separated by semicolons: {meaning}")
+        for name, (heading, meaning) in STATED.items()
     ),
-    _of_run(
-        "seen_test",
-        "Seen the test set?",
-        "whether it may have seen the test examples, as stated: no, maybe, yes",
-    ),
-    _of_run("predicted_on", "Date", "date of the run, as stated"),
-    _of_run("revision", "Revision", "of the model, as stated"),
     Column("recipe", meaning=RECIPE),
 ]
 
@@ -143,8 +152,8 @@ SCORES = [
     Column("sd_printed", meaning="spread printed in the paper", unit="points", get="score.printed"),
     Column("sd_over", meaning="unit of the SD: annotators, splits or runs", get="row.unit"),
     *(
-        _of_run(name, "", f"{words}; as stated for an uploaded model, or empty")
-        for name, words in STATED.items()
+        _of_run(name, "", f"{meaning}; as stated for an uploaded model, or empty")
+        for name, (_heading, meaning) in STATED.items()
     ),
     Column("n", meaning="number of these", get="score.n"),
     Column("of", meaning="maximum possible number of these", get="score.of"),

@@ -13,6 +13,7 @@ from annotation.models import (
     Study,
 )
 from annotation.study import compared_files
+from tasks.models.predictions import Tuning
 
 
 def late_seats(study: Study) -> dict[tuple[str, int], int]:
@@ -46,6 +47,11 @@ def sentences(study: Study) -> list[str]:
         has_models = compared_files.files(study).exists()
         same = " Uploaded models are scored on the same examples." if has_models else ""
         marks.append(f"Only part of an imported test file was used: {'; '.join(told)}.{same}")
+    if tuned := held_out(study):
+        marks.append(
+            f"Prompts or settings were chosen on held-out data: {'; '.join(tuned)}. Few-shot scores"
+            " of these models are inflated."
+        )
     if study.is_cross_task:
         marks.append(
             "In this cross-task study, tables and figures by task and shots, with their n, include"
@@ -79,6 +85,13 @@ def sentences(study: Study) -> list[str]:
             " annotators is shown next to this one."
         )
     return marks
+
+
+def held_out(study: Study) -> list[str]:
+    """Return the models whose prompts or settings were chosen on held-out data."""
+    runs = compared_files.files(study) | compared_files.supervised(study)
+    tuned = runs.filter(tuning=Tuning.HELD_OUT).order_by("model__name")
+    return list(tuned.values_list("model__name", flat=True).distinct())
 
 
 # Humans for whom a program answered through the API, if the design allows it. The remark is about

@@ -113,7 +113,7 @@ def _of_models(study: Study, file: test_sets.TestFile) -> Iterator[Own]:
         for each in files:
             score = over_test_set(metric, answers[each.pk], is_linear=False)
             name, split = each.model.name, each.split_number
-            yield Own(MODEL, name, file.task, each.shots, split, metric, score)
+            yield Own(MODEL, name, file.task, each.shots or 0, split, metric, score)
 
 
 def rows(study: Study) -> list[MetricRow]:

@@ -235,14 +235,14 @@ def spans_in_order(study: Study) -> QuerySet[AnswerSpan]:
     return spans.exclude(answer__turn__step=Step.UPSTREAM).order_by(*IN_ORDER)
 
 
-def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int]]:
+def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int | None]]:
     """Count the splits available for training models by (task version key, shots).
 
-    At zero shots nothing is trained, so there is one run.
+    There is one run at zero shots, and one that is fully supervised (None).
     """
     files = Split.objects.filter(task__in=tasks, kind=Split.Kind.TRAIN)
-    counts = Counter(
+    counts = Counter[tuple[int, int | None]](
         (task, shots) for task, shots in files.values_list("task_id", "shots") if shots is not None
     )
-    counts.update((task.pk, 0) for task in tasks)
+    counts.update((task.pk, shots) for task in tasks for shots in (0, None))
     return counts

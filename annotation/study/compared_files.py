@@ -28,6 +28,11 @@ def files(study: Study) -> PredictionFileQuerySet:
     )
 
 
+def supervised(study: Study) -> PredictionFileQuerySet:
+    """Return the fully supervised runs, which are shown next to people but not compared."""
+    return _of_team(study, is_supervised=True)
+
+
 def has_models(study: Study) -> bool:
     """Return whether predictions are compared with the study, or a model took one of its seats."""
     return files(study).exists() or study.participations.filter(kind=Kind.MODEL).exists()
@@ -50,7 +55,8 @@ def freeze(study: Study) -> list[str]:
     return [f"{file.model.name}: {file.filename}" for file in compared]
 
 
-def _of_team(study: Study) -> PredictionFileQuerySet:
+def _of_team(study: Study, is_supervised: bool = False) -> PredictionFileQuerySet:
     members = study.members.order_by().values("user")
     of_team = Q(model__uploaded_by=study.owner_id) | Q(model__uploaded_by__in=members)
-    return PredictionFile.objects.filter(of_team, task__in=study.tasks.all())
+    runs = PredictionFile.objects.filter(of_team, task__in=study.tasks.all())
+    return runs.filter(shots__isnull=is_supervised)

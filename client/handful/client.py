@@ -65,8 +65,9 @@ class Models:
     ) -> Record:
         """Upload all prediction files or none. Return the model with its scores.
 
-        Files are named TASK_10_3.jsonl or TASK_0.jsonl. Otherwise, pass one file with its `task`
-        (NAME or NAME@VERSION), `shots` and `split`. Details: title, link, parameters, revision, ...
+        Files are named TASK_10_3.jsonl, TASK_0.jsonl or (fully supervised) TASK_all.jsonl.
+        Otherwise, pass one file with its `task` (NAME or NAME@VERSION), `shots` and `split`.
+        Details: title, link, parameters, revision, method, tuning, ...
         """
         place = {"task": task, "shots": shots, "split_number": split}
         data = {k: str(v) for k, v in {"name": name, **place, **details}.items() if v is not None}

@@ -171,7 +171,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('model', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='files', to='tasks.languagemodel')),
                 ('task', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='prediction_files', to='tasks.task')),
-                ('shots', models.PositiveIntegerField()),
+                ('shots', models.PositiveIntegerField(null=True)),
                 ('split_number', models.PositiveIntegerField(null=True)),
                 ('filename', models.CharField(max_length=255)),
                 ('sha256', models.CharField(max_length=64)),
@@ -180,11 +180,13 @@ class Migration(migrations.Migration):
                 ('seen_test', models.CharField(blank=True, choices=[('', 'not stated'), ('no', 'no'), ('maybe', 'not known'), ('yes', 'yes')], default='', max_length=10)),
                 ('predicted_on', models.DateField(null=True)),
                 ('revision', models.CharField(blank=True, default='', max_length=100)),
+                ('method', models.CharField(blank=True, choices=[('', 'not stated'), ('FT', 'fine-tuning'), ('PT', 'prompt-tuning'), ('ICL', 'in-context learning'), ('other', 'other')], default='', max_length=5)),
+                ('tuning', models.CharField(blank=True, choices=[('', 'not stated'), ('fixed', 'fixed in advance'), ('training', 'on the training data'), ('held-out', 'on held-out data')], default='', max_length=10)),
                 ('uploaded_at', models.DateTimeField(auto_now_add=True)),
             ],
             options={
                 'ordering': ['model__name', 'task__name', '-task__version', 'shots', 'split_number'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('numbering__in', ['', 'published', 'rechained'])), name='predictions_have_a_known_numbering', violation_error_message='Choose one of these: not stated, as published, renumbered so that they nest (--rechain).'), models.CheckConstraint(condition=models.Q(('seen_test__in', ['', 'no', 'maybe', 'yes'])), name='predictions_say_whether_the_test_was_seen', violation_error_message='Choose one of these: not stated, no, not known, yes.'), models.UniqueConstraint(fields=('model', 'task', 'shots', 'split_number'), name='a_model_predicts_once_per_task_shots_and_split'), models.UniqueConstraint(condition=models.Q(('split_number__isnull', True)), fields=('model', 'task'), name='a_model_predicts_once_per_task_at_zero_shots'), models.CheckConstraint(condition=models.Q(models.Q(('shots', 0), ('split_number__isnull', True)), models.Q(('shots__gt', 0), ('split_number__gt', 0), ('split_number__isnull', False)), _connector='OR'), name='zero_shots_means_no_split_of_predictions')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('numbering__in', ['', 'published', 'rechained'])), name='predictions_have_a_known_numbering', violation_error_message='Choose one of these: not stated, as published, renumbered so that they nest (--rechain).'), models.CheckConstraint(condition=models.Q(('seen_test__in', ['', 'no', 'maybe', 'yes'])), name='predictions_say_whether_the_test_was_seen', violation_error_message='Choose one of these: not stated, no, not known, yes.'), models.CheckConstraint(condition=models.Q(('method__in', ['', 'FT', 'PT', 'ICL', 'other'])), name='predictions_have_a_known_method', violation_error_message='Choose one of these: not stated, fine-tuning, prompt-tuning, in-context learning, other.'), models.CheckConstraint(condition=models.Q(('tuning__in', ['', 'fixed', 'training', 'held-out'])), name='predictions_say_how_settings_were_chosen', violation_error_message='Choose one of these: not stated, fixed in advance, on the training data, on held-out data.'), models.UniqueConstraint(fields=('model', 'task', 'shots', 'split_number'), name='a_model_predicts_once_per_task_shots_and_split'), models.UniqueConstraint(condition=models.Q(('shots', 0)), fields=('model', 'task'), name='a_model_predicts_once_per_task_at_zero_shots'), models.UniqueConstraint(condition=models.Q(('shots__isnull', True)), fields=('model', 'task'), name='a_model_predicts_once_per_task_fully_supervised'), models.CheckConstraint(condition=models.Q(models.Q(models.Q(('shots', 0), ('shots__isnull', True), _connector='OR'), ('split_number__isnull', True)), models.Q(('shots__gt', 0), ('shots__isnull', False), ('split_number__gt', 0), ('split_number__isnull', False)), _connector='OR'), name='zero_shots_means_no_split_of_predictions')],
             },
         ),
         migrations.CreateModel(

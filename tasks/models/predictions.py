@@ -90,6 +90,25 @@ class Seen(models.TextChoices):
     YES = "yes", "yes"
 
 
+class Method(models.TextChoices):
+    """How the model was adapted to the task (CLUES, Tables 5 and 6)."""
+
+    NOT_STATED = "", "not stated"
+    FT = "FT", "fine-tuning"
+    PT = "PT", "prompt-tuning"
+    ICL = "ICL", "in-context learning"
+    OTHER = "other", "other"
+
+
+class Tuning(models.TextChoices):
+    """How prompts and settings were chosen. Held-out data inflate few-shot scores."""
+
+    NOT_STATED = "", "not stated"
+    FIXED = "fixed", "fixed in advance"
+    TRAINING = "training", "on the training data"
+    HELD_OUT = "held-out", "on held-out data"
+
+
 class PredictionFileQuerySet(models.QuerySet["PredictionFile"]):
     def with_scores(self) -> "PredictionFileQuerySet":
         """Add `mean_s1` in [0, 1] over the test examples, and their number `examples`."""
@@ -104,7 +123,8 @@ class PredictionFile(models.Model):
 
     model = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="files")
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="prediction_files")
-    shots = models.PositiveIntegerField()
+    # None for a fully supervised run, on all training data of the corpus.
+    shots = models.PositiveIntegerField(null=True)
     split_number = models.PositiveIntegerField(null=True)
     filename = models.CharField(max_length=255)
     sha256 = models.CharField(max_length=64)
@@ -115,6 +135,8 @@ class PredictionFile(models.Model):
     seen_test = models.CharField(max_length=10, choices=Seen, blank=True, default="")
     predicted_on = models.DateField(null=True)
     revision = models.CharField(max_length=100, blank=True, default="")
+    method = models.CharField(max_length=5, choices=Method, blank=True, default="")
+    tuning = models.CharField(max_length=10, choices=Tuning, blank=True, default="")
     uploaded_at = models.DateTimeField(auto_now_add=True)
 
     objects = PredictionFileQuerySet.as_manager()
@@ -124,18 +146,30 @@ class PredictionFile(models.Model):
         constraints = [
             one_of("numbering", Numbering, "predictions_have_a_known_numbering"),
             one_of("seen_test", Seen, "predictions_say_whether_the_test_was_seen"),
+            one_of("method", Method, "predictions_have_a_known_method"),
+            one_of("tuning", Tuning, "predictions_say_how_settings_were_chosen"),
             models.UniqueConstraint(
                 fields=["model", "task", "shots", "split_number"],
                 name="a_model_predicts_once_per_task_shots_and_split",
             ),
             models.UniqueConstraint(
                 fields=["model", "task"],
-                condition=Q(split_number__isnull=True),
+                condition=Q(shots=0),
                 name="a_model_predicts_once_per_task_at_zero_shots",
             ),
+            models.UniqueConstraint(
+                fields=["model", "task"],
+                condition=Q(shots__isnull=True),
+                name="a_model_predicts_once_per_task_fully_supervised",
+            ),
             models.CheckConstraint(
-                condition=Q(shots=0, split_number__isnull=True)
-                | Q(shots__gt=0, split_number__isnull=False, split_number__gt=0),
+                condition=Q(Q(shots=0) | Q(shots__isnull=True), split_number__isnull=True)
+                | Q(
+                    shots__isnull=False,
+                    shots__gt=0,
+                    split_number__isnull=False,
+                    split_number__gt=0,
+                ),
                 name="zero_shots_means_no_split_of_predictions",
             ),
         ]
@@ -145,6 +179,8 @@ class PredictionFile(models.Model):
 
     @property
     def place(self) -> str:
+        if self.shots is None:
+            return "fully supervised"
         return f"{self.shots} shots" + (f", split {self.split_number}" if self.shots else "")
 
     @property
@@ -154,6 +190,8 @@ class PredictionFile(models.Model):
             f"may have seen the test set: {Seen(self.seen_test).label}",
             f"predicted on {self.predicted_on}" if self.predicted_on else "date not stated",
             f"revision {self.revision}" if self.revision else "revision not stated",
+            f"method {Method(self.method).label}",
+            f"prompts and settings chosen: {Tuning(self.tuning).label}",
         ]
         return "; ".join(filter(None, stated))
 

@@ -18,22 +18,26 @@ MAX_TEXTS = 1000  # texts predicted for one example
 LARGEST_FILE = 20_000_000  # bytes; a file with 600 test examples has about 50,000
 FILE_NAME = re.compile(
     r"(?P<task>[^@]+)(?:@(?P<version>[1-9]\d{0,4}))?"
-    r"_(?:0|(?P<shots>[1-9]\d{0,4})_(?P<number>[1-9]\d{0,3}))\.jsonl"
+    r"_(?:0|(?P<all>all)|(?P<shots>[1-9]\d{0,4})_(?P<number>[1-9]\d{0,3}))\.jsonl"
 )
-NAMED = "TASK_SHOTS_SPLIT.jsonl such as MNLI_10_3.jsonl, or TASK_0.jsonl at zero shots"
+NAMED = "TASK_SHOTS_SPLIT.jsonl such as MNLI_10_3.jsonl, TASK_0.jsonl at zero shots,"
+NAMED += " or TASK_all.jsonl if fully supervised"
 
 
 class Place(NamedTuple):
-    """The place in a file's name. The default version is the newest. Zero shots have no split."""
+    """The place in a file's name. The default version is the newest.
+
+    Zero shots have no split. `shots` is None for a fully supervised run.
+    """
 
     task: str
     version: int | None
-    shots: int
+    shots: int | None
     split_number: int | None
 
 
 def place_of(filename: str) -> Place:
-    """Parse a name such as MNLI_10_3.jsonl, MNLI_0.jsonl or MNLI@1_10_3.jsonl.
+    """Parse a name such as MNLI_10_3.jsonl, MNLI_0.jsonl, MNLI_all.jsonl or MNLI@1_10_3.jsonl.
 
     Raises FormatError.
     """
@@ -43,7 +47,7 @@ def place_of(filename: str) -> Place:
     version, shots, number = (
         int(digits) if digits else None for digits in matched.group("version", "shots", "number")
     )
-    return Place(matched["task"], version, shots or 0, number)
+    return Place(matched["task"], version, None if matched["all"] else shots or 0, number)
 
 
 class Predicted(NamedTuple):

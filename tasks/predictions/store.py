@@ -20,7 +20,8 @@ from tasks.predictions.format import place_of
 DETAILS = (
     "title", "link", "parameters", "size_class", "external_labelled", "external_unlabelled",
 )  # fmt: skip
-RUN = ("numbering", "seen_test", "predicted_on", "revision")  # fields of its files
+# Fields of its files.
+RUN = ("numbering", "seen_test", "predicted_on", "revision", "method", "tuning")
 PART = 200_000  # bytes that are read together; a larger file is read separately
 
 
@@ -37,7 +38,7 @@ class PredictionUpload:
     filename: str
     data: bytes
     task: Task
-    shots: int
+    shots: int | None  # None: fully supervised
     split_number: int | None
 
     @classmethod
@@ -172,7 +173,7 @@ def _free_model(
 def _misplaced(uploads: Sequence[PredictionUpload]) -> dict[int, str]:
     """Return the reasons why places of uploads are invalid or taken, by upload number."""
     problems: dict[int, str] = {}
-    first: dict[tuple[int, int, int | None], str] = {}
+    first: dict[tuple[int, int | None, int | None], str] = {}
     for number, upload in enumerate(uploads):
         try:
             upload.check_place()

@@ -74,6 +74,7 @@ def test_a_bad_file_is_refused_with_its_place(case):
         ("MNLI_10_3.jsonl", ("MNLI", None, 10, 3)),
         ("SST-2_30_5.jsonl", ("SST-2", None, 30, 5)),
         ("MNLI_0.jsonl", ("MNLI", None, 0, None)),
+        ("MNLI_all.jsonl", ("MNLI", None, None, None)),
         ("my_task_10_20_3.jsonl", ("my_task_10", None, 20, 3)),
         ("MNLI@2_10_3.jsonl", ("MNLI", 2, 10, 3)),
     ],

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from tasks.formats import FormatError
 from tasks.models import PredictionFile
-from tasks.models.predictions import ExternalData, Numbering, Seen, SizeClass
+from tasks.models.predictions import ExternalData, Method, Numbering, Seen, SizeClass, Tuning
 from tasks.predictions.completions import read_predictions
 from tasks.predictions.format import NAMED
 from tasks.predictions.store import DETAILS, RUN, PredictionsError, PredictionUpload, add
@@ -37,6 +37,8 @@ class Command(BaseCommand):
             ("external-unlabelled", ExternalData, TRAINED.format("unlabelled")),
             ("numbering", Numbering, "what its training split numbers mean"),
             ("seen-test", Seen, "could it have seen the test examples?"),
+            ("method", Method, "how it was adapted to the task"),
+            ("tuning", Tuning, "how its prompts and settings were chosen"),
         ):
             values = [value for value in choices.values if value]
             parser.add_argument(f"--{option}", choices=values, default="", help=help_text)

@@ -25,7 +25,7 @@ from tests import factories
 
 STATED = {
     "numbering": "published", "seen_test": "maybe", "predicted_on": "2026-05-31",
-    "revision": "v1.2-abc",
+    "revision": "v1.2-abc", "method": "FT", "tuning": "fixed",
 }  # fmt: skip
 
 
@@ -66,11 +66,14 @@ def test_unstated_run_facts_are_listed_and_invalid_ones_refused(ada, db):
     text = ada.get(reverse("model", args=["toy"])).content.decode()
     for part in ("test set: not stated", "date not stated", "revision not stated"):
         assert part in text
-    unstated = "not stated: exposure to the test set, numbers of splits, date, revision"
+    unstated = (
+        "not stated: method, choice of prompts and settings, exposure to the test set, numbers of"
+        " splits, date, revision"
+    )
     assert Run().text == unstated
     assert Run("published", "maybe", revision="a").text == (
         "may have seen the test set: not known; numbers of splits: as published; revision a;"
-        " not stated: date"
+        " not stated: method, choice of prompts and settings, date"
     )
     for field, value in (("numbering", "mine"), ("seen_test", "?"), ("predicted_on", "soon")):
         assert upload(ada, task, **{field: value}).status_code == 422
@@ -88,7 +91,8 @@ def test_the_command_states_the_run_too(researcher, db, tmp_path):
     file = PredictionFile.objects.get()
     assert file.run_text == (
         "numbering renumbered so that they nest (--rechain); may have seen the test set: no;"
-        " predicted on 2026-05-31; revision r1"
+        " predicted on 2026-05-31; revision r1; method not stated; prompts and settings chosen:"
+        " not stated"
     )
 
 

@@ -1,0 +1,102 @@
+"""How runs were made: method, choice of prompts and settings, full supervision (Tables 5 and 6)."""
+
+import csv
+import io
+
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError, transaction
+from django.urls import reverse
+
+from analysis.documents import paper_tables
+from analysis.models import differences, leaderboard
+from analysis.models import models as model_tables
+from annotation.models import Kind
+from tasks.models import PredictionFile, Task
+from tests import factories
+from tests.tasks.predictions import send
+
+HELD_OUT = "Prompts or settings were chosen on held-out data: tuned."
+
+
+@pytest.fixture
+def study(researcher, db):
+    task = factories.make_task(splits=2)
+    study = factories.make_study(researcher, task, shots=[0, 2], annotators=1, splits=[1])
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    return study
+
+
+def run(folder, study, model, *names, **stated):
+    """Import predictions that are right, with these names after the task's name."""
+    task = study.tasks.get()
+    place = folder / model
+    place.mkdir()
+    for name in names:
+        (place / f"{task.name}_{name}.jsonl").write_bytes(factories.prediction_lines(task))
+    options = [part for key, value in stated.items() for part in (f"--{key}", value)]
+    call_command("import_predictions", model, str(place), *options, verbosity=0)
+
+
+def test_a_supervised_run_is_placed_and_shown_but_not_compared(ada, study, tmp_path):
+    run(tmp_path, study, "big", "2_1", "2_2", "all", method="FT", tuning="training")
+    file = PredictionFile.objects.get(shots=None)
+    assert (file.place, file.split_number, file.method) == ("fully supervised", None, "FT")
+    tables = {table.shots: table for table in model_tables.tables(study, Kind.PERSON)}
+    assert list(tables) == [0, 2, "all"]
+    (row,) = tables["all"].rows
+    assert (row.name, row.unit, row.scores[0].text) == ("big", "runs", "100.0 ± –")
+    assert "fine-tuning; prompts and settings chosen on the training data" in row.run.text
+    assert {pair.shots for pair in differences.differences(study, Kind.PERSON)} == {2}
+    assert leaderboard.boards(study, Kind.PERSON)
+    page = ada.get(reverse("study_models", args=[study.name])).content.decode()
+    assert "Fully supervised" in page
+    rows = ada.get(reverse("api_models")).json()
+    assert [row["shots"] for row in rows] == [2, None]
+    assert {row["method"] for row in rows} == {"FT"}
+    assert "All" in ada.get(reverse("model", args=["big"])).content.decode()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        PredictionFile.objects.filter(pk=file.pk).update(split_number=3)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        PredictionFile.objects.filter(shots=2, split_number=1).update(shots=None, split_number=None)
+
+
+def test_runs_tuned_on_held_out_data_are_marked_on_every_table(ada, study, tmp_path):
+    run(tmp_path, study, "plain", "0", method="ICL", tuning="fixed")
+    assert HELD_OUT not in paper_tables.latex(study, Kind.PERSON, "methods")
+    run(tmp_path, study, "tuned", "all", method="PT", tuning="held-out")
+    for name in ("study_models", "human_performance", "analysis"):
+        page = ada.get(reverse(name, args=[study.name])).content.decode()
+        assert HELD_OUT in page, name
+    for table in ("models", "methods", "differences", "human-performance", "leaderboard"):
+        assert HELD_OUT in paper_tables.latex(study, Kind.PERSON, table), table
+    with pytest.raises(IntegrityError), transaction.atomic():
+        PredictionFile.objects.update(tuning="by ear")
+
+
+def test_the_page_states_method_and_tuning_of_an_upload(ada, study):
+    task = study.tasks.get()
+    file = (f"{task.name}_all.jsonl", factories.prediction_lines(task))
+    assert send(ada, file, method="PT", tuning="held-out").status_code == 302
+    text = ada.get(reverse("model_file", args=["toy"])).content.decode()
+    (row,) = csv.DictReader(io.StringIO(text))
+    assert (row["shots"], row["method"], row["tuning"]) == ("", "PT", "held-out")
+
+
+@pytest.mark.real_data
+def test_the_table_by_method_prints_tables_5_and_6(researcher, db, clues, tmp_path):
+    call_command("import_clues", str(clues), "--task", "SST-2", verbosity=0)
+    task = Task.objects.get()
+    study = factories.make_study(researcher, task, shots=[0, 10, 20, 30], annotators=1, splits=[1])
+    run(tmp_path, study, "mine", "10_1", "all", method="FT")
+    text = paper_tables.latex(study, Kind.PERSON, "methods")
+    lines = [line for line in text.splitlines() if line.endswith(r"\\")]
+    assert r"\multicolumn{5}{c}{SST-2}" in lines[0]
+    assert lines[1] == r" & 0 & 10 & 20 & 30 & All \\"
+    assert lines[2].startswith("People, ")
+    assert (
+        r"BERT-Base FT, published & -- & 46.2 $\pm$ 5.6 & 54.0 $\pm$ 2.8 & 53.6 $\pm$ 5.5 & 98.1"
+        r" $\pm$ -- \\"
+    ) in lines
+    assert r"mine FT, uploaded & -- & 100.0 $\pm$ -- & -- & -- & 100.0 $\pm$ -- \\" in lines
