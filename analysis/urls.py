@@ -17,6 +17,7 @@ from analysis.models import api as api_models
 from analysis.models import pages as models
 from analysis.planning import pages as planning_pages
 from analysis.scores import api as api_results
+from analysis.scores import means
 from analysis.scores import pages as tables
 from annotation.monitoring.sample import LARGEST_EXPORT
 from annotation.web import menu
@@ -95,8 +96,8 @@ API_OF_STUDY = [
     path("spans/", api.Spans.as_view(), name="api_spans"),
     path("cross-task/<str:table>/", cross_task_pages.CrossTask.as_view(), name="api_cross_task"),
     path("sensitivity/", api_results.Sensitivity.as_view(), name="api_sensitivity"),
-    path("overlap/", api_results.ErrorOverlap.as_view(), name="api_overlap"),
-    path("strata/", api_results.Strata.as_view(), name="api_strata"),
+    path("overlap/", api_results.OneTable.as_view(), name="api_overlap"),
+    path("strata/", api_results.OneTable.as_view(table=means.STRATA), name="api_strata"),
     path("latex/<str:table>.tex", documents_api.TableLatex.as_view(), name="api_table_latex"),
     path("examples/", examples.Examples.as_view(), name="api_examples"),
     path("examples/<int:pk>/comments/", examples.Comments.as_view(), name="api_comments"),

@@ -257,10 +257,8 @@ def _sizes_told(report: dict[str, Any]) -> list[str]:
 
 def _strata_told(counts: dict[str, int]) -> str:
     """Return the number of examples by stratum, such as "; 21 government, 21 telephone"."""
-    return "".join(
-        f"{', ' if number else '; '}{count} {stratum or 'without a stratum'}"
-        for number, (stratum, count) in enumerate(counts.items())
-    )
+    named = [f"{count} {stratum or 'without a stratum'}" for stratum, count in counts.items()]
+    return f"; {', '.join(named)}" if named else ""
 
 
 def warnings(report: dict[str, Any]) -> list[str]:

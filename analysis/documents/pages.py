@@ -26,7 +26,7 @@ from analysis.documents import (
 from analysis.documents.checklists import short_form
 from analysis.examples import gold_audit
 from analysis.models import leaderboard
-from analysis.scores import findings, findings_columns, performance, strata
+from analysis.scores import findings, findings_columns, means, performance
 from analysis.scores import sensitivity as rules
 from analysis.scores.attrition import ADMISSION, ATTRITION
 from analysis.scores.columns import TableRows
@@ -319,7 +319,7 @@ TABLES: dict[str, tuple[Sequence[Column], TableRows]] = {
     **{name: (findings_columns.COLUMNS[name], partial(_finding, name)) for name in findings.TABLES},
     **{
         table.name: (table.columns, table.rows)
-        for table in (ATTRITION, ADMISSION, OVERLAP, strata.TABLE)
+        for table in (ATTRITION, ADMISSION, OVERLAP, means.STRATA)
     },
     "sensitivity": (rules.COLUMNS, rules.table),
     "leaderboard": (leaderboard.COLUMNS, leaderboard.rows),

@@ -21,11 +21,11 @@ from analysis.scores import (
     findings_columns,
     frames,
     marks,
+    means,
     metrics,
     performance,
     rendering,
     sensitivity,
-    strata,
     training,
 )
 from analysis.scores.attrition import ADMISSION, ATTRITION, SAMPLE
@@ -47,9 +47,8 @@ SENSITIVITY_NOTE = (
     f" {ASSUMES}."
 )
 METHODS_NOTE = (
-    "Columns: number of shots, All: fully supervised. Mean ± SD x 100 under the task's metric, over"
-    " annotators or training splits. FT: fine-tuning; PT: prompt-tuning; ICL: in-context learning,"
-    " as stated by the uploader."
+    "Columns: shots; All: fully supervised. Mean ± SD (x 100) over annotators or training splits."
+    " FT: fine-tuning; PT: prompt-tuning; ICL: in-context learning, as stated by the uploader."
 )
 WHO = {
     Kind.PERSON: "people",
@@ -66,7 +65,7 @@ def titles(study: Study) -> dict[str, str]:
 
 def _makers(study: Study) -> dict[str, tuple[str, Maker]]:
     made = TABLES | OF_ARMS if study.is_cross_task else TABLES
-    return made | {strata.TABLE.name: _simple(strata.TABLE)} if strata.of_tests(study) else made
+    return made | {means.STRATA.name: _simple(means.STRATA)} if means.strata_of(study) else made
 
 
 def tables(study: Study, kind: str, name: str) -> list[PaperTable]:

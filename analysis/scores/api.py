@@ -18,7 +18,6 @@ from analysis.scores import (
     performance,
     rendering,
     sensitivity,
-    strata,
     training,
 )
 from analysis.scores.attrition import ADMISSION, ATTRITION
@@ -77,19 +76,15 @@ class Sensitivity(KindOfTable):
         return tagged(request, {"rows": rows})
 
 
-class ErrorOverlap(KindOfTable):
-    @extend_schema(parameters=[KIND], responses=OBJECT, summary="Error overlap with models")
+class OneTable(KindOfTable):
+    table = overlap.OVERLAP
+
+    @extend_schema(
+        parameters=[KIND], responses=OBJECT, summary="Error overlap with models; S1 by stratum"
+    )
     def get(self, request: Request, name: str) -> Response:
         study = scores_of(request, name)
-        rows = self.rows(request, study, overlap.COLUMNS, overlap.table)
-        return tagged(request, {"rows": rows})
-
-
-class Strata(KindOfTable):
-    @extend_schema(parameters=[KIND], responses=OBJECT, summary="S1 by stratum of the examples")
-    def get(self, request: Request, name: str) -> Response:
-        study = scores_of(request, name)
-        rows = self.rows(request, study, strata.TABLE.columns, strata.table)
+        rows = self.rows(request, study, self.table.columns, self.table.rows)
         return tagged(request, {"rows": rows})
 
 

@@ -47,9 +47,11 @@ def sentences(study: Study) -> list[str]:
         has_models = compared_files.files(study).exists()
         same = " Uploaded models are scored on the same examples." if has_models else ""
         marks.append(f"Only part of an imported test file was used: {'; '.join(told)}.{same}")
-    if tuned := held_out(study):
+    runs = compared_files.files(study) | compared_files.supervised(study)
+    tuned = runs.filter(tuning=Tuning.HELD_OUT).order_by().values_list("model__name", flat=True)
+    if names := sorted(set(tuned)):
         marks.append(
-            f"Prompts or settings were chosen on held-out data: {'; '.join(tuned)}. Few-shot scores"
+            f"Prompts or settings were chosen on held-out data: {'; '.join(names)}. Few-shot scores"
             " of these models are inflated."
         )
     if study.is_cross_task:
@@ -85,13 +87,6 @@ def sentences(study: Study) -> list[str]:
             " annotators is shown next to this one."
         )
     return marks
-
-
-def held_out(study: Study) -> list[str]:
-    """Return the models whose prompts or settings were chosen on held-out data."""
-    runs = compared_files.files(study) | compared_files.supervised(study)
-    tuned = runs.filter(tuning=Tuning.HELD_OUT).order_by("model__name")
-    return list(tuned.values_list("model__name", flat=True).distinct())
 
 
 # Humans for whom a program answered through the API, if the design allows it. The remark is about

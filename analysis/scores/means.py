@@ -9,11 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from analysis.heavy import np, pd
+from analysis.scores import frames
+from analysis.scores.columns import Table, count, signed_between, signed_points
 from analysis.stats import two_way, uncertainty
 from analysis.stats.learning import by_cell
+from annotation.models import Step, Study
+from tasks.columns import Column
+from tasks.models import Example, Split
 
 SDS = ("sd_between_annotators", "sd_between_contexts", "sd_rest")
 FEW = f"fewer than {uncertainty.FEWEST_FOR_BOOTSTRAP} annotators"
@@ -156,3 +162,89 @@ def _components(matrix: np.ndarray, contexts: Sequence[Any]) -> dict[str, Any]:
         return dict.fromkeys(SDS, math.nan)
     variances = (parts.annotators, parts.contexts, parts.rest)
     return {name: 100 * math.sqrt(variance) for name, variance in zip(SDS, variances, strict=True)}
+
+
+# S1 by stratum of the test examples, such as the genres of MNLI.
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """One stratum in one cell, with figures x 100 over the annotators (NaN if undefined).
+
+    `difference` is its mean minus the mean of the task's other examples, within annotators.
+    """
+
+    task: str
+    shots: int
+    stratum: str
+    n: int
+    examples: int
+    mean: float
+    sd: float
+    difference: float
+    low: float
+    high: float
+    no_interval: str
+
+
+def strata_of(study: Study) -> dict[int, str]:
+    """Map the test examples of the study that have a stratum to it."""
+    tests = Example.objects.filter(split__task__in=study.tasks.all(), split__kind=Split.Kind.TEST)
+    return dict(tests.exclude(stratum="").values_list("pk", "stratum"))
+
+
+def by_stratum(study: Study, kind: str) -> list[Stratum]:
+    """Return one row per task, number of shots and stratum, or [] if no task has strata."""
+    of = strata_of(study)
+    if not of:
+        return []
+    answers = frames.answers_in_order(study, kind, Step.ANNOTATION)
+    answers = answers.assign(stratum=answers["example"].map(of)).dropna(subset="stratum")
+    rows = []
+    for task, shots, part in by_cell(answers):
+        scores: Any = part.groupby(["annotator", "stratum"])["s1"].agg(["sum", "size"]).unstack()
+        sums, sizes = 100 * scores["sum"], scores["size"]
+        each = sums / sizes
+        others = sums.rsub(sums.sum(axis=1), axis=0) / sizes.rsub(sizes.sum(axis=1), axis=0)
+        examples = part.groupby("stratum")["example"].nunique()
+        for stratum in each:
+            own, contrast = each[stratum], each[stratum] - others[stratum]
+            ends = uncertainty.t_interval(contrast)
+            rows.append(
+                Stratum(
+                    task, shots, stratum, len(own), int(examples[stratum]), float(own.mean()),
+                    uncertainty.sd(own), float(contrast.mean()), float(ends.low), float(ends.high),
+                    uncertainty.why_no_interval(contrast),
+                )
+            )  # fmt: skip
+    return rows
+
+
+_SAME_EXAMPLES = "over other people on the same examples"
+STRATA = Table(
+    "strata",
+    "S1 by stratum",
+    "Strata are groups of test examples that the file names, such as genres. Comparisons of strata"
+    " are descriptive and have no correction for multiple testing.",
+    [
+        Column("task", "Task"),
+        Column("shots", "Shots"),
+        Column("stratum", "Stratum"),
+        Column("n", "n", "Annotators who completed and are in the analysis.", show=count),
+        Column("examples", "Examples", "Test examples of the stratum.", show=count),
+        Column("mean", "Mean", "Mean over annotators of their mean S1 x 100.", "S1 x 100"),
+        Column("sd_ddof1", "SD", "SD over annotators (ddof 1).", "points", get="sd"),
+        Column(
+            "difference", "Difference", "Mean S1 x 100 minus that on the task's other strata.",
+            "points", signed_points,
+        ),
+        Column(
+            "", "95 % CI", f"t interval of the difference, {_SAME_EXAMPLES}.", "points",
+            signed_between, attrgetter("low", "high", "no_interval"),
+        ),
+        Column("low_95", meaning=f"lower limit, {_SAME_EXAMPLES}", unit="points", get="low"),
+        Column("high_95", meaning=f"upper limit, {_SAME_EXAMPLES}", unit="points", get="high"),
+        Column("no_interval", meaning="why there is no interval"),
+    ],
+    by_stratum,
+)  # fmt: skip

@@ -17,10 +17,10 @@ from analysis.scores import (
     findings_columns,
     frames,
     marks,
+    means,
     overlap,
     performance,
     rendering,
-    strata,
     training,
 )
 from analysis.scores import sensitivity as rules
@@ -90,7 +90,7 @@ def human_performance(request: HttpRequest, name: str) -> HttpResponse:
     shown = [table for kind in kinds for table in performance.versions(study, kind, frame)]
     context = results_of(study) | {
         "tables": shown,
-        "strata": [(kind, strata.TABLE.page(study, kind)) for kind in kinds],
+        "strata": [(kind, means.STRATA.page(study, kind)) for kind in kinds],
     }
     return render(request, "scores/human_performance.html", context)
 

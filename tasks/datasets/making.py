@@ -32,10 +32,10 @@ Cell = tuple[str, str]  # stratum and label
 # Sampling --------------------------------------------------------------------------------------
 
 # Training and test sets are disjoint, stratified by label and determined by one seed. With strata,
-# each set has equal numbers of each stratum. Training sets are
-# nested. Items are ordered by SHA-256 of the seed, the set and the item's key, so that the same
-# texts and seed result in the same sets on every machine and Python version and in any row order. A
-# random generator would not guarantee this.
+# each set has equal numbers of each stratum. Training sets are nested. Items are ordered by SHA-256
+# of the seed, the set and the item's key, so that the same texts and seed result in the same sets
+# on every machine and Python version and in any row order. A random generator would not guarantee
+# this.
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,10 @@ def draw(items: Sequence[Drawable], plan: Plan) -> Drawn:
 def _take(
     left: dict[Cell, list[int]], weights: dict[Cell, int], number: int, salt: str
 ) -> list[int]:
-    """Remove `number` items, each from the smallest stratum so far and its rarest label.
+    """Remove `number` items, each from a smallest stratum and its label furthest below its share.
 
-    The label is the one furthest below its share by Webster's method (Sainte-Laguë). Every prefix
-    of the list is as balanced as the whole, so that nested sets are too. Exhausted cells are
-    skipped.
+    This is Webster's method (Sainte-Laguë) within strata. Every prefix of the list is as balanced
+    as the whole, so that nested sets are too. Exhausted cells are skipped.
     """
     taken: list[int] = []
     cells, strata = Counter[Cell](), Counter[str]()

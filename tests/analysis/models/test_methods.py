@@ -11,7 +11,9 @@ from django.urls import reverse
 from analysis.documents import paper_tables
 from analysis.models import differences, leaderboard
 from analysis.models import models as model_tables
+from analysis.scores import marks
 from annotation.models import Kind
+from annotation.study import lifecycle
 from tasks.models import PredictionFile, Task
 from tests import factories
 from tests.tasks.predictions import send
@@ -71,6 +73,8 @@ def test_runs_tuned_on_held_out_data_are_marked_on_every_table(ada, study, tmp_p
         assert HELD_OUT in page, name
     for table in ("models", "methods", "differences", "human-performance", "leaderboard"):
         assert HELD_OUT in paper_tables.latex(study, Kind.PERSON, table), table
+    lifecycle.change_status(study, "close")
+    assert HELD_OUT in " ".join(marks.sentences(study))
     with pytest.raises(IntegrityError), transaction.atomic():
         PredictionFile.objects.update(tuning="by ear")
 
