@@ -186,6 +186,8 @@ class Card:
         default=(), metadata=_key(_entries(QuestionType), part=QuestionType)
     )
     help: tuple[Help, ...] = field(default=(), metadata=_key(_entries(Help), part=Help))
+    # The domain of the texts, such as movie reviews, for tables of tasks.
+    domain: str | None = field(default=None, metadata=_key(check_text))
     # For tasks of the Few-shot Gym: the category, such as cls/nli.
     ontology: str | None = field(default=None, metadata=_key(check_text))
     # Are k shots k examples per label, as in the Gym's classification tasks, or k in total?

@@ -10,6 +10,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from django.db.models import Count, Q
+
 from analysis.cross_task import upstream
 from analysis.examples import gold_audit
 from analysis.figures import data as figure_data
@@ -34,8 +36,10 @@ from analysis.scores.markup import PaperTable, as_latex
 from analysis.scores.overlap import OVERLAP
 from analysis.stats.two_way import BOTH
 from annotation.models import Kind, Study
+from tasks.cards import place
 from tasks.columns import NOTHING, Column
 from tasks.metrics import recipe
+from tasks.models import Split, Task
 
 TRAINING_NOTE = (
     "Mean ± SD over annotators (ddof 1) of their mean S1 x 100 on these training examples;"
@@ -221,9 +225,47 @@ def _figure(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
     )  # fmt: skip
 
 
+def task_rows(study: Study, _kind: str = "") -> list[tuple[Task, list[int], int]]:
+    """Return the study's tasks, without upstream tasks, with the sizes of training and test files.
+
+    Only the training files of the study are included. Sizes are in ascending order.
+    """
+    trained = Q(kind=Split.Kind.TRAIN, shots__in=study.shots, number__in=study.splits)
+    found = []
+    for task in sorted(study.tasks.all(), key=lambda task: place(task.name)):
+        used = task.splits.filter(trained | Q(kind=Split.Kind.TEST)).order_by()
+        sizes = list(used.annotate(size=Count("examples")).values_list("kind", "size"))
+        train = sorted({size for kind, size in sizes if kind == Split.Kind.TRAIN})
+        found.append((task, train, dict(sizes)[Split.Kind.TEST]))
+    return found
+
+
+TASKS = Table(
+    "tasks",
+    "Tasks",
+    "Corpora in the layout of CLUES, Table 2.",
+    [
+        Column("corpus", "Corpus", get=lambda row: row[0].name),
+        Column(
+            "train", "Train", "number of examples in each training file of the study; in named"
+            " entity recognition, each question about a sentence counts",
+            show=lambda sizes: ", ".join(map(str, sizes)) or NOTHING, get=itemgetter(1),
+        ),
+        Column("test", "Test", "number of test examples", get=itemgetter(2)),
+        Column("task", "Task", get=lambda row: performance.FAMILY_NAMES[row[0].card.family]),
+        Column(
+            "domain", "Domain", "domain of the texts, as stated on the task's card",
+            get=lambda row: row[0].card.domain or NOTHING,
+        ),
+    ],
+    task_rows,
+)  # fmt: skip
+
+
 # Maps a name to its title and maker, in menu order.
 TABLES: dict[str, tuple[str, Maker]] = {
     "human-performance": ("Human performance", _performance),
+    TASKS.name: _simple(TASKS),
     "training": ("Training", _training),
     SAMPLE.name: _simple(SAMPLE),
     **{name: (findings_columns.table(name, []).title, partial(_finding, name))

@@ -13,6 +13,7 @@ from analysis.documents import (
     checklists,
     front,
     methods,
+    paper_tables,
     planned_analysis,
     recruitment,
     results,
@@ -28,6 +29,7 @@ from analysis.documents.blocks import (
     Paragraph,
     Quote,
     Section,
+    meanings,
     numbered,
 )
 from analysis.documents.checklists.facts import Facts as Record
@@ -66,10 +68,12 @@ def document(record: Record, answers: Mapping[str, str]) -> Document:
     marked = [Paragraph(mark) for mark in record.marks]
     parts = results.parts(record)
     arms = planned_analysis.results(record.study) if record.study.is_cross_task else []
+    tasks, listed = paper_tables.task_rows(record.study), paper_tables.TASKS.columns
     tables = _sizes([*chain.from_iterable(parts.values()), *arms])
     sections = [
         *_hypotheses(record),
         Section("Methods", methods.paragraphs(record, tables)),
+        Section("Tasks", [Grid.of("Tasks", listed, tasks, [meanings(listed)])]),
         Section("Human performance", _performance(record, Kind.PERSON)),
         Section(
             "Uncertainty and differences",

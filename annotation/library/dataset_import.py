@@ -160,6 +160,9 @@ class ColumnsForm(PageForm):
     language = forms.CharField(
         label="Language", required=False, max_length=20, help_text="Code (en)"
     )
+    domain = forms.CharField(
+        label="Domain", required=False, max_length=200, help_text="Such as movie reviews."
+    )
     source = forms.CharField(label="Source", required=False, max_length=500)
     licence = forms.CharField(label="Licence", required=False, max_length=500)
 
@@ -168,8 +171,8 @@ class ColumnsForm(PageForm):
         (RARE, ("separator", "gold_is", "no_answer", "skip_unlabelled", "lowest",
                 "highest", "step", "unit", "typed")),
         ("Sampling", ("shots", "splits", "test", "seed")),
-        ("The card", ("name", "title", "description", "instructions", "language", "source",
-                      "licence")),
+        ("The card", ("name", "title", "description", "instructions", "language", "domain",
+                      "source", "licence")),
     )  # fmt: skip
 
     def __init__(self, upload: TaskUpload, data: Any = None):
@@ -250,8 +253,8 @@ class ColumnsForm(PageForm):
                 "question", "ask", "id", "stratum", "separator", "no_answer", "skip_unlabelled",
             )},
         )  # fmt: skip
-        keys = ("title", "description", "instructions", "language", "source", "licence", "unit",
-                "typed", "lowest", "highest", "step")  # fmt: skip
+        keys = ("title", "description", "instructions", "language", "domain", "source", "licence",
+                "unit", "typed", "lowest", "highest", "step")  # fmt: skip
         return Wanted(
             data["name"],
             columns,

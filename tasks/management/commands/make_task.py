@@ -29,7 +29,8 @@ OF_THE_CARD = (
     "segments", "family", "gold_rule", "granularity", "max_spans", "typed", "lowest", "highest",
     "step", "unit", "longest", "words", "metric",
 )  # fmt: skip
-TEXTS = ("title", "description", "instructions", "submit_hint", "language", "source", "licence")
+TEXTS = ("title", "description", "instructions", "submit_hint", "language", "source", "licence",
+         "domain")  # fmt: skip
 
 
 def pairs(values: list[str], option: str) -> dict[str, str]:
