@@ -364,9 +364,8 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
         known = "; ".join(kind.match for kind in card.question_types)
         refuse("question", f"expected one of the card's question types: {known}")
     explanation = _short(data, "explanation", LONGEST_EXPLANATION, text, refuse)
-    stratum = _short(
-        data, "stratum" if "stratum" in data else "genre", LONGEST_STRATUM, text, refuse
-    )
+    group = "stratum" if "stratum" in data else "genre"
+    stratum = _short(data, group, LONGEST_STRATUM, text, refuse)
     listed = _candidates(data.get("entities"), segments)
     return Record(
         identity,

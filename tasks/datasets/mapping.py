@@ -192,8 +192,9 @@ def _item(table: Table, row: Row, columns: Columns) -> Item:
     if columns.stratum and not 0 < len(stratum) <= LONGEST_STRATUM:
         expected = f"expected a stratum of 1 to {LONGEST_STRATUM} characters"
         raise table.error(row, columns.stratum, expected)
+    several = len(asked) > 1
     records = tuple(
-        _record(identity, number if len(asked) > 1 else 0, texts, question, one, stratum)
+        replace(_record(identity, number if several else 0, texts, question, one), stratum=stratum)
         for number, one in enumerate(asked, 1)
     )
     key = hashlib.sha256(canonical([[_folded(text) for text in texts], _folded(question)]))
@@ -202,9 +203,7 @@ def _item(table: Table, row: Row, columns: Columns) -> Item:
     return Item(row.number, key.hexdigest(), label, stratum, records, predicted)
 
 
-def _record(
-    identity: str, part: int, texts: tuple[str, ...], question: str, one: Asked, stratum: str
-) -> Record:
+def _record(identity: str, part: int, texts: tuple[str, ...], question: str, one: Asked) -> Record:
     return Record(
         f"{identity}_{part}" if part else identity,
         texts,
@@ -212,7 +211,6 @@ def _record(
         one.gold,
         one.starts,
         options=one.options,
-        stratum=stratum,
     )
 
 

@@ -14,7 +14,7 @@ from analysis.models import models as model_tables
 from analysis.scores import marks
 from annotation.models import Kind
 from annotation.study import lifecycle
-from tasks.models import PredictionFile, Task
+from tasks.models import LanguageModel, PredictionFile, Task
 from tests import factories
 from tests.tasks.predictions import send
 
@@ -104,3 +104,23 @@ def test_the_table_by_method_prints_tables_5_and_6(researcher, db, clues, tmp_pa
         r" $\pm$ -- \\"
     ) in lines
     assert r"mine FT, uploaded & -- & 100.0 $\pm$ -- & -- & -- & 100.0 $\pm$ -- \\" in lines
+
+
+def test_sds_over_splits_are_listed_by_model_size(researcher, study):
+    task = study.tasks.get()
+    wrong = {"large": 0, "small": 4, "unsized": 1, "tiny": 4}  # wrong answers on the second split
+    for model, errors in wrong.items():
+        bad = set(task.test_split.examples.values_list("pk", flat=True)[:errors])
+        for number in (1, 2) if model != "tiny" else (1,):
+            factories.predict(
+                researcher, model, task, 2, number,
+                lambda e, n=number, bad=bad: ["bed"] if n == 2 and e.pk in bad else e.gold,
+            )  # fmt: skip
+    for model, parameters in (("large", 770_000_000), ("small", 1_000_000), ("tiny", 1000)):
+        LanguageModel.objects.filter(name=model).update(parameters=parameters)
+    text = paper_tables.latex(study, Kind.PERSON, "model-sizes")
+    lines = [line for line in text.splitlines() if line.startswith(task.name)]
+    assert lines == [
+        rf"{task.name} & 1,000,000 & small & 2 & 70.71 & 2 of 2 \\",
+        rf"{task.name} & 770,000,000 & large & 2 & 0.00 & 2 of 2 \\",
+    ]
