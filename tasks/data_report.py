@@ -56,8 +56,7 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
 def _strata(files: list[SplitFile]) -> dict[str, Any]:
     """Return {strata: {file: {stratum: examples}}}, or {} if no example has a stratum."""
     strata = {
-        file.filename: dict(sorted(Counter(record.stratum for record in file.records).items()))
-        for file in files
+        file.filename: dict(Counter(record.stratum for record in file.records)) for file in files
     }
     return {"strata": strata} if any({*counts} - {""} for counts in strata.values()) else {}
 
@@ -257,7 +256,8 @@ def _sizes_told(report: dict[str, Any]) -> list[str]:
 
 def _strata_told(counts: dict[str, int]) -> str:
     """Return the number of examples by stratum, such as "; 21 government, 21 telephone"."""
-    named = [f"{count} {stratum or 'without a stratum'}" for stratum, count in counts.items()]
+    ordered = sorted(counts.items())  # PostgreSQL orders keys of JSON by length
+    named = [f"{count} {stratum or 'without a stratum'}" for stratum, count in ordered]
     return f"; {', '.join(named)}" if named else ""
 
 
