@@ -112,13 +112,21 @@ def test_the_crossfit_catalogue_is_complete():
     assert len(catalogue.tasks()) == 160
     assert {task.metric for task in catalogue.tasks().values()} == set(METRICS) - {"S1"}
     partitions = catalogue.partitions()
-    assert len(partitions) == 8
+    assert len(partitions) == 9
     for partition in partitions.values():
         assert {*partition.upstream, *partition.dev, *partition.held_out} <= set(catalogue.tasks())
         assert partition.held_out
     assert {p.name: p.leaked for p in partitions.values() if p.leaked} == {
         "train_non_nli_test_nli": ("sick",)
     }
+
+
+def test_people_can_do_every_task_of_held_out_glue():
+    offered = catalogue.offer(catalogue.partitions()["train_nonglue_test_glue"])
+    glue = ["cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "wnli"]
+    assert offered.held_out == tuple(f"glue-{name}" for name in glue)
+    assert (len(offered.upstream), offered.refused, offered.leaked) == (56, "", ())
+    assert all(catalogue.tasks()[name].ontology.startswith("cls/") for name in offered.held_out)
 
 
 def test_lines_damaged_by_reading_are_reported_and_not_repaired(tmp_path):
