@@ -382,6 +382,7 @@ _OWN: dict[str, dict[str, str]] = {
     },
     "predictions.csv": {"model": "name of the uploaded model"}
     | SCENARIO
+    | ARM
     | {
         "example": "id of the test example in its file",
         "hash": "hash of the example, as in examples.csv",

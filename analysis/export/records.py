@@ -213,10 +213,14 @@ def wages_rows(study: Study) -> Iterator[Row]:
 
 def predictions_rows(study: Study) -> Iterator[Row]:
     """Yield one row per prediction on a test example of the study's tasks."""
-    rows = Prediction.objects.filter(file__in=compared_files.files(study).order_by())
+    files = (compared_files.files(study), compared_files.of_arms(study))
+    rows = Prediction.objects.filter(
+        Q(*(("file__in", own.order_by()) for own in files), _connector=Q.OR)
+    )
     return rows.order_by("file", "example__position").values_list(
         "file__model__name", "file__task__name", "file__task__version", "file__shots",
-        "file__split_number", "example__source_id", "example__content_hash", "predicted", "s1",
+        "file__split_number", "file__arm", "example__source_id", "example__content_hash",
+        "predicted", "s1",
     ).iterator(CHUNK)  # fmt: skip
 
 

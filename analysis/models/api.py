@@ -41,6 +41,7 @@ class FileShape(serializers.Serializer):
     task_version = serializers.IntegerField(source="task.version")
     shots = serializers.IntegerField(allow_null=True, help_text="null: fully supervised")
     split_number = serializers.IntegerField(allow_null=True)
+    arm = serializers.CharField(allow_blank=True, help_text="of a cross-task study, or empty")
     filename = serializers.CharField()
     examples = serializers.IntegerField()
     mean_s1 = serializers.FloatField(help_text="0 to 1")
@@ -166,6 +167,7 @@ PREDICTIONS = [
     Column("task_version", meaning="its version", get="file.task.version", kind=int),
     Column("shots", meaning="number of shots", get="file.shots", kind=int),
     Column("split", meaning="training split", get="file.split_number", kind=int),
+    Column("arm", meaning="of a cross-task study, or empty", get="file.arm"),
     Column("example", meaning="id in the test file", get="example.source_id"),
     Column("hash", meaning="of the example", get="example.content_hash"),
     Column("predicted", meaning="texts; [] means no answer", kind=list),

@@ -10,6 +10,7 @@ from annotation.web.fields import FilesField, WholeNumberField, row_field
 from tasks import checking
 from tasks.formats import FormatError
 from tasks.models import Job, LanguageModel, Task
+from tasks.models.choices import Arm
 from tasks.models.predictions import ExternalData, Method, Numbering, Seen, SizeClass, Tuning
 from tasks.predictions import store, upload_job
 from tasks.predictions.format import LARGEST_FILE, NAMED
@@ -60,6 +61,9 @@ class UploadForm(forms.Form):
     )
     seen_test = _stated(
         "Could the model have seen the test set?", Seen, "In its training data or its prompt."
+    )
+    arm = _stated(
+        "Arm of a cross-task study", Arm, "What the model was trained on before the unseen task."
     )
     predicted_on = forms.DateField(
         label="Date of the run", required=False, help_text="Such as 2026-05-31."

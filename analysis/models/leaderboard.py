@@ -118,7 +118,7 @@ def boards(study: Study, kind: str) -> list[Board]:
     The study's own row is based on answers of `kind`.
     """
     people = performance(study, kind, frames.annotators(study))
-    files = PredictionFile.objects.filter(task__in=people.tasks)
+    files = PredictionFile.objects.in_cells().filter(task__in=people.tasks)
     uploaded, of = splits(files, people.tasks), training_files(people.tasks)
     models = {model.name: model for model in LanguageModel.objects.filter(files__in=files)}
     largest = {max(task.training_sizes, default=0) for task in people.tasks}

@@ -40,6 +40,7 @@ class Run:
     revision: str = ""
     method: str = ""
     tuning: str = ""
+    arm: str = ""
 
     @property
     def text(self) -> str:
@@ -68,7 +69,7 @@ def _labels(choices: type[TextChoices], values: str) -> str:
 def joined(stated: Iterable[tuple[str, ...]]) -> Run:
     """Join the properties of several files and list each distinct value once.
 
-    >>> joined([("published", "no", "", "a"), ("published", "maybe", "", "a")]).seen_test
+    >>> joined([("published", "no"), ("published", "maybe")]).seen_test
     'maybe; no'
     """
     different = [sorted(set(values)) for values in zip(*stated, strict=True)]

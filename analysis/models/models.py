@@ -239,12 +239,19 @@ class ModelRow:
 
 
 def model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
-    """Return the scores of these files by model, task version and shots."""
+    """Return the scores of these files by model, task version, shots and arm."""
+    arms = files.order_by().values_list("arm", flat=True).distinct()
+    rows = [row for arm in arms for row in _model_rows(files.filter(arm=arm))]
+    rows.sort(key=lambda row: (math.inf if row.shots is None else row.shots, row.run.arm))
+    return sorted(rows, key=lambda row: (row.model, place(row.task.name), -row.task.version))
+
+
+def _model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
     tasks = Task.objects.filter(pk__in=files.order_by().values("task")).in_bulk()
     by_place = splits(files, tasks.values())
     of, run = training_files(tasks.values()), runs(files)
     as_set = splits_as_one_set(files, tasks)
-    rows = [
+    return [
         ModelRow(
             model,
             tasks[task],
@@ -255,8 +262,6 @@ def model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
         )
         for (model, task, shots), values in by_place.items()
     ]
-    rows.sort(key=lambda row: math.inf if row.shots is None else row.shots)
-    return sorted(rows, key=lambda row: (row.model, place(row.task.name), -row.task.version))
 
 
 def _uploaded(
@@ -273,7 +278,7 @@ def _uploaded(
         places = [(task.pk, size) for task in tasks]
         scores = [mean_of(by_place.get((model, *place), []), of[place]) for place in places]
         told = [stated[model, *place] for place in places if (model, *place) in stated]
-        run = joined(astuple(run) for run in told)
+        run = joined(map(astuple, told))
         yield Row("uploaded", f"{model}{suffix}", unit, scores, tasks, link=model, run=run)
 
 

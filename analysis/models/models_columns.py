@@ -8,7 +8,7 @@ from analysis.models.differences import Difference
 from analysis.scores.columns import RECIPE, SCORE, SD0, SD1, signed_points
 from analysis.scores.tested import equivalence_columns, error_columns, interval_columns, p_columns
 from analysis.stats.two_way import RUNS
-from tasks.columns import Column, points, two_digits
+from tasks.columns import NOTHING, Column, points, two_digits
 
 # Properties of a run with their heading and meaning.
 STATED = {
@@ -126,6 +126,13 @@ MODEL = [
     *(
         _of_run(name, heading, f"as stated, several values separated by semicolons: {meaning}")
         for name, (heading, meaning) in STATED.items()
+    ),
+    Column(
+        "arm",
+        "Arm",
+        "arm of a cross-task study, as stated: upstream, sham, direct; empty for other runs",
+        show=lambda value: value or NOTHING,
+        get=lambda row: row.run.arm or None,
     ),
     Column("recipe", meaning=RECIPE),
 ]

@@ -17,9 +17,10 @@ from analysis.heavy import np, pd
 from analysis.scores import test_sets
 from analysis.scores.scores import counted_remarks
 from analysis.scores.test_sets import given_texts
-from annotation.models import ANALYSED, Answer, Arm, Status, Step, Study
+from annotation.models import ANALYSED, Answer, Status, Step, Study
 from tasks.metrics import s1
 from tasks.models import Example, Split, Task
+from tasks.models.choices import CELL_ARMS
 
 COLUMNS = [
     "participation", "annotator", "task", "task_version", "shots", "split", "arm", "kind",
@@ -206,7 +207,7 @@ def counted(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 def of_cells(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of participations with no step before the task, as in `in_cells`."""
-    return frame[frame["arm"].isin([Arm.NONE, Arm.DIRECT])]
+    return frame[frame["arm"].isin(CELL_ARMS)]
 
 
 def scenarios(frame: pd.DataFrame) -> pd.DataFrame:

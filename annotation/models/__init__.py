@@ -54,7 +54,6 @@ from annotation.models.scenario import MODEL_SEATS, AddedSeats, ArmTaken, Scenar
 from annotation.models.study import (
     JUDGED_STEPS,
     REVEALED,
-    Arm,
     Kind,
     Member,
     ProlificReward,
@@ -72,3 +71,4 @@ from annotation.models.study_records import (
     StudyManifest,
     StudyTombstone,
 )
+from tasks.models.choices import Arm

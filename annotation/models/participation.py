@@ -14,10 +14,10 @@ from django.utils import timezone
 from annotation.models.answers import LONGEST_COUNTED_GAP, Turn
 from annotation.models.arrivals import Worker
 from annotation.models.scenario import Scenario, frozen_scenario
-from annotation.models.study import Arm, Kind, Step, Study, new_token
+from annotation.models.study import Kind, Step, Study, new_token
 from tasks import frozen
 from tasks.clock import database_now
-from tasks.models.choices import Row, one_of
+from tasks.models.choices import CELL_ARMS, Row, one_of
 
 if TYPE_CHECKING:
     from annotation.models.recruiting import Submission
@@ -108,7 +108,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
 
         In a cross-task study, these are the participations of the direct arm.
         """
-        return self.filter(scenario__arm__in=[Arm.NONE, Arm.DIRECT])
+        return self.filter(scenario__arm__in=CELL_ARMS)
 
     def with_last_active(self) -> "ParticipationQuerySet":
         """Annotate `last_active_at`, the time of the last activity, including an open page."""

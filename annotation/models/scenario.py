@@ -9,9 +9,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from annotation.models.study import Arm, Kind, Study
+from annotation.models.study import Kind, Study
 from tasks.models import Example, Task
-from tasks.models.choices import one_of
+from tasks.models.choices import CELL_ARMS, Arm, one_of
 
 # Models are not paid and take no human seats, so this limit can be generous.
 MODEL_SEATS = 100
@@ -20,7 +20,7 @@ MODEL_SEATS = 100
 class ScenarioQuerySet(models.QuerySet["Scenario"]):
     def in_cells(self) -> "ScenarioQuerySet":
         """Return scenarios without an upstream step (in a cross-task study, the direct arm)."""
-        return self.filter(arm__in=[Arm.NONE, Arm.DIRECT])
+        return self.filter(arm__in=CELL_ARMS)
 
 
 class Scenario(models.Model):

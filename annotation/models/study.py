@@ -62,15 +62,6 @@ JUDGED_STEPS = (Step.TRAINING, Step.SCREENING)
 REVEALED = (Step.UPSTREAM, Step.TRAINING)
 
 
-class Arm(models.TextChoices):
-    """An arm of a cross-task study: what the worker is trained on before the unseen task."""
-
-    NONE = "", "no arm"
-    UPSTREAM = "upstream", "upstream tasks"
-    SHAM = "sham", "sham task"
-    DIRECT = "direct", "nothing"
-
-
 class Role(models.TextChoices):
     """The role of a user in the team of a study."""
 

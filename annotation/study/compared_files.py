@@ -15,7 +15,7 @@ def files(study: Study) -> PredictionFileQuerySet:
 
     A later run of a model in the family, on the same task and shots, would change that comparison.
     """
-    of_team = _of_team(study)
+    of_team = _of_team(study).in_cells()
     if study.status != StudyStatus.CLOSED:
         return of_team
     frozen = ComparedFile.objects.filter(study=study)
@@ -33,6 +33,11 @@ def supervised(study: Study) -> PredictionFileQuerySet:
     return _of_team(study, is_supervised=True)
 
 
+def of_arms(study: Study) -> PredictionFileQuerySet:
+    """Return the files with an arm of a cross-task study, from which models' gains are computed."""
+    return _of_team(study).exclude(arm="")
+
+
 def has_models(study: Study) -> bool:
     """Return whether predictions are compared with the study, or a model took one of its seats."""
     return files(study).exists() or study.participations.filter(kind=Kind.MODEL).exists()
@@ -41,7 +46,7 @@ def has_models(study: Study) -> bool:
 def family(study: Study) -> PredictionFileQuerySet:
     """Return the files that Holm's correction covers."""
     if study.status != StudyStatus.CLOSED:
-        return _of_team(study)
+        return _of_team(study).in_cells()
     frozen = ComparedFile.objects.filter(study=study)
     return PredictionFile.objects.filter(pk__in=frozen.order_by().values("file"))
 
@@ -49,7 +54,7 @@ def family(study: Study) -> PredictionFileQuerySet:
 def freeze(study: Study) -> list[str]:
     """Store the family when the study is closed, and return the names of its files."""
     # Deleting a file waits for this lock, and then finds that the file is compared.
-    rows = _of_team(study).order_by("pk").select_related("model")
+    rows = _of_team(study).in_cells().order_by("pk").select_related("model")
     compared = list(rows.select_for_update(no_key=True, of=("self",)))
     ComparedFile.objects.bulk_create(ComparedFile(study=study, file=file) for file in compared)
     return [f"{file.model.name}: {file.filename}" for file in compared]

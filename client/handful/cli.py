@@ -85,6 +85,7 @@ def _add_score(score: argparse.ArgumentParser) -> None:
     score.add_argument("--task", help="task of a file with another name: NAME or NAME@VERSION")
     score.add_argument("--shots", type=int)
     score.add_argument("--split", type=int)
+    score.add_argument("--arm", help="of a cross-task study: upstream, sham or direct")
     score.set_defaults(run=_score)
 
 
@@ -190,8 +191,9 @@ def _export(args: argparse.Namespace) -> int:
 def _score(args: argparse.Namespace) -> None:
     with Client() as client:
         model = client.models.upload(
-            args.model, *args.files, task=args.task, shots=args.shots, split=args.split
-        )
+            args.model, *args.files, task=args.task, shots=args.shots, split=args.split,
+            arm=args.arm,
+        )  # fmt: skip
     print(Rows(lambda: model["scores"]).as_text("task", "shots", "metric", "mean", "n", "remark"))
 
 

@@ -1,4 +1,4 @@
-"""Constraints for fields with choices, the language field, and a mixin to save some fields."""
+"""Constraints for choices, arms, the language field, and a mixin to save some fields."""
 
 from typing import Any
 
@@ -17,6 +17,19 @@ def one_of(
         name=name,
         violation_error_message=f"Choose one of these: {', '.join(map(str, choices.labels))}.",
     )
+
+
+class Arm(models.TextChoices):
+    """An arm of a cross-task study: what a worker or model is trained on before the unseen task."""
+
+    NONE = "", "no arm"
+    UPSTREAM = "upstream", "upstream tasks"
+    SHAM = "sham", "sham task"
+    DIRECT = "direct", "nothing"
+
+
+# A worker or model in one of these arms has no training before the task.
+CELL_ARMS = (Arm.NONE, Arm.DIRECT)
 
 
 class Row(models.Model):

@@ -3,9 +3,9 @@
 from django.conf import settings
 from django.core.validators import MinValueValidator, RegexValidator, URLValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import Case, F, Q, Value, When
 
-from tasks.models.choices import one_of
+from tasks.models.choices import CELL_ARMS, Arm, one_of
 from tasks.models.task import Example, Task
 
 
@@ -110,12 +110,20 @@ class Tuning(models.TextChoices):
 
 
 class PredictionFileQuerySet(models.QuerySet["PredictionFile"]):
+    def in_cells(self) -> "PredictionFileQuerySet":
+        """Return files of models without an upstream step, as for participations."""
+        return self.filter(arm__in=CELL_ARMS)
+
     def with_scores(self) -> "PredictionFileQuerySet":
         """Add `mean_s1` in [0, 1] over the test examples, and their number `examples`."""
         scored = self.annotate(
             mean_s1=models.Avg("predictions__s1"), examples=models.Count("predictions")
         )
         return scored.order_by(*(PredictionFile._meta.ordering or ()))  # grouping removes the order
+
+
+# Without an arm and in the direct arm, a model is trained on the same examples.
+OWN_ARM = Case(When(arm=Arm.DIRECT, then=Value("")), default=F("arm"))
 
 
 class PredictionFile(models.Model):
@@ -137,25 +145,33 @@ class PredictionFile(models.Model):
     revision = models.CharField(max_length=100, blank=True, default="")
     method = models.CharField(max_length=5, choices=Method, blank=True, default="")
     tuning = models.CharField(max_length=10, choices=Tuning, blank=True, default="")
+    arm = models.CharField(max_length=8, choices=Arm, blank=True, default="")
     uploaded_at = models.DateTimeField(auto_now_add=True)
 
     objects = PredictionFileQuerySet.as_manager()
 
     class Meta:
-        ordering = ["model__name", "task__name", "-task__version", "shots", "split_number"]
+        ordering = ["model__name", "task__name", "-task__version", "shots", "split_number", "arm"]
         constraints = [
             one_of("numbering", Numbering, "predictions_have_a_known_numbering"),
             one_of("seen_test", Seen, "predictions_say_whether_the_test_was_seen"),
             one_of("method", Method, "predictions_have_a_known_method"),
             one_of("tuning", Tuning, "predictions_say_how_settings_were_chosen"),
+            one_of("arm", Arm, "predictions_have_a_known_arm"),
             models.UniqueConstraint(
-                fields=["model", "task", "shots", "split_number"],
-                name="a_model_predicts_once_per_task_shots_and_split",
+                "model",
+                "task",
+                "shots",
+                "split_number",
+                OWN_ARM,
+                name="a_model_predicts_once_per_task_shots_split_and_arm",
             ),
             models.UniqueConstraint(
-                fields=["model", "task"],
+                "model",
+                "task",
+                OWN_ARM,
                 condition=Q(shots=0),
-                name="a_model_predicts_once_per_task_at_zero_shots",
+                name="a_model_predicts_once_per_task_and_arm_at_zero_shots",
             ),
             models.UniqueConstraint(
                 fields=["model", "task"],
@@ -179,13 +195,14 @@ class PredictionFile(models.Model):
 
     @property
     def place(self) -> str:
-        if self.shots is None:
-            return "fully supervised"
-        return f"{self.shots} shots" + (f", split {self.split_number}" if self.shots else "")
+        split = f", split {self.split_number}" if self.shots else ""
+        shots = "fully supervised" if self.shots is None else f"{self.shots} shots"
+        return f"{shots}{split}" + (f", {self.arm} arm" if self.arm else "")
 
     @property
     def run_text(self) -> str:
         stated = [
+            f"{self.arm} arm" if self.arm else "",
             f"numbering {Numbering(self.numbering).label}" if self.shots else "",
             f"may have seen the test set: {Seen(self.seen_test).label}",
             f"predicted on {self.predicted_on}" if self.predicted_on else "date not stated",

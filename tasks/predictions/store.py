@@ -14,6 +14,7 @@ from django.db.models import ProtectedError
 from tasks import checking
 from tasks.formats import FormatError
 from tasks.models import Example, LanguageModel, Prediction, PredictionFile, Task
+from tasks.models.choices import CELL_ARMS
 from tasks.predictions.format import place_of
 
 # Fields of the model.
@@ -21,7 +22,7 @@ DETAILS = (
     "title", "link", "parameters", "size_class", "external_labelled", "external_unlabelled",
 )  # fmt: skip
 # Fields of its files.
-RUN = ("numbering", "seen_test", "predicted_on", "revision", "method", "tuning")
+RUN = ("numbering", "seen_test", "predicted_on", "revision", "method", "tuning", "arm")
 PART = 200_000  # bytes that are read together; a larger file is read separately
 
 
@@ -156,13 +157,16 @@ def _free_model(
     name: str, uploads: Sequence[PredictionUpload], by: User, details: dict[str, Any]
 ) -> LanguageModel:
     """Return the model. Raises PredictionsError if a place already has predictions."""
-    model = _model(name, by, details)
+    model, arm = _model(name, by, details), details.get("arm") or ""
     problems = [
         f"{upload.filename}: {model} already has predictions for {upload.task} at {file.place}"
         f" ({file.filename}); delete that file first"
         for upload in uploads
         for file in model.files.filter(
-            task=upload.task, shots=upload.shots, split_number=upload.split_number
+            task=upload.task,
+            shots=upload.shots,
+            split_number=upload.split_number,
+            arm__in=CELL_ARMS if arm in CELL_ARMS else [arm],
         )
     ]
     if problems:

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from tasks.formats import FormatError
 from tasks.models import PredictionFile
+from tasks.models.choices import Arm
 from tasks.models.predictions import ExternalData, Method, Numbering, Seen, SizeClass, Tuning
 from tasks.predictions.completions import read_predictions
 from tasks.predictions.format import NAMED
@@ -39,6 +40,7 @@ class Command(BaseCommand):
             ("seen-test", Seen, "could it have seen the test examples?"),
             ("method", Method, "how it was adapted to the task"),
             ("tuning", Tuning, "how its prompts and settings were chosen"),
+            ("arm", Arm, "arm of a cross-task study: what it was trained on before the task"),
         ):
             values = [value for value in choices.values if value]
             parser.add_argument(f"--{option}", choices=values, default="", help=help_text)

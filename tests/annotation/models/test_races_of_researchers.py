@@ -44,7 +44,7 @@ def no_locks(monkeypatch):
 # Predictions -------------------------------------------------------------------------------------
 
 
-ONCE = "a_model_predicts_once_per_task_shots_and_split"
+ONCE = "a_model_predicts_once_per_task_shots_split_and_arm"
 
 
 @pytest.mark.long
