@@ -26,6 +26,7 @@ CONTRASTS = {
     (Arm.SHAM, Arm.DIRECT): "practice",
 }
 ALL = "all tasks"
+Scores = dict[str, dict[str, list[float]]]  # by unseen task and arm
 QUESTION = "other people on these tasks and test examples"
 
 
@@ -43,28 +44,26 @@ class Gain:
     meaning: str
     task: str
     metric: str
-    new_people: int | None
-    base_people: int | None
-    new: float
-    base: float
-    new_sd: float
-    base_sd: float
-    gain: float
-    low: float
-    high: float
-    method: str
-    no_interval: str
-    boot_low: float
-    boot_high: float
-    difference: float
-    difference_low: float
-    difference_high: float
-    refused: str
+    new_people: int | None = None
+    base_people: int | None = None
+    new: float = math.nan
+    base: float = math.nan
+    new_sd: float = math.nan
+    base_sd: float = math.nan
+    gain: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    method: str = ""
+    no_interval: str = ""
+    boot_low: float = math.nan
+    boot_high: float = math.nan
+    difference: float = math.nan
+    difference_low: float = math.nan
+    difference_high: float = math.nan
+    refused: str = ""
 
 
-def scores(
-    study: Study, kind: str, left_out: Collection[int] = ()
-) -> dict[str, dict[str, list[float]]]:
+def scores(study: Study, kind: str, left_out: Collection[int] = ()) -> Scores:
     """Return the scores of analysed annotators of one kind, by unseen task and arm.
 
     Scores are on the test set with the metric of the task's card. The best score is 1, and
@@ -73,15 +72,19 @@ def scores(
     frame = frames.annotators(study)
     frame = frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)]
     frame = frame[~frame["participation"].isin(left_out)]
-    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    found: Scores = defaultdict(lambda: defaultdict(list))
     for task, arm, score in zip(frame["task"], frame["arm"], frame["score"], strict=True):
         found[task][arm].append(float(score))
     return found
 
 
 def gains(study: Study, kind: str, left_out: Collection[int] = ()) -> list[Gain]:
-    """Return one row per contrast over tasks with annotators in both arms, then one per task."""
-    found = scores(study, kind, left_out)
+    """Return the gains of one kind of annotators."""
+    return gains_of(study, kind, scores(study, kind, left_out))
+
+
+def gains_of(study: Study, kind: str, found: Scores) -> list[Gain]:
+    """Return one row per contrast over tasks with scores in both arms, then one per task."""
     metrics = {task.name: task.card.metric for task in study.tasks.all()}
     rows = []
     for (new, base), meaning in CONTRASTS.items():
@@ -141,7 +144,7 @@ def _row(head: tuple[str, str, str, str], task: str, metric: str, found: arg.Arg
     )
 
 
-def _percent(value: float) -> str:
+def percent(value: float) -> str:
     return f"{value:+.1f} %" if math.isfinite(value) else NOTHING
 
 
@@ -159,8 +162,10 @@ GAINS = [
     Column("meaning", "Interpretation", "what the gain measures: transfer, practice, or both"),
     Column("new_people", "n", "participants in the arm", show=count),
     Column("base_people", "n against", "participants in the base arm", show=count),
-    Column("new", "Mean", "mean over participants in the arm", SCORE),
-    Column("base", "Mean against", "mean over participants in the base arm", SCORE),
+    Column("new", "Mean", "mean over participants, or runs of a model, in the arm", SCORE),
+    Column(
+        "base", "Mean against", "mean over participants, or runs of a model, in the base arm", SCORE
+    ),
     Column("new_sd", "", "SD over participants in the arm (ddof 1)", "points"),
     Column("base_sd", "", "SD over participants in the base arm (ddof 1)", "points"),
     Column(
@@ -169,7 +174,7 @@ GAINS = [
         "(mean - mean against) / mean against; over all tasks, the mean of these ratios (ARG),"
         " missing if it is not computable for a task",
         "%",
-        _percent,
+        percent,
     ),
     Column("low_95", "", "lower end of its 95 % interval", "%", get="low"),
     Column("high_95", "", "upper end of its 95 % interval", "%", get="high"),
@@ -224,6 +229,11 @@ GAINS = [
         " no mean over all tasks is then computed",
     ),
 ]
+
+
+def of_gains(*names: str) -> list[Column]:
+    """Return the columns of GAINS with these names, or these headings if they have no name."""
+    return [column for column in GAINS if (column.name or column.heading) in names]
 
 
 def attritions(study: Study, kind: str) -> list[attrition.Attrition]:
@@ -354,13 +364,6 @@ def joint(study: Study, kind: str) -> list[Gain]:
 
 
 def _as_published(row: PublishedGain) -> Gain:
-    blank = dict.fromkeys(
-        (
-            "new", "base", "new_sd", "base_sd", "low", "high", "boot_low", "boot_high",
-            "difference", "difference_low", "difference_high",
-        ),
-        math.nan,
-    )  # fmt: skip
     return Gain(
         kind="published",
         new_arm=row.method,
@@ -368,20 +371,15 @@ def _as_published(row: PublishedGain) -> Gain:
         meaning="models, as published",
         task=f"test tasks of {row.partition}",
         metric="of each task",
-        new_people=None,
-        base_people=None,
         gain=row.gain,
-        method="",
         no_interval="as published",
-        refused="",
-        **blank,
     )
 
 
 PUBLISHED = [
     Column("partition", "Partition", "of CrossFit's 160 tasks"),
     Column("method", "Upstream learning", "of BART-base, according to the paper"),
-    Column("gain", "ARG, as published", "mean over all test tasks of the partition", "%", _percent),
+    Column("gain", "ARG, as published", "mean over all test tasks of the partition", "%", percent),
 ]
 
 
@@ -414,7 +412,7 @@ def _sentences(rows: Sequence[Gain]) -> Iterator[str]:
             else ""
         )
         yield (
-            f"{row.meaning.capitalize()}: the {row.new_arm} arm gains {_percent(row.gain)}"
+            f"{row.meaning.capitalize()}: the {row.new_arm} arm gains {percent(row.gain)}"
             f" relative to the {row.base_arm} arm (95 % {interval}{resampled}; {row.new_people} and"
             f" {row.base_people} annotators{' over all tasks' if row.task == ALL else ''}),"
             f" {signed_points(row.difference)} points."

@@ -6,7 +6,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from analysis.cross_task import cross_task, upstream
+from analysis.cross_task import cross_task, learners, upstream
 from analysis.cross_task.upstream import OF_ARMS
 from analysis.scores import performance
 from analysis.scores.api import KIND, OBJECT, KindOfTable
@@ -24,6 +24,7 @@ def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
     published = cross_task.published()
     context |= {
         "tables": tables,
+        "of_learners": [tables[table.name] for table in learners.TABLES],
         "sentences": list(cross_task.sentences(study, kind)),
         "question": cross_task.QUESTION,
         "published": {
@@ -42,7 +43,8 @@ def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse
         raise Http404
     shown = upstream.OF_ARMS[table]
     every = [row for kind in performance.kinds(study) for row in shown.rows(study, kind)]
-    every = list(dict.fromkeys(every))  # removes the repeated published rows
+    # Rows of models and published rows repeat for each kind. Undefined numbers are never equal.
+    every = list({repr(row): row for row in every}.values())
     return csv_file(f"{study.name}-{table}", shown.columns, every, "")
 
 

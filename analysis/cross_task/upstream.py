@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.cross_task import cross_task
+from analysis.cross_task import cross_task, learners
 from analysis.heavy import np
 from analysis.scores import attrition
 from analysis.scores.columns import Table, count
@@ -177,6 +177,7 @@ OF_ARMS = {
             cross_task.GAINS,
             cross_task.joint,
         ),
+        *learners.TABLES,
         Table(
             "completions",
             "Attrition by arm",

@@ -313,6 +313,7 @@ TABLES: dict[str, tuple[str, Maker]] = {
     **{f"figure-{name}": (f"{title}, data", partial(_figure, name))
        for name, (title, _caption) in figure_data.TEXTS.items()},
 }  # fmt: skip
+OF_GAINS = f"figure-{figure_data.GAINS}"
 OF_ARMS: dict[str, tuple[str, Maker]] = {
     name: _simple(table) for name, table in upstream.OF_ARMS.items()
-}
+} | {OF_GAINS: TABLES.pop(OF_GAINS)}

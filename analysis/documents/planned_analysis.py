@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.cross_task import cross_task, upstream
+from analysis.cross_task import cross_task, learners, upstream
 from analysis.documents import wording
 from analysis.documents.blocks import Block, Bullets, Facts, Grid, Paragraph, meanings
 from analysis.documents.wording import LEVEL, PLANNED, POWER, Manifest, Verbs, count
@@ -278,6 +278,7 @@ def results(study: Study) -> list[Block]:
     left = upstream.OF_ARMS["completions"]
     tables: list[tuple[str, Sequence[Column], Sequence[Any]]] = [
         (OF_ARMS, cross_task.GAINS, cross_task.joint(study, Kind.PERSON)),
+        *((own.title, own.columns, own.rows(study, Kind.PERSON)) for own in learners.TABLES),
         (left.title, left.columns, left.rows(study, Kind.PERSON)),
         ("ARG of models, as published (Ye et al., 2021)", cross_task.PUBLISHED, published),
         ("Manipulation check", upstream.MANIPULATION, upstream.manipulation(study, Kind.PERSON)),

@@ -257,7 +257,7 @@ BLOCKS: dict[str, type[Paragraph | Grid | Picture]] = {
 def parameters(study: Study) -> dict[str, Any]:
     """Return the current inputs of the parts."""
     people = study.participations.filter(status=Status.COMPLETED).order_by("pk")
-    files = compared_files.files(study).order_by("pk")
+    files = compared_files.every(study).order_by("pk")
     rows = people.values_list("scenario__task__name", "scenario__shots", "pk")
     cells: dict[tuple[str, int], list[int]] = {}
     for task, shots, pk in rows:

@@ -60,8 +60,7 @@ def state(study: Study) -> str:
     signs = Activity.objects.filter(turn__participation__study=study).aggregate(
         Count("pk"), Max("last_at"), Sum("blurs"), Sum("pastes")
     )
-    files = compared_files.files(study).order_by("pk")
-    of_arms = compared_files.of_arms(study).order_by("pk")
+    files = compared_files.every(study).order_by("pk")
     made_of = [
         VERSION, study.manifest_hash, study.title, study.status, list(seats),
         [sorted(rows.aggregate(n=Count("pk"), last=Max("pk")).items()) for rows in grown],
@@ -70,7 +69,6 @@ def state(study: Study) -> str:
         list(study.report_answers.order_by("item").values_list("item", "text")),
         list(PaymentBatch.objects.filter(study=study).order_by("pk").values_list("pk", "state")),
         list(files.values_list("pk", "model__name")),
-        list(of_arms.values_list("pk", flat=True)),
         list(study.refused_arrivals.values_list("reason", "number")),
     ]  # fmt: skip
     return hashlib.sha256(repr(made_of).encode()).hexdigest()

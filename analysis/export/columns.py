@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.cross_task import cross_task
+from analysis.cross_task import cross_task, learners
 from analysis.examples import difficulty
 from analysis.models import models_columns
 from analysis.scores import (
@@ -421,6 +421,7 @@ _OWN: dict[str, dict[str, str]] = {
     }
     | CHANNELS,
     "gains.csv": meanings(cross_task.GAINS),
+    "model_gains.csv": meanings(learners.MODEL_GAINS),
 }
 # The data dictionary and the header rows are generated from these columns.
 COLUMNS = {name: STUDY | own for name, own in _OWN.items()}

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import Count, Q, Sum
 
-from analysis.cross_task import cross_task
+from analysis.cross_task import cross_task, learners
 from analysis.documents.study_record import StudyRecord
 from analysis.export.columns import COLUMNS
 from analysis.models import models as model_tables
@@ -213,10 +213,7 @@ def wages_rows(study: Study) -> Iterator[Row]:
 
 def predictions_rows(study: Study) -> Iterator[Row]:
     """Yield one row per prediction on a test example of the study's tasks."""
-    files = (compared_files.files(study), compared_files.of_arms(study))
-    rows = Prediction.objects.filter(
-        Q(*(("file__in", own.order_by()) for own in files), _connector=Q.OR)
-    )
+    rows = Prediction.objects.filter(file__in=compared_files.every(study).order_by())
     return rows.order_by("file", "example__position").values_list(
         "file__model__name", "file__task__name", "file__task__version", "file__shots",
         "file__split_number", "file__arm", "example__source_id", "example__content_hash",
@@ -267,4 +264,5 @@ ROWS: dict[str, Callable[[Study], Iterable[Row]]] = {
     "upstream_pool.csv": pool_rows,
     "upstream.csv": upstream_rows,
     "gains.csv": _by_columns(cross_task.GAINS, _gains),
+    "model_gains.csv": _by_columns(learners.MODEL_GAINS, learners.model_gains),
 }

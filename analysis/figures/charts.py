@@ -23,9 +23,10 @@ from tasks.cards import place
 INK, SOFT, LINE = "#1b1b1f", "#53565f", "#d9dbe0"
 COLOURS = ["#0b4fa8", "#b3470b", "#1b6b2f", "#6b3fc0", "#53565f", "#8a5a00"]
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
+FILLS = [1, 0.5, 0.1, 0.75, 0.3, 0]  # opacity of bars
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [3, 6]]
 COLUMNS = 3  # panels per row in print
-SCORES = ("score:Q", "low:Q", "high:Q", "s1:Q")  # tooltip fields with one decimal place
+SCORES = ("score:Q", "low:Q", "high:Q", "s1:Q", "gain:Q")  # tooltip fields with one decimal place
 CONFIG: dict[str, Any] = {
     "background": "#ffffff",
     "font": "sans-serif",
@@ -103,6 +104,30 @@ def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
         ),
         with_metric=with_metric,
     )
+
+
+def gains(frame: pd.DataFrame) -> alt.FacetChart:
+    """Draw relative gains in percent as bars, by task and learner, with 95 % intervals.
+
+    Data: contrast (of the arms), who (learner), task (the last may be all tasks: the ARG), metric,
+    gain, low and high (only of annotators). Source: CrossFit (2021), Figures 4 and 5.
+    """
+    names, tasks = (list(dict.fromkeys(frame[name])) for name in ("who", "task"))
+    scale, legend = alt.Scale(domain=names), alt.Legend(title=None, labelLimit=240)
+    axis = alt.Axis(labelAngle=-45, labelLimit=130, grid=False)
+    x = alt.X("task:N", title=None, sort=tasks, axis=axis)
+    base = alt.Chart(frame).encode(x=x, xOffset=alt.XOffset("who:N", scale=scale))
+    bars = base.mark_bar(strokeWidth=1).encode(
+        y=alt.Y("gain:Q", title="Relative gain, %"),
+        color=alt.Color("who:N", scale=scale, legend=legend),
+        stroke=alt.Stroke("who:N", scale=scale, legend=legend),
+        fillOpacity=alt.FillOpacity("who:N", scale=_scale(names, FILLS), legend=legend),
+        tooltip=_tips({"who:N": "Who", "task:N": "Task", "gain:Q": "Relative gain, %"}),
+    )
+    rules = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5)
+    ends = rules.encode(y=alt.Y("low:Q"), y2="high:Q")
+    header = alt.Facet("contrast:N", title=None)
+    return _layered(bars, ends, data=frame).facet(header, columns=1, config=CONFIG)
 
 
 # Maps the fields of tooltips to their titles.

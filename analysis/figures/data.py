@@ -16,9 +16,10 @@ from typing import Any
 
 from django.db.models import Count, prefetch_related_objects
 
+from analysis.cross_task import learners
+from analysis.cross_task.cross_task import QUESTION, Gain
 from analysis.figures import charts, humans_models, paper_widths
-from analysis.figures.humans_models import OF_FIGURES as COLUMNS
-from analysis.figures.humans_models import OVER_SPLITS, ShotRow
+from analysis.figures.humans_models import OF_FIGURES, OVER_SPLITS, ShotRow
 from analysis.heavy import alt, pd
 from analysis.scores import frames, marks, means, published, test_sets
 from analysis.scores.columns import assumption, number
@@ -31,7 +32,7 @@ from tasks import columns as table_columns
 from tasks.columns import Column, hundredth
 from tasks.csv_files import csv_text
 
-X_100 = ("s1", "score", "low", "high", "baseline")  # columns that figures multiply by 100
+X_100 = ("s1", "score", "low", "high", "baseline", "gain")  # columns that figures multiply by 100
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
 VERSION = 9  # increase this when the columns of any rows change
 PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
@@ -119,15 +120,25 @@ def picture(figure: Figure, ext: str, width: str = "") -> bytes:
 def data(study: Study, kind: str, name: str) -> Data:
     """Return the data of one figure, cached until the participations in the analysis change.
 
-    The figure with uploaded models is not cached, but the part on annotators is.
+    Figures with uploaded models are not cached, but the part on annotators is.
     """
     if name == "models":
         people = data(study, kind, "shots").numbers
         drawn = humans_models.shown(humans_models.rows(study, kind, people))
         return Data(humans_models.frame(drawn), drawn)
+    if name == GAINS:
+        return _gains(learners.bars(study, kind))
     key = f"figures:{VERSION}:{name}:{state(study, kind)}"
     known: Data = remembered(key, lambda: _data(study, kind, name))
     return known
+
+
+def _gains(rows: list[Gain]) -> Data:
+    learned = list(dict.fromkeys(row.kind for row in rows))[: humans_models.MAX_SERIES]
+    rows = [row for row in rows if row.kind in learned]
+    drawn = pd.DataFrame(map(vars, rows)).rename(columns={"kind": "who"})
+    drawn["contrast"] = drawn["new_arm"] + " against " + drawn["base_arm"] + " arm"
+    return Data(drawn[["contrast", "who", "task", "metric", "gain", "low", "high"]], rows)
 
 
 def _data(study: Study, kind: str, name: str) -> Data:
@@ -214,7 +225,11 @@ def _cell(value: Any) -> Any:
 def page_figures(study: Study, kind: str) -> list[Figure]:
     begun = answered(study, kind)
     prefetch_related_objects([study], "tasks")  # several captions read the tasks
-    return [_figure(study, kind, name, begun) for name in COLUMNS]
+    return [_figure(study, kind, name, begun) for name in names(study)]
+
+
+def names(study: Study) -> list[str]:
+    return [*NAMES, GAINS] if study.is_cross_task else [*NAMES]
 
 
 def answered(study: Study, kind: str) -> set[Step]:
@@ -225,9 +240,11 @@ def answered(study: Study, kind: str) -> set[Step]:
     return {step for step in steps if given.filter(turn__step=step).exists()}
 
 
-NAMES = tuple(COLUMNS)
+NAMES = tuple(OF_FIGURES)
+GAINS = "gains"  # a figure of cross-task studies only
+COLUMNS = OF_FIGURES | {GAINS: learners.BARS}
 # Maps each figure to the step whose answers it shows.
-STEPS = dict.fromkeys(NAMES, Step.ANNOTATION) | {"learning": Step.TRAINING}
+STEPS = dict.fromkeys(COLUMNS, Step.ANNOTATION) | {"learning": Step.TRAINING}
 # Maps each figure to its title and caption.
 TEXTS = {
     "shots": (
@@ -252,6 +269,12 @@ TEXTS = {
         " than ten examples, at each example); thin lines are individual annotators. The order"
         " was randomised for each annotator, so position and difficulty of examples are"
         " independent on average.",
+    ),
+    GAINS: (
+        "Gains of annotators and models",
+        "Relative gain of the upstream arm against the direct arm on each unseen task and, as the"
+        f" ARG, over all tasks. Bars: 95 % intervals of annotators, which generalise to {QUESTION}."
+        " A gain that is not computable has no bar.",
     ),
 }
 BASELINE = " Dashed lines: highest score attainable without reading (trivial baseline or floor)."
@@ -278,8 +301,9 @@ def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
         people = study.participations.analysed().in_cells().filter(kind=kind).order_by()
         cells = people.values("scenario__task", "scenario__shots").annotate(n=Count("pk"))
         caption += assumption(cell["n"] for cell in cells)
-    why_not = _why_not(study, name, begun)
-    programs = marks.programs_mark(study) if kind == Kind.PERSON or name == "models" else ""
+    why_not = _why_not(study, kind, name, begun)
+    with_models = name in ("models", GAINS)
+    programs = marks.programs_mark(study) if kind == Kind.PERSON or with_models else ""
     if programs:
         caption += f" {programs}"
     shown = "" if why_not else caption
@@ -289,6 +313,7 @@ def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
         "models": charts.humans_and_models,
         "learning": partial(charts.learning_curve, shots=shots),
         "drift": partial(charts.drift_curve, shots=shots),
+        GAINS: charts.gains,
     }
     who = "people" if kind == Kind.PERSON else f"{kind} annotators (not people)"
     return Figure(
@@ -318,8 +343,10 @@ def _further_sentences(study: Study, name: str) -> str:
     return ""
 
 
-def _why_not(study: Study, name: str, begun: set[Step]) -> str:
+def _why_not(study: Study, kind: str, name: str, begun: set[Step]) -> str:
     """Return the reason why the figure would be empty or misleading, or "" if it is shown."""
+    if name == GAINS:
+        return "" if learners.bars(study, kind) else "No learner has completed both arms yet."
     if name == "learning" and not any(study.shots):
         return "This study has zero-shot scenarios only, so there is no training step."
     if name == "drift" and study.annotation_order == Study.Order.FILE_ORDER:

@@ -94,7 +94,7 @@ def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_d
     """Return the requested kind and figure. Raises Http404 if the figure cannot be shown."""
     study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
-    if figure not in figure_data.NAMES:
+    if figure not in figure_data.names(study):
         raise Http404
     chosen = figure_data.figure(study, kind, figure)
     if chosen.why_not:
@@ -224,14 +224,14 @@ class FigureData(ApiView):
 
     @extend_schema(
         responses=DataOfFigure(many=True),
-        parameters=[OpenApiParameter("figure", str, "path", enum=figure_data.NAMES)],
+        parameters=[OpenApiParameter("figure", str, "path", enum=[*figure_data.COLUMNS])],
         summary="The data of a figure, all kinds",
         description="shots: the shot curve; models: humans and models; learning: over the training"
         " step; drift: over the annotation step.",
     )
     def get(self, request: Request, name: str, figure: str) -> Response:
         study = scores_of(request, name)
-        if figure not in figure_data.NAMES:
+        if figure not in figure_data.names(study):
             raise Http404
         replies = []
         for kind in performance.kinds(study):

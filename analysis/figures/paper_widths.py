@@ -18,7 +18,8 @@ MAX_PANELS = {"single": 2, "double": 3}  # panels per row
 
 def laid_out(spec: dict[str, Any], width: str, spare: float = 0) -> dict[str, Any]:
     """Lay out a facet chart for `width` (a key of INCHES). Panels share `spare` more pixels."""
-    panels = len({row["task"] for rows in spec.get("datasets", {}).values() for row in rows})
+    panel = spec["facet"]["field"]
+    panels = len({row[panel] for rows in spec.get("datasets", {}).values() for row in rows})
     # In one column, two panels are stacked. Three or more would be too high.
     columns = 1 if width == "single" and panels == 2 else max(1, min(MAX_PANELS[width], panels))
     room = (INCHES[width] * PIXELS + spare) / columns - AXIS

@@ -62,9 +62,7 @@ class UploadForm(forms.Form):
     seen_test = _stated(
         "Could the model have seen the test set?", Seen, "In its training data or its prompt."
     )
-    arm = _stated(
-        "Arm of a cross-task study", Arm, "What the model was trained on before the unseen task."
-    )
+    arm = _stated("Arm of a cross-task study", Arm, "What it was trained on before the task.")
     predicted_on = forms.DateField(
         label="Date of the run", required=False, help_text="Such as 2026-05-31."
     )

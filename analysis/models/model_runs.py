@@ -186,7 +186,7 @@ class Seated:
         return f"{self}{SEATED}"
 
 
-def _models(study: Study) -> dict[int, Seated]:
+def seats(study: Study) -> dict[int, Seated]:
     """Map the participations of models, except withdrawn ones, to their models."""
     theirs = study.participations.filter(kind=Kind.MODEL).exclude(status=Status.WITHDRAWN)
     known = ModelAnnotator.objects.filter(worker__participations__in=theirs)
@@ -200,7 +200,7 @@ def seated_scores(
     study: Study, tasks: list[Task], shots: int, frame: pd.DataFrame
 ) -> Iterator[tuple[str, str, list[Score]]]:
     """Yield (model, unit of the SD, a score per task) at this number of shots, by name."""
-    models = _models(study)
+    models = seats(study)
     values: dict[Seated, dict[str, dict[int, list[float]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )
@@ -218,7 +218,7 @@ def seated_scores(
 
 def seated_runs(study: Study) -> dict[tuple[int, int, str], dict[int, int | None]]:
     """Map (task version key, shots, title) to analysed participations and their splits."""
-    models = _models(study)
+    models = seats(study)
     found: dict[tuple[int, int, str], dict[int, int | None]] = defaultdict(dict)
     counted = study.participations.analysed().in_cells().filter(kind=Kind.MODEL).order_by("pk")
     rows = counted.values_list(
@@ -298,7 +298,7 @@ def efforts(study: Study) -> list[Effort]:
     """Return the effort of humans and then of each seated model, or [] if no model took a seat."""
     runs: dict[Seated, list[ModelRun]] = defaultdict(list)
     told = ModelRun.objects.filter(participation__study=study).in_bulk()
-    for pk, model in _models(study).items():
+    for pk, model in seats(study).items():
         if pk in told:
             runs[model].append(told[pk])
     rows = [_of_model(model, runs[model]) for model in sorted(runs, key=str)]

@@ -127,13 +127,7 @@ MODEL = [
         _of_run(name, heading, f"as stated, several values separated by semicolons: {meaning}")
         for name, (heading, meaning) in STATED.items()
     ),
-    Column(
-        "arm",
-        "Arm",
-        "arm of a cross-task study, as stated: upstream, sham, direct; empty for other runs",
-        show=lambda value: value or NOTHING,
-        get=lambda row: row.run.arm or None,
-    ),
+    Column("arm", "Arm", "of a cross-task study, or empty", "", lambda v: v or NOTHING, "run.arm"),
     Column("recipe", meaning=RECIPE),
 ]
 

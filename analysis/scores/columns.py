@@ -212,7 +212,7 @@ INTEGERS = {
     "against_gold", "annotators", "new_people", "base_people", "replicate", "retries", "seed",
     "input_tokens", "output_tokens", "invalid", "refusals", "in_family", "number", "began_from",
     "completed_from", "began_to", "completed_to", "errors", "same", "model_errors", "telling",
-    "telling_same",
+    "telling_same", "new_runs", "base_runs",
 }  # fmt: skip
 NUMBERS = {
     "reachable", "s1", "seconds", "active_seconds", "reveal_seconds", "away_seconds", "mean_s1",

@@ -16,8 +16,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.heavy import np, special
-from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES, sd
+from analysis.heavy import np, pd, special
+from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES, sd, wilson
 
 LOWEST_BASE = 0.01  # for a metric whose best value is 1
 REFUSED = "a task has no relative gain"  # in this case, ARG is undefined
@@ -212,6 +212,56 @@ def _resampled(draw: np.random.Generator, values: Sequence[float], resamples: in
     times = draw.multinomial(len(scores), np.full(len(scores), 1 / len(scores)), resamples)
     means: np.ndarray = times @ scores / len(scores)
     return means
+
+
+# Several tasks ------------------------------------------------------------------------------------
+
+BAND = 0.05  # CrossFit counts gains within ± 5 % of the base separately
+
+
+def bands(gains: Sequence[float]) -> dict[str, tuple[float, float, float]]:
+    """Return (share, low, high) of the gains above, within and below the band, by Wilson's method.
+
+    >>> [round(share, 2) for share, _low, _high in bands([0.06, 0.05, 0, -0.2]).values()]
+    [0.25, 0.5, 0.25]
+    """
+    above, below = sum(gain > BAND for gain in gains), sum(gain < -BAND for gain in gains)
+    counts = {"above": above, "within": len(gains) - above - below, "below": below}
+    if not gains:
+        return dict.fromkeys(counts, (math.nan, *NONE))
+    return {name: (n / len(gains), *wilson(n, len(gains))) for name, n in counts.items()}
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """Spearman's rank correlation with its 95 % interval and two-sided p, or NaN without one."""
+
+    pairs: int
+    rho: float
+    low: float
+    high: float
+    p: float
+
+
+def spearman(first: Sequence[float], second: Sequence[float]) -> Correlation:
+    """Return the rank correlation of two lists, with mean ranks for ties.
+
+    The interval is Fisher's, with the standard error of Bonett and Wright (2000). `p` is that of
+    the t test.
+    """
+    ranks = [pd.Series(own, dtype=float).rank() for own in (first, second)]
+    n, rho = len(first), math.nan
+    if min(own.nunique() for own in ranks) > 1:
+        rho = float(np.clip(np.corrcoef(ranks)[0, 1], -1, 1))
+    low, high = NONE
+    if n > 3 and abs(rho) < 1:
+        reach = float(special.ndtri(TAIL)) * math.sqrt((1 + rho**2 / 2) / (n - 3))
+        low, high = math.tanh(math.atanh(rho) - reach), math.tanh(math.atanh(rho) + reach)
+    p = math.nan
+    if n > 2 and not math.isnan(rho):
+        t = abs(rho) * math.sqrt((n - 2) / (1 - rho**2)) if abs(rho) < 1 else math.inf
+        p = float(2 * special.stdtr(n - 2, -t))
+    return Correlation(n, rho, low, high, p)
 
 
 # Plans --------------------------------------------------------------------------------------------

@@ -38,6 +38,10 @@ def of_arms(study: Study) -> PredictionFileQuerySet:
     return _of_team(study).exclude(arm="")
 
 
+def every(study: Study) -> PredictionFileQuerySet:
+    return files(study) | of_arms(study)
+
+
 def has_models(study: Study) -> bool:
     """Return whether predictions are compared with the study, or a model took one of its seats."""
     return files(study).exists() or study.participations.filter(kind=Kind.MODEL).exists()

@@ -60,17 +60,16 @@ class Models:
         task: str | None = None,
         shots: int | None = None,
         split: int | None = None,
-        arm: str | None = None,
         progress: bool = True,
         **details: Any,
     ) -> Record:
         """Upload all prediction files or none. Return the model with its scores.
 
         Files are named TASK_10_3.jsonl, TASK_0.jsonl or (fully supervised) TASK_all.jsonl.
-        Otherwise, pass one file with its `task` (NAME or NAME@VERSION), `shots` and `split`. `arm`
-        is that of a cross-task study. Details: title, link, parameters, revision, method, ...
+        Otherwise, pass one file with its `task` (NAME or NAME@VERSION), `shots` and `split`.
+        Details: title, link, revision, method, arm, ...
         """
-        place = {"task": task, "shots": shots, "split_number": split, "arm": arm}
+        place = {"task": task, "shots": shots, "split_number": split}
         data = {k: str(v) for k, v in {"name": name, **place, **details}.items() if v is not None}
         with ExitStack() as opened:
             sent = [

@@ -158,15 +158,13 @@ def _free_model(
 ) -> LanguageModel:
     """Return the model. Raises PredictionsError if a place already has predictions."""
     model, arm = _model(name, by, details), details.get("arm") or ""
+    files = model.files.filter(arm__in=CELL_ARMS if arm in CELL_ARMS else [arm])
     problems = [
         f"{upload.filename}: {model} already has predictions for {upload.task} at {file.place}"
         f" ({file.filename}); delete that file first"
         for upload in uploads
-        for file in model.files.filter(
-            task=upload.task,
-            shots=upload.shots,
-            split_number=upload.split_number,
-            arm__in=CELL_ARMS if arm in CELL_ARMS else [arm],
+        for file in files.filter(
+            task=upload.task, shots=upload.shots, split_number=upload.split_number
         )
     ]
     if problems:

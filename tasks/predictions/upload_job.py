@@ -138,10 +138,8 @@ def _is_stored(job: Job) -> bool:
     """Return whether a killed process stored the files without recording it."""
     names = ("task", "shots", "split_number", "sha256")
     since = PredictionFile.objects.filter(
-        model__name=job.parameters["model"],
-        uploaded_at__gte=job.created_at,
-        arm=job.parameters["details"].get("arm") or "",
-    )
+        model__name=job.parameters["model"], uploaded_at__gte=job.created_at
+    ).filter(arm=job.parameters["details"].get("arm") or "")
     wanted = {tuple(file[name] for name in names) for file in job.parameters["files"]}
     return wanted <= set(since.values_list(*names))
 

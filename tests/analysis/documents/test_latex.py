@@ -13,7 +13,7 @@ from analysis.scores.markup import PaperTable, as_latex
 from annotation.models import Kind
 from tasks.columns import Column
 from tests import factories
-from tests.analysis.cross_task.test_cross_task import answered_study
+from tests.analysis.cross_task.test_model_gains import answered_with_model
 from tests.analysis.documents.latex_reader import problems
 
 pytestmark = pytest.mark.long
@@ -65,7 +65,7 @@ def test_every_table_is_latex_that_an_engine_sets(ada, study):
 
 
 def test_the_tables_of_a_cross_task_study_are_valid_latex(ada, researcher):
-    study = answered_study(researcher)
+    study = answered_with_model(researcher)
     for table in paper_tables.OF_ARMS:
         text = latex(ada, study, table)
         assert problems(text) == []

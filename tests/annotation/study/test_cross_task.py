@@ -58,13 +58,14 @@ def make_cross_task(
     targets=("unseen-a", "unseen-b"),
     more_upstream=(),
     metrics=("S1", "S1"),
+    ontology=None,
     **fields,
 ) -> Study:
     unseen = [
-        label_task(name, 4, splits=max(splits), metric=metric)
+        label_task(name, 4, splits=max(splits), metric=metric, ontology=ontology)
         for name, metric in zip(targets, metrics, strict=False)
     ]
-    upstream = [label_task(name) for name in ("up-one", "up-two")]
+    upstream = [label_task(name, ontology=ontology) for name in ("up-one", "up-two")]
     study = Study(
         owner=owner,
         **{

@@ -1,0 +1,208 @@
+"""Gains of annotators and models next to each other, as in CrossFit, section 5 and Figures 4 and 5.
+
+A learner is the study's annotators, an uploaded model with arms, or a model in an annotator's seat.
+The gain of a model is computed like that of annotators, from the mean over its runs. Only
+annotators have intervals: other runs of a model do not show what other models gain.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import attrgetter
+
+from analysis.cross_task import cross_task
+from analysis.cross_task.cross_task import ALL, Gain, Scores, of_gains
+from analysis.models import model_runs
+from analysis.models.models import WHO
+from analysis.scores import test_sets
+from analysis.scores.columns import Table, between, count
+from analysis.stats import arg
+from annotation.models import Arm, Kind, Study
+from annotation.study import compared_files
+from tasks.columns import NOTHING, Column, points, two_digits
+
+
+def model_gains(study: Study, _kind: str = "") -> list[Gain]:
+    """Return the gains of each model, whose name is the `kind` of its rows."""
+    if not study.is_cross_task:
+        return []
+    found = dict(sorted([*_uploaded(study), *_seated(study)]))
+    return [row for name, own in found.items() for row in cross_task.gains_of(study, name, own)]
+
+
+def _uploaded(study: Study) -> Iterator[tuple[str, Scores]]:
+    """Yield uploaded models with their scores on the training splits that all their arms have."""
+    files = compared_files.of_arms(study).filter(shots__in=study.shots)
+    under = test_sets.of_files(files, study.tasks.all())
+    runs: dict[str, dict[str, dict[str, dict[int | None, float]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(dict))
+    )
+    for file in files.with_scores().select_related("model", "task"):
+        score = under[file.pk][1].value if file.pk in under else file.mean_s1  # type: ignore[attr-defined]  # annotated
+        runs[file.model.name][file.task.name][file.arm][file.split_number] = score
+    for model, tasks in runs.items():
+        found: Scores = defaultdict(lambda: defaultdict(list))
+        for task, arms in tasks.items():
+            splits = set.intersection(*map(set, arms.values()))
+            for arm, own in arms.items():
+                found[task][arm] = [score for split, score in own.items() if split in splits]
+        yield model, found
+
+
+def _seated(study: Study) -> Iterator[tuple[str, Scores]]:
+    models = model_runs.seats(study)
+    every = study.participations.filter(kind=Kind.MODEL).values_list("pk", flat=True)
+    for model in set(models.values()):
+        others = [pk for pk in every if models.get(pk) != model]
+        yield model.title, cross_task.scores(study, Kind.MODEL, others)
+
+
+WILSON = "Wilson's 95 % interval over tasks"
+MODEL_GAINS = [
+    Column("model", "Model", "uploaded model, or one in an annotator's seat", get="kind"),
+    *of_gains("task", "metric", "new_arm", "base_arm", "meaning"),
+    Column("new_runs", "n", "runs in the arm: training splits, or seats", "", count, "new_people"),
+    Column("base_runs", "n against", "runs in the base arm", "", count, "base_people"),
+    *of_gains("new", "base", "gain", "difference", "refused"),
+]
+
+
+@dataclass(frozen=True)
+class Learner(Gain):
+    """The gain of a learner in one contrast over `tasks`: all unseen ones, or those of a category.
+
+    `kind` is the name of the learner. `shared` is the correlation with the gains of `people`, and
+    `seen` the number of upstream tasks in the category.
+    """
+
+    tasks: tuple[Gain, ...] = ()
+    people: str = ""
+    shared: arg.Correlation | None = None
+    seen: int = 0
+
+    @property
+    def contrast(self) -> tuple[str, str]:
+        return self.new_arm, self.base_arm
+
+    @cached_property
+    def relative(self) -> dict[str, float]:
+        """Return the relative gain of each task that has one, by name."""
+        return {row.task: row.gain for row in self.tasks if math.isfinite(row.gain)}
+
+    @cached_property
+    def bands(self) -> dict[str, tuple[float, float, float]]:
+        return arg.bands([gain / 100 for gain in self.relative.values()])
+
+
+def learners(study: Study, kind: str) -> list[Learner]:
+    """Return annotators of one kind and then models, by contrast. Models are never pooled."""
+    people = [] if kind == Kind.MODEL else cross_task.gains(study, kind)
+    rows = [replace(row, kind=WHO[Kind(kind)]) for row in people]
+    for row in model_gains(study):
+        rows.append(replace(row, low=math.nan, high=math.nan, no_interval=""))
+    found = []
+    for _key, group in itertools.groupby(rows, attrgetter("kind", "new_arm", "base_arm")):
+        whole, *others = group  # without `others`, it is the gain on the only task
+        found.append(Learner(**vars(whole), tasks=tuple(others) or (whole,)))
+    return found
+
+
+def _share(own: tuple[float, float, float]) -> str:
+    share, *interval = (100 * value for value in own)
+    return f"{points(share)} % ({between(interval)})" if math.isfinite(share) else NOTHING
+
+
+def _band(name: str, heading: str) -> list[Column]:
+    """Return columns for a share of tasks: one on the page, three in files."""
+    words = f"share of the tasks with a relative gain {heading.lower()}, with {WILSON}"
+    return [
+        Column("", heading, words, "", _share, lambda row: row.bands[name]),
+        Column(name, "", words, get=lambda row: row.bands[name][0]),
+        Column(f"{name}_low_95", "", "lower end", get=lambda row: row.bands[name][1]),
+        Column(f"{name}_high_95", "", "upper end", get=lambda row: row.bands[name][2]),
+    ]
+
+
+_WHO = [Column("learner", "Learner", "annotators, or a model", get="kind")]
+_CONTRAST = [*_WHO, *of_gains("new_arm", "base_arm")]
+_TASKS = Column("tasks", "Tasks", "unseen tasks", "", count, lambda row: len(row.tasks))
+LEARNERS = [
+    *_CONTRAST,
+    _TASKS,
+    *of_gains("gain", "95 %", "low_95", "high_95", "difference"),
+    *_band("above", "Above +5 %"),
+    *_band("within", "Within ±5 %"),
+    *_band("below", "Below -5 %"),
+]
+
+
+def correlations(study: Study, kind: str) -> list[Learner]:
+    """Return one row per model and contrast with three or more tasks in common with annotators."""
+    every, rows = learners(study, kind), []
+    people = {own.contrast: own for own in every if own.kind in WHO.values()}
+    for own in every:
+        theirs = people.get(own.contrast, own)
+        both = sorted({*own.relative} & {*theirs.relative})
+        if theirs is not own and len(both) > 2:
+            pairs = ([gains[task] for task in both] for gains in (theirs.relative, own.relative))
+            rows.append(replace(own, people=theirs.kind, shared=arg.spearman(*pairs)))
+    return rows
+
+
+CORRELATIONS = [
+    Column("people", "Annotators", "annotators of the study"),
+    *_CONTRAST,
+    Column("tasks", "Tasks", "tasks with both relative gains", "", count, "shared.pairs"),
+    Column("rho", "Spearman", "rank correlation over tasks", "-1 to 1", get="shared.rho"),
+    Column("", "95 %", "Fisher's interval (Bonett and Wright 2000); it generalises to other tasks",
+           "", lambda ends: between(ends, two_digits), attrgetter("shared.low", "shared.high")),
+    Column("low_95", "", "lower end of this interval", get="shared.low"),
+    Column("high_95", "", "upper end of this interval", get="shared.high"),
+    Column("p", "p", "two-sided t test, approximate for few tasks", "0 to 1", get="shared.p"),
+]  # fmt: skip
+
+
+def categories(study: Study, kind: str) -> list[Learner]:
+    """Return mean gains by category of the ontology. Tasks without one are left out."""
+    of = {task.name: task.card.ontology or "" for task in study.tasks.all()}
+    seen = Counter(task.card.ontology for task in study.upstream_tasks.all())
+    rows = []
+    for own in learners(study, kind):
+        for name in sorted({of[row.task] for row in own.tasks} - {""}):
+            tasks = tuple(row for row in own.tasks if of[row.task] == name)
+            mean = math.fsum(row.gain for row in tasks) / len(tasks)
+            rows.append(replace(own, task=name, tasks=tasks, gain=mean, seen=seen[name]))
+    return rows
+
+
+CATEGORIES = [
+    *_CONTRAST,
+    Column("category", "Category", "of the unseen tasks in the ontology of CrossFit", get="task"),
+    _TASKS,
+    Column("seen", "Upstream tasks", "upstream tasks of the same category", show=count),
+    *of_gains("gain"),
+]
+
+
+def bars(study: Study, kind: str) -> list[Gain]:
+    """Return the gains of the upstream arm against the direct arm, which is the paper's base."""
+    every = [own for own in learners(study, kind) if own.contrast == (Arm.UPSTREAM, Arm.DIRECT)]
+    return [row for own in every for row in (*own.tasks, *([own] if own.task == ALL else []))]
+
+
+BARS = [*_WHO, *of_gains("task", "metric", "gain", "95 %", "low_95", "high_95")]
+TABLES = [
+    Table("learners", "ARG of annotators and models",
+          "The shares are of tasks that have a relative gain.", LEARNERS, learners),
+    Table("model-gains", "Gains of models",
+          "Means over a model's runs on the training splits that all its arms have.",
+          MODEL_GAINS, model_gains),
+    Table("correlations", "Correlation of gains",
+          "Gains of annotators and of a model over the same tasks.", CORRELATIONS, correlations),
+    Table("categories", "Gains by category", "", CATEGORIES, categories),
+]  # fmt: skip
