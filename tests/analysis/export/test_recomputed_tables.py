@@ -77,6 +77,8 @@ NOT_RECOMPUTED = {
     ("overlap.csv", "by hand and by permutations: test_error_overlap.py"): "errors same share"
     " others low_95 high_95 p p_holm model_errors telling telling_same telling_others",
     ("gains.csv", "a seeded bootstrap"): "boot_low_95 boot_high_95",
+    ("model_gains.csv", "by hand: test_model_gains.py"): "new_runs base_runs new base gain"
+    " difference",
 }
 
 
