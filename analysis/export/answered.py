@@ -14,7 +14,7 @@ from annotation.models import ANALYSED, Answer, Participation, Status, Step, Stu
 from tasks.cards import Card
 from tasks.spans import QUESTION
 
-STEPS = (Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
+STEPS = (Step.ANCHOR, Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
 ANY_ANSWER = "answer"  # span name if the card has no question types
 BETWEEN = "\n\n"  # separates texts in tools that show an example as one text
 

@@ -93,9 +93,10 @@ ANSWERS = (
         "its version"),
     OfTurn("shots", SCENARIO["shots"], "participation__scenario__shots", "number of shots"),
     OfTurn("split", SCENARIO["split"], "participation__scenario__split_number", "split number"),
-    OfTurn("step", "training, screening (unrevealed, replaces the training step; used only for"
-        " screening), annotation or check (attention check; excluded from S1)",
-        "step", "upstream, training, screening, annotation or check"),
+    OfTurn("step", "anchor (unrevealed, before all others; scored apart), training, screening"
+        " (unrevealed, replaces the training step; used only for screening), annotation or check"
+        " (attention check; excluded from S1)",
+        "step", "anchor, upstream, training, screening, annotation or check"),
     OfTurn("position", "position in the order in which this annotator saw the step's examples, from"
         " 0; attention checks are numbered within the annotation step",
         "position", "in the step, from 0"),
@@ -151,11 +152,11 @@ _OWN: dict[str, dict[str, str]] = {
         "task": "name of the task",
         "task_version": "version of the task",
         "file": "name of the published file",
-        "file_kind": "train, test, check (attention checks) or screening (drawn from a training"
-        " file, which `file` names)",
+        "file_kind": "train, test, check (attention checks), anchor or screening (drawn from a"
+        " training file, which `file` names)",
         "shots": "shots of a training split; empty for the test file",
         "split": "number of a training split; empty for the test file",
-        "position": "position in the file, from 0; of the screening set, in the order drawn",
+        "position": "position in the file, from 0; of anchors and screening, in the order drawn",
         "example": "id of the example (unique within its file only)",
         "segments": "the context as a JSON list of texts",
         "question": "the question as published",
@@ -176,7 +177,7 @@ _OWN: dict[str, dict[str, str]] = {
     "answers.csv": {column.name: column.meaning for column in ANSWERS if column.meaning},
     "spans.csv": {
         **SCENARIO,
-        "step": "training, screening, annotation or check",
+        "step": "anchor, training, screening, annotation or check",
         "annotator": "pseudonym of the participation",
         "example": "id of the example in its file",
         "hash": "hash of the example, as in examples.csv",

@@ -29,7 +29,7 @@ from tasks.spans import QUESTION
 
 
 def examples_rows(study: Study) -> Iterator[list[Any]]:
-    """Yield each example of the study: test and training files, checks, and the screening set."""
+    """Yield each example of the study: test and training files, checks, and the drawn sets."""
     for task in study.tasks.order_by("name"):
         splits = splits_of(study, task)
         if study.attention_checks:
@@ -38,9 +38,11 @@ def examples_rows(study: Study) -> Iterator[list[Any]]:
             of_file = [split.filename, split.kind, split.shots, split.number]
             for example in split.examples.order_by("position").iterator(chunk_size=2000):
                 yield _example_row(task, [*of_file, example.position], example)
-        for position, example in enumerate(screening.examples(study, task)):
-            of_set = [example.split.filename, Step.SCREENING.value, "", "", position]
-            yield _example_row(task, of_set, example)
+        drawn = ((Step.ANCHOR, screening.anchors), (Step.SCREENING, screening.examples))
+        for step, examples in drawn:
+            for position, example in enumerate(examples(study, task)):
+                of_set = [example.split.filename, step.value, "", "", position]
+                yield _example_row(task, of_set, example)
 
 
 def _example_row(task: Task, place: list[Any], example: Example) -> list[Any]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 TOLERANCE = 1e-9  # relative, and absolute below 1
-STEPS = {"train": "training", "test": "annotation", "check": "check", "screening": "screening"}
+STEPS = {"train": "training", "test": "annotation"}
 SCENARIO = ("task", "shots", "split", "arm")
 NOT_CHECKED = (
     "Not checked: metrics other than S1, tables not named above, times and activity, free text,"
@@ -291,7 +291,7 @@ def check_examples(export: Export, check: Check) -> None:
             parts = [segments, row["question"], gold, *options]
             content = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
             check.cells(row, hash=sha256_of(content))
-            step = row["arm"] if "arm" in row else STEPS.get(row["file_kind"], "")
+            step = row["arm"] if "arm" in row else STEPS.get(row["file_kind"], row["file_kind"])
             place = row.of("shots", "split") if step == "training" else ("", "")
             where = (step, row["task"], *place)
             export.examples[*where, row["example"]] = example = Example(row, gold, segments)
@@ -301,9 +301,10 @@ def check_examples(export: Export, check: Check) -> None:
         for split in task["splits"]:
             place = (str(split["shots"] or ""), str(split["number"] or ""))
             frozen[STEPS[split["kind"]], task["name"], *place] = split["sha256"]
-    for key, step in (("attention_check_hashes", "check"), ("screening_hashes", "screening")):
-        for name, hashes in export.design.get(key, {}).items():
-            frozen |= {(step, name, "", ""): sha256_of("".join(hashes))} if hashes else {}
+    for own in ("attention_check", "anchor", "screening"):
+        for name, hashes in export.design.get(f"{own}_hashes", {}).items():
+            where = (own.removeprefix("attention_"), name, "", "")
+            frozen |= {where: sha256_of("".join(hashes))} if hashes else {}
     for pool in (export.design.get("cross_task") or {}).get("pools", ()):
         frozen[pool["arm"], pool["task"], "", ""] = pool["sha256"]
     for where in export.files.keys() | frozen.keys() if export.design else ():
@@ -390,7 +391,7 @@ def check_orders(export: Export, check: Check) -> None:
     for name, annotator in export.annotators.items() if design else ():
         task, shots = annotator.row.of("task", "shots")
         seed, (step, examples) = f"{design['seed']}:{shots}:{task}:{name}", export.before(annotator)
-        tests = export.files.get(("annotation", task, "", ""), [])
+        tests, anchors = (export.files.get((s, task, "", ""), []) for s in ("annotation", "anchor"))
         tests = drawn(tests, design["annotation_order"], f"{seed}:annotation")
         pool, wanted = export.files.get(("check", task, "", ""), []), design["attention_checks"]
         if pool and wanted:
@@ -399,6 +400,7 @@ def check_orders(export: Export, check: Check) -> None:
         for met, order in (
             (orders["annotation"] | orders["check"], tests),
             (orders[step], drawn(examples, design["training_order"], f"{seed}:{step}")),
+            (orders["anchor"], drawn(anchors, design["training_order"], f"{seed}:anchor")),
             (orders["upstream"], upstream(export, annotator)),
         ):  # start with the last step: if it has begun, all earlier steps must be complete
             found = [met.get(str(place)) for place in range(len(met))]

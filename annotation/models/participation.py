@@ -48,7 +48,7 @@ MAY_RESUME = (Status.EXPIRED, Status.RETURNED)
 # Participations in table cells. Use ParticipationQuerySet.analysed to load rows.
 ANALYSED = Q(status=Status.COMPLETED, in_analysis=True)
 # Large fields, as long as the task's files. Deferred where many participations are loaded.
-ORDERS = ("training_order", "screening_order", "annotation_order", "checks")
+ORDERS = ("anchor_order", "training_order", "screening_order", "annotation_order", "checks")
 # Raw SQL, because generating the query with Django takes ten times as long.
 LATEST_TURN = """
     SELECT turn.*,
@@ -172,6 +172,7 @@ class Participation(Row):
     is_paid = models.BooleanField(default=True)
     # Drawn at the start of a cross-task study. Empty in the direct arm.
     upstream_order = models.JSONField(default=list)
+    anchor_order = models.JSONField(default=list)
     training_order = models.JSONField(default=list)
     screening_order = models.JSONField(default=list)
     annotation_order = models.JSONField(default=list)

@@ -84,7 +84,9 @@ class Scenario(models.Model):
 
     @cached_property
     def shows_help_examples(self) -> bool:
-        return self.shots > 0 or self.design.help_examples_at_zero_shots
+        # Anchors are answered under the same conditions in all arms.
+        is_same = self.design.anchor_examples and 0 in self.design.shots
+        return (self.shots > 0 and not is_same) or self.design.help_examples_at_zero_shots
 
     @cached_property
     def screening_examples(self) -> int:

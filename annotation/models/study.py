@@ -49,6 +49,7 @@ class StudyStatus(models.TextChoices):
 
 
 class Step(models.TextChoices):
+    ANCHOR = "anchor", "anchor step"
     UPSTREAM = "upstream", "upstream step"
     TRAINING = "training", "training step"
     SCREENING = "screening", "screening step"
@@ -324,6 +325,19 @@ class Study(Row):
         " does not show. Enter 0 for no screening at zero shots.",
         validators=[MaxValueValidator(1000)],
     )
+    anchor_examples = models.PositiveIntegerField(
+        default=0,
+        help_text="Answered by all annotators of a task before training, without a reveal. Their"
+        " score shows whether the arms have equally good annotators. It is not part of any other"
+        " score, and screens out no one. Drawn from training examples that this study does not"
+        " show. Enter 0 for none.",
+        validators=[MaxValueValidator(1000)],
+    )
+    adjusts_for_anchors = models.BooleanField(
+        "the primary contrast is adjusted for the anchor score (ANCOVA)",
+        default=False,
+        help_text="Both contrasts are reported. Otherwise, the raw one is primary.",
+    )
     # Pause the study after this many consecutive screen-outs, or never if null.
     max_screen_outs_in_a_row = models.PositiveIntegerField(
         "pause after this number of screen-outs in a row",
@@ -479,6 +493,17 @@ class Study(Row):
                 condition=Q(screening_examples=0) | ~Q(qualification=Qualification.NONE),
                 name="a_screening_set_serves_a_rule",
                 violation_error_message="A screening set needs a screening rule.",
+            ),
+            models.CheckConstraint(
+                condition=Q(anchor_examples__gt=0) | Q(adjusts_for_anchors=False),
+                name="an_adjusted_contrast_needs_anchors",
+                violation_error_message="An adjusted contrast needs anchor examples.",
+            ),
+            models.CheckConstraint(
+                condition=Q(anchor_examples=0) | Q(upstream_examples__isnull=True),
+                name="anchors_are_not_of_a_cross_task_study",
+                violation_error_message="A cross-task study has no anchor examples: they would show"
+                " the unseen task first.",
             ),
             # Languages depend on the message catalogues, so this constraint does not list them.
             models.CheckConstraint(

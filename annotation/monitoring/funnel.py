@@ -220,7 +220,7 @@ def _trained_and_passed(study: Study) -> tuple[Q, Q]:
     trained = (
         Q(Exists(last))
         | Q(Exists(first))
-        | Q(tombstone__turns_erased__gt=F("training_size") + upstream)
+        | Q(tombstone__turns_erased__gt=F("training_size") + upstream + study.anchor_examples)
         | Q(Exists(decided), tombstone__turns_erased__gt=0)
     )
     if study.qualification == Qualification.NONE:

@@ -27,7 +27,7 @@ from annotation.web.authentication import PerHolder, TokenAuthentication
 from annotation.web.problems import MEDIA_TYPE, problem
 
 TOLD = (
-    "title", "by", "training", "screening", "test", "words", "minutes", "rate",
+    "title", "by", "anchors", "training", "screening", "test", "words", "minutes", "rate",
     "idle_limit_hours", "state",
 )  # fmt: skip
 

@@ -160,7 +160,7 @@ def _exit(way_out: Exit | None) -> dict[str, Any]:
 
 
 def _instructions(scenario: Scenario, page: dict[str, Any]) -> dict[str, Any]:
-    counts = ("training_total", "screening_total", "test_total")
+    counts = ("anchor_total", "training_total", "screening_total", "test_total")
     return {
         "scenario": {"shots": scenario.shots, "split": scenario.split_number},
         "task": task_of(page["card"], page["show_examples"]),

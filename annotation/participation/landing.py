@@ -103,6 +103,7 @@ def what_it_asks(study: Study) -> dict[str, Any]:
     trained = [load.training + more for load in loads for more in {0, load.upstream}]
     counts = {
         "examples": [load.examples - gone for load in loads for gone in {0, load.upstream}],
+        "anchors": [load.anchors for load in loads if load.anchors],
         "training": [number for number in trained if number],
         "screening": [load.screening for load in loads if load.screening],
         "test": [load.test for load in loads],

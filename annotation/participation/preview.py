@@ -89,6 +89,8 @@ def _examples(scenario: Scenario, step: str) -> Sequence[Example]:
     """Return the examples of a step in file order. Raises Http404 for unknown steps."""
     if step == Step.UPSTREAM:
         return cross_task.samples(scenario.study, scenario.arm)
+    if step == Step.ANCHOR:
+        return screening.anchors(scenario.study, scenario.task)
     if step == Step.SCREENING:
         return screening.examples(scenario.study, scenario.task) if not scenario.shots else []
     if step == Step.ANNOTATION:
@@ -110,7 +112,7 @@ CONSENT, OWN, INSTRUCTIONS, END = "consent", "questions", "instructions", "end"
 OUTSIDE = (CONSENT, OWN, INSTRUCTIONS, END)
 NAMES = {
     CONSENT: "Consent", OWN: "Questions", INSTRUCTIONS: "Instructions",
-    Step.UPSTREAM: "Upstream step",
+    Step.ANCHOR: "Anchor step", Step.UPSTREAM: "Upstream step",
     Step.TRAINING: "Training step", Step.SCREENING: "Screening step",
     Step.ANNOTATION: "Annotation step", END: "End",
 }  # fmt: skip
@@ -145,6 +147,7 @@ def _sizes(scenario: Scenario) -> dict[str, int]:
         CONSENT: 1,
         OWN: int(bool(of_moment(scenario.study.own_questions, BEFORE))),
         INSTRUCTIONS: 1,
+        Step.ANCHOR.value: len(_examples(scenario, Step.ANCHOR)),
         Step.UPSTREAM.value: cross_task.length(scenario.study, scenario.arm),
         Step.TRAINING.value: scenario.training_examples,
         Step.SCREENING.value: len(_examples(scenario, Step.SCREENING)),

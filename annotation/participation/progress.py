@@ -17,6 +17,7 @@ STEPS = {
     "try-out": gettext_lazy("Try-out"),
     "training": gettext_lazy("Training"),
     "screening": gettext_lazy("Screening"),
+    "anchor": gettext_lazy("First examples"),
     "annotation": gettext_lazy("Main part"),
 }
 PLACES = {
@@ -37,23 +38,26 @@ class Place:
     training_total: int = 0
     screening_total: int = 0
     test_total: int = 0
+    anchor_total: int = 0
     # Whether this is an invented sentence before the first example (try_out.py).
     trying: bool = False
 
     @classmethod
     def at(
-        cls, step: str, position: int, upstream: int, training: int, screening: int, test: int
-    ) -> "Place":
+        cls, step: str, position: int, anchor: int, upstream: int, training: int, screening: int,
+        test: int,
+    ) -> "Place":  # fmt: skip
         """Return the position that annotators see, given one from 0 and the steps' sizes.
 
         Annotators see the upstream examples and the task's training examples as a single step.
         """
-        totals = (upstream + training, screening, test)
+        totals = (upstream + training, screening, test, anchor)
         if step in ("upstream", "training"):
             number = position + 1 + (upstream if step == "training" else 0)
             return cls("training", number, totals[0], *totals)
-        if step == "screening":
-            return cls(step, position + 1, screening, *totals)
+        if step in ("screening", "anchor"):
+            size = screening if step == "screening" else anchor
+            return cls(step, position + 1, size, *totals)
         return cls("annotation", position + 1, test, *totals)  # checks are unmarked
 
     @property
@@ -64,6 +68,8 @@ class Place:
     @property
     def in_words(self) -> str:
         """Return the step and position as a sentence."""
+        if self.step == "anchor":
+            return self.title
         return PLACES["try-out" if self.trying else self.step] % vars(self)
 
     @property
@@ -73,7 +79,7 @@ class Place:
 
     @property
     def is_before_test(self) -> bool:
-        return self.step in ("training", "screening")
+        return self.step in ("anchor", "training", "screening")
 
     @property
     def begins_test(self) -> bool:
@@ -82,13 +88,17 @@ class Place:
 
     @property
     def before_test(self) -> int:
-        """Return the number of examples in the training and screening steps."""
-        return self.training_total + self.screening_total
+        """Return the number of examples in the steps before the annotation step."""
+        return self.anchor_total + self.training_total + self.screening_total
 
     @property
     def answered(self) -> int:
         """Return the number of answered examples before this one, in all steps."""
-        before = {"annotation": self.before_test, "screening": self.training_total}
+        before = {
+            "annotation": self.before_test,
+            "screening": self.anchor_total + self.training_total,
+            "training": self.anchor_total,
+        }
         return before.get(self.step, 0) + self.number - 1
 
     def tracks(self, done: int) -> list[dict[str, float]]:
@@ -104,7 +114,8 @@ class Place:
             totals[1] = self.total
         examples = sum(totals) or 1
         first = max(15.0, 100 * totals[0] / examples) if all(totals) else 100.0 * bool(totals[0])
-        answered = [done, 0] if self.is_before_test else [totals[0], done]
+        earlier = self.answered - self.number + 1
+        answered = [earlier + done, 0] if self.is_before_test else [totals[0], done]
         tracks, begin = [], 0.0
         for total, share, ready in zip(totals, (first, 100 - first), answered, strict=True):
             if total:

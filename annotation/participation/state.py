@@ -83,7 +83,7 @@ NOT_COMPREHENDED = gettext_lazy(
 )
 
 # The sizes of these steps are needed for Place.at.
-STEPS = (Step.UPSTREAM, Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
+STEPS = (Step.ANCHOR, Step.UPSTREAM, Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
 # Number of first and last training answers that the end page compares, and minimum to do so.
 TEN, FEWEST_TO_COMPARE = 10, 3
 
@@ -204,6 +204,7 @@ def instructions_of(scenario: Scenario, card: Card | None = None) -> dict:
         "shots": scenario.shots,
         "training_total": scenario.training_examples,
         "screening_total": scenario.screening_examples,
+        "anchor_total": scenario.design.anchor_examples,
         "test_total": scenario.task.test_split.examples.count(),
     }
 

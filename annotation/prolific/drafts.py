@@ -201,7 +201,8 @@ def _drafts(
 def before_annotation(scenario: Scenario) -> int:
     """Return the number of examples before the annotation step."""
     upstream = cross_task.length(scenario.study, scenario.arm) if scenario.arm else 0
-    return upstream + scenario.training_examples + scenario.screening_examples
+    before = upstream + scenario.design.anchor_examples
+    return before + scenario.training_examples + scenario.screening_examples
 
 
 def _share_of_first(scenario: Scenario) -> float:

@@ -6,7 +6,7 @@ stops at the end of a part, and continues when the worker comes for the next par
 
 from datetime import datetime
 
-from annotation.models import Participation, Status, Step, Turn
+from annotation.models import JUDGED_STEPS, Participation, Status, Step, Turn
 from annotation.pay import budget, ledger
 from annotation.protocol import activity_summary
 from annotation.recruitment import seats
@@ -14,12 +14,12 @@ from tasks.clock import database_now
 
 
 def following(answered: Turn) -> Turn | None:
-    """Return the next turn of this step or the screening step, to be stored with the answer.
+    """Return the next turn of an unrevealed step, to be stored with the answer.
 
-    Returns None after the last example, or at the end of the worker's part.
+    Returns None after the last example of the step, or at the end of the worker's part.
     """
     participation, given, position = answered.participation, answered.answer, answered.position + 1
-    step = Step.SCREENING if answered.step == Step.SCREENING else Step.ANNOTATION
+    step = Step.ANNOTATION if answered.step == Step.CHECK else answered.step
     is_last = position == len(participation.order_of(step))
     in_a_part = participation.part and step == Step.ANNOTATION
     if is_last or (in_a_part and seats.ends_before(participation, position)):
@@ -28,6 +28,14 @@ def following(answered: Turn) -> Turn | None:
     return participation.show(
         step, position, given.channel, after=answered, shown_at=given.submitted_at, save=False
     )
+
+
+def after_anchors(participation: Participation, turn: Turn, channel: str) -> Turn | None:
+    """Show the first example after the anchors. The caller must hold the lock."""
+    step = next((step for step in JUDGED_STEPS if participation.order_of(step)), None)
+    if step is None:
+        return begin(participation, turn, channel)
+    return participation.show(step, 0, channel, after=turn)
 
 
 def end(participation: Participation, answered: Turn) -> None:

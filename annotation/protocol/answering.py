@@ -74,7 +74,9 @@ def submit(
         following = store_answer(asked, _read(asked, fields), channel)
         if asked.is_revealed:
             return participation, asked
-        if following is None and asked.step == Step.SCREENING:
+        if following is None and asked.step == Step.ANCHOR:
+            following = annotation_step.after_anchors(participation, asked, channel)
+        elif following is None and asked.step == Step.SCREENING:
             following = qualification.after_judged_step(participation, asked, channel)
         elif following is None:
             annotation_step.end(participation, asked)

@@ -1,5 +1,7 @@
 """The training step: k examples, each revealed after its answer is stored, without revision.
 
+The anchor examples of the design come first, without reveals (annotation_step.py).
+
 At zero shots, workers start with the annotation step, or with the screening step if the design has
 one (qualification.py). In a cross-task study, the upstream step comes first, with the same rules
 (upstream_step.py).
@@ -16,6 +18,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from annotation.models import (
     JUDGED_STEPS,
+    ORDERS,
     Answer,
     Channel,
     OwnAnswer,
@@ -109,7 +112,7 @@ def begin(token: str, channel: str = Channel.PAGE) -> None:
             participation.save(update_fields=["status", "seat_number"])
             return
         _set_orders(participation)
-        steps = (Step.UPSTREAM, *JUDGED_STEPS, Step.ANNOTATION)
+        steps = (Step.ANCHOR, Step.UPSTREAM, *JUDGED_STEPS, Step.ANNOTATION)
         first = next(step for step in steps if participation.order_of(step))
         participation.show(first, 0, channel)
 
@@ -120,6 +123,9 @@ def _set_orders(participation: Participation) -> None:
     # The seed contains the pseudonym instead of the secret token, so that the draw can be
     # reproduced from the design.
     seed = f"{study.seed}:{scenario.shots}:{scenario.task.name}:{participation.pseudonym}"
+    participation.anchor_order = _draw(
+        screening.anchors(study, scenario.task), study.training_order, f"{seed}:anchor"
+    )
     if scenario.shots:
         split = scenario.task.train_split(scenario.shots, scenario.split_number)
         participation.training_order = _draw(
@@ -137,8 +143,7 @@ def _set_orders(participation: Participation) -> None:
     attention_checks.mix_in(participation, f"{seed}:checks")
     if scenario.arm:
         participation.upstream_order = cross_task.draw(participation)
-    orders = ("upstream_order", "training_order", "screening_order", "annotation_order")
-    participation.save(update_fields=[*orders, "checks"])
+    participation.save(update_fields=["upstream_order", *ORDERS])
 
 
 def _draw(examples: Iterable[Example], how: str, seed: str) -> list[int]:

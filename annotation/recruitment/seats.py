@@ -275,7 +275,7 @@ def new_code(length: int = 8) -> str:
     return get_random_string(length, LETTERS)
 
 
-BEFORE_ANNOTATION = (Step.UPSTREAM, *JUDGED_STEPS)
+BEFORE_ANNOTATION = (Step.ANCHOR, Step.UPSTREAM, *JUDGED_STEPS)
 
 
 def ends_before(participation: Participation, position: int) -> bool:

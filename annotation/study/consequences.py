@@ -22,7 +22,8 @@ NEEDED = (
     "tasks", "shots", "splits", "annotators", "tasks_per_worker", "estimated_minutes",
     "task_minutes",
     "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",
-    "attention_checks", "screening_examples", "upstream_tasks", "upstream_examples", "sham_task",
+    "attention_checks", "screening_examples", "anchor_examples", "upstream_tasks",
+    "upstream_examples", "sham_task",
 )  # fmt: skip
 
 

@@ -42,6 +42,10 @@ def check(study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse:
         refuse("tasks_per_worker", "Enter 1: each annotator takes part in one arm only.")
     if study.qualification != Qualification.NONE:
         refuse("qualification", "Screening after training would select each arm differently.")
+    if study.participants_choose_scenario:
+        refuse("participants_choose_scenario", "Arms of a cross-task study cannot be chosen.")
+    if study.anchor_examples:
+        refuse("anchor_examples", "Enter 0: anchors would show the unseen task first.")
     _check_names(study, tasks, upstream, refuse)
     _check_partition(study, tasks, upstream, refuse)
     if study.sham_task is not None and study.upstream_examples:

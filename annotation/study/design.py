@@ -125,13 +125,11 @@ def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] =
             refuse(field, "Enter one line, without line breaks or other control characters.")
     _check_metrics(study, tasks, refuse)
     _check_gates(study, tasks, refuse)
-    if not errors.keys() & {"shots", "splits", "screening_examples", "seed"}:
+    if not errors.keys() & {"shots", "splits", "screening_examples", "anchor_examples", "seed"}:
         _check_screening(study, tasks, refuse)
         if "qualification_threshold" not in errors:
             _check_reachable(study, tasks, refuse)
     cross_task.check(study, tasks, upstream, refuse)
-    if study.is_cross_task and study.participants_choose_scenario:
-        refuse("participants_choose_scenario", "Arms of a cross-task study cannot be chosen.")
     for sentence in audience.problems(study.audience):
         refuse("audience", sentence)
     if errors:
@@ -238,20 +236,21 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """Check that a screening set has a rule, zero shots, and enough examples that no arm shows."""
-    if not study.screening_examples:
-        return
-    if study.qualification == Qualification.NONE:
+    """Check that a screening set has a rule and zero shots, and that there are enough examples."""
+    if study.adjusts_for_anchors and not study.anchor_examples:
+        refuse("adjusts_for_anchors", "Needs anchor examples.")
+    if study.screening_examples and study.qualification == Qualification.NONE:
         refuse(
             "screening_examples", "Not used without a screening rule. Choose a rule, or enter 0."
         )
-    if 0 not in study.shots:
+    if study.screening_examples and 0 not in study.shots:
         refuse("screening_examples", "Only zero-shot annotators answer them: add 0 shots.")
-    for task in tasks:
+    wanted = study.anchor_examples + study.screening_examples
+    for task in tasks if wanted else ():
         left = len(screening.spare(study, task))
-        if left < study.screening_examples:
+        if left < wanted:
             refuse(
-                "screening_examples",
+                "screening_examples" if study.screening_examples else "anchor_examples",
                 f"{task.name} has {left} unused examples: training examples that this study does"
                 " not show and whose text is not in the test set. Enter a smaller number, or"
                 " remove a number of shots or a training split.",

@@ -44,7 +44,10 @@ GROUPS: dict[str, list[str]] = {
         "consent_text", "ethics_contact", "own_questions", "exit_questionnaire",
     ],
     "Prolific": ["prolific_reward", "participants_choose_scenario", "audience"],
-    "Analysis": ["hide_test_scores", "hypotheses", "equivalence_margin", "metrics"],
+    "Analysis": [
+        "hide_test_scores", "anchor_examples", "adjusts_for_anchors", "hypotheses",
+        "equivalence_margin", "metrics",
+    ],
     "Cross-task study": ["upstream_tasks", "upstream_examples", "sham_task", "partition"],
 }  # fmt: skip
 # Maps options to what plans and reports say if they are on, or "" if it is said elsewhere.

@@ -48,6 +48,10 @@ def build_manifest(study: Study) -> dict[str, Any]:
             task.name: [example.content_hash for example in screening.examples(study, task)]
             for task in (tasks if study.screening_examples else [])
         },
+        "anchor_hashes": {
+            task.name: [example.content_hash for example in screening.anchors(study, task)]
+            for task in (tasks if study.anchor_examples else [])
+        },
         "attention_check_hashes": {
             task.name: _check_hashes(task) for task in (tasks if study.attention_checks else [])
         },

@@ -37,6 +37,7 @@ class Workload:
     training: int
     test: int
     screening: int = 0
+    anchors: int = 0
     # Number of upstream examples, in arms of a cross-task study that have them.
     upstream: int = 0
     # Words in the median example of the upstream tasks or the sham task, the larger of the two.
@@ -44,7 +45,7 @@ class Workload:
 
     @property
     def examples(self) -> int:
-        return self.upstream + self.training + self.screening + self.test
+        return self.upstream + self.anchors + self.training + self.screening + self.test
 
     @property
     def words(self) -> int:
@@ -87,6 +88,7 @@ def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
             else 0,
             test=sizes[task.pk, None, None] + study.attention_checks,
             screening=0 if shots else study.screening_examples,
+            anchors=study.anchor_examples,
             upstream=upstream,
             upstream_words=upstream_words,
         )
@@ -128,6 +130,7 @@ def doubt(promised: int, load: Workload) -> str:
     trained = load.upstream + load.training
     training = f"{trained} training and " if trained else ""
     training += f"{load.screening} screening and " if load.screening else ""
+    training += f"{load.anchors} anchor and " if load.anchors else ""
     upstream = ""
     if load.upstream:
         upstream = (

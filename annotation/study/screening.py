@@ -1,9 +1,10 @@
-"""Declarations of screening: questions about the instructions, the rule, the screening set.
+"""Declarations of screening and anchors: questions about the instructions, the rule, the sets.
 
 This module parses and checks declarations, and the steps of the protocol apply them. The screening
 set contains unrevealed examples for judging zero-shot annotators. It is drawn for each task from
 training files, so that it resembles the examples that are used to judge the other arms. No arm
-shows its examples elsewhere. When the study is open, hashes in its manifest identify them.
+shows its examples elsewhere. When the study is open, hashes in its manifest identify them. The
+anchor examples come first in the same draw, so that they are never in the screening set.
 """
 
 import json
@@ -21,17 +22,27 @@ def examples(study: Study, task: Task) -> list[Example]:
 
     It is empty if the design has none, and smaller than designed if there are too few examples.
     """
-    if not study.screening_examples:
+    before = study.anchor_examples
+    return _drawn(study, task, "screening_hashes", before, before + study.screening_examples)
+
+
+def anchors(study: Study, task: Task) -> list[Example]:
+    """Return the anchor examples of a task, as `examples` does. No one else sees either set."""
+    return _drawn(study, task, "anchor_hashes", 0, study.anchor_examples)
+
+
+def _drawn(study: Study, task: Task, key: str, start: int, end: int) -> list[Example]:
+    if start == end:
         return []
     if study.manifest:
-        hashes = json.loads(study.manifest)["screening_hashes"][task.name]
+        hashes = json.loads(study.manifest)[key][task.name]
         kept = {example.content_hash: example for example in reversed(_training(task))}
         return [kept[digest] for digest in hashes]
-    return spare(study, task)[: study.screening_examples]
+    return spare(study, task)[start:end]
 
 
 def spare(study: Study, task: Task) -> list[Example]:
-    """Return candidates for a screening set, in an order drawn with the study's seed.
+    """Return candidates for anchors and a screening set, in an order drawn with the study's seed.
 
     They are in none of the study's training files, and share no text with its test or checks, so
     that zero-shot annotators do not see such text early. Text and question are compared, never

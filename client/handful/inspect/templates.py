@@ -22,6 +22,7 @@ How to answer
 $format""")
 
 STEPS = {
+    "anchor": "First step: $number examples. The right answers are not shown.",
     "training": "Training step: $number examples. After each of your answers you see the right one."
     " That is how you learn the task.",
     "screening": "Screening step: $number examples. The right answers are not shown.",

@@ -46,6 +46,7 @@ def fields(task, **changes) -> dict:
         "qualification": "none",
         "decision_minutes": "15",
         "attention_checks": "0",
+        "anchor_examples": "0",
         "screening_examples": "0",
         "consent_text": "You agree.",
         **changes,

@@ -395,6 +395,7 @@ def test_the_screening_step_is_translated(reader, researcher, rule):
     both = study_of(
         researcher, factories.make_task(train=train, test=records(card, "test", 2), **card),
         shots=[0, 2], qualification=rule, qualification_threshold=threshold, screening_examples=1,
+        anchor_examples=1,
     )  # fmt: skip
     reader.get(reverse("landing", args=[both.link_code]), "landing of both arms")
 
