@@ -28,6 +28,7 @@ from analysis.examples import gold_audit
 from analysis.models import leaderboard
 from analysis.scores import findings, findings_columns, means, performance
 from analysis.scores import sensitivity as rules
+from analysis.scores.anchors import ANCHORS
 from analysis.scores.attrition import ADMISSION, ATTRITION
 from analysis.scores.columns import TableRows
 from analysis.scores.overlap import OVERLAP
@@ -319,7 +320,7 @@ TABLES: dict[str, tuple[Sequence[Column], TableRows]] = {
     **{name: (findings_columns.COLUMNS[name], partial(_finding, name)) for name in findings.TABLES},
     **{
         table.name: (table.columns, table.rows)
-        for table in (ATTRITION, ADMISSION, OVERLAP, means.STRATA)
+        for table in (ANCHORS, ATTRITION, ADMISSION, OVERLAP, means.STRATA)
     },
     "sensitivity": (rules.COLUMNS, rules.table),
     "leaderboard": (leaderboard.COLUMNS, leaderboard.rows),

@@ -30,6 +30,7 @@ from analysis.scores import (
     sensitivity,
     training,
 )
+from analysis.scores.anchors import ANCHORS
 from analysis.scores.attrition import ADMISSION, ATTRITION, SAMPLE
 from analysis.scores.columns import ASSUMES, Table
 from analysis.scores.markup import PaperTable, as_latex
@@ -287,6 +288,7 @@ TABLES: dict[str, tuple[str, Maker]] = {
     SAMPLE.name: _simple(SAMPLE),
     **{name: (findings_columns.table(name, []).title, partial(_finding, name))
        for name in findings.TABLES},
+    ANCHORS.name: _simple(ANCHORS),
     ATTRITION.name: _simple(ATTRITION),
     ADMISSION.name: (ADMISSION.title, _admission),
     OVERLAP.name: _simple(OVERLAP),

@@ -7,6 +7,7 @@ from analysis.cross_task import cross_task, learners
 from analysis.examples import difficulty
 from analysis.models import models_columns
 from analysis.scores import (
+    anchors,
     attrition,
     ceilings,
     findings_columns,
@@ -248,6 +249,7 @@ _OWN: dict[str, dict[str, str]] = {
     },
     "intervals.csv": OF_CELL | {"shots": "shots of the group"} | INTERVALS,
     "contrasts.csv": OF_CELL | CONTRASTS,
+    "anchors.csv": OF_CELL | _without(meanings(anchors.ANCHORS.columns), "task"),
     "attrition.csv": OF_CELL | _without(meanings(attrition.ATTRITION.columns), "task"),
     "ceilings.csv": OF_CELL
     | {"shots": "shots of the group"}

@@ -20,6 +20,7 @@ from analysis.scores import (
     sensitivity,
     training,
 )
+from analysis.scores.anchors import ANCHORS
 from analysis.scores.attrition import ADMISSION, ATTRITION
 from analysis.scores.columns import TableRows, as_records, type_of
 from annotation.models import Kind, Study
@@ -141,6 +142,7 @@ class Findings(ApiView):
         aggregates = Rows()
         ceiling = Rows()
         contrasts = Rows(allow_null=True)
+        anchors = Rows(help_text="balance of the arms, raw and adjusted contrasts")
         attrition = Rows()
         admission = Rows(help_text="annotators judged and admitted in each arm")
 
@@ -159,7 +161,7 @@ class Findings(ApiView):
                 name: as_records(columns, found[name]) if name in found else missing
                 for name, columns in findings_columns.COLUMNS.items()
             }
-            for table in (ATTRITION, ADMISSION):
+            for table in (ANCHORS, ATTRITION, ADMISSION):
                 rows[table.name] = as_records(table.columns, table.rows(study, kind))
             replies.append({"kind": kind, "marks": told, "pending": job and _pending(job), **rows})
         return Response(replies)

@@ -24,6 +24,7 @@ from analysis.scores import (
     training,
 )
 from analysis.scores import sensitivity as rules
+from analysis.scores.anchors import ANCHORS
 from analysis.scores.attrition import ADMISSION, ATTRITION
 from analysis.stats import two_way
 from annotation.models import Study
@@ -146,6 +147,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
             )
             for name in findings.TABLES
         ],
+        "anchors": ANCHORS.page(study, kind),
         "attrition": ATTRITION.page(study, kind),
         "admission": ADMISSION.page(study, kind),
         "told": attrition.told(study),

@@ -70,7 +70,7 @@ def test_resampled_tables_are_pending_until_the_job_is_done(client, study, by_to
     (reply,) = client.get(address, headers=by_token).json()
     assert reply["pending"] is None
     tables = {"intervals", "agreement", "aggregates", "ceiling", "contrasts"}
-    tables |= {"attrition", "admission"}
+    tables |= {"anchors", "attrition", "admission"}
     assert set(reply) == {"kind", "marks", "pending", *tables}
     assert reply["intervals"][0]["t_low_95"] is None
     assert len(reply["contrasts"]) == 1
@@ -82,6 +82,7 @@ def test_a_study_without_answers_has_no_pending_job(client, researcher, by_token
     assert reply == {
         "kind": "person", "marks": [], "pending": None, "intervals": [], "agreement": [],
         "aggregates": [], "ceiling": [], "contrasts": [], "attrition": [], "admission": [],
+        "anchors": [],
     }  # fmt: skip
 
 
@@ -284,7 +285,7 @@ FILES = (
     ("human_performance_file", "csv"), ("training_table_file",), ("sensitivity_file",),
     ("examples_file",), ("gold_audit_file",), ("leaderboard_file",), ("sample_file", "csv"),
     *(("cross_task_file", name) for name in TABLES),
-    *(("analysis_file", name) for name in (*findings_columns.COLUMNS, "attrition", "admission")),
+    *(("analysis_file", name) for name in (*findings_columns.COLUMNS, "anchors", "admission")),
     *(
         ("study_models_file", name)
         for name in ("scores", "aggregates", "effort", "metrics", "differences", "examples")

@@ -1,0 +1,136 @@
+"""Anchor scores: the balance of the arms, and contrasts that are adjusted for it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Avg
+
+from analysis.scores import frames
+from analysis.scores.columns import Table, mean_and_sd, signed_between, signed_points
+from analysis.stats import ancova
+from analysis.stats.ancova import Adjusted
+from analysis.stats.learning import by_cell
+from analysis.stats.two_way import PEOPLE
+from analysis.stats.uncertainty import sd
+from annotation.models import Answer, Step, Study
+from tasks.columns import Column
+
+
+@dataclass(frozen=True)
+class Anchored:
+    """Two numbers of shots of a task: anchor scores, and the raw and adjusted contrast."""
+
+    task: str
+    from_shots: int
+    to_shots: int
+    anchors_from: Sequence[float]
+    anchors_to: Sequence[float]
+    balance: Adjusted
+    raw: Adjusted
+    adjusted: Adjusted
+    primary: str
+
+    def told(self, end: str) -> str:
+        mean, spread = self.mean(end), self.spread(end)
+        return f"{mean_and_sd(mean, spread)} (n = {len(getattr(self, f'anchors_{end}'))})"
+
+    def mean(self, end: str) -> float:
+        values = getattr(self, f"anchors_{end}")
+        return math.fsum(values) / len(values)
+
+    def spread(self, end: str) -> float:
+        return sd(getattr(self, f"anchors_{end}"))
+
+
+def anchored(study: Study, kind: str) -> list[Anchored]:
+    """Return one row per task and pair of shots, or [] if the design has no anchors."""
+    if not study.anchor_examples:
+        return []
+    frame = frames.counted(frames.annotators(study), kind)
+    given = Answer.objects.filter(turn__participation__study=study, turn__step=Step.ANCHOR)
+    rows = given.order_by().values_list("turn__participation").annotate(mean=Avg("s1"))
+    frame = frame.assign(anchor=frame["participation"].map(dict(rows)).astype(float))
+    cells = {
+        (task, shots): (list(100 * part["score"]), list(100 * part["anchor"]))
+        for task, shots, part in by_cell(frame)
+    }
+    primary = "adjusted" if study.adjusts_for_anchors else "raw"
+    return [
+        Anchored(
+            task, less, more, few[1], many[1],
+            balance=ancova.difference((few[1], many[1])),
+            raw=ancova.difference((few[0], many[0])),
+            adjusted=ancova.difference((few[0], many[0]), (few[1], many[1])),
+            primary=primary,
+        )
+        for ((task, less), few), ((other, more), many) in itertools.combinations(cells.items(), 2)
+        if task == other
+    ]  # fmt: skip
+
+
+def _arm(end: str, words: str) -> list[Column]:
+    of = f"({words} of shots)"
+    return [
+        Column("", f"Anchors, {end}", f"mean ± SD of the anchor score {of}",
+               get=lambda row: row.told(end)),
+        Column(f"n_{end}", meaning=f"annotators in the analysis {of}",
+               get=lambda row: len(getattr(row, f"anchors_{end}"))),
+        Column(f"anchor_mean_{end}", meaning=f"mean anchor score {of}", unit="S1 x 100",
+               get=lambda row: row.mean(end)),
+        Column(f"anchor_sd_{end}", meaning=f"its SD (ddof 1) {of}", unit="S1 x 100",
+               get=lambda row: row.spread(end)),
+    ]  # fmt: skip
+
+
+def _difference(name: str, heading: str, words: str) -> list[Column]:
+    def interval(row: Anchored) -> str:
+        found: Adjusted = getattr(row, name)
+        return f"{signed_points(found.difference)} ({ends(found)})"
+
+    def ends(found: Adjusted) -> str:
+        return signed_between((found.low, found.high, found.why_not))
+
+    level = f"of its 95 % interval, which generalises to {PEOPLE}"
+    return [
+        Column("", heading, f"{words}, larger minus smaller number of shots, with its 95 % interval"
+               f" over annotators, which generalises to {PEOPLE}", get=interval),
+        Column(name, meaning=words, unit="points", get=f"{name}.difference"),
+        Column(f"{name}_low", meaning=f"lower end {level}", unit="points", get=f"{name}.low"),
+        Column(f"{name}_high", meaning=f"upper end {level}", unit="points", get=f"{name}.high"),
+        Column(f"{name}_no_interval", meaning="reason for a missing interval",
+               get=f"{name}.why_not"),
+    ]  # fmt: skip
+
+
+INTRO = (
+    "Annotators of all arms answered the same anchor examples before training. The balance is the"
+    " difference between the arms in their score. The adjusted contrast compares annotators with"
+    " the same anchor score (ANCOVA within a task: score ~ arm + anchor score). It does not replace"
+    " the raw one: the design states which is primary."
+)
+ANCHORS = Table(
+    "anchors",
+    "Anchors",
+    INTRO,
+    [
+        Column("task", "Task"),
+        Column("", "Shots", get=lambda row: f"{row.from_shots} → {row.to_shots}"),
+        Column("from_shots", meaning="the smaller number of shots"),
+        Column("to_shots", meaning="the larger number of shots"),
+        *_arm("from", "the smaller number"),
+        *_arm("to", "the larger number"),
+        *_difference("balance", "Balance", "difference of the mean anchor scores"),
+        *_difference("raw", "Raw", "difference of the mean scores"),
+        *_difference("adjusted", "Adjusted", "difference of the scores at the same anchor score"),
+        Column("p", "p adjusted", "two-sided p of the adjusted contrast", "0 to 1",
+               get="adjusted.p"),
+        Column("r", "r", "correlation of score and anchor score within the arms", "-1 to 1",
+               get="adjusted.r"),
+        Column("primary", "Primary", "the contrast that the design declares as primary"),
+    ],
+    anchored,
+)  # fmt: skip

@@ -1,0 +1,76 @@
+"""Anchor scores on the Statistics page, in its CSV and in the API."""
+
+import csv
+import io
+
+import pytest
+from django.urls import reverse
+
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study(researcher):
+    """Two arms of three, with known answers: anchors of 50 or 100, test scores of 0 to 100."""
+    task = factories.make_task(
+        labels=factories.LABELS, name="toy-labels", shots=(2, 8), test_size=4
+    )
+    study = factories.make_study(
+        researcher, task, shots=[0, 2], annotators=3, anchor_examples=2, hide_test_scores=False
+    )
+    for scenario, wrong in zip(
+        study.scenarios.order_by("shots"), ([(0, 1), (1, 2), (0, 0)], [(1, 1), (1, 0), (2, 3)]),
+        strict=True,
+    ):  # fmt: skip
+        for anchors, tests in wrong:
+            factories.work_through(
+                factories.seat(scenario), mistaking({"anchor": anchors, "annotation": tests})
+            )
+    return study
+
+
+def mistaking(left):
+    """Answer the first of each step wrong, as many as `left` says."""
+
+    def answer(turn):
+        (gold,) = turn.example.gold
+        if left.get(turn.step, 0) > 0:
+            left[turn.step] -= 1
+            return ["negative" if gold == "positive" else "positive"]
+        return [gold]
+
+    return answer
+
+
+def test_page_csv_and_api_show_balance_and_both_contrasts(ada, study):
+    page = ada.get(reverse("analysis", args=[study.name])).content.decode()
+    assert '<h2 id="anchors">Anchors</h2>' in page
+    assert "83.3 ± 28.9 (n = 3)" in page  # anchors at zero shots: 100, 50, 100
+    reply = ada.get(reverse("analysis_file", args=[study.name, "anchors"])).content.decode()
+    (row,) = csv.DictReader(io.StringIO(reply))
+    assert (row["n_from"], row["n_to"], row["primary"]) == ("3", "3", "raw")
+    assert float(row["balance"]) == pytest.approx(1 / 3 - 5 / 6)
+    assert float(row["raw"]) == pytest.approx(2 / 3 - 3 / 4)
+    assert float(row["adjusted"]) == pytest.approx(2 / 3 - 3 / 4 + _slope() * 0.5)
+    assert float(row["adjusted_low"]) < float(row["adjusted"]) < float(row["adjusted_high"])
+    api = ada.get(reverse("api_analysis", args=[study.name])).json()[0]["anchors"]
+    assert api[0]["adjusted"] == pytest.approx(float(row["adjusted"]))
+
+
+def _slope() -> float:
+    """Return the common slope within the arms, from the scores of the fixture."""
+    arms = [([1, 0.5, 1], [0.75, 0.5, 1]), ([0.5, 0.5, 0], [0.75, 1, 0.25])]
+    xy = xx = 0.0
+    for anchors, scores in arms:
+        x, y = sum(anchors) / 3, sum(scores) / 3
+        xy += sum((a - x) * (s - y) for a, s in zip(anchors, scores, strict=True))
+        xx += sum((a - x) ** 2 for a in anchors)
+    return xy / xx
+
+
+def test_a_design_without_anchors_has_no_such_table(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(), hide_test_scores=False)
+    page = ada.get(reverse("analysis", args=[study.name])).content.decode()
+    assert 'id="anchors"' not in page
