@@ -125,6 +125,7 @@ def _steps(record: StudyRecord) -> str:
         "In the annotation step, annotators answered all of the study's test examples for the task"
         f" ({wording.order(manifest['annotation_order'])}) without feedback."
     )
+    sentences += planned_analysis.anchors(manifest, REPORTED)
     if part := wording.parts_of_tests(manifest, REPORTED):
         sentences.append(part)
     if 0 in shots:

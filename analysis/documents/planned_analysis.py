@@ -124,6 +124,22 @@ def _equivalence(manifest: Manifest) -> list[str]:
     ]
 
 
+def anchors(manifest: Manifest, verbs: wording.Verbs = wording.PLANNED) -> list[str]:
+    """Return a description of the anchor examples and the primary contrast, if there are any."""
+    if not manifest.get("anchor_examples"):
+        return []
+    are, is_, kinds = verbs.are, verbs.is_, ("raw", "adjusted")
+    primary, other = reversed(kinds) if manifest["adjusts_for_anchors"] else kinds
+    return [
+        f"Before all other examples, annotators of all arms of a task {are} given the same"
+        f" {count(manifest['anchor_examples'], 'anchor example')}, without revealing the gold"
+        f" answers. The anchor score {is_} not part of any other score and not used to screen out"
+        " annotators. Next to the raw difference between shots, the difference adjusted for the"
+        f" anchor score {is_} estimated (ANCOVA: score ~ arm + anchor score, within a task). The"
+        f" {primary} difference {is_} primary, and the {other} one a sensitivity analysis."
+    ]
+
+
 def _contrasts(scenarios: list[dict[str, Any]], rule: dict[str, Any]) -> list[Block]:
     planned = wording.pairs(scenarios)
     if not planned:

@@ -241,6 +241,7 @@ def _procedure(manifest: Manifest) -> list:
         f" {count(manifest['idle_limit_hours'], 'hour')} (on Prolific, within the maximum"
         f" submission time). The announced duration is {wording.announced(manifest)}.",
     ]
+    items += planned_analysis.anchors(manifest)
     if 0 in shots:
         helped = wording.help_at_zero_shots(manifest)
         items.append(

@@ -122,6 +122,7 @@ class Facts(StudyRecord):
                 + self.upstream.get(scenario.get("arm", ""), 0)
                 + self.test_sizes.get(task, 0)
                 + self.manifest["attention_checks"]
+                + self.manifest.get("anchor_examples", 0)
             )
         return lengths
 

@@ -40,6 +40,8 @@ def _sitting(facts: Facts) -> list[Entry]:
         parts.insert(0, "upstream or sham examples")
     if manifest["qualification"].get("screening_examples", 0):
         parts.insert(0, "screening examples")
+    if manifest.get("anchor_examples"):
+        parts.insert(0, "anchor examples")
     if manifest["attention_checks"]:
         parts.append("attention checks")
     breaks = facts.breaks

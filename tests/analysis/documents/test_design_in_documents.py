@@ -88,6 +88,8 @@ TABLE: dict[str, Row | Keys | Arms] = {
     "qualification": Row({"qualification": "points_below"}, STEPS, RULE),
     "qualification_threshold": Row({"qualification_threshold": 50}, STEPS, RULE),
     "screening_examples": Row({"screening_examples": 1}, EVERY, RULE),
+    "anchor_examples": Row({"anchor_examples": 1}, STEPS),
+    "adjusts_for_anchors": Row({"adjusts_for_anchors": True}, OPTION, {"anchor_examples": 1}),
     "max_screen_outs_in_a_row": Row({"max_screen_outs_in_a_row": 3}, {PLAN}, RULE),
     "decision_minutes": Row({"decision_minutes": 30}, STEPS, {"qualification": "researcher"}),
     "attention_checks": Row({"attention_checks": 1}, STEPS, tasks=(0,)),
