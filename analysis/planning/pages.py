@@ -35,7 +35,7 @@ def plan(request: HttpRequest) -> HttpResponse:
         shown = planner.columns(wanted)
         context |= {
             "source": dict(sources)[wanted["source"]],
-            "sentences": planner.sentences(wanted),
+            "sentences": sentences(wanted),
             "columns": shown,
             "cells": table_columns.cells(shown, [planner.plan(cell, wanted) for cell in cells]),
         }
@@ -75,6 +75,11 @@ class PlannerForm(forms.Form):
         "Number of comparisons tested together. Each is tested at .05 divided by this number (first"
         " step of Holm's correction).",
     )  # fmt: skip
+    anchor_r = _number(
+        "Anchors: assumed correlation r", 0.0, 0, 0.99,
+        "Correlation of annotators' anchor and test scores at the same number of shots. 0: no"
+        " anchors.",
+    )  # fmt: skip
 
     def __init__(self, asked: QueryDict, *, sources: Sequence[tuple[str, str]]):
         first = {name: field.initial for name, field in self.base_fields.items()}
@@ -82,6 +87,17 @@ class PlannerForm(forms.Form):
         source = self.fields["source"]
         assert isinstance(source, forms.ChoiceField)
         source.choices = sources
+
+
+def sentences(wanted: dict[str, Any]) -> list[str]:
+    """Return the sentences for all tasks, with the annotators that anchors save."""
+    r, n = wanted["anchor_r"], wanted["annotators"]
+    saved = (
+        f"If the anchor score correlates with the test score at r = {r:g} (an assumption), the"
+        f" contrast adjusted for it has {math.sqrt(1 - r**2):.2f} times the standard error: {n}"
+        f" annotators are worth {n / (1 - r**2):.1f} without anchors (1 - r² = {1 - r**2:.2f})."
+    )
+    return [*planner.sentences(wanted), *([saved] if r else [])]
 
 
 class StatedGainForm(forms.Form):
@@ -154,4 +170,4 @@ class Planner(ApiView):
         wanted = form.cleaned_data
         rows = [planner.plan(c, wanted) for c in planner.known(request.user, wanted["source"])]
         told = as_records(planner.columns(wanted), rows)
-        return Response({"rows": told, "sentences": list(planner.sentences(wanted))})
+        return Response({"rows": told, "sentences": sentences(wanted)})

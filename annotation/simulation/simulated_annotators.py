@@ -29,8 +29,8 @@ from tasks.tokens import tokens
 
 PATIENCE = 60  # seconds to wait for a response
 POLICIES = (
-    "gold", "empty", "majority", "random", "noisy:P", "transfer:P:GAIN", "copier:MODEL:P",
-    "mixed:MODEL:P:SHARE",
+    "gold", "empty", "majority", "random", "noisy:P", "noisy:P:SD", "transfer:P:GAIN",
+    "copier:MODEL:P", "mixed:MODEL:P:SHARE",
 )  # fmt: skip
 OWN = 0.8  # probability that a copier's own answer is right
 
@@ -184,20 +184,22 @@ def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
         return transferring(name, rng)
     if name.startswith(("copier:", "mixed:")):
         return copying(name, knowledge, rng)
-    kind, _colon, share = name.partition(":")
+    kind, *numbers = name.split(":")
     try:
-        probability = float(share)
+        probability, spread = map(float, numbers if len(numbers) == 2 else [*numbers, "0.02"])
     except ValueError:
-        probability = -1
-    if kind != "noisy" or not 0 <= probability <= 1:
+        probability = spread = math.nan
+    if kind != "noisy" or not (0 <= probability <= 1 and 0 <= spread <= 1):
         raise ValueError(f"unknown policy {name!r}: expected one of {', '.join(POLICIES)}")
-    return noisy(probability, rng)
+    return noisy(probability, rng, spread)
 
 
-def noisy(probability: float, rng: random.Random) -> Policy:
-    """Return a policy that is correct with about this probability."""
-    # The probability differs by a few points between annotators, as among humans.
-    own = min(1.0, max(0.0, rng.gauss(probability, 0.02)))
+def noisy(probability: float, rng: random.Random, spread: float = 0.02) -> Policy:
+    """Return a policy that is correct with about this probability, in all steps.
+
+    It has the SD `spread` between annotators: by default a few points, as among humans.
+    """
+    own = min(1.0, max(0.0, rng.gauss(probability, spread)))
     return lambda known, rng: gold(known, rng) if rng.random() < own else mistaken(known, rng)
 
 

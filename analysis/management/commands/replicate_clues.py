@@ -9,6 +9,8 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
+from analysis.scores.anchors import ANCHORS
+from analysis.scores.columns import as_csv
 from analysis.scores.performance import performance
 from analysis.scores.rendering import as_markdown
 from annotation.models import Kind, Study
@@ -24,6 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--name", help="name of the study (default: clues-POLICY)")
         parser.add_argument("--owner", help="user name of the researcher")
+        parser.add_argument("--anchors", type=int, default=0, help="anchor examples of each task")
         parser.add_argument("--processes", type=int, default=2)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -40,10 +43,15 @@ class Command(BaseCommand):
             "create_study", name, tasks=list(CLUES), shots=[0, 10, 20, 30], annotators=3,
             seed=options["seed"], owner=owner, open=True, rehearsal=True,
             try_the_tool=False,  # not part of CLUES
+            anchor_examples=options["anchors"],
         )  # fmt: skip
         call_command(
             "simulate_workers", name, policy=options["policy"], seed=options["seed"],
             processes=options["processes"],
         )  # fmt: skip
-        self.stdout.write(as_markdown(performance(Study.objects.get(name=name), Kind.SIMULATED)))
+        study = Study.objects.get(name=name)
+        self.stdout.write(as_markdown(performance(study, Kind.SIMULATED)))
+        if options["anchors"]:
+            rows = ANCHORS.rows(study, Kind.SIMULATED)
+            self.stdout.write(as_csv(ANCHORS.columns, rows))
         self.stdout.write(f"{monotonic() - started:.0f} s in total")

@@ -389,3 +389,9 @@ def test_an_invalid_stated_number_has_its_error_at_the_field(ada, field, value, 
     assert told is not None
     assert sentence in told[1]
     assert stated_rows(page) == []
+
+
+def test_the_planner_states_what_anchors_save(ada):
+    page = ada.get(reverse("planner"), {"anchor_r": "0.6", "annotators": "8"}).content.decode()
+    assert "0.80 times the standard error: 8 annotators are worth 12.5 without anchors" in page
+    assert "without anchors" not in ada.get(reverse("planner")).content.decode()
