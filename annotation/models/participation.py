@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from django.db import models
+from django.db import connection, models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
@@ -49,7 +49,9 @@ MAY_RESUME = (Status.EXPIRED, Status.RETURNED)
 ANALYSED = Q(status=Status.COMPLETED, in_analysis=True)
 # Large fields, as long as the task's files. Deferred where many participations are loaded.
 ORDERS = ("anchor_order", "training_order", "screening_order", "annotation_order", "checks")
-# Raw SQL, because generating the query with Django takes ten times as long.
+# Raw SQL, because generating the queries with Django takes ten times as long.
+BY_TOKEN = "SELECT * FROM annotation_participation WHERE token = %s"
+LOCK = " FOR NO KEY UPDATE"
 LATEST_TURN = """
     SELECT turn.*,
            EXISTS (SELECT 1 FROM annotation_answer WHERE turn_id = turn.id) AS has_answer,
@@ -67,8 +69,10 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         Every step takes this lock, so requests from two tabs (or a double click) run one after the
         other. Raises Participation.DoesNotExist.
         """
-        # Clear the default ordering. Its joins would also lock the study and the task.
-        participation = self.select_for_update(no_key=True).order_by().get(token=token)
+        lock = LOCK if connection.vendor == "postgresql" else ""
+        participation = next(iter(self.raw(BY_TOKEN + lock, [token])), None)
+        if participation is None:
+            raise self.model.DoesNotExist
         participation.scenario = copy.copy(frozen_scenario(participation.scenario_id))
         return participation
 

@@ -7,6 +7,7 @@ from django.db import connection, connections
 from django.db.models import QuerySet
 
 from annotation import guards
+from annotation.models import participation
 
 THREADS = 8
 
@@ -36,6 +37,7 @@ def race(calls: list[Callable[[], object]]) -> list[object]:
 def take_locks_away(monkeypatch) -> None:
     """The control of the locks: they become ordinary reads."""
     monkeypatch.setattr(QuerySet, "select_for_update", lambda self, **_options: self)
+    monkeypatch.setattr(participation, "LOCK", "")
 
 
 def drop_constraint(model, name: str) -> None:
