@@ -9,6 +9,7 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from functools import cached_property
 from typing import Any
 
+from django.utils.formats import localize
 from django.utils.translation import gettext, gettext_lazy
 
 ENOUGH = 5  # minimum number of answers for a pace
@@ -148,6 +149,18 @@ class Progress:
     def earned(self) -> str:
         """Return the earnings for the time worked, rounded down. The ledger has exact amounts."""
         return str(self._pay(self.worked_seconds).quantize(Decimal("0.01"), ROUND_DOWN))
+
+    @property
+    def worked_minutes(self) -> str:
+        return str(round(self.worked_seconds / 60))
+
+    @property
+    def earned_in_words(self) -> str:
+        return localize(Decimal(self.earned))
+
+    @property
+    def expected_in_words(self) -> str:
+        return str(localize(self.expected_pay))
 
     @cached_property
     def seconds_left(self) -> float | None:

@@ -323,8 +323,11 @@ def render_turn(
     request: HttpRequest, page: TurnPage, status: int = 200, **context: Any
 ) -> HttpResponse:
     """Render a turn's page, or for htmx only the part that changes."""
-    shown = {"turn": page, "form": page.form(get_token(request))}
+    form = page.form(get_token(request))
+    shown = {"turn": page, "form": form}
     if request.htmx:  # type: ignore[attr-defined]  # by its middleware
+        if whole := page.reply(form):
+            return HttpResponse(whole, status=status)
         return render(request, page.template, shown, status=status)
     shown |= {"stage": "turn", "card": page.card, "sentences": of_scripts()}
     return render(request, "participation/work.html", shown | context, status=status)

@@ -5,12 +5,13 @@ card, never from gold (docs/protocol.md#invariants). Only reveal.py adds gold.
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import Any
 
 from django.template.loader import render_to_string
-from django.utils.html import escape
+from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext_lazy
 
@@ -31,8 +32,12 @@ VERDICTS = {
 }
 
 
-# Placeholders in a cached form for the values that differ between annotators.
-OWN = (secrets.token_hex(16), secrets.token_hex(16), secrets.token_hex(16))
+# Placeholders in cached HTML for the values that differ between annotators.
+CSRF, KEY, ADDRESS, TOKEN, TIME, FORM = (secrets.token_hex(16) for _ in range(6))
+# Likewise for the values of Progress: those that change with each example, and the others.
+TEXTS = ("worked_seconds", "worked_minutes", "earned", "earned_in_words", "expected_in_words")
+TIMES = {name: secrets.token_hex(16) for name in TEXTS}
+FIXED = ("minutes_left", "hourly_rate", "max_paid_seconds", "currency")
 PRACTISED = 10  # number of examples after which the keys below the button are less prominent
 
 
@@ -98,10 +103,25 @@ class TurnPage:
         practised = place.answered >= PRACTISED
         switches = self.advances, self.refuses_pastes
         form = _form(card, texts, practised, switches, get_language())
-        own = (csrf_token, escape(self.key), escape(self.answer_url))
-        for name, text in zip(OWN, own, strict=True):
-            form = form.replace(name, text)
-        return mark_safe(form)
+        return _filled(form, {CSRF: csrf_token, KEY: self.key, ADDRESS: self.answer_url})
+
+    def reply(self, form: SafeString) -> SafeString:
+        """Return the turn with this form for htmx, from a cache that all annotators share, or "".
+
+        Returns "" in the same cases as `form`, and for a draft or outside a participation.
+        """
+        if not form or self.draft or self.bar or not self.token:
+            return SafeString()
+        kind = self.question.kind
+        turn = _turn(
+            self.card, kind.match if kind else KEY, self.place, self.cutoff_seconds, get_language()
+        )
+        return _filled(turn, {TIME: self._time(), FORM: form, TOKEN: self.token, KEY: self.key})
+
+    def _time(self) -> SafeString:
+        fixed = tuple((name, getattr(self.progress, name)) for name in FIXED)
+        own = {mark: getattr(self.progress, name) for name, mark in TIMES.items()}
+        return _filled(_time(fixed, get_language()), own)
 
     @property
     def where(self) -> str:
@@ -135,21 +155,43 @@ def _form(
     switches: tuple[bool, bool],
     _language: str | None,
 ) -> str:
-    """Render the form of a question in the current language, with the placeholders in OWN."""
+    """Render the form of a question in the current language, with placeholders."""
     (question, *context), options = texts
-    csrf_token, key, address = OWN
     place = Place(Step.ANNOTATION, PRACTISED + 1 if practised else 1, 0)
     page = TurnPage(
         card=card,
         example=Example(question=question, context=context, options=list(options)),
         place=place,
-        key=key,
-        answer_url=address,
+        key=KEY,
+        answer_url=ADDRESS,
         advances=switches[0],
         refuses_pastes=switches[1],
     )
     shown = {"turn": page, "question": page.question, "place": place, "progress": page.progress}
-    return render_to_string(card.kind.template, shown | {"csrf_token": csrf_token})
+    return render_to_string(card.kind.template, shown | {"csrf_token": CSRF})
+
+
+@lru_cache(maxsize=4096)
+def _time(fixed: tuple[tuple[str, Any], ...], _language: str | None) -> str:
+    """Render time and pay in the current language, with the placeholders in TIMES."""
+    return render_to_string("participation/_time.html", {"progress": TIMES | dict(fixed)})
+
+
+@lru_cache(maxsize=4096)
+def _turn(card: Card, question: str, place: Place, cutoff: int, _language: str | None) -> str:
+    """Render a question's turn for htmx in the current language, with placeholders."""
+    page = TurnPage(
+        card, Example(question=question), place, KEY, "", token=TOKEN, cutoff_seconds=cutoff
+    )
+    shown = {"turn": page, "form": FORM, "time": TIME, "request": {"htmx": True}}
+    return render_to_string(page.template, shown)
+
+
+def _filled(html: str, own: Mapping[str, str]) -> SafeString:
+    """Replace the placeholders by these values, in this order."""
+    for name, text in own.items():
+        html = html.replace(name, conditional_escape(text))
+    return mark_safe(html)
 
 
 def paragraphs(text: str) -> list[str]:
