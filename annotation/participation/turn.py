@@ -106,16 +106,12 @@ class TurnPage:
         return _filled(form, {CSRF: csrf_token, KEY: self.key, ADDRESS: self.answer_url})
 
     def reply(self, form: SafeString) -> SafeString:
-        """Return the turn with this form for htmx, from a cache that all annotators share, or "".
-
-        Returns "" in the same cases as `form`, and for a draft or outside a participation.
-        """
+        """Return the turn with this form for htmx, from a cache; "" without form or for a draft."""
         if not form or self.draft or self.bar or not self.token:
             return SafeString()
         kind = self.question.kind
-        turn = _turn(
-            self.card, kind.match if kind else KEY, self.place, self.cutoff_seconds, get_language()
-        )
+        asked = kind.match if kind else KEY
+        turn = _turn(self.card, asked, self.place, self.cutoff_seconds, get_language())
         return _filled(turn, {TIME: self._time(), FORM: form, TOKEN: self.token, KEY: self.key})
 
     def _time(self) -> SafeString:
