@@ -276,7 +276,6 @@ def _guards(connection: BaseDatabaseWrapper) -> list[Guard]:
 
 
 def _standing(connection: BaseDatabaseWrapper) -> set[Guard]:
-    """Return all active triggers, as defined in the database."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger'")
@@ -316,10 +315,7 @@ def install(connection: BaseDatabaseWrapper) -> None:
 
 
 def lift(connection: BaseDatabaseWrapper) -> list[Guard]:
-    """Drop all guards, even those with another definition, and return them.
-
-    Migrations use this, and tests before they clear the tables.
-    """
+    """Drop all guards, even those with another definition, and return them."""
     standing = [guard for guard in _standing(connection) if guard.table in GUARDED]
     with connection.cursor() as cursor:
         for guard in standing:
@@ -332,7 +328,6 @@ def install_after_migrate(using: str, **_kwargs: object) -> None:
 
 
 def say_what_is_missing() -> None:
-    """Log each missing guard when a server starts."""
     connection = connections["default"]
     log = logging.getLogger("handful.guards")
     try:

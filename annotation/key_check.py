@@ -50,10 +50,7 @@ def wrong() -> str:
 
 
 def require() -> None:
-    """Raise ImproperlyConfigured if a key is wrong. Called when a server starts.
-
-    Passes if the database is unreachable or not yet migrated.
-    """
+    """Raise ImproperlyConfigured if a key is wrong. Passes without a migrated database."""
     try:
         sentence = wrong()
     except DatabaseError:

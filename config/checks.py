@@ -42,7 +42,6 @@ def proxies_are_counted(**_options: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def keys_are_set(**_options: Any) -> list[CheckMessage]:
-    """Check that the keys are set in the environment, not only in var/, and differ."""
     found: list[CheckMessage] = [
         Warning(
             f"{name} is not set: the key is read from a file in {settings.VAR_DIR}.",
@@ -67,7 +66,6 @@ def keys_are_set(**_options: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def addresses_fit(**_options: Any) -> Iterator[CheckMessage]:
-    """Check that ALLOWED_HOSTS, SITE_URL and HTTPS are consistent."""
     site = urlsplit(settings.SITE_URL)
     if "*" in settings.ALLOWED_HOSTS:
         yield Warning(
@@ -97,7 +95,6 @@ def addresses_fit(**_options: Any) -> Iterator[CheckMessage]:
 
 @register(Tags.files, deploy=True)
 def files_are_private(**_options: Any) -> Iterator[CheckMessage]:
-    """Check that var/, which contains keys and uploads, is private to the server's user."""
     folder = Path(settings.VAR_DIR)
     owner = folder.stat().st_uid
     if owner != os.geteuid():
@@ -121,7 +118,6 @@ def files_are_private(**_options: Any) -> Iterator[CheckMessage]:
 
 @register(Tags.files, deploy=True)
 def disk_has_room(**_options: Any) -> Iterator[CheckMessage]:
-    """Check that there is enough disk space for files and for a SQLite database."""
     database = settings.DATABASES["default"]
     places = {Path(settings.VAR_DIR)}
     if database["ENGINE"].endswith("sqlite3") and Path(database["NAME"]).parent.is_dir():
@@ -145,7 +141,6 @@ def disk_has_room(**_options: Any) -> Iterator[CheckMessage]:
 
 @register(Tags.staticfiles, deploy=True)
 def static_files_are_collected(**_options: Any) -> list[CheckMessage]:
-    """Check that the static files were collected and are complete and up to date."""
     collect = "manage.py collectstatic --noinput, then restart the server."
     manifest = Path(settings.STATIC_ROOT) / "staticfiles.json"
     if not manifest.exists():

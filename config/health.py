@@ -34,7 +34,6 @@ def _database() -> str:
 
 
 def not_migrated() -> list[str]:
-    """Return the names of migrations in this release that have not been applied."""
     executor = MigrationExecutor(connections["default"])
     waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
     return [f"{migration.app_label}.{migration.name}" for migration, _backwards in waiting]
@@ -72,10 +71,7 @@ CHECKS: dict[str, Callable[[], str]] = {
 @never_cache
 @require_GET
 def live(request: HttpRequest) -> JsonResponse:
-    """Return 200 if the process responds; outages of other services must not restart it.
-
-    If the request is signed by a system check, the response reports what the proxies forwarded.
-    """
+    """Return 200 if the process responds; outages of other services must not restart it."""
     body: dict[str, object] = {"status": "live"}
     with contextlib.suppress(BadSignature):
         _SIGNER.unsign(request.headers.get(ASKS, ""), max_age=timedelta(minutes=1))

@@ -65,7 +65,6 @@ def anchors(markdown: str) -> list[str]:
 
 @require_safe
 def help_page(request: HttpRequest, address: str = "") -> HttpResponseBase:
-    """Show a document, or return one of the pictures. Both are public."""
     if address in _pictures():
         return FileResponse(
             (DOCS / address).open("rb"), content_type=PICTURES[Path(address).suffix]
@@ -148,7 +147,6 @@ def _parser() -> MarkdownIt:
 
 
 def _headings(tokens: Sequence[Token]) -> list[tuple[str, Token]]:
-    """Return each heading's anchor and token. Repeated anchors are numbered."""
     seen: Counter[str] = Counter()
     anchored = []
     for token, following in pairwise(tokens):
@@ -161,7 +159,6 @@ def _headings(tokens: Sequence[Token]) -> list[tuple[str, Token]]:
 
 
 def _lead_home(tokens: Sequence[Token], folder: str) -> None:
-    """Point links and pictures to /help/, and remove links to files that are not served."""
     for token in tokens:
         if token.type == "image":
             token.attrSet("src", _leads_to(str(token.attrGet("src")), folder))

@@ -122,7 +122,6 @@ class SecondStep(AuthenticateView):
 
 
 def sign_in_page(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
-    """Return the sign-in page as the response to any request."""
     view = SignIn()
     view.setup(request)
     form = LoginForm(request=request, initial={"login": request.POST.get("login", "")})
@@ -203,7 +202,6 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def _not_sent(request: HttpRequest, reason: str) -> HttpResponse:
-    """Return Django's response with our template, in the study's language for annotators."""
     with translation.override(visitors.language_of(request)):
         return django_csrf_failure(request, reason)
 

@@ -16,10 +16,7 @@ SHORTEST = 32  # characters
 
 
 def secret(name: str, folder: Path) -> str:
-    """Return the value of an environment variable, or a random secret stored in that folder.
-
-    Raises ImproperlyConfigured if the value is empty or too short.
-    """
+    """Return an environment variable, or a stored random secret. Raises ImproperlyConfigured."""
     value = os.environ.get(name, "")
     source = f"the variable {name}"
     if not value:

@@ -35,10 +35,7 @@ CUT = [
 
 
 def begin_command() -> None:
-    """Give a command a request ID, and log uncaught exceptions without secrets.
-
-    By default, Python would print the unchanged traceback.
-    """
+    """Give a command a request ID, and log its uncaught exceptions without secrets."""
     request_id.set(secrets.token_hex(6))
     sys.excepthook = _log_uncaught
 
@@ -62,10 +59,7 @@ def without_secrets(text: str) -> str:
 
 
 def entry(record: logging.LogRecord) -> dict[str, str]:
-    """Return the fields of a log record in order. `traceback` is omitted for database outages.
-
-    If the database is down, every request logs the same error, so one line is enough.
-    """
+    """Return the fields in order. No `traceback` if the database is down: one line is enough."""
     parts = {
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
         "level": record.levelname,

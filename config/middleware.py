@@ -43,10 +43,7 @@ PARTS_OF_A_PAGE = ("text/css", "text/javascript", "application/javascript", "fon
 def on_every_reply(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Set `HEADERS` on every response (tests/config/test_security_headers.py checks them).
-
-    Each request also gets an ID, which is included in its log records and in a response header.
-    """
+    """Set `HEADERS` on every response, and give each request an ID for logs and the response."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         # Not reset afterwards, because Django logs refused requests after the middleware returns.
@@ -141,7 +138,6 @@ def _is_utf_8(charset: str) -> bool:
 
 
 def _may_send_files(request: HttpRequest) -> bool:
-    """Return whether the user is signed in or the request has a valid token."""
     return request.user.is_authenticated or has_token(request)
 
 

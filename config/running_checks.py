@@ -66,7 +66,6 @@ def schema() -> Iterator[CheckMessage]:
 
 @asked_for
 def durability() -> Iterator[CheckMessage]:
-    """Check that stored answers are durable and that stuck statements time out."""
     if connection.vendor == "sqlite":
         path = Path(connection.settings_dict["NAME"])
         if kind := network_of(path.resolve(), Path("/proc/self/mounts").read_text()):
@@ -157,7 +156,6 @@ def cron() -> Iterator[CheckMessage]:
 
 @asked_for
 def shared_cache() -> Iterator[CheckMessage]:
-    """Check the shared cache, which counts sign-in attempts across all processes."""
     try:
         with transaction.atomic():
             cache.set("check", "well", 60)

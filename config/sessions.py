@@ -100,7 +100,6 @@ def prune() -> str:
 
 
 def _clear_cache() -> int:
-    """Delete expired cache entries and return their number. Redis does this automatically."""
     cache = caches["default"]
     if not isinstance(cache, DatabaseCache):
         return 0

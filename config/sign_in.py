@@ -75,8 +75,6 @@ class LimitedArgon2(Argon2PasswordHasher):
 
 
 class Accounts(DefaultAccountAdapter):
-    """allauth adapter with rate limits, hashed IP addresses, email and redirects."""
-
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Count an attempt, which a correct password later removes. Raises TooManyAttempts."""
         try:
@@ -115,7 +113,6 @@ class Accounts(DefaultAccountAdapter):
         return False
 
     def is_safe_url(self, url: str | None) -> bool:
-        """Return whether the URL is on this server. Invalid URLs return False."""
         try:
             return bool(super().is_safe_url(url))
         except ValueError:

@@ -55,8 +55,6 @@ MINIFY = {"css/": cssmin, "js/": jsmin, "vendor/pico": without_unused}
 
 
 class _Minified:
-    """Storage that minifies scripts and style sheets when they are read."""
-
     def __init__(self, storage: Storage, minify: Any):
         self.storage, self.minify = storage, minify
 

@@ -166,7 +166,6 @@ def first_owner_code() -> str:
 
 
 def is_first_owner_code(typed: str) -> bool:
-    """Return whether the text is the code, ignoring case and hyphens."""
     plain = "".join(character for character in typed.upper() if character.isalnum())
     return constant_time_compare(plain, first_owner_code().replace("-", ""))
 
@@ -234,7 +233,6 @@ SALT = "address of an account"
 @login_required
 @never_cache
 def your_account(request: ResearcherRequest) -> HttpResponse:
-    """GET shows the account. POST stores the time zone and applies it to this session."""
     chosen = Preferences.objects.filter(user=request.user).first() or Preferences(user=request.user)
     form = TimeZoneForm(request.POST or None, instance=chosen)
     if request.method == "POST" and form.is_valid() and not is_shown_again(request):

@@ -138,10 +138,7 @@ def _labels(value: Any) -> Wrong:
 
 
 def _key(check: Callable[[Any], Wrong], *kinds: str, part: type[Any] | None = None) -> Any:
-    """Return the metadata of a key: its check, its answer kinds, and the class of its tables.
-
-    Without `kinds`, the key applies to all answer kinds. `part` is the class of its tables.
-    """
+    """Return a key's metadata: check, answer kinds (none: all), and the class of its tables."""
     return {"check": check, "kinds": kinds, "part": part}
 
 
@@ -201,7 +198,6 @@ class Card:
 
     @property
     def answered_by(self) -> str:
-        """Return the name of the answer kind."""
         return self.answer or (LABEL if self.labels else SPANS)
 
     @property
@@ -210,7 +206,6 @@ class Card:
 
     @property
     def is_highlighted(self) -> bool:
-        """Return whether answers are highlighted in the text instead of being chosen or typed."""
         return self.answered_by == SPANS
 
     @property
@@ -241,7 +236,6 @@ class Card:
         )
 
     def rule_for(self, question: str, gold: Sequence[str]) -> Help | None:
-        """Return the definition that decides the question, by label or question type."""
         for label in self.labels:
             if label.name in gold:
                 return _help_on_label(label)

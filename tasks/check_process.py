@@ -83,10 +83,7 @@ def lines(path: str) -> dict[str, Any]:
 
 
 def task(folder: str, card: dict[str, Any]) -> dict[str, Any]:
-    """Return {report, hash, rechained_hash, shown} for all files of a task, or {errors}.
-
-    `shown` has ten examples. `rechained_hash` is "" if nothing can be renumbered.
-    """
+    """Return {report, hash, rechained_hash ("" for none), shown (ten examples)}, or {errors}."""
     parsed = _card(card)
     try:
         files = read_folder(Path(folder), parsed)

@@ -93,7 +93,6 @@ class Column:
 
     @property
     def stored_meaning(self) -> str:
-        """Return the meaning of the number in CSV and JSON."""
         if self.unit not in SHOWN_X_100:
             return self.meaning
         words = self.meaning.rstrip(".")

@@ -77,7 +77,6 @@ CSV = "text/csv; charset=utf-8"
 
 
 def saved_as(filename: str) -> dict[str, str]:
-    """Return the header that makes a browser save a response under this name."""
     return {"Content-Disposition": content_disposition_header(True, filename)}
 
 

@@ -156,7 +156,6 @@ def rechained(files: list[SplitFile]) -> list[SplitFile]:
 
 
 def _duplicates(files: list[SplitFile]) -> list[dict[str, Any]]:
-    """Return the ids of examples that repeat an earlier example in the same file."""
     entries = []
     for file in files:
         seen: set[str] = set()
@@ -262,7 +261,6 @@ def _strata_told(counts: dict[str, int]) -> str:
 
 
 def warnings(report: dict[str, Any]) -> list[str]:
-    """Return sentences on problems that may make results wrong or scores low."""
     sentences = []
     for key, words in (
         ("unreachable", "gold answers not found in the text (they lower the maximum score)"),
@@ -292,7 +290,6 @@ def warnings(report: dict[str, Any]) -> list[str]:
 
 
 def _bounds_told(report: dict[str, Any]) -> list[str]:
-    """Return sentences on the trivial baseline, the floors and the ceiling."""
     if report["baseline"] is None:
         sentences = [f"Trivial baseline: {report['baseline_name']}"]
     else:

@@ -84,10 +84,7 @@ def example(upload: TaskUpload, wanted: Wanted, owner: Any) -> dict[str, Any]:
 
 
 def make(upload: TaskUpload, wanted: Wanted, owner: Any) -> None:
-    """Generate and check the files of the task, and replace the previous ones.
-
-    Raises UploadError, in which case nothing has changed.
-    """
+    """Replace the files and check them. Raises UploadError, in which case nothing has changed."""
     path = path_of(upload)
     if path is None:
         raise UploadError("The file no longer exists. Upload it again.")

@@ -32,17 +32,13 @@ def is_full(error: BaseException) -> bool:
 
 
 def sentence() -> str:
-    """Return a message that the disk is full, with the free space and advice."""
     folder = Path(settings.VAR_DIR)
     free = shutil.disk_usage(folder).free // 1_000_000 if folder.exists() else 0
     return f"The disk of var/ is full ({free} MB free). Free some space, then try again."
 
 
 def sweep(root: Path, rows: QuerySet[Any]) -> None:
-    """Delete the folders of deleted rows. A folder's name is the key of its row.
-
-    Folders from the last hour are not deleted, because their rows may not be committed yet.
-    """
+    """Delete folders of deleted rows after an hour, as new rows may not be committed yet."""
     # List folders before rows, because a folder created later belongs to a row.
     folders = list(root.iterdir()) if root.is_dir() else []
     known = {str(pk) for pk in rows.values_list("pk", flat=True)}

@@ -60,10 +60,7 @@ def as_zip(task: Task) -> bytes:
 
 
 def export(task: Task, folder: Path) -> list[SplitFile]:
-    """Write the task into a new folder, completely or not at all.
-
-    Raises ExportError if the folder exists, or OSError.
-    """
+    """Write all or nothing into a new folder. Raises ExportError if it exists, or OSError."""
     if folder.exists():
         raise ExportError(f"{folder} already exists; choose a new folder")
     if not folder.parent.is_dir():

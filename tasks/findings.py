@@ -105,7 +105,6 @@ def findings_on(
     gold: Sequence[str],
     other_kinds: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
-    """Return the findings on an answer, depending on the answer kind of the card."""
     if card.is_highlighted:
         question = card.selectable_question(asked.question)
         said = findings(answer, comparison, asked.context, question, other_kinds)
@@ -151,7 +150,6 @@ def _label(label: str, gold: Sequence[str]) -> Finding:
 
 
 def _distinct(answer: GivenAnswer) -> Iterator[Span]:
-    """Yield each highlighted text once, at its first highlight."""
     yield from {span.text: span for span in reversed(answer.spans)}.values()
 
 

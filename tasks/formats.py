@@ -45,7 +45,6 @@ class FormatError(ValueError):
 
     @property
     def sentences(self) -> list[str]:
-        """Return all errors in the file, as far as it was read."""
         return [str(self), *map(str, self.others)]
 
 
@@ -128,15 +127,11 @@ def content_hash(card: Card, files: list[SplitFile]) -> str:
 
 
 def read_folder(folder: Path, card: Card) -> list[SplitFile]:
-    """Read the files of a task: `<prefix>_train_<shots>_<number>.jsonl` and `<prefix>_test.jsonl`.
-
-    Raises FormatError.
-    """
+    """Read `<prefix>_train_<shots>_<number>.jsonl`, `<prefix>_test.jsonl`. Raises FormatError."""
     return [read_split(path, card) for path in layout(folder)]
 
 
 def is_beside(name: str) -> bool:
-    """Return whether a file may accompany a task but is ignored."""
     return name.startswith((".", "README", "LICENSE", "LICENCE"))
 
 
@@ -246,10 +241,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def json_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
-    """Yield the number and text of each line that is not blank. `name` is used in errors.
-
-    Reads at most the maximum length of a line. Raises FormatError.
-    """
+    """Yield (number, text) of lines that are not blank. Raises FormatError for too long ones."""
     number = 0
     while line := file.readline(LONGEST_LINE + 1):
         number += 1

@@ -40,10 +40,7 @@ def test_hash(task: "Task") -> str:
 
 
 def set_ceiling(task: "Task") -> float:
-    """Return the highest mean S1 on the test file if all golds of an example were one set.
-
-    The answer has as many correct texts as it may contain. NaN unless the golds are alternatives.
-    """
+    """Return the highest mean S1 with golds as one set. NaN unless the golds are alternatives."""
     if task.card.gold_rule != "any_of":
         return math.nan
     if task.content_hash not in _set_ceilings:
@@ -74,7 +71,6 @@ def chance(task: "Task") -> float:
 
 
 def median_words(task: "Task") -> int:
-    """Return the median word count of context and question in the first WORDS_OF test examples."""
     if task.content_hash not in _words:
         examples = task.test_split.examples.order_by("position")[:WORDS_OF]
         _words[task.content_hash] = round(

@@ -33,10 +33,7 @@ TOO_COMPLEX = ("These tasks are ", ". Upload fewer tasks, or use the command imp
 
 
 def begin(files: Iterable[UploadedFile], owner: Any, partition: str = "") -> TaskUpload:
-    """Store the files and read all tasks, or only those of a published partition.
-
-    Raises UploadError, in which case nothing is stored.
-    """
+    """Read all tasks or a partition's, or raise UploadError and store nothing."""
     wanted = partitions()[partition] if partition else None
     with uploads.begun(owner) as upload:
         _store_all(folder_of(upload), files)
@@ -55,7 +52,6 @@ def begin(files: Iterable[UploadedFile], owner: Any, partition: str = "") -> Tas
 
 
 def folder_of(upload: TaskUpload) -> Path:
-    """Return the folder of the upload's tasks. Each task has a subfolder with its name."""
     return uploads.folder_of(upload) / FOLDER
 
 
@@ -102,10 +98,7 @@ def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
 
 
 def confirm(upload: TaskUpload, kinds: dict[str, str], sample: Sample | None, owner: Any) -> None:
-    """Start importing the tasks with these answer kinds, if all of them can be made.
-
-    Raises UploadError, in which case nothing is imported.
-    """
+    """Start the import if every task can be made. Raises UploadError, importing nothing."""
     drawn = dataclasses.asdict(sample) if sample else None
     folder = str(folder_of(upload))
     reply = uploads.check("gym_make", owner, *TOO_COMPLEX, folder=folder, kinds=kinds, sample=drawn)

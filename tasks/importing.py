@@ -41,10 +41,7 @@ class ImportResult:
 
 
 def read_clues(root: Path, name: str, rechain: bool = False) -> tuple[Card, list[SplitFile]]:
-    """Read one CLUES task from the published layout, with the card in this project.
-
-    Raises FormatError.
-    """
+    """Read a CLUES task with this project's card. Raises FormatError."""
     folder, prefix = CLUES[name]
     card = load_card(CARDS / f"{name.lower()}.toml")
     if not (root / folder).is_dir():
@@ -153,7 +150,6 @@ def _pieces(task: Task, files: list[SplitFile]) -> Iterator[list[Example]]:
 
 
 def drop_unfinished(before: datetime) -> None:
-    """Delete unfinished imports that a killed process started before this time."""
     Task.with_unfinished.filter(unfinished__begun_at__lt=before).delete()
 
 

@@ -201,10 +201,7 @@ def _send_word(job: Job, send: Callable[[int, int], None]) -> None:
 
 
 def run_chunk(job: Job, number: int | None = None) -> bool:
-    """Run the next chunk or the given one if it is free. Return False if nothing can run now.
-
-    Returns False if the job has been deleted, and deletes its files.
-    """
+    """Run the next or given chunk. Return False if it is not free or the job was deleted."""
     try:
         goes_on = _run_chunk(job, number)
         job.refresh_from_db()
@@ -299,7 +296,6 @@ def take_lease(job: Job) -> str:
 
 
 def free_at(now: datetime) -> Q:
-    """Return the condition that the lease is unset or expired."""
     return Q(leased_until=None) | Q(leased_until__lt=now)
 
 

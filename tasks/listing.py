@@ -24,10 +24,7 @@ Filters = Mapping[str, tuple[str, Callable[[Row], bool] | None]]
 
 @dataclass(frozen=True)
 class Heading:
-    """The heading of a column, with the query that sorts by it and the current order.
-
-    `number` is the position of the column, from 1, and also numbers its explanation below.
-    """
+    """A column's heading with its sorting query. `number` (from 1) also numbers its explanation."""
 
     number: int
     column: Column
@@ -72,7 +69,6 @@ class Listing(Generic[Row]):
         ]
 
     def as_csv(self, filename: str) -> HttpResponse:
-        """Return all selected rows of all pages as CSV with unrounded numbers."""
         written = in_files(self.columns)
         header = [column.name for column in written]
         return csv_download(

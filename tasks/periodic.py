@@ -21,7 +21,6 @@ from tasks.models import Job, PeriodicPart
 
 
 def advance_jobs() -> str:
-    """Run all jobs, or enqueue their chunks for workers."""
     if jobs.send is None:
         return run_all_jobs()
     waiting = Job.objects.filter(jobs.OPEN, kind__in=jobs.known())
@@ -33,10 +32,7 @@ def advance_jobs() -> str:
 
 
 def run_all_jobs(tell: Callable[[str], Any] = str) -> str:
-    """Run all waiting jobs to the end, except those that run elsewhere. `tell` receives messages.
-
-    A job whose process was killed resumes within half a minute. Raises JobError if a job failed.
-    """
+    """Run waiting jobs to the end unless they run elsewhere. Raises JobError if one failed."""
     failed = ended = 0
     for job in Job.objects.filter(jobs.OPEN, kind__in=jobs.known()):
         while jobs.run_chunk(job) or wait_for_lease(job):
@@ -50,10 +46,7 @@ def run_all_jobs(tell: Callable[[str], Any] = str) -> str:
 
 
 def wait_for_lease(job: Job) -> bool:
-    """Wait for the current lease to end, and return whether the chunk is then free.
-
-    Returns False if the lease is renewed, as its process is alive. Waits at most half a minute.
-    """
+    """Wait up to half a minute for the lease. Return False if its process renews it."""
     held = _lease(job)
     if held is None:
         return False
@@ -156,6 +149,5 @@ def _give_back(name: str, began: datetime | None, **outcome: Any) -> None:
 
 
 def is_overdue() -> bool:
-    """Return whether no part has run for so long that cron seems to have stopped."""
     since = database_now() - OVERDUE
     return not PeriodicPart.objects.filter(started_at__gte=since).exists()

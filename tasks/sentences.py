@@ -22,7 +22,6 @@ class Sentence:
 
 
 def sentence(text: str, /, **values: object) -> Sentence:
-    """Mark a sentence, with the values of its placeholders."""
     return Sentence(text, values)
 
 

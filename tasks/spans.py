@@ -88,17 +88,13 @@ def _reachable(
 def occurrences(
     text: str, segments: Sequence[str], question: str | None = None, granularity: str = WORD
 ) -> list[Span]:
-    """Return every place where a text can be highlighted, in order, including overlaps.
-
-    `question` is the text of the question if it can be highlighted in the task, otherwise None.
-    """
+    """Return every place where a text can be highlighted, in order, including overlaps."""
     return list(_reachable(text, segments, question, granularity))
 
 
 def is_reachable(
     text: str, segments: Sequence[str], question: str | None = None, granularity: str = WORD
 ) -> bool:
-    """Return whether a text can be highlighted. The search stops at the first place."""
     return next(_reachable(text, segments, question, granularity), None) is not None
 
 
@@ -199,10 +195,7 @@ def checked(
     no_answer_possible: bool,
     values: Sequence[str] = (),
 ) -> GivenAnswer:
-    """Check the rules for any answer with spans. Raises AnswerError.
-
-    `values` are typed answers that are not in the text, if the card allows them.
-    """
+    """Check the rules for spans and `values`, typed answers not in the text. Raises AnswerError."""
     spans = sorted(spans)
     number = len(spans) + len(values)
     if no_answer and number:

@@ -37,10 +37,7 @@ def owner(name: str) -> User | None:
 
 
 def may_change(name: str, user: User | None) -> bool:
-    """Return whether a user may add versions and checks. Any user may make a task with a new name.
-
-    None means the command line, which may do everything.
-    """
+    """Return whether a user may change a task, which any may create. None is the command line."""
     if user is None or user.is_superuser or not Task.with_unfinished.filter(name=name).exists():
         return True
     its_owner = owner(name)
@@ -65,7 +62,6 @@ def add(name: str, username: str, by: User) -> None:
 
 
 def set_archived(row: Task | LanguageModel, is_archived: bool) -> None:
-    """Archive or restore a row. Repeating the call changes nothing."""
     if (row.archived_at is not None) != is_archived:
         row.archived_at = database_now() if is_archived else None
         row.save(update_fields=["archived_at"])

@@ -66,10 +66,7 @@ def _cut(text: str, granularity: str) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=2048)
 def tokens(text: str, granularity: str = WORD) -> tuple[tuple[int, int], ...]:
-    """Split a text into tokens. Return the (start, end) of each in order.
-
-    Blanks and invisible characters separate tokens.
-    """
+    """Return (start, end) of each token. Blanks and invisible characters separate tokens."""
     return tuple(_cut(text, granularity))
 
 

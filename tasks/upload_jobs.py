@@ -50,7 +50,6 @@ def files_of(upload: TaskUpload) -> list[Path]:
 
 
 def problems(upload: TaskUpload) -> list[str]:
-    """Return problems with the list of files, and problems that the check found in them."""
     faults = []
     try:
         _own_card(upload)
@@ -71,10 +70,7 @@ def parts(upload: TaskUpload) -> list[dict[str, Any]]:
 
 
 def of_task(task: Task, card: Card, owner: Any) -> TaskUpload:
-    """Start to check a task's files with another card, as an upload that awaits confirmation.
-
-    Raises DiskFull, in which case nothing is stored.
-    """
+    """Check a task's files with another card, as a new upload. Raises DiskFull, storing nothing."""
     upload = TaskUpload.objects.create(owner=owner)
     try:
         with disk.named():
@@ -90,7 +86,6 @@ def of_task(task: Task, card: Card, owner: Any) -> TaskUpload:
 
 
 def start_check(upload: TaskUpload, owner: Any) -> None:
-    """Start to check the card, each file, and all files together."""
     total = len([name for name in names(upload) if name != "task.toml"])
     try:
         _own_card(upload)
@@ -101,10 +96,7 @@ def start_check(upload: TaskUpload, owner: Any) -> None:
 
 
 def import_whole(upload: TaskUpload, owner: Any, rechain: bool) -> None:
-    """Start to check the files and, if they are valid, import them without confirmation.
-
-    This is for programs. Before that, `problems` reports lists of files that cannot be a task.
-    """
+    """Start to check and import without confirmation, for programs that called `problems`."""
     total = len([name for name in names(upload) if name != "task.toml"])
     _begin(upload, IMPORT_WHOLE, {"rechain": rechain}, total + 3, owner)
 
@@ -199,7 +191,6 @@ def card_of(upload: TaskUpload) -> Card:
 
 
 def may_change(upload: TaskUpload) -> bool:
-    """Return whether the files may be changed, which is not possible during an import."""
     job = upload.job
     return job is None or job.kind == CHECK or job.has_failed
 
@@ -207,10 +198,7 @@ def may_change(upload: TaskUpload) -> bool:
 def confirm(
     upload: TaskUpload, owner: Any, rechain: bool, made_from: dict[str, Any] | None = None
 ) -> None:
-    """Start the import if the check found no errors, otherwise do nothing.
-
-    `made_from` describes the dataset from which the files were made.
-    """
+    """Start the import if the check found no errors. `made_from` describes the dataset used."""
     seen = checked(upload)
     if seen:
         card = parts(upload)[0]["card"]
@@ -227,9 +215,7 @@ def _import(job: Job, number: int) -> dict[str, Any]:
 
 @jobs.job(IMPORT_WHOLE, limit=timedelta(minutes=30))
 def _import_whole(job: Job, number: int) -> dict[str, Any]:
-    """Run one part of the check, then import. The last result is {name, version, created} or
-    {problems}.
-    """
+    """Run a part of the check, then import. Ends with {name, version, created} or {problems}."""
     upload = _upload_of(job)
     if number < job.total - 1:
         return _checked_part(upload, job, number, job.total - 2)

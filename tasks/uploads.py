@@ -68,10 +68,7 @@ def begun(owner: Any) -> Iterator[TaskUpload]:
 
 
 def check(what: str, owner: Any, about: str, advice: str, **request: Any) -> dict[str, Any]:
-    """Run a check (tasks/checking.py), one per account at a time, and return its reply.
-
-    Raises UploadError. If limits are exceeded, its message is `about`, the reason and `advice`.
-    """
+    """Run one check per account at a time. Raises UploadError (`about`, reason, `advice`)."""
     try:
         with checking.one_of(owner.pk, waits=True):
             return checking.run(what, waits=True, **request)
@@ -82,10 +79,7 @@ def check(what: str, owner: Any, about: str, advice: str, **request: Any) -> dic
 
 
 def takes_files(most: int, at_once: int = 100) -> Callable[[View], View]:
-    """Mark a view as accepting this many bytes and files in total, from signed-in users.
-
-    For other views, config/middleware.py refuses everything larger than a form.
-    """
+    """Let signed-in users send this many bytes and files. Other views accept only forms."""
 
     def mark(view: View) -> View:
         # Allow for other fields, and for the boundaries between files.
@@ -302,7 +296,6 @@ def drop_old() -> None:
 
 
 def jobs_of(upload: TaskUpload) -> QuerySet[Job]:
-    """Return the checks and imports of the upload, for current and earlier files."""
     return Job.objects.filter(
         kind__in=(CHECK, IMPORT, IMPORT_GYM, IMPORT_WHOLE), parameters__upload=str(upload.pk)
     )

@@ -237,7 +237,6 @@ def of_gains(*names: str) -> list[Column]:
 
 
 def attritions(study: Study, kind: str) -> list[attrition.Attrition]:
-    """Return one row per contrast and unseen task with analysed annotators in both arms."""
     found = {
         (task, arm): [100 * score for score in own]
         for task, arms in sorted(scores(study, kind).items())
@@ -287,10 +286,7 @@ class Planned:
 
 
 def plan(study: Study, kind: str) -> list[Planned]:
-    """Return plans based on the means and SDs of this study's arms.
-
-    The list is empty if a task has no relative gain: the planned study would have no ARG.
-    """
+    """Return plans from this study's means and SDs, or [] if a task has no relative gain."""
     found = scores(study, kind)
     rows = []
     for new, base in CONTRASTS:
@@ -336,8 +332,6 @@ PLAN = [
 
 @dataclass(frozen=True)
 class PublishedGain:
-    """The published ARG of a model on the test tasks of one partition."""
-
     partition: str
     method: str
     gain: float
@@ -354,10 +348,7 @@ def published() -> tuple[PublishedGain, ...]:
 
 
 def joint(study: Study, kind: str) -> list[Gain]:
-    """Return the gains of one kind, followed by published gains of models on the same partition.
-
-    Without gains, the list is empty, because published figures alone are not a result of the study.
-    """
+    """Return the gains, then models' published ones, or [] if the study itself has no gains."""
     rows = gains(study, kind)
     own = [row for row in published() if row.partition == study.partition]
     return [*rows, *map(_as_published, own)] if rows else []
@@ -390,10 +381,7 @@ _NO_MEAN = (
 
 
 def sentences(study: Study, kind: str) -> Iterator[str]:
-    """Yield sentences that summarise the gains, for the page and the report.
-
-    If programs answered for humans, gains without these participations are added.
-    """
+    """Yield sentences on the gains, and on those without programs that answered for humans."""
     yield from _sentences(gains(study, kind))
     programs = marks.by_program(study).analysed().filter(kind=kind).values_list("pk", flat=True)
     if programs:

@@ -18,7 +18,6 @@ from tasks.columns import cells, on_page
 
 @reading
 def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Show gains with intervals, attrition, published models and the manipulation check."""
     study, kind, context = of_kind(request, name)
     tables = {name: table.page(study, kind) for name, table in upstream.OF_ARMS.items()}
     published = cross_task.published()
@@ -37,7 +36,6 @@ def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
-    """Download one of these tables as CSV, with all kinds of annotators and unrounded numbers."""
     study = scores_of(request, name)
     if table not in upstream.OF_ARMS:
         raise Http404

@@ -49,7 +49,6 @@ class UpstreamAnswer:
 
 
 def upstream_answers(study: Study, kind: str) -> list[UpstreamAnswer]:
-    """Return the upstream answers of analysed participations of one kind, ordered by annotator."""
     people = study.participations.analysed().filter(kind=kind)
     rows = (
         Answer.objects.filter(turn__participation__in=people, turn__step=Step.UPSTREAM)

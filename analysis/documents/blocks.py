@@ -171,7 +171,6 @@ class Document:
 
 
 def numbered(sections: Iterable[Section]) -> list[Section]:
-    """Return the sections with their tables and figures numbered in order."""
     counts = {"Table": 0, "Figure": 0}
 
     def with_number(block: Block) -> Block:
@@ -185,7 +184,6 @@ def numbered(sections: Iterable[Section]) -> list[Section]:
 
 
 def meanings(columns: Sequence[Column]) -> str:
-    """Return sentences that explain the columns."""
     return " ".join(f"{c.heading}: {c.meaning.rstrip('.')}." for c in columns if c.meaning)
 
 

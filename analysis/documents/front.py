@@ -96,7 +96,6 @@ def licence_title(answers: Mapping[str, str]) -> str:
 
 
 def licence_problem(answers: Mapping[str, str]) -> dict[str, str]:
-    """Return the error in the chosen licence, by answer name."""
     chosen = answers.get("licence", "")
     if chosen and chosen not in LICENCES:
         return {"licence": f"Choose one of {', '.join(LICENCES)}, or leave it empty."}

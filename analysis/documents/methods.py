@@ -73,7 +73,6 @@ def _design(record: StudyRecord) -> str:
 
 
 def _assignment(record: StudyRecord) -> list[str]:
-    """Return whether participants chose their scenario on Prolific or the platform assigned it."""
     if not record.chose_scenario:
         return [recruitment.assignment(REPORTED)]
     others = {name for name, _number in record.platforms} - {ProlificAdapter.words}

@@ -66,8 +66,6 @@ ASKED = {name: field.label for name, field in short_form.FIELDS.items()} | front
 
 
 class AnswersForm(forms.Form):
-    """A form for the short form and the title block. Fields may be missing."""
-
     def __init__(self, sent: QueryDict):
         sent = sent.copy()
         ticked = (name for name, field in short_form.FIELDS.items() if field.choices)
@@ -301,7 +299,6 @@ def report_run(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def report_style(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Return the CSS for the footer of the printed report."""
     study = study_of(request, name, "read")
     return HttpResponse(front.page_style(study), content_type="text/css; charset=utf-8")
 
@@ -330,7 +327,6 @@ TABLES: dict[str, tuple[Sequence[Column], TableRows]] = {
 
 @reading
 def table_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
-    """Download one of these tables as CSV with unrounded numbers."""
     study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
     if table not in TABLES:

@@ -76,10 +76,7 @@ def _makers(study: Study) -> dict[str, tuple[str, Maker]]:
 
 
 def tables(study: Study, kind: str, name: str) -> list[PaperTable]:
-    """Return the non-empty tables for a name in `titles`.
-
-    Findings that would normally wait for a job are computed immediately.
-    """
+    """Return the non-empty tables of a name in `titles`. Findings are computed immediately."""
     _title, make = _makers(study)[name]
     return [table for table in make(study, kind) if table.rows]
 

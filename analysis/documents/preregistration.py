@@ -303,7 +303,6 @@ def _rules(manifest: Manifest) -> list:
 
 
 def _sensitivity(manifest: Manifest) -> str:
-    """Return the rules of the sensitivity table that can change a result in this design."""
     told = "answers to the exit questionnaire" if manifest["exit_questionnaire"] else ""
     checks = "attention checks" if manifest["attention_checks"] else ""
     training, seconds = (", ".join(map(str, least)) for least in (TRAINING, SECONDS))

@@ -42,7 +42,6 @@ CONDITIONS = {
 
 
 def came_from_prolific(record: StudyRecord) -> bool:
-    """Return whether anyone took a seat through Prolific, where the audience is applied."""
     return ProlificAdapter.words in dict(record.platforms)
 
 

@@ -31,7 +31,6 @@ from tasks.models import Job, Task
 
 
 def _has_models(record: StudyRecord) -> bool:
-    """Return whether the study has uploaded or seated models, or a published CLUES figure."""
     is_published = any(map(published.name_of, record.tasks))
     return bool(record.model_names) or record.has_seated_models or is_published
 
@@ -72,7 +71,6 @@ MODELS = (
 
 
 def uncertainty(record: StudyRecord) -> list[Block]:
-    """Return the means with their intervals and the differences between shots."""
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
     shown = headed(findings_columns.COLUMNS["intervals"], MEANS)
@@ -88,7 +86,6 @@ def uncertainty(record: StudyRecord) -> list[Block]:
 
 
 def _bootstraps(means: Sequence[Finding]) -> Grid:
-    """Return bootstrap intervals of the means. Annotators are resampled only in large cells."""
     known = {column.heading for column in findings_columns.table("intervals", means).columns}
     chosen = [heading for heading in BOOTSTRAPS if heading in known]
     shown = headed(findings_columns.COLUMNS["intervals"], chosen)
@@ -153,7 +150,6 @@ def _known(table: findings_columns.Table) -> list[Column]:
 
 
 def among_people(record: StudyRecord) -> list[Block]:
-    """Return how well annotators match each other, and how often all contradict the gold."""
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
     frame = record.answered
@@ -208,10 +204,7 @@ EVERY_METRIC = on_page(metrics.COLUMNS)
 
 
 def of_models(record: StudyRecord) -> list[Block]:
-    """Return the scores of models, their differences from humans, and their time and cost.
-
-    The list is empty if no model was uploaded and no model took part.
-    """
+    """Return models' scores, differences from humans, time and cost, or [] without models."""
     seated = list(_seated(record)) if record.has_seated_models else []
     if not seated and not record.model_names:
         return []
@@ -255,7 +248,6 @@ BLOCKS: dict[str, type[Paragraph | Grid | Picture]] = {
 
 
 def parameters(study: Study) -> dict[str, Any]:
-    """Return the current inputs of the parts."""
     people = study.participations.filter(status=Status.COMPLETED).order_by("pk")
     files = compared_files.every(study).order_by("pk")
     rows = people.values_list("scenario__task__name", "scenario__shots", "pk")

@@ -111,7 +111,6 @@ class StudyRecord:
 
     @cached_property
     def analysed(self) -> pd.DataFrame:
-        """Return the rows of participants in the analysis."""
         return frames.counted(self.frame, Kind.PERSON)
 
     @cached_property
@@ -163,7 +162,6 @@ class StudyRecord:
 
     @cached_property
     def pay_sentences(self) -> list[str]:
-        """Return sentences on promised pay, rewards on Prolific, and the earnings in the ledger."""
         manifest, verbs, rewards = self.manifest, wording.REPORTED, self.rewards
         sentences = [
             *wording.rate(manifest, verbs, has_fixed_reward=bool(rewards)),
@@ -189,17 +187,14 @@ class StudyRecord:
 
     @property
     def has_fixed_amounts(self) -> bool:
-        """Return whether a participation can earn a fixed amount above the pay for its time."""
         return bool(self.rewards) or wording.has_fixed_amounts(self.manifest)
 
     @property
     def excluded(self) -> int:
-        """Count the participants who completed the study but are not in the analysis."""
         return self.whole.completed - self.whole.analysed
 
     @cached_property
     def excluded_by_hand(self) -> int:
-        """Count the participants who are excluded by the latest decision of a researcher."""
         latest = {it.annotator: it for it in self.exclusions if not it.by_design}
         return sum(it.by_hand and not it.in_analysis for it in latest.values())
 
@@ -220,7 +215,6 @@ class StudyRecord:
 
     @cached_property
     def chose_scenario(self) -> bool:
-        """Return whether participants on Prolific chose their scenario. Every table says so."""
         return marks.scenarios_were_chosen(self.study)
 
     @cached_property
@@ -245,7 +239,6 @@ class StudyRecord:
 
     @cached_property
     def failed_questions(self) -> int:
-        """Count the participants screened out by the comprehension questions."""
         if not self.study.comprehension_questions.strip():
             return 0
         out = self.people.filter(comprehended_at__isnull=True, status=Status.SCREENED_OUT)
@@ -275,10 +268,7 @@ class StudyRecord:
         return [wage for wage in self.settled if wage.participation.is_paid]
 
     def median(self, name: str, wages: list[ledger.Wage] | None = None) -> float | None:
-        """Return the median of an attribute of ledger.Wage over `wages`, by default over paid ones.
-
-        Returns None if every value is unknown.
-        """
+        """Return the median of a Wage attribute, by default of paid ones, or None if unknown."""
         values = [getattr(wage, name) for wage in (self.wages if wages is None else wages)]
         known = [value for value in values if value is not None]
         return statistics.median(known) if known else None
@@ -328,7 +318,6 @@ class StudyRecord:
 
     @cached_property
     def exit_answers(self) -> dict[str, Counter[str]]:
-        """Count each answer to seen_before and ai_used over all participants."""
         given = ExitAnswers.objects.filter(participation__in=self.people)
         return {
             name: Counter(said or "not answered" for said in given.values_list(name, flat=True))
@@ -370,7 +359,6 @@ class StudyRecord:
 
     @cached_property
     def platforms(self) -> list[tuple[str, int]]:
-        """Return each source of participants with its number of participations."""
         counts = self.people.order_by("worker__platform").values_list("worker__platform")
         return [(source_of(name), n) for name, n in counts.annotate(n=Count("pk"))]
 
@@ -384,7 +372,6 @@ class StudyRecord:
 
     @cached_property
     def model_names(self) -> list[str]:
-        """Return the models with uploaded predictions in alphabetical order."""
         names = compared_files.files(self.study).order_by().distinct()
         return sorted(names.values_list("model__name", flat=True))
 

@@ -111,7 +111,6 @@ def parts_of_tests(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 
 def interface_language(manifest: Manifest) -> str:
-    """Return the English name of the language of the annotators' pages."""
     name: str = get_language_info(manifest["interface_language"])["name"]
     return name
 
@@ -179,7 +178,6 @@ def stopping(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 
 def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Describe the rule that is applied after the training or screening step."""
     rule, shots, v = manifest["qualification"], shots_of(manifest), verbs
     screening = rule["screening_examples"]
     step = " or ".join(
@@ -234,15 +232,11 @@ def pay_sentences(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
 
 
 def has_fixed_amounts(manifest: Manifest) -> bool:
-    """Return whether the design promises a fixed amount when time-based pay is lower."""
     return any(float(manifest["pay"][key]) for key in ("base_reward", "minimum_pay"))
 
 
 def rate(manifest: Manifest, verbs: Verbs, has_fixed_reward: bool = False) -> list[str]:
-    """Return sentences on the hourly rate and the time it covers.
-
-    The rate is a lower bound if there are fixed amounts, such as a reward on Prolific.
-    """
+    """Return sentences on the rate and its time. With fixed amounts, it is a lower bound."""
     if not is_paid(manifest):
         return [f"No payment {verbs.is_} promised."]
     if not float(manifest["hourly_rate"]):
@@ -330,7 +324,6 @@ def pausing(manifest: Manifest) -> list[str]:
 
 
 def same_recipe(manifest: Manifest) -> list[Fact]:
-    """Return each recipe together with the tasks that share it."""
     sharing: dict[str, list[str]] = {}
     for task in manifest["tasks"]:
         sharing.setdefault(task["recipe"], []).append(task["name"])
@@ -370,7 +363,6 @@ def metrics(manifest: Manifest) -> str:
 
 
 def recomputed(manifest: Manifest) -> str:
-    """Return a phrase that completes "verify.py recomputes ..."."""
     others = [
         f"{task['name']} under {task['card']['metric']}"
         for task in manifest["tasks"]
@@ -380,10 +372,7 @@ def recomputed(manifest: Manifest) -> str:
 
 
 def group_sizes(scenarios: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
-    """Count the planned annotators by (task, shots) over all training splits of the direct arm.
-
-    These are the cells of the tables by task and shots.
-    """
+    """Count the planned annotators of the direct arm by (task, shots) over training splits."""
     seats: Counter[tuple[str, int]] = Counter()
     for scenario in scenarios:
         if scenario.get("arm", Arm.DIRECT) == Arm.DIRECT:
@@ -392,10 +381,7 @@ def group_sizes(scenarios: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
 
 
 def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int]]:
-    """Return (task, fewer shots, more shots, annotators at fewer, at more) per planned contrast.
-
-    Annotators of all training splits form one group per task and number of shots.
-    """
+    """Return (task, fewer shots, more shots, n at fewer, n at more) over all training splits."""
     seats = group_sizes(scenarios)
     return [
         (task, fewer, more, seats[task, fewer], seats[task, more])

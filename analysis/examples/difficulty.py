@@ -168,10 +168,7 @@ def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[Diff
 
 
 def _models(task: Task) -> pd.DataFrame:
-    """Return one row per model and test example: respondent, example, s1 and right in [0, 1].
-
-    Scores are averaged over all runs of the model (shots and training splits).
-    """
+    """Return respondent, example, s1 and right in [0, 1] per model and example, over all runs."""
     is_right = Case(When(s1=1, then=Value(1.0)), default=Value(0.0), output_field=FloatField())
     rows = (
         Prediction.objects.filter(file__task=task)
@@ -186,7 +183,6 @@ def _models(task: Task) -> pd.DataFrame:
 
 
 def _item_rests(frame: pd.DataFrame, models: pd.DataFrame) -> tuple[dict[int, float], int]:
-    """Return the item-rest correlation of each example, and the number of respondents."""
     people = frame.rename(columns={"annotator": "respondent"})[["respondent", "example", "s1"]]
     both = pd.concat([people, models[["respondent", "example", "s1"]]])
     matrix = both.pivot(index="respondent", columns="example", values="s1")

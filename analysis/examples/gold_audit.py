@@ -95,7 +95,6 @@ class Unit:
 
     @property
     def is_doubtful(self) -> bool:
-        """Return whether all annotators gave the same answer, and it differs from the gold."""
         return self.is_unanimous and self.s1 < 1
 
 
@@ -185,10 +184,7 @@ def add(study: Study, example: Example, text: str, by: User, gold: str = "") -> 
 
 
 def wrong_gold(said: Iterable[ExampleComment]) -> ExampleComment | None:
-    """Return the comment that marks the gold of an example as wrong.
-
-    Only the latest opinion counts. Returns None if it is "right after all".
-    """
+    """Return the comment with the latest opinion if it marks the gold as wrong, or None."""
     latest = None
     for comment in said:
         latest = comment if comment.gold else latest
@@ -196,7 +192,6 @@ def wrong_gold(said: Iterable[ExampleComment]) -> ExampleComment | None:
 
 
 def wrong_golds(study: Study) -> dict[int, ExampleComment]:
-    """Map each example whose gold is marked as wrong to the comment that says so."""
     said = study.comments.exclude(gold="").select_related("by", "example__split__task")
     of_examples = defaultdict(list)
     for comment in said.order_by("at", "pk"):

@@ -62,7 +62,6 @@ class Lane:
 
     @property
     def why_apart(self) -> str:
-        """Return the reason why the answer is not in the analysis."""
         own = self.participation
         if own.status == Status.COMPLETED:
             return "excluded from the analysis"
@@ -194,10 +193,7 @@ class ExamplePage:
         return blinding.hidden(self.study)
 
     def _masked(self, lanes: list[Lane]) -> list[Lane]:
-        """Replace hidden annotators' names by aliases, and order them differently on each page.
-
-        Otherwise, the pages of all examples together would reveal their scores.
-        """
+        """Alias hidden annotators, ordered anew per page, or all pages would reveal the scores."""
 
         def shuffled(lane: Lane) -> str:
             told = f"{self.example.content_hash}:{lane.participation.token}"
@@ -243,7 +239,6 @@ class ExamplePage:
 
     @cached_property
     def gold_parts(self) -> list[Part]:
-        """Return every place where a gold text occurs, as in the reveal."""
         if not self.card.is_highlighted:
             return []
         return [
@@ -256,7 +251,6 @@ class ExamplePage:
 
     @property
     def unreachable(self) -> list[str]:
-        """Return the gold texts that cannot be highlighted."""
         if not self.card.is_highlighted or self.card.typed:
             return []
         context, question = self.example.context, self._selectable

@@ -46,8 +46,6 @@ LONGEST_COMMENT = 2000
 
 
 class CommentForm(PageForm):
-    """A form for a team member's comment on an example."""
-
     key = "comment"
     text = TextField(
         label="Comment",
@@ -65,7 +63,6 @@ class CommentForm(PageForm):
 
 @reading
 def examples(request: HttpRequest, name: str) -> HttpResponse:
-    """List the test examples of one task, hardest first, for one kind of annotators."""
     study, kind, context = of_kind(request, name)
     tasks = sorted(study.tasks.all(), key=lambda task: place(task.name))
     task = _task(request, tasks)

@@ -44,10 +44,7 @@ def participations(study: Study) -> QuerySet[Participation]:
 
 
 def tested(study: Study) -> Iterator[tuple[Participation, list[Answer]]]:
-    """Yield each participation that has answers to test examples, with these answers.
-
-    Raises NothingAnswered if no test example was answered.
-    """
+    """Yield participations with their answers to test examples. Raises NothingAnswered."""
     is_empty = True
     for participation in participations(study).iterator(chunk_size=500):
         rows = [row for row in answers(participation) if row.turn.step == Step.ANNOTATION]

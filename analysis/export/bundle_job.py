@@ -39,10 +39,7 @@ PARTS = ("data", "print", *COLUMNS, "verify", "zip")
 
 
 def state(study: Study) -> str:
-    """Return a hash of the data behind a bundle, which changes whenever the data change.
-
-    Turns and answers never change, so it is sufficient to count them.
-    """
+    """Return a hash of a bundle's data. Turns and answers never change, so they are counted."""
     seats = study.participations.order_by("pk").values_list(
         "pk", "status", "in_analysis", "is_paid", "qualified", "consented_at", "comprehended_at",
         "finished_at", "returned_at", "worked_seconds",
@@ -85,7 +82,6 @@ def _parameters(study: Study, round_times: str) -> dict[str, Any]:
 
 
 def rounding_of(job: Job) -> str:
-    """Return the unit in publishing.UNITS to which the job rounds times."""
     return job.parameters.get("round_times", "")
 
 

@@ -52,7 +52,6 @@ ALLOCATED = len(STUDY) + len(SCENARIO) + len(ARM) + len(WORKER) + 1
 
 
 def meanings(columns: Sequence[Column]) -> dict[str, str]:
-    """Map the names of a table's columns to their meanings."""
     return {column.name: column.stored_meaning for column in in_files(columns)}
 
 

@@ -14,7 +14,6 @@ IN_PANDAS = {"integer": "Int64", "number": "float64", "datetime": "datetime64", 
 
 
 def columns_markdown() -> str:
-    """Return the data dictionary: the columns of every file as Markdown tables."""
     parts = []
     for file, columns in COLUMNS.items():
         rows = "\n".join(
@@ -34,7 +33,6 @@ ROWS = 20_000  # per piece
 
 
 def write_parquet(source: Path, target: Path) -> int:
-    """Convert a CSV of an export to Parquet and return the number of rows."""
     import pyarrow
     import pyarrow.parquet
 

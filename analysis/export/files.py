@@ -79,10 +79,7 @@ read_csv(file, keep_default_na=False, na_values=[""])."""
 
 
 def write_export(study: Study, folder: Path) -> dict[str, int]:
-    """Write the complete export into an empty folder and return the number of rows of each file.
-
-    The folder appears only when it is complete. Raises FileExistsError if it is not empty.
-    """
+    """Write all files or none. Return rows by file. Raises FileExistsError unless it is empty."""
     with whole_folder(folder) as building, snapshot():
         counts = write_files(study, building)
         write_sums(building)
@@ -168,10 +165,7 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
 
 
 def versions(study: Study) -> dict[str, Any]:
-    """Return software versions, the random seed and the study's times.
-
-    `opened_at` and `closed_at` are null before the study is opened or closed.
-    """
+    """Return software versions, seed and times, with nulls before the study opens or closes."""
     closed = study.events.filter(what="closed for good").order_by("-pk").first()
     return {
         "handful": settings.VERSION,
@@ -262,7 +256,6 @@ def stream_export(study: Study) -> Iterator[bytes]:
 
 
 def zip_folder(folder: Path, archive: Any) -> None:
-    """Zip a folder, under its name, into an open file or a path."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             bundle.write(path, f"{folder.name}/{path.relative_to(folder).as_posix()}")

@@ -21,7 +21,6 @@ NEEDS = "inspect-ai"
 
 
 def can_write() -> bool:
-    """Return whether Inspect is installed."""
     return importlib.util.find_spec("inspect_ai") is not None
 
 

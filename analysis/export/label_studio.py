@@ -35,7 +35,6 @@ def write(study: Study, folder: Path) -> dict[str, int]:
 
 
 def interface(card: Card) -> str:
-    """Return the labelling interface that displays these tasks."""
     parts = ["<View>", '  <Header value="$question"/>', f'  <Text name="{TEXT}" value="$text"/>']
     if card.is_highlighted:
         names = [kind.name for kind in card.question_types] or [answered.ANY_ANSWER]
@@ -71,7 +70,6 @@ def _task(card: Card, row: Answer, number: int) -> dict[str, Any]:
 def _annotation(
     card: Card, participation: Participation, row: Answer
 ) -> tuple[str, dict[str, Any]]:
-    """Return the key in the task and the annotation or prediction itself."""
     about = answered.about(participation)
     who = f"{about['kind']} {about['annotator']}, {about['shots']} shots"
     result = [

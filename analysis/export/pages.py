@@ -23,8 +23,6 @@ from tasks.jobs import go_to, poll
 
 
 class BundleForm(PageForm):
-    """A form for the options of a release bundle."""
-
     key = "bundle"
     round_times = forms.ChoiceField(
         label="Times of human annotators",
@@ -37,7 +35,6 @@ class BundleForm(PageForm):
 
 @reading
 def export_zip(request: HttpRequest, name: str) -> StreamingHttpResponse:
-    """Stream all CSVs and verify.py as a ZIP while they are generated."""
     return zip_of(scores_of(request, name))
 
 
@@ -91,7 +88,6 @@ def release_prepare(request: ResearcherRequest, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def release_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Run a part of the bundle's job. If the job was deleted, reload the page."""
     study = opened_study(request, name)
     address = reverse("release", args=[study.name])
     job = bundle_job.job_of(study)
@@ -102,7 +98,6 @@ def release_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 
 @reading
 def release_zip(request: ResearcherRequest, name: str) -> HttpResponseBase:
-    """Download the finished bundle, or redirect to the page that builds it."""
     study = opened_study(request, name)
     archive = bundle_job.archive_of(bundle_job.job_of(study))
     if archive is None:

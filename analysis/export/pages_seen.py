@@ -59,7 +59,6 @@ def _pages(study: Study) -> Iterator[tuple[str, str]]:
 
 
 def _upstream(study: Study, arm: str) -> Iterator[tuple[str, str]]:
-    """Yield the pages of an arm: consent, and each training task's instructions and examples."""
     samples = cross_task.samples(study, arm)
     if samples:
         yield f"consent-{arm}", _consent(study, samples[0].split.task.card)
@@ -102,7 +101,6 @@ def _consent(study: Study, card: Card) -> str:
 
 
 def _instructions(scenario: Scenario, upstream: Task | None = None) -> str:
-    """Render the instructions for the scenario's task, or for an upstream task of its arm."""
     study, card = scenario.study, (upstream or scenario.task).card
     before = cross_task.length(study, scenario.arm)
     context = instructions_of(scenario, card)
@@ -120,7 +118,6 @@ def _instructions(scenario: Scenario, upstream: Task | None = None) -> str:
 
 
 def _reveal_page(scenario: Scenario) -> str:
-    """Render the reveal of the first training example with gold, or of the first example."""
     split = scenario.task.train_split(scenario.shots, scenario.split_number)
     examples = split.examples.order_by("position")
     shown = next((example for example in examples if example.gold), examples[0])

@@ -191,7 +191,6 @@ E_MAIL = re.compile(r"[^\s@\"<>]+@[^\s@\"<>]+\.[^\s@\"<>]+")
 
 
 def log_entries(study: Study) -> QuerySet[AuditEntry]:
-    """Return the log entries that a bundle contains, oldest first."""
     gone = study.participations.filter(status=Status.WITHDRAWN).values("pseudonym")
     told = study.events.exclude(topic__in=LEFT_OUT).exclude(about__in=gone)
     return told.select_related("by").order_by("at", "pk")
@@ -268,8 +267,6 @@ def round_cell(text: str, unit: str) -> str:
 
 
 def in_text(text: str, unit: str) -> str:
-    """Round the times in a text and keep their format."""
-
     def start(found: re.Match[str]) -> str:
         day, between, hour, fraction, zone = found.groups()
         zeros = re.sub(r"\d", "0", fraction or "")
@@ -279,7 +276,6 @@ def in_text(text: str, unit: str) -> str:
 
 
 def change_columns(path: Path, columns: Mapping[str, Callable[[str], str]]) -> None:
-    """Apply a function to the cells of these columns of a CSV, row by row."""
     original = path.rename(path.with_suffix(".original"))
     with (
         original.open(encoding="utf-8", newline="") as source,

@@ -75,7 +75,6 @@ def upstream_rows(study: Study) -> Iterator[Row]:
 
 
 def allocations_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per arrival that was allocated to a scenario."""
     several = len(study.splits) > 1
     places = {
         scenario.pk: (
@@ -102,7 +101,6 @@ def allocations_rows(study: Study) -> Iterator[Row]:
 
 
 def flow_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per scenario and kind with the number of participations at each stage."""
     scenarios = list(
         funnel.with_training_size(study).order_by("task__name", "shots", "split_number", "arm")
     )
@@ -121,12 +119,10 @@ def flow_rows(study: Study) -> Iterator[Row]:
 
 
 def refused_arrivals_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per reason for which arrivals were refused."""
     return study.refused_arrivals.values_list("reason", "number").iterator()
 
 
 def decisions_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per decision in chronological order."""
     rows = (
         Decision.objects.filter(participation__study=study)
         .exclude(participation__status=Status.WITHDRAWN)
@@ -140,7 +136,6 @@ def decisions_rows(study: Study) -> Iterator[Row]:
 
 
 def questionnaire_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per participation with answers to the exit questionnaire."""
     rows = ExitAnswers.objects.filter(participation__study=study)
     return (
         rows.order_by("participation__pseudonym")
@@ -150,7 +145,6 @@ def questionnaire_rows(study: Study) -> Iterator[Row]:
 
 
 def own_answers_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per custom question that a participant was asked."""
     asked = {question.id: question for question in own_questions.parse(study.own_questions)}
     rows = (
         OwnAnswer.objects.filter(participation__study=study)
@@ -163,7 +157,6 @@ def own_answers_rows(study: Study) -> Iterator[Row]:
 
 
 def pay_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per ledger entry."""
     rows = (
         LedgerEntry.objects.filter(participation__study=study)
         .exclude(participation__status=Status.WITHDRAWN)
@@ -174,7 +167,6 @@ def pay_rows(study: Study) -> Iterator[Row]:
 
 
 def pay_totals_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per kind of entry and currency."""
     kinds = LedgerEntry.objects.filter(participation__study=study).values_list("kind", "currency")
     withdrew = Q(participation__status=Status.WITHDRAWN)
     sums = kinds.annotate(
@@ -186,7 +178,6 @@ def pay_totals_rows(study: Study) -> Iterator[Row]:
 
 
 def model_annotators_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per model participation."""
     told = COLUMNS["model_annotators.csv"]
     names = [*told][[*told].index("harness") :]
     runs = ModelRun.objects.filter(participation__study=study).in_bulk()
@@ -212,7 +203,6 @@ def wages_rows(study: Study) -> Iterator[Row]:
 
 
 def predictions_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per prediction on a test example of the study's tasks."""
     rows = Prediction.objects.filter(file__in=compared_files.every(study).order_by())
     return rows.order_by("file", "example__position").values_list(
         "file__model__name", "file__task__name", "file__task__version", "file__shots",
@@ -230,7 +220,6 @@ def _by_columns(
 
 
 def _performance(study: Study) -> Iterator[LongRow]:
-    """Yield the performance rows, ordered by kind and then by task."""
     for table in performance.all_tables(study):
         names = [task.name for task in table.tasks]
         yield from sorted(performance.long_rows(table), key=lambda row: names.index(row.task.name))

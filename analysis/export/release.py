@@ -134,10 +134,7 @@ def _write(
 
 
 def write_data(study: Study, folder: Path, round_times: str = "") -> None:
-    """Write all files that come from the database, except Parquet, into an empty folder.
-
-    Call this within one `files.snapshot`, so that the files are consistent. Raises ReleaseError.
-    """
+    """Write all files but Parquet into a folder, within one `snapshot`. Raises ReleaseError."""
     masked = _masked(study)
     files.write_files(study, folder)
     for name, columns in WRITTEN.items():
@@ -158,7 +155,6 @@ def write_data(study: Study, folder: Path, round_times: str = "") -> None:
 
 
 def write_tables(study: Study, folder: Path) -> None:
-    """Write each non-empty table by kind, as LaTeX and CSV."""
     for kind in performance.kinds(study):
         for name in paper_tables.titles(study):
             for table in paper_tables.tables(study, kind, name):
@@ -170,7 +166,6 @@ def write_tables(study: Study, folder: Path) -> None:
 
 
 def _write_checklists(study: Study, folder: Path, masked: Callable[[str], str]) -> None:
-    """Write each checklist as LaTeX and JSON, and the sample table as JSON."""
     folder.mkdir()
     for name, form in checklists.forms_of(study, masked).items():
         _text(folder / f"{name}.tex", checklists.as_latex(form))
@@ -179,7 +174,6 @@ def _write_checklists(study: Study, folder: Path, masked: Callable[[str], str]) 
 
 
 def _write_published(study: Study, folder: Path, masked: Callable[[str], str]) -> None:
-    """Write the metadata that repositories require, and add front matter to README.md."""
     stored = study.report_answers.values_list("item", "text")
     answers = {item: masked(text) for item, text in stored}
     for name, text in publishing.files(study, answers, folder, timezone.now().date()):
@@ -251,10 +245,7 @@ def _masked(study: Study) -> Callable[[str], str]:
 def _write_documents(
     study: Study, folder: Path, masked: Callable[[str], str], sums: str, round_times: str
 ) -> None:
-    """Write the preregistration and report as Markdown and HTML, with figures and styles.
-
-    The report contains `sums`, the SHA-256 of SHA256SUMS.
-    """
+    """Write preregistration and report, which contains `sums`, the SHA-256 of SHA256SUMS."""
     (folder / "style").mkdir()
     for name, path in STYLES.items():
         style = finders.find(path)
@@ -311,7 +302,6 @@ def _write_materials(study: Study, folder: Path) -> None:
 
 
 def _instructions(card: Card) -> str:
-    """Return the description, instructions and help of a task as shown to annotators."""
     parts = [f"# {card.title}", card.description, "## Instructions", card.instructions]
     for window in card.help_windows:
         parts += [f"## {window.title}", window.definition, f"Example: {window.example}"]

@@ -30,7 +30,6 @@ from tasks.spans import QUESTION
 
 
 def examples_rows(study: Study) -> Iterator[list[Any]]:
-    """Yield each example of the study: test and training files, checks, and the drawn sets."""
     for task in study.tasks.order_by("name"):
         splits = splits_of(study, task)
         if study.attention_checks:
@@ -90,7 +89,6 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
 
 
 def spans_rows(study: Study) -> Iterator[list[Any]]:
-    """Yield one row per highlighted span."""
     rows = spans_in_order(study).values_list(
         "answer__turn__participation__scenario__task__name",
         "answer__turn__participation__scenario__task__version",
@@ -158,7 +156,6 @@ def _browsers(study: Study) -> dict[int, str]:
 
 
 def scenarios_rows(frame: pd.DataFrame) -> Iterator[list[Any]]:
-    """Yield one row per task, shots, split and kind with completed participations."""
     scenarios: Iterable[Any] = frames.scenarios(frame).itertuples()
     for row in scenarios:
         yield [

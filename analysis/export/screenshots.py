@@ -134,7 +134,6 @@ def _reason(message: str) -> str:
 
 
 def _with_scripts(pages: Sequence[Path], style: Path, target: Path) -> list[Path]:
-    """Copy the pages and add the scripts of the annotators' pages."""
     shutil.copytree(style, target / "style")
     scripts = finders.find("js")
     assert scripts is not None  # part of the source code

@@ -250,10 +250,7 @@ def _layered(*layers: alt.Chart, data: pd.DataFrame) -> alt.LayerChart:
 def _panels(
     chart: alt.LayerChart, own_x: bool = False, with_metric: bool = False
 ) -> alt.FacetChart:
-    """Return one panel per task, in the order of the paper.
-
-    `own_x` is for tasks of different lengths. `with_metric` adds the metric to the task's name.
-    """
+    """Draw a panel per task in the paper's order. `own_x` is for tasks of different lengths."""
     alt.data_transformers.disable_max_rows()  # figures contain all rows of a study
     names = sorted(set(chart.data["task"]), key=place)  # type: ignore[index]  # _layered gave it
     tasks = alt.Facet("task:N", title=None, sort=names)

@@ -48,10 +48,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure on the page. Without rows, `why_not` says what is missing and what to do.
-
-    The data are computed on first access.
-    """
+    """A figure, computed on first access. Without rows, `why_not` says why and what to do."""
 
     name: str
     title: str
@@ -95,15 +92,11 @@ class Figure:
 
 
 def can_draw() -> bool:
-    """Return whether vl-convert, which renders figures, is installed."""
     return importlib.util.find_spec("vl_convert") is not None
 
 
 def picture(figure: Figure, ext: str, width: str = "") -> bytes:
-    """Render the figure in one of PICTURES, as wide as the page or a column of a paper.
-
-    `width` is a key of paper_widths.INCHES. Raises ImportError if vl-convert is not installed.
-    """
+    """Render one of PICTURES. `width` is a key of paper_widths.INCHES. Raises ImportError."""
     import vl_convert
 
     if width:
@@ -118,10 +111,7 @@ def picture(figure: Figure, ext: str, width: str = "") -> bytes:
 
 
 def data(study: Study, kind: str, name: str) -> Data:
-    """Return the data of one figure, cached until the participations in the analysis change.
-
-    Figures with uploaded models are not cached, but the part on annotators is.
-    """
+    """Return one figure's data. The part on annotators is cached until participations change."""
     if name == "models":
         people = data(study, kind, "shots").numbers
         drawn = humans_models.shown(humans_models.rows(study, kind, people))
@@ -233,7 +223,6 @@ def names(study: Study) -> list[str]:
 
 
 def answered(study: Study, kind: str) -> set[Step]:
-    """Return the steps with answers of completed participations in the analysis."""
     people = study.participations.analysed().in_cells().filter(kind=kind)
     given = Answer.objects.filter(turn__participation__in=people)
     steps = (Step.TRAINING, Step.ANNOTATION)
@@ -330,7 +319,6 @@ def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
 
 
 def _further_sentences(study: Study, name: str) -> str:
-    """Return the sentences of the caption that apply only to some studies."""
     if name == "shots":
         tasks = study.tasks.with_reports()
         return BASELINE if any(math.isfinite(published.bounds(it).line) for it in tasks) else ""

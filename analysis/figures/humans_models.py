@@ -42,10 +42,7 @@ class ShotRow:
 
 @dataclass(frozen=True)
 class SeriesRow:
-    """A point of one series x 100. `low` and `high` are NaN without an interval.
-
-    `study` names the study of the annotators and is "" for models and published figures.
-    """
+    """A point x 100, with NaN without an interval. `study` is "" unless it is for annotators."""
 
     task: str
     metric: str
@@ -110,7 +107,6 @@ def rows(study: Study, kind: str, people: Sequence[ShotRow]) -> list[SeriesRow]:
 
 
 def of_people(study: Study, people: Sequence[ShotRow], name: str) -> list[SeriesRow]:
-    """Return the annotators of a study as one series with this name."""
     return [
         SeriesRow(
             row.task, row.metric, row.shots, name, "study", study.name, row.score, row.low,
@@ -131,10 +127,7 @@ def _of_model(row: model_tables.Row, task: str, metric: str, shots: int, score: 
 
 
 def _over_splits(score: Score) -> tuple[float, float]:
-    """Return the t interval of a model's mean over training splits, with the upper end at most 100.
-
-    It is NaN for fewer than three splits. For two, the interval is too wide to be useful.
-    """
+    """Return the t interval of a mean over splits, cut at 100, or NaN for fewer than three."""
     if score.n < 3 or math.isnan(score.sd_ddof1):
         return math.nan, math.nan
     reach = special.stdtrit(score.n - 1, 0.975) * score.sd_ddof1 / math.sqrt(score.n)

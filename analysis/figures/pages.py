@@ -45,10 +45,7 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpResponse:
-    """Download a figure as its specification (JSON), data (CSV) or picture (SVG, PNG, PDF).
-
-    `width` lays out a picture for one column of a paper (single) or for both (double).
-    """
+    """Download a figure as JSON, CSV, SVG, PNG or PDF, in the `width` single or double."""
     kind, chosen = _figure(request, name, figure)
     filename = f"{name}-{figure}.{ext}"
     if ext == "csv":
@@ -85,7 +82,6 @@ def figure_table(request: HttpRequest, name: str, figure: str) -> HttpResponse:
 
 @reading
 def figure_numbers(request: HttpRequest, name: str, figure: str) -> HttpResponse:
-    """Download the table of a figure as CSV with unrounded numbers."""
     kind, chosen = _figure(request, name, figure)
     return csv_file(f"{name}-{figure}-numbers", chosen.all_columns, chosen.numbers, kind)
 
@@ -125,7 +121,6 @@ def asked_for(request: HttpRequest) -> Comparison | None:
 
 @reading
 def compare_page(request: ResearcherRequest) -> HttpResponse:
-    """Show the list of studies, and the chosen studies in one figure and one table."""
     comparison = asked_for(request)
     chosen = [study.name for study in comparison.studies] if comparison else []
     readable = Study.objects.visible_to(request.user, "read").order_by("title", "name")
@@ -166,7 +161,6 @@ def _asked(request: HttpRequest) -> Comparison:
 
 @reading
 def compare_file(request: HttpRequest, ext: str) -> HttpResponse:
-    """Download the comparison as CSV, LaTeX, specification or picture."""
     comparison = _asked(request)
     figure = comparison.figure
     filename = f"several-studies.{ext}"
@@ -188,7 +182,6 @@ def compare_design(request: HttpRequest) -> HttpResponse:
 
 
 def compare_latex(comparison: Comparison) -> str:
-    """Return the tables of scores and of differences between the designs."""
     figure = comparison.figure
     titles = ", ".join(
         several_studies.title_of(study, comparison.studies) for study in comparison.studies

@@ -47,18 +47,13 @@ CAPTION = (
 
 @dataclass(frozen=True)
 class Differing:
-    """A design property that differs between the studies, with its value in each study."""
-
     what: str
     values: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The compared studies with the rows of their table and the differences between their designs.
-
-    `without` lists studies without completed annotators of the chosen kind.
-    """
+    """The compared studies. `without` are those without completed annotators of this kind."""
 
     studies: list[Study]
     kind: str
@@ -68,7 +63,6 @@ class Comparison:
 
     @property
     def design_columns(self) -> list[Column]:
-        """Return the columns of the table of differences: the property and one column per study."""
         return [
             Column("what", "Design property"),
             *(
@@ -129,7 +123,6 @@ def title_of(study: Study, studies: Sequence[Study]) -> str:
 
 
 def differing(studies: Sequence[Study]) -> Iterator[Differing]:
-    """Yield the differences between the frozen designs. Drafts are marked as not frozen."""
     told = {study.name: dict(_told(study)) for study in studies}
     for what in dict.fromkeys(key for values in told.values() for key in values):
         values = {name: own.get(what, NOTHING) for name, own in told.items()}

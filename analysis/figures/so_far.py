@@ -72,7 +72,6 @@ class Panel:
 
     @property
     def description(self) -> str:
-        """Return the text alternative of the picture."""
         said = [f"{series.name} {', '.join(series.texts)}" for series in self.series]
         shots = ", ".join(map(str, self.shots))
         return f"{self.task}, {self.metric} x 100 at {shots} shots: {'; '.join(said)}"

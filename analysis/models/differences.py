@@ -252,10 +252,7 @@ def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
 
 
 def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[int, list]:
-    """Return (predicted texts, number of runs) by example key, most frequent first.
-
-    Texts are sets, as in scoring, so order and repetition are ignored.
-    """
+    """Return (predicted set of texts, number of runs) by example key, most frequent first."""
     by_example: dict[int, Counter[tuple[str, ...]]] = defaultdict(Counter)
     rows = Prediction.objects.filter(file__in=pairing.files, example__in=examples)
     rows = rows.order_by("file__split_number")
@@ -311,10 +308,7 @@ def _scores(study: Study, people: QuerySet[Participation]) -> Scores:
 
 
 def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dict[int, float]]]:
-    """Return the runs of uploaded and seated models, and their mean score by example.
-
-    If the annotators of this kind are models, seated models are not compared with themselves.
-    """
+    """Return runs and mean scores of models. Seated models are left out if the kind is models."""
     compared = _compared_files(study)
     means = _model_means([file.pk for runs in compared.values() for file in runs.files])
     means |= _model_parts(compared)
@@ -343,10 +337,7 @@ def _over_splits(
 
 
 def _compared_files(study: Study) -> dict[Group, Runs]:
-    """Return the equally trained runs of each uploaded model, task and shots, or all runs.
-
-    Only files with which the study is compared are included (annotation/study/compared_files.py).
-    """
+    """Return the equally trained runs of each model, or all its runs (compared_files.py)."""
     files = compared_files.files(study)
     equal = equally_trained(study, files)
     groups: dict[Group, list[PredictionFile]] = defaultdict(list)

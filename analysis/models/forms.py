@@ -139,10 +139,7 @@ class UploadForm(forms.Form):
         return cleaned
 
     def store(self, user: Any) -> LanguageModel | Job:
-        """Store the files and return the model, or start a job for a large upload.
-
-        Raises PredictionsError or ValidationError if nothing is stored.
-        """
+        """Store the files or start a job, or raise PredictionsError or ValidationError."""
         data = self.cleaned_data
         details = {key: data[key] for key in (*store.DETAILS, *store.RUN)}
         if details["predicted_on"] is not None:

@@ -45,10 +45,7 @@ SUFFIXES = {"-Base": SizeClass.BASE, "-Large": SizeClass.LARGE}  # suffixes of n
 
 @dataclass(frozen=True)
 class Entry:
-    """A row with a name and a score per training size. The interval is for the largest size.
-
-    `rank` is None for humans and for entries without a score at the largest size.
-    """
+    """Scores and, for the largest size, interval and rank (None for humans and missing scores)."""
 
     group: str
     name: str
@@ -80,10 +77,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Board:
-    """The entries of one task or, if `task` is None, of all tasks, ordered by group.
-
-    `left_out` explains why uploaded models have no entry.
-    """
+    """The entries by group, of all tasks if `task` is None. `left_out` says why models lack one."""
 
     task: Task | None
     sizes: tuple[int, ...]
@@ -113,10 +107,7 @@ class Board:
 
 
 def boards(study: Study, kind: str) -> list[Board]:
-    """Return a board for each task. With several tasks, a board over all of them comes first.
-
-    The study's own row is based on answers of `kind`.
-    """
+    """Return a board over all tasks if there are several, then one per task."""
     people = performance(study, kind, frames.annotators(study))
     files = PredictionFile.objects.in_cells().filter(task__in=people.tasks)
     uploaded, of = splits(files, people.tasks), training_files(people.tasks)
@@ -138,10 +129,7 @@ def boards(study: Study, kind: str) -> list[Board]:
 
 
 def _own(study: Study, kind: str, cells: Sequence, of_largest: pd.DataFrame) -> Iterator[Entry]:
-    """Yield the study's annotators if any has completed the task at one of the sizes.
-
-    `of_largest` has the scored answers at the largest size, from which the interval is computed.
-    """
+    """Yield the study's annotators if any completed the task. `of_largest` is for the interval."""
     if not any(cell is not None and cell.n for cell in cells):
         return
     seats = study.annotators * len(study.splits)
@@ -164,7 +152,6 @@ def _uploaded(
     of: Mapping[tuple[int, int | None], int],
     models: dict[str, LanguageModel],
 ) -> tuple[list[Entry], list[str]]:
-    """Return entries for models with every split of every size, and what other models lack."""
     entries, left_out = [], []
     names = sorted({name for name, pk, size in uploaded if pk == task.pk and size in sizes})
     for name in names:
@@ -190,7 +177,6 @@ def _uploaded(
 
 
 def _published(task: Task, sizes: Sequence[int]) -> Iterator[Entry]:
-    """Yield the rows that the paper prints for this test file."""
     name = name_of(task) if task.card.metric == S1 else ""
     people = [human_table4().get((name, size)) for size in sizes]
     if all(people):
@@ -278,12 +264,10 @@ def rows(study: Study, kind: str) -> list[Cell]:
 
 
 def external_text(entry: Entry, value: str) -> str:
-    """Describe the use of external data, or return a dash for humans and published entries."""
     return str(ExternalData(value).label) if entry.source == "uploaded" else "–"
 
 
 def of_board(board: Board) -> list[Column]:
-    """Return the columns of a board on the page, after the name of the entry."""
     last = len(board.sizes) - 1
     largest = f"at {board.sizes[last]} shots"
     sizes = [

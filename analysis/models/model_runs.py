@@ -119,10 +119,7 @@ def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
 def splits_as_one_set(
     files: PredictionFileQuerySet, tasks: Mapping[int, Task]
 ) -> dict[Place, list[float]]:
-    """Return scores in [0, 1] by place, with all golds of an example as one set.
-
-    This is only for tasks whose golds are alternatives.
-    """
+    """Return scores in [0, 1] by place with all golds as one set, for tasks with alternatives."""
     alternatives = [pk for pk, task in tasks.items() if task.card.gold_rule == "any_of"]
     scores: dict[tuple[Place, int | None], list[float]] = defaultdict(list)
     rows = Prediction.objects.filter(

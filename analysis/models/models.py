@@ -239,7 +239,6 @@ class ModelRow:
 
 
 def model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
-    """Return the scores of these files by model, task version, shots and arm."""
     arms = files.order_by().values_list("arm", flat=True).distinct()
     rows = [row for arm in arms for row in _model_rows(files.filter(arm=arm))]
     rows.sort(key=lambda row: (math.inf if row.shots is None else row.shots, row.run.arm))
@@ -311,7 +310,6 @@ def _equally_trained(
 
 
 def _models_at(shots: str) -> dict[str, dict[str, Score]]:
-    """Return published scores by model name with method, and by task."""
     by_model: dict[str, dict[str, Score]] = defaultdict(dict)
     for (model, method, task, k), quoted in machine_tables5_6().items():
         if k == shots:
@@ -378,7 +376,6 @@ class ScoreRow:
 
 
 def score_rows(tables: Sequence[Table]) -> list[ScoreRow]:
-    """Return one row per table, row and task with a score."""
     return [
         ScoreRow(row, task, table.shots, score)
         for table in tables
@@ -397,7 +394,6 @@ class AggregateRow:
 
 
 def aggregate_rows(tables: Sequence[Table]) -> list[AggregateRow]:
-    """Return one row per table and row with a score on every task."""
     return [
         AggregateRow(row, table.shots)
         for table in tables

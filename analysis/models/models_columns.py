@@ -264,7 +264,6 @@ DIFFERENCES = [
 
 
 def pair_columns(pairing: Difference) -> list[Column]:
-    """Return the columns for a Pair, which is one example of this pairing."""
     return [
         *(
             Column(

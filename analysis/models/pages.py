@@ -92,10 +92,7 @@ LISTED = [
 
 
 def _taken(form: UploadForm, request: ResearcherRequest) -> str:
-    """Store a valid form. Return the URL of the model, or of the job for a large upload.
-
-    If nothing was stored, return "" and add the errors to the form.
-    """
+    """Store a valid form. Return a URL, or "" with the errors added to the form."""
     try:
         stored = form.store(request.user)
     except prediction_store.PredictionsError as error:
@@ -113,7 +110,6 @@ def _taken(form: UploadForm, request: ResearcherRequest) -> str:
 
 @reading
 def model_upload(request: ResearcherRequest, pk: int) -> HttpResponse:
-    """Show the progress and result of a large upload."""
     job = predictions_job_of(request, pk)
     outcome = prediction_upload.outcome(job) if job.is_done else {}
     context = {"job": job, "name": job.parameters["model"], **outcome}
@@ -128,7 +124,6 @@ def model_upload_run(request: ResearcherRequest, pk: int) -> HttpResponse:
 
 @reading
 def models_file(request: ResearcherRequest) -> HttpResponse:
-    """Download the scores of all models, with one row per model, task version and shots."""
     return _model_scores(PredictionFile.objects.all(), "models.csv")
 
 
@@ -181,7 +176,6 @@ def delete_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def archive_model(request: ResearcherRequest, name: str, is_archived: bool) -> HttpResponse:
-    """Remove one of the user's models from the list, or restore it."""
     teams.set_archived(own_model(request, name), is_archived)
     return redirect("model", name)
 
@@ -204,10 +198,7 @@ def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show this study's humans, uploaded models and published figures.
-
-    Differences have a separate URL, because they take as long as all other parts.
-    """
+    """Show humans, uploaded models and published figures. Slow differences have another URL."""
     study, kind, context = of_kind(request, name)
     context |= {
         "who": model_tables.WHO[Kind(kind)],
@@ -226,10 +217,7 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show the differences between humans and models and the examples with the largest ones.
-
-    They are shown as part of the models page or as a separate page.
-    """
+    """Show differences and examples, as a part of the models page or as a separate page."""
     study, kind, context = of_kind(request, name)
     pairings = differences.differences(study, kind)
     context |= {
@@ -260,7 +248,6 @@ def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def study_models_file(request: ResearcherRequest, name: str, table: str) -> HttpResponse:
-    """Download one of the page's tables as CSV with unrounded numbers."""
     study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
     rows: Sequence[Any]

@@ -107,10 +107,7 @@ def _detectable(n: int, family: int) -> float:
 
 
 def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float, str]:
-    """Return (mean, SD between annotators, source) of the cell with the larger SD.
-
-    The mean and SD are in [0, 1], or NaN if unknown.
-    """
+    """Return (mean, SD, source) of the cell with the larger SD, in [0, 1] or NaN if unknown."""
     own = _own(study, task) if task.card.metric == S1 else {}
     if own:
         return *max(own.values(), key=itemgetter(1)), "your annotators"
@@ -122,10 +119,7 @@ def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float,
 
 
 def _own(study: Study, task: Task) -> dict[int, tuple[float, float]]:
-    """Return mean and SD of annotators' mean S1 by shots, from studies that the owner may read.
-
-    Studies that hide test scores until they are closed are left out.
-    """
+    """Return mean and SD by shots, from studies whose test scores the owner may read."""
     readable = Study.objects.visible_to(study.owner, "read").filter(tasks=task)
     open_scores = [other for other in readable if not other.covers_test_scores]
     people = Participation.objects.analysed().filter(
@@ -159,10 +153,7 @@ FORMULA = (
 
 @dataclass(frozen=True)
 class StatedPlan:
-    """The annotators per arm and task for the wanted width, and the width for a given number.
-
-    `width` is half of the interval in percent.
-    """
+    """Annotators per arm and task for a width (half the interval in %), and the reverse."""
 
     quantile: str
     people: int

@@ -57,10 +57,7 @@ class Known:
     contexts_each: float = 1.0
 
     def planned(self, examples: int) -> tuple[float, float, int]:
-        """Return the SD of means over that many examples, its share of noise, and the contexts.
-
-        The share is from 0 to 1, and 0 if the components are unknown.
-        """
+        """Return the SD of means over these examples, its noise share (0: unknown), contexts."""
         contexts = max(2, round(examples * self.contexts_each))
         if self.parts is None:
             return self.sd, 0.0, contexts
@@ -103,10 +100,7 @@ class Known:
 
 
 def sources(user: Any) -> list[tuple[str, str]]:
-    """Return (value, label) for each source of SDs: the paper, and studies the user may read.
-
-    Studies that hide test scores until they are closed are left out.
-    """
+    """Return (value, label) of the paper and of studies whose test scores the user may read."""
     done = (
         Participation.objects.analysed()
         .filter(study__in=Study.objects.visible_to(user, "read"))
@@ -163,10 +157,7 @@ Directions = tuple[float, float]  # below the cell's mean, above it
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan for one cell, multiplied by 100, with NaN or None for unknown values.
-
-    Directions are for a mean below the cell's mean and one above it.
-    """
+    """The plan for one cell x 100 (NaN or None: unknown), for means below and above the cell's."""
 
     task: str
     shots: int
@@ -248,7 +239,6 @@ def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def sentences(wanted: dict[str, Any]) -> list[str]:
-    """Return the sentences that apply to every task, whatever its SD."""
     n, comparisons = wanted["annotators"], wanted["comparisons"]
     floor = significance.smallest_p(n, n)
     level = LEVEL / comparisons
@@ -316,7 +306,6 @@ def columns(wanted: dict[str, Any]) -> list[Column]:
 
 
 def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
-    """Return the columns on the precision of the mean over annotators."""
     width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
     people = wanted["annotators"]
     return [
@@ -344,7 +333,6 @@ def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
 
 
 def _example_columns(wanted: dict[str, Any]) -> list[Column]:
-    """Return the columns on the precision of one annotator's mean."""
     width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
     return [
         Column(
@@ -367,7 +355,6 @@ def _example_columns(wanted: dict[str, Any]) -> list[Column]:
 
 
 def _group_columns(wanted: dict[str, Any]) -> list[Column]:
-    """Return the columns on the detectable difference, and on groups for the wanted difference."""
     difference, people = f"{wanted['difference']:g}", wanted["annotators"]
     level = f"{LEVEL / wanted['comparisons']:.2g}"
     both = (

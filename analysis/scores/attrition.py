@@ -116,10 +116,7 @@ def compared(
     scores: Mapping[tuple[str, Any], Sequence[float]],
     pairs: Iterable[tuple[str, Any, Any]],
 ) -> list[Attrition]:
-    """Return a row per pair (task, base, new), where `field` is the compared scenario field.
-
-    `scores` maps (task, value) to scores x 100 of annotators in the analysis.
-    """
+    """Return a row per pair (task, base, new) of `field`. `scores` are x 100 by (task, value)."""
     counts = _counts(participations, kind, field)
     return [_row(pair, counts, scores) for pair in pairs]
 
@@ -195,10 +192,7 @@ ATTRITION = Table(
 
 @dataclass(frozen=True)
 class Admission:
-    """The numbers of annotators that the rule judged and admitted in one arm.
-
-    `split` is None at zero shots. `judged_by` is 0 if the rule does not apply to the arm.
-    """
+    """Numbers judged and admitted in an arm. `judged_by` is 0 if the rule does not apply."""
 
     task: str
     shots: int
@@ -270,10 +264,7 @@ ADMISSION = Table("admission", "Admission", _ADMISSION_INTRO, _OF_ADMISSION, adm
 
 
 def told(study: Study) -> list[str]:
-    """Return warnings if arms are judged differently before the annotation step.
-
-    Either only some arms are judged, or zero-shot annotators have a screening set.
-    """
+    """Return warnings if only some arms are judged, or zero-shot annotators are screened."""
     rule = (study.qualification, study.shots, study.screening_examples)
     return [
         sentence for sentence in (screening.warning(*rule), screening.screened(*rule)) if sentence
@@ -290,10 +281,7 @@ _SAMPLE_INTRO = (
 
 
 def sample(study: Study, kind: str) -> list[Row]:
-    """Return the custom questions of the study, then the table of a demographic export.
-
-    Only human annotators are covered, because simulated annotators and models are not asked.
-    """
+    """Return custom questions, then a demographic export. Only human annotators are asked."""
     return [*own_rows(study), *stored_rows(study)] if kind == Kind.PERSON else []
 
 

@@ -74,10 +74,7 @@ def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[Ceiling]:
 
 
 def _against_the_others(part: pd.DataFrame) -> dict[str, list[float]]:
-    """Return the S1 of each annotator's answers against the majority of the others, if any.
-
-    The majority is one set of texts under every gold rule, because it has no alternatives.
-    """
+    """Return S1 of each annotator's answers against the others' majority, which is one set."""
     units: dict[int, list[tuple[str, frozenset[str], bool]]] = {}
     columns = part["example"], part["annotator"], part["texts"], part["is_one_choice"]
     for example, *row in zip(*columns, strict=True):
@@ -120,7 +117,6 @@ INTRO = (
 
 
 def _or_why_not(ends: Sequence[Any]) -> str:
-    """Return a score, or a dash with the reason why it is missing."""
     value, why_not = ends
     return f"{NOTHING} ({why_not})" if why_not else points(value)
 

@@ -62,7 +62,6 @@ def as_records(columns: Iterable[Column], rows: Iterable[Any]) -> list[dict[str,
 
 
 def in_file(columns: Iterable[Column], row: Any) -> dict[str, Any]:
-    """Map column names to the values that files contain."""
     return {column.name: column.stored(row) for column in in_files(columns)}
 
 

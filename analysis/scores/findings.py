@@ -51,10 +51,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Aggregates:
-    """S1 x 100 of the single answer of the group.
-
-    `dawid_skene` is NaN if answers are not labels, and for one annotator.
-    """
+    """S1 x 100 of the group's answer. `dawid_skene` is NaN without labels or a second annotator."""
 
     task: str
     shots: int
@@ -73,7 +70,6 @@ def counted(study: Study, kind: str) -> QuerySet[Participation]:
 
 
 def is_small(study: Study, kind: str) -> bool:
-    """Return whether there are few enough answers to compute tables during a page request."""
     given = Answer.objects.filter(
         turn__participation__in=counted(study, kind), turn__step=Step.ANNOTATION
     )
@@ -139,7 +135,6 @@ def _groups(frame: pd.DataFrame) -> Iterator[tuple[str, int, int, pd.DataFrame]]
 
 
 def _by_example(part: pd.DataFrame) -> dict[int, list[frozenset[str]]]:
-    """Group answers by the key of the example."""
     units: dict[int, list[frozenset[str]]] = {}
     for example, texts in zip(part["example"], part["texts"], strict=True):
         units.setdefault(example, []).append(texts)
@@ -187,7 +182,6 @@ def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Aggregates]:
 
 
 def _likeliest(part: pd.DataFrame, examples: list[int]) -> list[frozenset[str]]:
-    """Return the most likely label of each example according to Dawid and Skene."""
     votes: dict[int, dict[str, list[str]]] = {example: {} for example in examples}
     for example, person, texts in zip(
         part["example"], part["annotator"], part["texts"], strict=True
@@ -208,10 +202,7 @@ TABLES: dict[str, tuple[Callable[[pd.DataFrame, int], Sequence[Finding]], type[F
 
 
 def state(study: Study, kind: str) -> str:
-    """Return a key for the data of one kind: the design and the analysed participations.
-
-    Answers of completed participations never change, so results depend on nothing else.
-    """
+    """Return a key for one kind's data. Answers of completed participations never change."""
     people = counted(study, kind).order_by("pk")
     keys = ",".join(map(str, people.values_list("pk", flat=True)))
     who = hashlib.sha256(f"{study.pk}:{keys}".encode()).hexdigest()
@@ -219,10 +210,7 @@ def state(study: Study, kind: str) -> str:
 
 
 def remembered(key: str, make: Callable[[], Any]) -> Any:
-    """Return the result of `make`, cached by this process under `key`.
-
-    The cache expires after an hour, because erasing data does not clear it.
-    """
+    """Return `make()`, cached by this process for an hour, as erasing data does not clear it."""
     return caches["process"].get_or_set(key, make, timeout=3600)
 
 
@@ -318,10 +306,7 @@ def stored(job: Job) -> dict[str, Sequence[Finding]]:
 
 
 def at_hand(study: Study, kind: str) -> tuple[dict[str, Sequence[Finding]], Job | None]:
-    """Return the available tables, and the job that computes the others, if there is one.
-
-    Tables without resampling are computed immediately, unless the study is large.
-    """
+    """Return the tables that need no job, and the job that computes the others, or None."""
     job = job_of(study, kind)
     if job is not None and job.is_done:
         return stored(job), None
@@ -332,10 +317,7 @@ def at_hand(study: Study, kind: str) -> tuple[dict[str, Sequence[Finding]], Job 
 def tables(
     study: Study, kind: str, *names: str, frame: pd.DataFrame | None = None
 ) -> dict[str, Sequence[Finding]]:
-    """Return all tables or those in `names`. If the job is not done, compute them now.
-
-    `frame` is the result of `findings.answered` if the caller already has it.
-    """
+    """Return all tables or those in `names`, computing them now unless their job is done."""
     job = job_of(study, kind)
     if job is not None and job.is_done:
         return stored(job)

@@ -43,10 +43,7 @@ class Table:
 def _interval(
     name: str, heading: str, meaning: str, *reason: str, few: bool = False
 ) -> list[Column]:
-    """Return one column for the page and two for files. `reason` is the field for its absence.
-
-    `few` adds the mark for intervals of fewer than ten annotators.
-    """
+    """Return one column for the page and two for files. `few` marks fewer than ten annotators."""
     low, high = (f"{name}_low", f"{name}_high") if name else ("low", "high")
     ends = attrgetter(low, high, *reason)
     if not few:

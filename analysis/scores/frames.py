@@ -126,10 +126,7 @@ def _s1_by_step(study: Study) -> dict[tuple[int, str], tuple[float, float, int]]
 
 
 def training_answers(study: Study, kind: str) -> pd.DataFrame:
-    """Return one row per training answer of completed participations in the analysis.
-
-    Columns: scenario and participation (keys), example_hash, s1 in [0, 1].
-    """
+    """Return scenario and participation (keys), example_hash and s1 per analysed answer."""
     rows = (
         Answer.objects.filter(
             turn__participation__in=study.participations.analysed().in_cells().filter(kind=kind),
@@ -179,10 +176,7 @@ def answers_in_order(
 
 
 def scored_answers(study: Study, kind: str, shots: Collection[int] | None = None) -> pd.DataFrame:
-    """Return the answers of the annotation step, with the name of each example's `context`.
-
-    `shots` limits them. The columns are those of `answers_in_order` and `test_sets.with_scores`.
-    """
+    """Return the annotation step's `answers_in_order` with `context` and test_sets.with_scores."""
     answers = answers_in_order(study, kind, Step.ANNOTATION, shots)
     contexts = contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
     return test_sets.with_scores(study, answers.assign(context=answers["example"].map(contexts)))

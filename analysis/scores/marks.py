@@ -39,7 +39,6 @@ def scenarios_were_chosen(study: Study) -> bool:
 
 
 def sentences(study: Study) -> list[str]:
-    """Return remarks on parts of tests, chosen scenarios, programs, late seats, visible scores."""
     marks = []
     parts = {task.name: task.test_part for task in study.tasks.with_reports().order_by("name")}
     told = [f"{name}, {part}" for name, part in parts.items() if part]
@@ -94,10 +93,7 @@ def sentences(study: Study) -> list[str]:
 
 
 def by_program(study: Study) -> ParticipationQuerySet:
-    """Return the human annotators with at least one answer through the API, in any step.
-
-    If the design does not allow them, the database rejects them (annotation/guards.py).
-    """
+    """Return the human annotators with at least one answer through the API, in any step."""
     if not study.programs_as_people:
         return study.participations.none()
     answers = Answer.objects.filter(turn__participation=OuterRef("pk"), channel=Channel.API)
@@ -112,10 +108,7 @@ def of_cells(study: Study) -> dict[tuple[str, int], int]:
 
 
 def programs_mark(study: Study) -> str:
-    """Return the remark that programs answered for humans, or "" if there are none.
-
-    People with several tasks are counted once.
-    """
+    """Return the remark on programs that answered for humans, or "". People are counted once."""
     number = by_program(study).analysed().values("worker").distinct().count()
     if not number:
         return ""

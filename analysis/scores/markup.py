@@ -115,10 +115,7 @@ def as_csv(table: PaperTable) -> str:
 
 
 def as_latex(table: PaperTable) -> str:
-    """Return the table as a float.
-
-    A table that is too wide for one column of a paper spans both (table*).
-    """
+    """Return the table as a float, in table* if it is too wide for one column of a paper."""
     lines = list(_lines(table))
     width = max(len(cells) for cells in lines if isinstance(cells, list))
     body = "\n".join(

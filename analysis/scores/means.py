@@ -53,11 +53,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Intervals(Mean):
-    """A Mean with percentile bootstraps.
-
-    Bootstraps over annotators are NaN if `no_bootstrap` gives a reason, and the bootstrap over
-    examples if `no_examples` does.
-    """
+    """A Mean with percentile bootstraps, NaN if `no_bootstrap` or `no_examples` gives a reason."""
 
     examples_low: float
     examples_high: float
@@ -88,10 +84,7 @@ def matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any]]:
 
 
 def keyed_matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any], np.ndarray]:
-    """Return the matrix and contexts of `matrix_of`, and the key of each example.
-
-    Annotators are sorted by name and examples by key. Missing answers are NaN.
-    """
+    """Return `matrix_of` sorted by names and keys, and the examples' keys. NaN marks no answer."""
     names, people = np.unique(part["annotator"].to_numpy(dtype=object), return_inverse=True)
     keys, first, examples = np.unique(
         part["example"].to_numpy(), return_index=True, return_inverse=True

@@ -46,10 +46,7 @@ class Own:
 
 @dataclass(frozen=True)
 class MetricRow:
-    """Mean and SDs x 100 under one metric, of `score.n` of `score.of` annotators or splits.
-
-    The interval is for annotators, and is NaN if `no_interval` gives a reason.
-    """
+    """Mean and SDs x 100 of `score.n` of `score.of` units. The interval is for annotators only."""
 
     who: str
     name: str  # model name, or "" for annotators
@@ -82,7 +79,6 @@ class MetricRow:
 
 
 def own_scores(study: Study) -> list[Own]:
-    """Return the score of each analysed annotator and of each file, under each metric."""
     rows: list[Own] = []
     for task in sorted(study.tasks.all(), key=lambda task: place(task.name)):
         file = test_sets.TestFile(task)
@@ -117,10 +113,7 @@ def _of_models(study: Study, file: test_sets.TestFile) -> Iterator[Own]:
 
 
 def rows(study: Study) -> list[MetricRow]:
-    """Return one row per task, shots, metric and group, in the order of the paper.
-
-    Cached until a participation completes, withdraws or is excluded, or prediction files change.
-    """
+    """Return rows in the paper's order, cached until participations or prediction files change."""
     files = compared_files.files(study).order_by("pk")
     made_of = [*(state(study, kind) for kind in Kind.values), *files.values_list("pk", flat=True)]
     design = [list(study.tasks.order_by("pk").values_list("pk", flat=True)), study.metrics]

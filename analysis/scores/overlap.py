@@ -79,7 +79,6 @@ def table(study: Study, kind: str) -> list[Row]:
 
 
 def agreeing(study: Study, kind: str) -> set[int]:
-    """Return the participations whose errors agree with a model's more often than expected."""
     return {row.participation for row in table(study, kind) if row.agrees}
 
 
@@ -130,7 +129,6 @@ def _of_cell(
     study: Study, task: str, shots: int, names: dict[int, str], wrong: dict[int, Answers],
     models: Models,
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield the rows of one task and number of shots, grouped by model."""
     own = [wrong[pk] for pk in names]
     shown = sorted({example for given in (*own, *models.values()) for example in given})
     numbers: dict[tuple[int, Given], int] = {(example, None): 0 for example in shown}

@@ -45,15 +45,11 @@ def reading(view: View) -> View:
 
 
 def results_of(study: Study) -> dict[str, Any]:
-    """Return the template context with the study and the remarks for all its tables."""
     return {"study": study, "marks": marks.sentences(study)}
 
 
 def chosen_kind(request: HttpRequest, kinds: list[str]) -> str:
-    """Return the kind of annotators in the URL, by default the first of `kinds`.
-
-    Raises Http404 for a kind that has no results in this study.
-    """
+    """Return the kind in the URL, by default the first. Raises Http404 for one without results."""
     kind = request.GET.get("kind", kinds[0])
     if kind not in kinds:
         raise Http404
@@ -61,10 +57,7 @@ def chosen_kind(request: HttpRequest, kinds: list[str]) -> str:
 
 
 def of_kind(request: HttpRequest, name: str) -> tuple[Study, str, dict[str, Any]]:
-    """Return the study, the requested kind, and the context shared by pages for one kind.
-
-    Raises Http404 and PermissionDenied as `scores_of` and `chosen_kind` do.
-    """
+    """Return study, kind and page context. Raises as `scores_of` and `chosen_kind` do."""
     study = scores_of(request, name)
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
@@ -72,7 +65,6 @@ def of_kind(request: HttpRequest, name: str) -> tuple[Study, str, dict[str, Any]
 
 
 def csv_file(name: str, shown: Iterable[Column], rows: Iterable[Any], kind: str) -> HttpResponse:
-    """Return the rows as a download NAME.csv with unrounded numbers."""
     return download(columns.as_csv(shown, rows, kind), f"{name}.csv")
 
 
@@ -84,7 +76,6 @@ FORMATS = {
 
 @reading
 def human_performance(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the table of each kind under a separate heading. Kinds with results come first."""
     study = scores_of(request, name)
     frame = frames.annotators(study)
     kinds = performance.kinds_of(frame)
@@ -133,10 +124,7 @@ def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def analysis(request: HttpRequest, name: str) -> HttpResponse:
-    """Show intervals, agreement, aggregates and contrasts of one kind.
-
-    Resampled results come from a job that the page runs part by part.
-    """
+    """Show the tables of one kind. Resampled results come from a job that the page runs."""
     study, kind, context = of_kind(request, name)
     rows, job = findings.at_hand(study, kind)
     context |= {
@@ -177,7 +165,6 @@ def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the human-performance cells under other inclusion criteria, for one kind."""
     study, kind, context = of_kind(request, name)
     tables = rules.task_tables(rules.table(study, kind))
     context |= {"tables": tables, "question": f"{two_way.BOTH}; {columns.ASSUMES}"}

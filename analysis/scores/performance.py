@@ -91,7 +91,6 @@ class Cell:
 
     @property
     def explanation(self) -> str:
-        """Return a description of the number that can be read on its own."""
         if not self.n:
             return f"{self.task}, {self.shots} shots: no annotator has completed it yet."
         if self.remark and math.isnan(self.mean):
@@ -117,8 +116,6 @@ def families_of(tasks: Iterable[Task]) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class PerformanceTable:
-    """A table for one kind. Rows are shots and columns are tasks, grouped by family."""
-
     study: Study
     kind: str
     tasks: list[Task]
@@ -157,7 +154,6 @@ class PerformanceTable:
 
     @property
     def has_splits(self) -> bool:
-        """Return whether annotators were trained on several splits."""
         return any(cell.splits > 1 for cell in self.cells.values())
 
     @cached_property
@@ -167,7 +163,6 @@ class PerformanceTable:
 
     @cached_property
     def set_notes(self) -> list[str]:
-        """Return sentences on tasks whose golds are alternatives, and on the scale of the paper."""
         pairs = zip(self.tasks, self.bounds, strict=True)
         return [
             set_note(task, limits.set_ceiling)
@@ -187,10 +182,7 @@ class PerformanceTable:
 
     @property
     def ceilings(self) -> list[str]:
-        """Return each task's ceiling for highlighting, with a dash for other tasks.
-
-        The list is empty if no task is highlighted.
-        """
+        """Return each task's ceiling for highlighting, or a dash, or [] without such tasks."""
         limits = self.bounds
         return [it.ceiling_text for it in limits] if any(it.is_highlighted for it in limits) else []
 
@@ -288,10 +280,7 @@ def kinds_of(frame: pd.DataFrame) -> list[str]:
 
 
 def kinds(study: Study) -> list[str]:
-    """Return the kinds that took part, and humans. Kinds with results come first.
-
-    Humans come first if both or neither have results. No answers are read.
-    """
+    """Return humans and the other kinds that took part. Kinds with results come first."""
     rows = study.participations.order_by().values_list("kind")
     analysed = dict(rows.annotate(analysed=Count("pk", filter=ANALYSED)))
     every = [Kind.PERSON, *sorted(set(analysed) - {Kind.PERSON})]
@@ -300,8 +289,6 @@ def kinds(study: Study) -> list[str]:
 
 @dataclass(frozen=True)
 class LongRow:
-    """One cell of a table with its context, for the table in long form."""
-
     kind: str
     task: Task
     cell: Cell
@@ -326,13 +313,11 @@ class LongRow:
 
 
 def all_tables(study: Study, frame: pd.DataFrame | None = None) -> list[PerformanceTable]:
-    """Return the table of each kind that took part, as reported."""
     frame = frames.annotators(study) if frame is None else frame
     return [performance(study, kind, frame) for kind in kinds_of(frame)]
 
 
 def long_rows(table: PerformanceTable) -> list[LongRow]:
-    """Return one row per number of shots and task."""
     is_of_people = table.kind == Kind.PERSON
     late = marks.late_seats(table.study) if is_of_people else {}
     programs = marks.of_cells(table.study) if is_of_people else {}
@@ -351,5 +336,4 @@ def long_rows(table: PerformanceTable) -> list[LongRow]:
 
 
 def all_rows(study: Study) -> list[LongRow]:
-    """Return one row per kind, number of shots and task."""
     return [row for table in all_tables(study) for row in long_rows(table)]

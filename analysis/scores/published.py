@@ -53,10 +53,7 @@ def human_table4() -> dict[tuple[str, int], Published]:
 
 @cache
 def machine_tables5_6() -> dict[tuple[str, str, str, str], Published]:
-    """Load model performance by (model, method, task, shots) from CLUES, Tables 5 and 6.
-
-    Rows are in the order of the paper. Shots are a number as text, or "all" for full supervision.
-    """
+    """Load models by (model, method, task, shots or "all"), as in CLUES, Tables 5 and 6."""
     with (FOLDER / "machine_tables5_6.csv").open(newline="") as file:
         return {
             (row["model"], row["method"], row["task"], row["shots"]): Published(

@@ -207,7 +207,6 @@ def lines(table: PerformanceTable, intervals: Intervals | None = None) -> list[l
 
 
 def definition(table: PerformanceTable) -> str:
-    """Return the definition of the numbers, with the metric of the table."""
     one = "model run" if table.kind == Kind.MODEL else "annotator"
     if table.metrics == S1:
         return f"Mean ± SD over {one}s (ddof 1) of each {one}'s mean S1 x 100."
@@ -220,10 +219,7 @@ def definition(table: PerformanceTable) -> str:
 def notes(
     table: PerformanceTable, with_intervals: bool = False, said: Sequence[str] | None = None
 ) -> list[str]:
-    """Return the notes below the table: definition, recipe, remarks, uncounted participations.
-
-    `said` are the remarks, if they have already been read.
-    """
+    """Return the notes below the table. `said` are the remarks, if already read."""
     sentences = [definition(table), f"Recipe: {'; '.join(table.recipes)}"]
     if with_intervals:
         sentences.append(INTERVALS_NOTE)
@@ -247,7 +243,6 @@ def _declined(table: PerformanceTable) -> list[str]:
 
 
 def as_markdown(table: PerformanceTable) -> str:
-    """Return the table in Markdown with its heading and notes."""
     names = [markdown(task.name) for task in table.tasks]
     rows = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
     known = intervals(table)
@@ -261,7 +256,6 @@ def as_markdown(table: PerformanceTable) -> str:
 
 
 def paper_table(table: PerformanceTable) -> PaperTable:
-    """Return the table as a paper prints it, with tasks grouped by family."""
     known = intervals(table)
     headings = ["Shots", *(task.name for task in table.tasks)]
     shown = [Column("", name, get=itemgetter(place)) for place, name in enumerate(headings)]

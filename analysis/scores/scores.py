@@ -13,10 +13,7 @@ from analysis.scores.columns import mean_and_sd, with_remark
 
 @dataclass(frozen=True)
 class Score:
-    """Mean and SDs x 100 over `n` of `of` annotators or splits (NaN if undefined).
-
-    A published figure has only `printed`, which is the spread as printed.
-    """
+    """Mean and SDs x 100 of `n` of `of` units (NaN: undefined), or `printed` if published."""
 
     mean: float = math.nan
     sd_ddof1: float = math.nan

@@ -29,10 +29,7 @@ QUESTIONS = ("seen_before", "ai_used")  # questions of the exit questionnaire
 
 @dataclass(frozen=True)
 class Rule:
-    """An inclusion rule: its name in the CSV, its wording on the page, and the rows that it keeps.
-
-    `applies` says whether the rule can change anything. If not, it has no row.
-    """
+    """An inclusion rule and the rows that it keeps. `applies` is False if it changes nothing."""
 
     name: str
     words: str
@@ -41,7 +38,6 @@ class Rule:
 
 
 def _is_told(people: pd.DataFrame) -> bool:
-    """Return whether any participant answered the exit questionnaire."""
     return not (people["seen_before"].eq("").all() and people["ai_used"].eq("").all())
 
 
@@ -132,10 +128,7 @@ RULES = (
 
 
 def given(study: Study, kind: str) -> pd.DataFrame:
-    """Return the annotation-step answers of completed participations, including excluded ones.
-
-    Columns: participation and example (keys), s1, seconds (of active time).
-    """
+    """Return completed participations' answers: participation, example (keys), s1 and seconds."""
     completed = study.participations.filter(status=Status.COMPLETED, kind=kind).in_cells()
     rows = Answer.objects.filter(
         turn__participation__in=completed, turn__step=Step.ANNOTATION
@@ -182,10 +175,7 @@ def people(
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of one task and number of shots as a matrix of annotators x examples.
-
-    `lowest` is the lowest possible value of the metric.
-    """
+    """Annotators x examples of one task and shots. `lowest` is the metric's lowest value."""
 
     matrix: np.ndarray
     row_of: Mapping[int, int]  # maps the key of a participation to its row
@@ -193,7 +183,6 @@ class Scores:
     lowest: float
 
     def estimate(self, participations: pd.Series) -> two_way.Estimate:
-        """Return the mean of these annotators with its interval, as in the intervals table."""
         rows = [self.row_of[key] for key in participations]
         return two_way.of_mean(self.matrix[rows], self.contexts)
 
@@ -224,10 +213,7 @@ def scores(
 
 @dataclass(frozen=True)
 class Row:
-    """A cell under one rule: mean, SDs over annotators and interval x 100 (NaN if undefined).
-
-    `why_not` is the reason for a missing interval.
-    """
+    """A cell under one rule x 100 (NaN if undefined). `why_not` explains a missing interval."""
 
     rule: str
     task: str
@@ -319,10 +305,7 @@ def _row(task: str, shots: int, left: pd.DataFrame, completed: int, scores: Scor
 
 @dataclass(frozen=True)
 class TaskTable:
-    """A table of the page for one task, with rules as rows and shots as columns.
-
-    Each cell has its text, and whether the rule changed the reported value.
-    """
+    """Rules x shots of one task. A cell has its text and whether the rule changed the value."""
 
     task: str
     shots: list[int]
@@ -330,7 +313,6 @@ class TaskTable:
 
 
 def task_tables(rows: list[Row]) -> list[TaskTable]:
-    """Return the rows as on the page, in one table per task."""
     cells = {(row.task, row.rule, row.shots): row.text for row in rows}
     tables = []
     for task in dict.fromkeys(row.task for row in rows):

@@ -62,7 +62,6 @@ class TestFile:
         )
 
     def constant(self, texts: Sequence[str], metric: str) -> SetScore:
-        """Return the score of giving the same answer to every example."""
         answers = self.answers(dict.fromkeys(self.examples, texts))
         assert answers is not None
         return over_test_set(metric, answers, is_linear=False)
@@ -129,10 +128,7 @@ def primary(
 def of_files(
     files: PredictionFileQuerySet, tasks: Iterable[Task], is_linear: bool = False
 ) -> dict[int, tuple[TestFile, SetScore]]:
-    """Return scores by prediction file (key) under the task's metric, except for S1.
-
-    `tasks` are the tasks of the files.
-    """
+    """Return scores by file (key) under the task's metric, except for S1."""
     scores: dict[int, tuple[TestFile, SetScore]] = {}
     for task in tasks:
         if task.card.metric != S1:
@@ -221,25 +217,18 @@ def given_texts(answers: QuerySet[Answer]) -> Iterator[tuple[int, int, str, list
 
 
 def texts_of_upstream(study: Study) -> dict[int, list[str]]:
-    """Return the span texts of answers in an upstream step, in order, by turn."""
     spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
     return dict(texts_by_turn(spans.filter(answer__turn__step=Step.UPSTREAM).order_by(*IN_ORDER)))
 
 
 def spans_in_order(study: Study) -> QuerySet[AnswerSpan]:
-    """Return the spans in the order of spans.csv, grouped by answer as verify.py requires.
-
-    Spans of an upstream step are left out, because they belong to other tasks.
-    """
+    """Return the spans in the order of spans.csv, by answer, without those of upstream steps."""
     spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
     return spans.exclude(answer__turn__step=Step.UPSTREAM).order_by(*IN_ORDER)
 
 
 def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int | None]]:
-    """Count the splits available for training models by (task version key, shots).
-
-    There is one run at zero shots, and one that is fully supervised (None).
-    """
+    """Count splits by (task version key, shots). At zero shots nothing is trained: one run."""
     files = Split.objects.filter(task__in=tasks, kind=Split.Kind.TRAIN)
     counts = Counter[tuple[int, int | None]](
         (task, shots) for task, shots in files.values_list("task_id", "shots") if shots is not None

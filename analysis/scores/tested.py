@@ -148,7 +148,6 @@ def interval_columns(question: str) -> list[Column]:
 
 
 def p_columns(family: str) -> list[Column]:
-    """Return columns for p and its Holm correction."""
     return [
         Column("p", "p", "two-sided p that corresponds to this interval", "0 to 1"),
         Column("p_holm", "p Holm", f"p, Holm-adjusted over {family}", "0 to 1"),
@@ -156,7 +155,6 @@ def p_columns(family: str) -> list[Column]:
 
 
 def equivalence_columns() -> list[Column]:
-    """Return columns for equivalence within the margin, and the smallest margin to be shown."""
     return [
         Column("", "Equivalence", _EQUIVALENCE, get="equivalence"),
         Column("margin", meaning="equivalence margin frozen in the design", unit="points"),
@@ -178,7 +176,6 @@ def equivalence_columns() -> list[Column]:
 
 
 def error_columns() -> list[Column]:
-    """Return columns for the inputs of intervals and p, which are only in files."""
     se = "standard error of the difference over"
     df = "degrees of freedom for"
     return [

@@ -30,10 +30,7 @@ Contents = dict[tuple[int, int | None], dict[int, frozenset[str]]]
 
 @dataclass(frozen=True)
 class Block:
-    """Training examples of one size, either all of them or only the new ones.
-
-    Names are "in the 20" or "the 10 new examples of the 20".
-    """
+    """Training examples of one size: all ("in the 20") or new ("the 10 new examples of the 20")."""
 
     size: int
     smaller: int | None = None
@@ -50,10 +47,7 @@ class Block:
         return contents[self.size] - inner
 
     def is_nested(self, contents: dict[int, frozenset[str]], shots: int) -> bool:
-        """Return whether each file is a subset of the next larger one, so groups can be compared.
-
-        Otherwise the group with that many shots has not seen the same examples.
-        """
+        """Return whether each file is in the next larger one, so that groups can be compared."""
         sizes = sorted({self.smaller or self.size, self.size, shots})
         return all(contents[a] <= contents[b] for a, b in pairwise(sizes))
 
@@ -94,10 +88,7 @@ def _contents(study: Study) -> Contents:
 
 @dataclass(frozen=True)
 class BlockScore:
-    """The mean S1 x 100 of one group on one block over its annotators, with both SDs.
-
-    The mean is NaN if the group did not see the block or files are not nested.
-    """
+    """One group's mean S1 x 100 on a block, or NaN if it was not seen or files are not nested."""
 
     kind: str
     task: str
@@ -208,7 +199,6 @@ BLOCK_SCORES = [
 
 
 def block_scores(study: Study) -> list[BlockScore]:
-    """Return the training tables of all kinds, one row per group and block."""
     return [score for kind in kinds(study) for row in training(study, kind) for score in row.scores]
 
 

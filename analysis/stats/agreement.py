@@ -79,10 +79,7 @@ def alpha(units: Iterable[Sequence[Hashable]], distance: Distance = nominal) -> 
 
 
 def observed_disagreement(unit: Sequence[Hashable], distance: Distance = nominal) -> float | None:
-    """Return the mean distance over all pairs of answers to one example, or None without pairs.
-
-    Alpha averages these over the examples, weighted by the number of answers.
-    """
+    """Return the mean distance over all pairs of answers to one example, or None without pairs."""
     # Most units are nearly unanimous, so compute each pair of different answers only once.
     counts, pairs = Counter(unit), math.comb(len(unit), 2)
     apart = (counts[a] * counts[b] * distance(a, b) for a, b in itertools.combinations(counts, 2))
@@ -90,10 +87,7 @@ def observed_disagreement(unit: Sequence[Hashable], distance: Distance = nominal
 
 
 def _between_sets(values: Counter[Any], distance: Distance) -> float:
-    """Return the sum of distances over all ordered pairs of different answers.
-
-    Most pairs share no text and have distance 1. Only pairs with a common text are computed.
-    """
+    """Return the sum over ordered pairs. Pairs without a common text have distance 1."""
     holding = defaultdict(list)
     for value in values:
         for text in value:
@@ -310,10 +304,7 @@ class Group(NamedTuple, Generic[Who]):
 
 
 def groups(answers: Iterable[tuple[Who, Sequence[str]]]) -> list[Group[Who]]:
-    """Group equal answers, most frequent first, with the texts of the first answer in a group.
-
-    Answers are equal if they contain the same texts, in any order or position.
-    """
+    """Group equal sets of texts, most frequent first, with the texts of the first answer."""
     by_texts: dict[frozenset[str], list[tuple[Who, Sequence[str]]]] = defaultdict(list)
     for who, texts in answers:
         by_texts[frozenset(texts)].append((who, texts))

@@ -30,10 +30,7 @@ Scores = tuple[str, Sequence[float], Sequence[float]]
 
 @dataclass(frozen=True)
 class TaskGain:
-    """One unseen task with the means of both arms, and why it has no ratio ("" if it has one).
-
-    `relative` is NaN if `refused` is set. `difference` is always defined.
-    """
+    """One unseen task. `relative` is NaN if `refused` says why; `difference` is always defined."""
 
     task: str
     base: float
@@ -87,10 +84,7 @@ class Arg:
 
 
 def task_gain(task: str, base: Sequence[float], new: Sequence[float]) -> TaskGain:
-    """Return the gain on one task from the annotators' scores in each arm.
-
-    Raises ValueError for an empty arm.
-    """
+    """Return one task's gain from the scores in each arm. Raises ValueError for an empty arm."""
     if not len(base) or not len(new):
         raise ValueError(f"{task}: an arm without participants has no mean")
     mean, spread = float(np.mean(base)), sd(base)
@@ -117,10 +111,7 @@ def why_no_divisor(base: float, base_sd: float = 0.0, people: int = 1) -> str:
 def average_relative_gain(
     tasks: Sequence[Scores], seed: int = 0, resamples: int = RESAMPLES
 ) -> Arg:
-    """Return the ARG over the unseen tasks with 95 % intervals.
-
-    Raises ValueError without tasks, or if an arm is empty.
-    """
+    """Return the ARG with 95 % intervals. Raises ValueError without tasks or with an empty arm."""
     if not tasks:
         raise ValueError("no unseen task")
     gains = tuple(task_gain(*task) for task in tasks)
@@ -166,10 +157,7 @@ def _interval(value: float, gains: Sequence[TaskGain]) -> tuple[str, tuple[float
 
 
 def _t_interval(value: float, parts: Sequence[tuple[float, int]]) -> tuple[float, float]:
-    """Return value ± t · √Σ variances / tasks, with Satterthwaite's degrees of freedom.
-
-    `parts` has (variance, degrees of freedom) for both arms of each task.
-    """
+    """Return value ± t · √Σ variances / tasks (Satterthwaite). `parts` are (variance, df)."""
     error = math.sqrt(sum(v for v, _df in parts)) / (len(parts) / 2)
     reach = float(special.stdtrit(satterthwaite(parts), TAIL)) * error
     return value - reach, value + reach
@@ -207,7 +195,6 @@ def bootstrap(tasks: Sequence[Scores], seed: int, resamples: int) -> tuple[float
 
 
 def _resampled(draw: np.random.Generator, values: Sequence[float], resamples: int) -> np.ndarray:
-    """Return the means of this many resamples of the values."""
     scores = np.asarray(values, dtype=float)
     times = draw.multinomial(len(scores), np.full(len(scores), 1 / len(scores)), resamples)
     means: np.ndarray = times @ scores / len(scores)

@@ -92,10 +92,7 @@ class _Model:
 def overlaps(
     people: np.ndarray, models: Sequence[np.ndarray], seed: int = 0
 ) -> list[list[Overlap]]:
-    """Return for each model the overlap with each annotator.
-
-    `people` has the codes as annotators x examples, and each model has one code per example.
-    """
+    """Return overlaps by model, then annotator, from codes (annotators x examples, examples)."""
     errors = [_Model(model, people) for model in models]
     found = [[model.overlap(own) for own in people] for model in errors]
     judged = np.array([[not own.why_not for own in row] for row in found], dtype=bool)

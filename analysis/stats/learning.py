@@ -46,10 +46,7 @@ def per_hundred(values: Numbers) -> float:
 
 
 def half_difference(values: Numbers) -> float:
-    """Return the mean of the second half minus the mean of the first half.
-
-    An odd number leaves out the middle value. Below 0 is a decline. NaN for fewer than two.
-    """
+    """Return the mean of the second half minus the first, without the middle value, or NaN."""
     half = len(values) // 2
     if not half:
         return math.nan

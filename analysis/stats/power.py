@@ -55,10 +55,7 @@ def _power(
 
 @functools.lru_cache(maxsize=256)
 def _of_people(n: int, level: float, ratio: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest difference that Welch's test detects (shares x sums), and weights.
-
-    It is cached, because the cells of a plan need the same groups repeatedly.
-    """
+    """Return the smallest difference of Welch's test (shares x sums), and weights. Cached."""
     shares, weights = _shares(n - 1)
     first, other = shares, ratio**2 * (1 - shares)
     df = (n - 1) * (first + other) ** 2 / (first**2 + other**2)
@@ -78,15 +75,11 @@ def _shares(df: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _chi2_quantile(shares: np.ndarray, freedom: int) -> np.ndarray:
-    """Return quantiles of the chi squared distribution."""
     return 2 * special.gammaincinv(freedom / 2, shares)
 
 
 def sd_range(sd: float, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of the true SD of n values, or NaN for fewer than two.
-
-    Three values leave the SD uncertain by a factor of 0.52 to 6.28.
-    """
+    """Return the 95 % interval of the true SD of n values, or NaN for fewer than two."""
     if n < 2:
         return math.nan, math.nan
     tails = _chi2_quantile(np.array([TAIL, 1 - TAIL]), n - 1)

@@ -79,7 +79,6 @@ class Estimate:
         return float(reach(self.people_se, self.people_df, self.se, self.df, level))
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Return both ends of the interval, not cut at the range of the score."""
         half = self.reach(level)
         return self.value - half, self.value + half
 
@@ -194,10 +193,7 @@ def row_means(matrix: np.ndarray) -> np.ndarray:
 
 
 def of_mean(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Estimate:
-    """Estimate the mean of annotators x examples (scores, or scores minus those of a model).
-
-    NaN marks a missing answer or an undefined score.
-    """
+    """Estimate the mean of annotators x examples, where NaN marks missing or undefined scores."""
     value = float(np.mean(row_means(matrix))) if matrix.size else math.nan
     why_not = _why_not(matrix, contexts)
     return (
@@ -240,7 +236,6 @@ class Components:
     rest: float
 
     def variances(self, people: int, contexts: int) -> Variances:
-        """Return the expected variances of a mean over that many annotators and contexts."""
         rest = self.rest / (people * contexts)
         return Variances(
             self.annotators / people + rest,

@@ -31,10 +31,7 @@ class Interval:
 
 
 def sd(values: Numbers) -> float:
-    """Return the SD with ddof 1, or NaN for fewer than two values.
-
-    It is 0 if only rounding differs: as floats, the variance of three times 0.7 is 1e-32.
-    """
+    """Return the SD with ddof 1 (NaN for fewer than two values), or 0 if only rounding differs."""
     array = np.asarray(values, dtype=float)
     if len(array) < 2:
         return math.nan
@@ -51,10 +48,7 @@ def why_no_interval(values: Numbers) -> str:
 
 
 def t_interval(values: Numbers, level: float = 0.95) -> Interval:
-    """Return the t interval of the mean of annotators' scores, or NaN if there is none.
-
-    Annotators who tie do not show that all others would.
-    """
+    """Return the t interval of a mean, or NaN if there is none, as when all annotators tie."""
     array = np.asarray(values, dtype=float)
     if why_no_interval(values):
         return Interval(np.nan, np.nan, np.nan)

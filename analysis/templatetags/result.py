@@ -30,5 +30,4 @@ def result_so_far(study: Study) -> dict[str, Any]:
 
 @register.simple_tag
 def contrasts(study: Study, tasks: Sequence[Task]) -> list[planned_power.Contrast]:
-    """Return the power of a design's planned contrasts, whether the design is stored or not."""
     return planned_power.contrasts(study, tasks)

@@ -49,7 +49,6 @@ def reopen(user: User) -> None:
 
 
 def revoke_tokens(user: User, by: User | None = None) -> int:
-    """Revoke all valid API tokens of an account, and return their number."""
     now = database_now()
     tokens = user.api_tokens.filter(revoked_at=None, expires_at__gt=now)
     ended = tokens.update(revoked_at=now)
@@ -60,10 +59,7 @@ def revoke_tokens(user: User, by: User | None = None) -> int:
 
 
 def erase(user: User) -> str:
-    """Delete the data about a closed account, and return the new name of its row.
-
-    Entries about the user's actions remain under that name. Raises AccountError.
-    """
+    """Delete a closed account's data. Returns its new name in the log. Raises AccountError."""
     with transaction.atomic():
         user = User.objects.select_for_update().get(pk=user.pk)
         if user.is_active:

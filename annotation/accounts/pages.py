@@ -23,8 +23,6 @@ from annotation.web.fields import PageForm, PressedField, RowField, row_field
 
 
 class AccountForm(UserCreationForm):
-    """Form for a new account: user name, password and an optional email address."""
-
     class Meta:
         model = User
         fields = ("username", "email")
@@ -69,8 +67,6 @@ class TimeZoneForm(forms.ModelForm):
 
 
 class AddressForm(forms.Form):
-    """Form for the user's email address, which may be empty."""
-
     email = forms.EmailField(
         label="Email",
         required=False,
@@ -84,8 +80,6 @@ class AddressForm(forms.Form):
 
 
 class FirstOwnerForm(AccountForm):
-    """Form for the first account, which also asks for the code that the server printed."""
-
     code = forms.CharField(
         label="Code",
         max_length=40,
@@ -108,8 +102,6 @@ class FirstOwnerForm(AccountForm):
 
 
 class UserForm(PageForm):
-    """Form for an administrator's action on another user's account."""
-
     key = "user"
     user = RowField(
         User.objects.none(),

@@ -32,8 +32,6 @@ SCOPES = (
 
 
 class TokenForm(PageForm):
-    """Form for a new API token: name, scopes, study and expiry."""
-
     key = "token"
     name = forms.CharField(
         max_length=60, help_text="Where the token is used, such as a script or machine."

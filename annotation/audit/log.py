@@ -13,7 +13,6 @@ from tasks.columns import Column
 
 
 def in_words(value: Any) -> str:
-    """Format the old or new value of an entry for a page."""
     if value is None:
         return ""
     if not isinstance(value, dict):

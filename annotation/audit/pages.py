@@ -68,7 +68,6 @@ def log(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @signed_in("GET")
 def site_log(request: ResearcherRequest) -> HttpResponse:
-    """List the actions on this server. Only superusers may see them."""
     if not request.user.is_superuser:
         raise PermissionDenied("Only superusers can read the server's audit log.")
     everywhere = AuditEntry.objects.select_related("by", "study").order_by("-at", "-pk")

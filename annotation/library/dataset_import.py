@@ -97,7 +97,6 @@ def proposed(columns: SeenColumns) -> dict[str, Any]:
 
 
 def kind_for(columns: SeenColumns, gold: str, options: Any) -> str:
-    """Return the likely kind of answer, from the values in the column with the answer."""
     golds, many = next(((v, n > MOST) for name, v, n in columns if name == gold), ([], False))
     are_spans = any(value.startswith(("[[", "[{", "{")) for value in golds)
     return "option" if options else "spans" if are_spans else "short-text" if many else "choice"

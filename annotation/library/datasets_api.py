@@ -63,8 +63,6 @@ class DatasetBody(serializers.Serializer):
 
 
 class DatasetForm(ReadingForm):
-    """Form for a dataset file and how to read it."""
-
     file = forms.FileField(error_messages={"required": "Choose a file that is not empty."})
 
 

@@ -21,8 +21,6 @@ from tasks.models import TaskUpload
 
 
 class PartitionForm(PageForm):
-    """Form for choosing which of the uploaded tasks to read."""
-
     key = "partition"
     partition = forms.ChoiceField(
         label="Tasks",
@@ -33,8 +31,6 @@ class PartitionForm(PageForm):
 
 
 class GymTasksForm(PageForm):
-    """Form for choosing tasks, their kinds of answer, and the sample of test examples."""
-
     key = "tasks"
     test = WholeNumberField(
         label="Test examples per task",
@@ -132,7 +128,6 @@ def _address(upload: TaskUpload) -> str:
 
 
 def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
-    """If all tasks are imported, delete the upload and redirect to the list of tasks."""
     job = upload.job
     if job is None or not job.is_done:
         return None

@@ -35,8 +35,6 @@ SAID = 10  # maximum number of file names in an error message
 
 
 class CardForm(forms.Form):
-    """Form for choosing one of Handful's cards, or the uploaded one."""
-
     card = forms.ChoiceField(
         choices=[("", "task.toml, one of the files")]
         + [(name, f"{name}: card included with Handful") for name in CLUES],
@@ -52,8 +50,6 @@ class RemoveForm(forms.Form):
 
 
 class AddForm(CardForm, PartitionForm, ReadingForm):
-    """Form for uploading files of any layout, with the options of all layouts."""
-
     key = "add"
     upload = FilesField(
         label="Files",
@@ -148,7 +144,6 @@ def _begin(form: AddForm, owner: Any) -> str:
 
 @signed_in("GET")
 def task_add_moved(request: ResearcherRequest) -> HttpResponse:
-    """Redirect from URLs of the separate pages that this page replaced."""
     return redirect("task_add")
 
 
@@ -159,7 +154,6 @@ def _address(upload: TaskUpload) -> str:
 @never_cache
 @signed_in("GET")
 def task_upload(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Show an upload: its errors, or the data report and examples."""
     upload = upload_of(request, pk)
     job = upload.job
     if job and job.kind == uploads.IMPORT and job.is_done:
@@ -251,7 +245,6 @@ def _add(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
 
 @signed_in("POST")
 def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Run a part of the check or import job. After the last part, redirect."""
     upload = upload_of(request, pk)
     if upload.job is None:
         return go_to(request, _address(upload))
@@ -302,7 +295,6 @@ def task_upload_discard(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @signed_in("GET", "POST")
 def task_upload_preview(request: ResearcherRequest, pk: UUID, number: int) -> HttpResponse:
-    """Show one of the ten examples as annotators see it, with its reveal in training."""
     upload = upload_of(request, pk)
     shown = upload_jobs.checked(upload).get("shown", [])
     if not 1 <= number <= len(shown):

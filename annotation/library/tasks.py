@@ -49,7 +49,6 @@ class ChecksForm(PageForm):
     )
 
     def clean_checks(self) -> UploadedFile:
-        """Return the uploaded file with a safe file name. Refuse large files and long names."""
         file = self.cleaned_data["checks"]
         if file.size > MAX_CHECKS:
             raise forms.ValidationError("Choose a file of at most 1 MB.")
@@ -151,7 +150,6 @@ def _text(task: Task) -> str:
 
 
 def _families(tasks: list[Task]) -> listing.Filters[Task]:
-    """Return list filters for the task families that exist."""
     families = sorted({task.card.family for task in tasks})
     return {name: (name.replace("_", " ").capitalize(), partial(_is_of, name)) for name in families}
 
@@ -204,7 +202,6 @@ EXAMPLES = [
 
 @signed_in("GET")
 def task_examples(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """List a task's examples with their gold, file by file."""
     its = get_object_or_404(Task, name=name, version=version)
     rows = list(
         Example.objects.filter(split__task=its)
@@ -227,7 +224,6 @@ def task_examples(request: ResearcherRequest, name: str, version: int) -> HttpRe
 
 @signed_in("GET")
 def task_card(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Download the card as task.toml, which can be imported again."""
     its = get_object_or_404(Task, name=name, version=version)
     return download(making.toml(its.card.as_dict()), making.CARD_FILE, "application/toml")
 

@@ -77,7 +77,6 @@ class SplitShape(serializers.Serializer):
 
 
 def as_record(task: Task) -> dict[str, Any]:
-    """Return the JSON object of a task, including its files."""
     record = {column.name: column.value(task) for column in COLUMNS}
     splits = task.splits.annotate(size=Count("examples"))
     return record | {"splits": SplitShape(splits, many=True).data}
@@ -252,5 +251,4 @@ class TaskChecks(TaskTwin):
 
 
 def files_in(request: Request, *names: str) -> Iterable[Any]:
-    """Return the uploaded files under these names."""
     return [file for name in names for file in request.FILES.getlist(name)]

@@ -118,10 +118,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
         return self.filter(accepted_at=None, revoked_at=None)
 
     def open(self) -> "InvitationQuerySet":
-        """Return unused invitations that have not expired and whose inviter may still invite.
-
-        The inviter needs an active account, and must own the study or be an administrator.
-        """
+        """Return unused, unexpired ones whose inviter is active, and an owner or administrator."""
         administrator = Q(study=None, made_by__is_active=True, made_by__is_superuser=True)
         still_open = self.unused().filter(expires_at__gt=database_now())
         return still_open.filter(administrator | made_by_an_owner())

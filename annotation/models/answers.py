@@ -30,7 +30,6 @@ class Channel(models.TextChoices):
 
 class TurnQuerySet(models.QuerySet["Turn"]):
     def latest_of(self, participations: models.QuerySet) -> "TurnQuerySet":
-        """Return the latest turn of each participation, with its answer and activity."""
         own = self.filter(participation=models.OuterRef("pk")).order_by("-pk")
         latest = participations.order_by().values(latest=models.Subquery(own.values("pk")[:1]))
         return self.filter(pk__in=latest).select_related("answer", "activity")
@@ -83,7 +82,6 @@ class Turn(models.Model):
 
     @property
     def is_revealed(self) -> bool:
-        """Return whether the gold is shown after the answer."""
         return self.step in REVEALED
 
     @property

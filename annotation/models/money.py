@@ -20,10 +20,7 @@ class EntryKind(models.TextChoices):
 
 
 class LedgerEntry(models.Model):
-    """An amount earned by a participation, in integer cents. Insert-only (guards.py).
-
-    Entries are never changed or deleted, even if the worker withdraws.
-    """
+    """An amount earned, in integer cents. Insert-only (guards.py), even after a withdrawal."""
 
     Kind = EntryKind
 

@@ -128,10 +128,7 @@ class WebhookQuerySet(models.QuerySet["Webhook"]):
 
 
 class Webhook(models.Model):
-    """A URL that receives the events of a study (annotation/notices).
-
-    The webhook ends when its creator stops owning the study or the creator's account is closed.
-    """
+    """A URL that receives a study's events, until its creator is inactive or no longer an owner."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)

@@ -102,16 +102,12 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return self.filter(ANALYSED)
 
     def qualified_in(self, study_name: str) -> "ParticipationQuerySet":
-        """Return participations that qualified in, or completed, the study with this name."""
         theirs = self.filter(study__name=study_name)
         completed = theirs.filter(status=Status.COMPLETED).exclude(qualified=False)
         return theirs.filter(qualified=True) | completed
 
     def in_cells(self) -> "ParticipationQuerySet":
-        """Return participations without an upstream step, which form the tables' cells.
-
-        In a cross-task study, these are the participations of the direct arm.
-        """
+        """Return those without an upstream step (in a cross-task study, the direct arm)."""
         return self.filter(scenario__arm__in=CELL_ARMS)
 
     def with_last_active(self) -> "ParticipationQuerySet":
@@ -121,7 +117,6 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         )
 
     def at_work(self, now: datetime) -> "ParticipationQuerySet":
-        """Return live participations that were active within AT_WORK_WITHIN."""
         since = now - AT_WORK_WITHIN
         return self.live().with_last_active().filter(last_active_at__gte=since)  # type: ignore[misc]  # annotated
 
@@ -252,7 +247,6 @@ class Participation(Row):
         return self.status in LIVE
 
     def latest_turn(self) -> "Turn | None":
-        """Return the latest turn, which is the participation's state, with its example."""
         turn = next(iter(Turn.objects.raw(LATEST_TURN, [self.pk])), None)
         if turn is not None:
             turn.participation = self

@@ -79,7 +79,6 @@ class ProlificAccount(models.Model):
         return f"Prolific account {self.external_id}"
 
     def remove_token(self) -> None:
-        """Remove the token, and record this in the audit log."""
         stored = ProlificAccount.objects.filter(pk=self.pk).exclude(token="")
         with transaction.atomic():
             if stored.update(token="", last_characters="", workspace="", project=""):

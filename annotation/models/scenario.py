@@ -67,7 +67,6 @@ class Scenario(models.Model):
         return f"{self.task.name}, {self.shots} shots{split}{arm}"
 
     def seats_for(self, kind: str) -> int:
-        """Return the number of seats for this kind of annotator."""
         return max(self.seats, MODEL_SEATS) if kind == Kind.MODEL else self.seats
 
     @cached_property
@@ -102,7 +101,6 @@ class Scenario(models.Model):
 
     @cached_property
     def estimated_minutes(self) -> int:
-        """Return the estimated minutes shown to annotators."""
         return self.minutes or self.design.estimated_minutes or 0
 
     @cached_property
@@ -156,10 +154,7 @@ class UpstreamExample(models.Model):
 
 
 class ArmTaken(models.Model):
-    """Records permanently that a worker started in an arm of a study and may not join another.
-
-    Like an exposure, this row remains when the worker is deleted.
-    """
+    """The arm that a worker is bound to in a study. Remains when the worker is deleted."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
     worker_key = models.CharField(max_length=64)
@@ -181,10 +176,7 @@ class ArmTaken(models.Model):
 
 
 class AddedSeats(models.Model):
-    """Seats added to a scenario after the study opened.
-
-    `results_seen` means that a participation was already completed, so results were visible.
-    """
+    """Seats added after the study opened. `results_seen`: a participation was already completed."""
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="added_seats")
     number = models.PositiveIntegerField()

@@ -561,7 +561,6 @@ class Study(Row):
 
     @property
     def is_cross_task(self) -> bool:
-        """Return whether this is a cross-task study, where arms train on other tasks first."""
         return self.upstream_examples is not None
 
     @property
@@ -599,7 +598,6 @@ class Study(Row):
 
     @property
     def decision_limit(self) -> timedelta:
-        """Return the maximum time to wait for a researcher's decision after training."""
         return timedelta(minutes=self.decision_minutes)
 
 

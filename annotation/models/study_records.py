@@ -11,10 +11,7 @@ from tasks.models.choices import one_of
 
 
 class StudyManifest(models.Model):
-    """The frozen design of a study that is not a draft. Large, so stored in a separate table.
-
-    The study's `manifest_hash` is its SHA-256.
-    """
+    """A study's frozen design (not for drafts), in a separate table because it is large."""
 
     study = models.OneToOneField(
         Study, on_delete=models.CASCADE, primary_key=True, related_name="stored_manifest"
@@ -121,10 +118,7 @@ class ComparedFile(models.Model):
 
 
 class ReportAnswer(models.Model):
-    """A researcher's answer to an item of the report's form.
-
-    For the item `sample`, the text is a demographic table as JSON (monitoring/sample.py).
-    """
+    """An answer to an item of the report. For `sample`: a table as JSON (monitoring/sample.py)."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="report_answers")
     item = models.CharField(max_length=10)

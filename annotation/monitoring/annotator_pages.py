@@ -27,23 +27,18 @@ PER_PAGE = 50
 
 @signed_in("GET")
 def participation(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
-    """Show an annotator's answers in display order.
-
-    Answers are visible with the right to read, and money with the right to pay.
-    """
+    """Show answers in display order (right to read), and money (right to pay)."""
     return _page(request, annotator_of(request, name, pseudonym, "see"))
 
 
 @signed_in("GET")
 def personal_data_file(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
-    """Download the annotator's personal data, as far as the researcher's rights allow."""
     annotator = annotator_of(request, name, pseudonym, "see")
     return own_data_file(annotator, annotator.study.rights)
 
 
 @signed_in("GET")
 def behaviour_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Redirect the URL of a former page to the list of annotators with quality flags."""
     study = study_of(request, name, "read")
     return redirect(reverse("people", args=[study.name], query={"show": participants.FLAGGED}))
 
@@ -101,10 +96,7 @@ def _page(
 
 
 def _row(annotator: Participation, turn: Turn, is_hidden: bool) -> dict:
-    """Return a turn with its answer and gold. The current turn has neither.
-
-    While the score is hidden, the answer is included but not the gold.
-    """
+    """Return a turn, with gold unless the score is hidden. The current turn has no answer."""
     card, example = turn.card, turn.example
     if turn.given is None:
         return {"turn": turn, "question": card.wording(example.question)}

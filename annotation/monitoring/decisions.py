@@ -42,10 +42,7 @@ DECIDE = {
 
 
 class DecisionForm(PageForm):
-    """Form for a decision on analysis, pay, or admission to the annotation step.
-
-    Admission decisions are urgent, so their reason is optional.
-    """
+    """Form for a decision. Admission decisions are urgent, so their reason is optional."""
 
     about = forms.ChoiceField(choices=Decision.About.choices, widget=forms.HiddenInput)
     outcome = YesNoField()
@@ -82,8 +79,6 @@ class Decide(AnnotatorPost):
 
 
 class ReasonForm(PageForm):
-    """Form for the reason of a decision. The URL determines the kind of decision."""
-
     key = "reason"
     reason = _reason()
 
@@ -110,8 +105,6 @@ class Reinstate(Exclude):
 
 
 class TickedForm(PageForm):
-    """Form for a decision about several annotators selected in the list, with one reason."""
-
     key = "together"
     reason = _reason()
     annotators = forms.MultipleChoiceField(
@@ -127,8 +120,6 @@ class TickedForm(PageForm):
 
 
 class TogetherForm(TickedForm):
-    """Form for an admission decision about several waiting annotators."""
-
     outcome = YesNoField()
 
     def __init__(self, ticked: Sequence[str] = (), *args: Any):
@@ -242,8 +233,6 @@ class FreeSeat(AnnotatorPost):
 
 
 class WithdrawForm(PageForm):
-    """Form for withdrawing a participant, with a reason and a confirmation."""
-
     key = "withdraw"
     reason = forms.CharField(
         max_length=150,
@@ -272,8 +261,6 @@ class Withdraw(AnnotatorPost):
 
 
 class ReviewForm(PageForm):
-    """Form for requesting the return of a submission on Prolific, or rejecting it."""
-
     key = "review"
     action = PressedField(choices=[("return", "Request a return"), ("reject", "Reject")])
     category = forms.ChoiceField(

@@ -110,10 +110,7 @@ class Flagged:
 
 
 def for_completed(study: Study) -> Flagged:
-    """Count the flags of completed annotators in two queries, without loading answers.
-
-    Annotators are compared with the others who completed the same scenario.
-    """
+    """Count the flags of completed annotators, compared with others in the same scenario."""
     done = study.participations.filter(kind=Kind.PERSON, signs__isnull=False)
     people = {person.pk: person for person in _rows(done)}
     flagged = _flagged(people, {}, _shared_browsers(study)).values()
@@ -144,7 +141,6 @@ def for_study(
 
 
 def sentences(study: Study, scenarios: Collection[int] | None = None) -> dict[int, list[str]]:
-    """Return findings as sentences by participation, for all that were shown an example."""
     again = qualification.flagged_again(study)
     raised = {pk: theirs for pk, (_signs, theirs) in for_study(study, scenarios).items()}
     return {
@@ -154,7 +150,6 @@ def sentences(study: Study, scenarios: Collection[int] | None = None) -> dict[in
 
 
 def of_one(participation: Participation) -> list[str]:
-    """Return the findings on one participation."""
     seen = sentences(participation.study, [participation.scenario_id])
     return seen.get(participation.pk, [])
 
@@ -202,7 +197,6 @@ def _flagged(
 
 
 def _shared_browsers(study: Study) -> set[str]:
-    """Return the browsers that were used by more than one ID."""
     told = study.participations.exclude(browser="").order_by().values("browser")
     counts = told.annotate(workers=Count("worker", distinct=True))
     return set(counts.filter(workers__gt=1).values_list("browser", flat=True))

@@ -114,10 +114,7 @@ class Funnel:
 
 
 def with_training_size(study: Study) -> QuerySet[Scenario]:
-    """Annotate scenarios with `training_size`, the number of examples before the annotation step.
-
-    These are the training examples or, at zero shots, the screening examples.
-    """
+    """Annotate `training_size`, the examples before the annotation step (at 0 shots: screening)."""
     sizes = Split.objects.filter(
         task=OuterRef("task"),
         kind=Split.Kind.TRAIN,
@@ -142,10 +139,7 @@ def by_scenario_and_kind(study: Study, scenarios: list[Scenario]) -> dict[tuple[
 
 
 def stages(study: Study) -> dict[int, str]:
-    """Return the stage of each participation: arrived, consented, trained or qualified.
-
-    Withdrawn participations are excluded, because only counts are stored about them.
-    """
+    """Return the stage of each participation (arrived, consented, ...), except withdrawn ones."""
     trained, passed = _trained_and_passed(study)
     stage = Case(
         When(passed, then=Value("qualified")),
@@ -195,10 +189,7 @@ def _counts(study: Study, scenarios: list[Scenario]) -> Iterator[tuple[int, str,
 
 
 def _trained_and_passed(study: Study) -> tuple[Q, Q]:
-    """Return conditions for having completed, and passed, the steps before the annotation step.
-
-    Both refer to the annotation `training_size`.
-    """
+    """Return conditions for completing, and for passing, training. They need `training_size`."""
     turns = Turn.objects.filter(participation=OuterRef("pk"))
     last = turns.filter(
         step__in=JUDGED_STEPS, position=OuterRef("training_size") - 1, answer__isnull=False

@@ -115,7 +115,6 @@ def text(row: Summary) -> str:
 
 
 def for_studies(studies: QuerySet[Study]) -> list[Summary]:
-    """Return a Summary for each study, in three queries."""
     studies = studies.defer("consent_text", "comprehension_questions").select_related("owner")
     scenarios = Scenario.objects.filter(study=OuterRef("pk")).order_by().values("study")
     seats = Subquery(scenarios.annotate(seats=Sum("seats")).values("seats"))

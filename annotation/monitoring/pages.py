@@ -65,7 +65,6 @@ def study(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
-    """Return the context of a study's page, in a fixed number of queries."""
     rule = (study.qualification, study.shots, study.screening_examples)
     sums = consequences.for_study(study) if study.is_draft else None
     return _live(study) | {

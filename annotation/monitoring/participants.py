@@ -56,7 +56,7 @@ def text(person: Participation) -> str:
 
 
 def text_for_payers(person: Participation) -> str:
-    """Return the same text, with the completion code if the annotator has seen it."""
+    """Return `text` with the completion code, if the annotator has seen it."""
     sees_none = person.is_live and person.status != Status.BETWEEN
     return text(person) if sees_none else f"{text(person)} {person.completion_code}"
 
@@ -74,7 +74,6 @@ def neighbours(annotator: Participation) -> tuple[str, str]:
 
 
 def participation_rows(study: Study, page: list[Participation], flags: dict) -> list[dict]:
-    """Return the progress of these participations, in three queries."""
     sizes = dict(
         Example.objects.filter(split__kind=Split.Kind.TEST, split__task__studies=study)
         .order_by()

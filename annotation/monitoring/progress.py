@@ -118,8 +118,6 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a study. Its page refreshes it every few seconds."""
-
     status: str
     seats: list[Seats]
     simulated: Funnel
@@ -161,10 +159,7 @@ class Progress:
 
     @property
     def full_on(self) -> date | None:
-        """Estimate when the last seat will be completed, based on the recent pace.
-
-        Returns None for a closed study.
-        """
+        """Estimate when the last seat will be completed at the recent pace, or None if closed."""
         if self.status == StudyStatus.CLOSED:
             return None
         return self.pace.full_on(sum(row.open_seats for row in self.seats))
@@ -199,7 +194,6 @@ class Progress:
 
     @property
     def is_moving(self) -> bool:
-        """Return whether annotators' actions can still change the progress."""
         live = self.people.at_work + self.simulated.at_work
         return self.status in (StudyStatus.OPEN, StudyStatus.PAUSED) or live > 0
 
@@ -210,7 +204,6 @@ class Progress:
 
 
 def for_study(study: Study) -> Progress:
-    """Return the progress of a study, in nine queries."""
     scenarios = list(with_training_size(study))
     funnels = by_scenario_and_kind(study, scenarios)
     courses = seats.courses(study)
@@ -250,7 +243,6 @@ def stamp(study: Study) -> str:
 
 
 def _undecided(study: Study) -> ParticipationQuerySet:
-    """Return annotators who wait after training, and completed work rejected on a platform."""
     rejected = exclusion.rejected_elsewhere(study).order_by().values("pk")
     people = study.participations.filter(Q(status=Status.WAITING) | Q(pk__in=rejected))
     people = people.select_related("scenario__task").order_by("waiting_since")
@@ -260,7 +252,6 @@ def _undecided(study: Study) -> ParticipationQuerySet:
 
 
 def _with_place(active: ParticipationQuerySet) -> Iterable[Any]:
-    """Return the annotators active last, with the step and position of their latest turn."""
     latest = Turn.objects.filter(participation=OuterRef("pk")).order_by("-pk")
     rows: Iterable[Any] = (
         active.select_related("scenario__task")

@@ -26,10 +26,7 @@ def _mark(text: str) -> str:
 
 
 def touched(answers: Mapping[str, str], made_from: str) -> dict[str, str]:
-    """Return the answers that the user changed on the page.
-
-    `made_from` is the result of `versions` when the page was rendered.
-    """
+    """Return the answers that changed from `made_from`, the `versions` of the rendered page."""
     before = _read(made_from)
     sent = {item: text.replace("\r\n", "\n").strip() for item, text in answers.items()}
     return {item: text for item, text in sent.items() if _mark(text) != before.get(item, "")}

@@ -46,7 +46,6 @@ class Pace:
         return [(day, count, 100 - height, height) for (day, count), height in pairs]
 
     def full_on(self, open_seats: int) -> date | None:
-        """Estimate when this many more annotators will have completed."""
         if not self.per_day or not open_seats:
             return None
         return self.days[-1][0] + timedelta(days=min(open_seats / self.per_day, 10_000))

@@ -47,7 +47,6 @@ def needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
 
 
 def all_needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
-    """Return the required actions for the whole team, which notices also use."""
     return [
         *_waiting(study, progress, now),
         *_rejected(progress),

@@ -166,10 +166,7 @@ def _of_job(job: Job) -> Happened | None:
 
 
 def _imports(now: datetime) -> int:
-    """Store notices about imports (jobs without a study), and return their number.
-
-    They are only shown on the page, because users cannot switch off emails outside of studies.
-    """
+    """Store notices about imports. They are not emailed, as these emails cannot be switched off."""
     ended = Job.objects.filter(_ENDED, touched_at__gte=now - FRESH)
     new = [
         Notice(
@@ -187,7 +184,6 @@ def _imports(now: datetime) -> int:
 
 
 def team_of(study: Study) -> list[tuple[User, frozenset[str]]]:
-    """Return all members of the study's team with an active account, with their rights."""
     team = [(study.owner, RIGHTS[Role.OWNER])]
     team += [
         (member.user, RIGHTS[Role(member.role)]) for member in study.members.select_related("user")
@@ -227,7 +223,6 @@ AT_ONCE = 200  # emails per run
 
 
 def send_mails() -> str:
-    """Send the emails that are due, oldest first. Return a sentence with their number."""
     due = Notice.objects.filter(mail=Notice.MailState.WAITING, next_at__lte=database_now())
     rows = due.select_related("user", "study").order_by("next_at", "pk")[:AT_ONCE]
     return f"{sum(send(notice) for notice in rows)} sent"

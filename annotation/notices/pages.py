@@ -27,8 +27,6 @@ def _events(label: str) -> forms.MultipleChoiceField:
 
 
 class SwitchForm(PageForm):
-    """Form for choosing which notices a researcher gets."""
-
     key = "notices"
     page = _events("Show here")
     mail = _events("Send by email")

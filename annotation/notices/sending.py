@@ -68,15 +68,11 @@ def check_address(url: str) -> SplitResult:
 
 
 def _is_allowed(host: str, port: int | None) -> bool:
-    """Return whether a setting allows this host or host:port, at any address."""
     return {host, f"{host}:{port}"} & set(settings.WEBHOOK_HOSTS) != set()
 
 
 def place_of(parts: SplitResult) -> str:
-    """Resolve the host and return an IP address, which must be public unless a setting allows it.
-
-    Raises Refused if any address of the host is not public, and OSError.
-    """
+    """Return the host's IP address. Raises Refused if any is not public or allowed, and OSError."""
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -113,10 +113,7 @@ class Work(Spoken):
 
 
 def holder(request: Request) -> Participation:
-    """Return the participation with this token, and activate the language of its study.
-
-    Raises AuthenticationFailed if the token is unknown.
-    """
+    """Return the token's participation, in its study's language. Raises AuthenticationFailed."""
     try:
         return visitors.participation_of(str(request.auth))
     except Http404:

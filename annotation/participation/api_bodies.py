@@ -35,7 +35,6 @@ class Body(serializers.Serializer):
 
 
 def verbatim(**options: Any) -> serializers.CharField:
-    """Return a serializer field for text that is stored unchanged."""
     return serializers.CharField(trim_whitespace=False, allow_blank=True, **options)
 
 

@@ -93,7 +93,6 @@ def record_of(participation: Participation) -> dict[str, Any]:
 
 
 def declined(way_out: Exit | None) -> dict[str, Any]:
-    """Return the state after declining, when the participation is deleted."""
     return {"step": DECLINED} | _exit(way_out)
 
 
@@ -169,7 +168,6 @@ def _instructions(scenario: Scenario, page: dict[str, Any]) -> dict[str, Any]:
 
 
 def task_of(card: Card, shows_examples: bool) -> dict[str, Any]:
-    """Return what annotators see about a task, in the instructions and with each example."""
     limits = {"lowest": card.lowest, "highest": card.highest, "step": card.step}
     return {
         "title": card.title,
@@ -219,7 +217,6 @@ def _at_turn(participation: Participation, page: TurnPage) -> dict[str, Any]:
 
 
 def _question(page: TurnPage) -> dict[str, Any]:
-    """Return the example of a turn: its text, question, options and position."""
     asked, place = page.question, page.place
     return {
         "turn": int(page.key),

@@ -23,14 +23,10 @@ UNASKED = {"invalid_choice": gettext_lazy("Please choose one of the answers on t
 
 
 class ConsentForm(forms.Form):
-    """Form with yes and no. The template renders the buttons."""
-
     agree = forms.ChoiceField(choices=[("yes", "yes"), ("no", "no")])
 
 
 class ComprehensionForm(PageForm):
-    """Form with the comprehension questions and their options."""
-
     key = "questions"
 
     def __init__(self, study: Study, *args: Any):
@@ -50,7 +46,6 @@ class ComprehensionForm(PageForm):
             self.add_error(f"question-{number}", gettext("This is not right. Please choose again."))
 
     def sentence(self) -> str:
-        """Return a sentence with the numbers of the questions to check."""
         numbers = ", ".join(name.removeprefix("question-") for name in self.errors)
         return ngettext(
             "Please check question %(numbers)s. Read the instructions above again.",
@@ -106,7 +101,6 @@ class OwnForm(PageForm):
 
 
 def _own_field(question: OwnQuestion) -> forms.Field:
-    """Return a form field for a custom question, with the researcher's wording unchanged."""
     required = gettext_lazy("Please answer this question.")
     # Translators: a question that cannot be left out.
     mark = gettext(" (required)") if question.is_required else ""
@@ -135,8 +129,6 @@ def _own_field(question: OwnQuestion) -> forms.Field:
 
 
 class ExitForm(OwnForm):
-    """Form for the end of the study: the optional questions here, and custom questions."""
-
     key = "exit"
     seen_before = _choice(gettext_lazy("Had you seen these texts or this task before?"))
     ai_used = _choice(gettext_lazy("Did you use an AI tool, such as a chatbot?"))

@@ -176,7 +176,6 @@ def declined(request: access.PageRequest) -> HttpResponse:
 
 @worker_page("POST")
 def comprehend(request: access.PageRequest, token: str) -> HttpResponse:
-    """Check an attempt at the comprehension questions."""
     participation = visitors.participation_of(token)
     if not comprehension.is_open(participation):
         return redirect("work", token)
@@ -219,7 +218,6 @@ def draft(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def exit_questionnaire(request: access.PageRequest, token: str) -> HttpResponse:
-    """Store the answers to the questions at the end."""
     participation = visitors.participation_of(token)
     form = exit_form(participation, request.POST)
     if form is None:  # already answered
@@ -256,7 +254,6 @@ def resume(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("GET", "POST")
 def withdraw(request: access.PageRequest, token: str) -> HttpResponse:
-    """Ask for confirmation on GET. Erase the answers on POST."""
     participation = visitors.participation_of(token)
     if request.method == "POST":
         withdrawal.withdraw(token)
@@ -268,7 +265,6 @@ def withdraw(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("GET")
 def own_data(request: access.PageRequest, token: str) -> HttpResponse:
-    """Download the data stored about this annotator's work."""
     return own_data_file(visitors.participation_of(token))
 
 
@@ -312,7 +308,6 @@ def answer(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def go_on(request: access.PageRequest, token: str) -> HttpResponse:
-    """Continue after a reveal, the review, or the next task's instructions."""
     participation, turn = training_step.go_on(token, request.POST.get("leaving", ""))
     return _after_post(request, participation, turn)
 

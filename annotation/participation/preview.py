@@ -158,7 +158,6 @@ def _sizes(scenario: Scenario) -> dict[str, int]:
 
 
 def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) -> HttpResponse:
-    """Show consent, questions, instructions or the end. Their buttons lead to the next page."""
     if step not in _sizes(scenario):
         raise Http404
     here = bar(scenario, step, 0)
@@ -182,7 +181,6 @@ def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) ->
 
 
 def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
-    """Return the end page as it would be after the estimated minutes."""
     study = scenario.study
     own = of_moment(study.own_questions, AFTER)
     asks = study.exit_questionnaire or own

@@ -48,10 +48,7 @@ class Place:
         cls, step: str, position: int, anchor: int, upstream: int, training: int, screening: int,
         test: int,
     ) -> "Place":  # fmt: skip
-        """Return the position that annotators see, given one from 0 and the steps' sizes.
-
-        Annotators see the upstream examples and the task's training examples as a single step.
-        """
+        """Return the position to show: upstream and training are one step. `position` is from 0."""
         totals = (upstream + training, screening, test, anchor)
         if step in ("upstream", "training"):
             number = position + 1 + (upstream if step == "training" else 0)
@@ -68,7 +65,6 @@ class Place:
 
     @property
     def in_words(self) -> str:
-        """Return the step and position as a sentence."""
         if self.step == "anchor":
             return self.title
         return PLACES["try-out" if self.trying else self.step] % vars(self)
@@ -84,17 +80,14 @@ class Place:
 
     @property
     def begins_test(self) -> bool:
-        """Return whether this is the first test example after a training step."""
         return self.step == "annotation" and self.number == 1 and self.training_total > 0
 
     @property
     def before_test(self) -> int:
-        """Return the number of examples in the steps before the annotation step."""
         return self.anchor_total + self.training_total + self.screening_total
 
     @property
     def answered(self) -> int:
-        """Return the number of answered examples before this one, in all steps."""
         before = {
             "annotation": self.before_test,
             "screening": self.anchor_total + self.training_total,

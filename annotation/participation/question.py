@@ -134,7 +134,6 @@ class Question:
 
     @property
     def help_windows(self) -> list[Help]:
-        """Return the card's help, starting with the help for the kind asked for."""
         return sorted(self.card.help_windows, key=lambda help: help.title != self.help_title)
 
     @property
@@ -178,5 +177,4 @@ class Question:
 
     @property
     def is_searched(self) -> bool:
-        """Return whether the list of labels is so long that it needs a search field."""
         return len(self.card.labels) > MAX_DIGITS

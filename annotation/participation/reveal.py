@@ -20,8 +20,6 @@ MAX_DIGITS = 9  # choices with one digit each; longer lists are searchable
 
 
 class RevealedPiece(NamedTuple):
-    """A piece of text with its marks."""
-
     marks: Piece
     # How an inexact highlight differs from the gold, otherwise "".
     differs: str
@@ -54,8 +52,6 @@ class RevealedSegment:
 
 @dataclass(frozen=True)
 class RevealedChoice:
-    """A label, or an option of the example."""
-
     number: int
     name: str
     chosen: bool
@@ -181,7 +177,6 @@ def reveal_page(
 
 
 def _only_boundaries(said: Sequence[Finding]) -> bool:
-    """Return whether all mistakes are about boundaries, which the kind's rule does not explain."""
     mistakes = [finding for finding in said if finding.is_mistake]
     return bool(mistakes) and all(finding.is_on_boundaries for finding in mistakes)
 

@@ -89,7 +89,6 @@ TEN, FEWEST_TO_COMPARE = 10, 3
 
 
 def page_outside_turns(participation: Participation) -> dict:
-    """Return the context for a page before the first or after the last turn."""
     token, study = participation.token, participation.study
     if participation.status == Status.ARRIVED:
         return consent_page(study, reverse("consent", args=[token]))
@@ -132,12 +131,10 @@ def consent_page(study: Study, address: str) -> dict:
 
 
 def questions_page(questions: list[OwnQuestion], address: str) -> dict:
-    """Return the context of the page with custom questions before the instructions."""
     return {"stage": "own_questions", "own_form": OwnForm(questions), "own_url": address}
 
 
 def _why_it_ended(participation: Participation) -> str:
-    """Return a sentence that explains to the annotator why the participation ended."""
     is_screened_out = participation.status == Status.SCREENED_OUT
     if is_screened_out and comprehension.is_open(participation):
         return str(NOT_COMPREHENDED)
@@ -159,7 +156,6 @@ def _instructions(participation: Participation) -> dict:
 def instructions_page(
     study: Study, scenario: Scenario, begin_url: str, card: Card | None = None
 ) -> dict:
-    """Return the context of the instructions before the first example."""
     page = instructions_of(scenario, card)
     page["training_total"] += cross_task.length(study, scenario.arm)
     return page | {"stage": "instructions", "begin_url": begin_url}
@@ -175,7 +171,6 @@ def comprehension_page(study: Study, address: str, used: int = 0) -> dict:
 
 
 def next_instructions(participation: Participation, card: Card) -> dict:
-    """Return the context of the next task's instructions in a cross-task study."""
     page = instructions_of(participation.scenario, card)
     return page | {
         "stage": "instructions",
@@ -271,7 +266,6 @@ def pay_in_words(cents: int, currency: str) -> str:
 
 
 def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPage:
-    """Return a turn's page: its question, or the reveal of an answered training turn."""
     scenario = participation.scenario
     turn.participation = participation
     card, revealed, review, tally = turn.card, None, [], []
@@ -322,7 +316,6 @@ def _reviewed(turn: Turn) -> tuple[Reveal, Question]:
 def render_turn(
     request: HttpRequest, page: TurnPage, status: int = 200, **context: Any
 ) -> HttpResponse:
-    """Render a turn's page, or for htmx only the part that changes."""
     form = page.form(get_token(request))
     shown = {"turn": page, "form": form}
     if request.htmx:  # type: ignore[attr-defined]  # by its middleware
@@ -334,10 +327,7 @@ def render_turn(
 
 
 def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
-    """Check an answer in a preview or try-out. Returns the page with a reveal, and 200.
-
-    An invalid answer returns the page with an error, and 422. Nothing is stored.
-    """
+    """Check an answer, storing nothing. Returns a page with a reveal (200) or an error (422)."""
     card, example = page.card, page.example
     try:
         given = card.kind.read(card, example, fields)
@@ -348,7 +338,6 @@ def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
 
 
 def _progress(participation: Participation, turn: Turn, place: Place) -> Progress:
-    """Return the progress and pace of a participation at its latest turn."""
     scenario = participation.scenario
     worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
     # The time of the current example counts only after it is answered.

@@ -36,7 +36,6 @@ def is_offered(participation: Participation) -> bool:
 
 
 def examples(card: Card) -> list[Example]:
-    """Return the three invented examples for the card's kind of answer, translated."""
     return [
         Example(
             context=[translated(made_up.text)],

@@ -43,8 +43,6 @@ PRACTISED = 10  # number of examples after which the keys below the button are l
 
 @dataclass(frozen=True)
 class TurnPage:
-    """The context of participation/_turn.html."""
-
     card: Card
     example: Example
     place: Place
@@ -83,7 +81,6 @@ class TurnPage:
 
     @property
     def template(self) -> str:
-        """Return the name of the template for this state."""
         return "participation/_review.html" if self.review else "participation/_turn.html"
 
     @cached_property
@@ -91,10 +88,7 @@ class TurnPage:
         return Question(self.card, self.example, self.reveal.filling if self.reveal else "")
 
     def form(self, csrf_token: str) -> SafeString:
-        """Return the HTML form of the question from a cache that all annotators share, or "".
-
-        Returns "" if the form has a message or an earlier answer. The template then renders it.
-        """
+        """Return the cached form shared by all, or "" if it has a message or an earlier answer."""
         place, card, example = self.place, self.card, self.example
         said = self.error or self.notice or self.sent or self.back_url or self.reveal or self.review
         if said or place.begins_test or self.progress.is_milestone:

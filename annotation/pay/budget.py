@@ -85,17 +85,13 @@ def _idle(study: Study, now: datetime | None) -> list[int]:
 
 
 def _left_unsettled(study: Study, idle: Iterable[int] = ()) -> ParticipationQuerySet:
-    """Return unsettled participations of annotators who left after the first example."""
     left = Q(worked_seconds=None) & ~Q(status__in=LIVE)
     begun = Exists(Turn.objects.filter(participation=OuterRef("pk")))
     return _people(study).filter(begun, left | Q(pk__in=idle))
 
 
 def settle_left(study: Study) -> None:
-    """Settle expired and returned participations, so that their earnings are in the ledger.
-
-    The caller must hold the study's lock. Annotators who return can still continue.
-    """
+    """Settle expired and returned participations. The caller must hold the study's lock."""
     for participation in _left_unsettled(study).order_by("pk"):
         ledger.settle(Participation.objects.select_for_update(no_key=True).get(pk=participation.pk))
 
@@ -109,10 +105,7 @@ def settle_left_in_turn(study: Study) -> None:
 
 
 def spent(study: Study, returning: Participation | None = None, now: datetime | None = None) -> int:
-    """Return the earnings of annotators so far in cents, including bonuses, paid or not.
-
-    For the participation `returning`, only its ledger entries count, because the rest is reserved.
-    """
+    """Return annotators' earnings with bonuses, in cents; for `returning`, only ledger entries."""
     entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
     entered = entries.aggregate(total=Sum("cents", default=0))["total"]
     left = _left_unsettled(study, _idle(study, now))
@@ -170,10 +163,7 @@ def has_room(
 
 
 def _at_most_taken(study: Study, most: int, returning: Participation | None) -> int:
-    """Return an upper bound on earned and reserved cents, in one query.
-
-    It assumes that all annotators at work, or gone but not settled, earn up to the cap.
-    """
+    """Return an upper bound in cents, as if all unsettled annotators earned up to the cap."""
     live = Q(status__in=LIVE) | Q(pk=returning.pk if returning else None)
     unsettled = Q(pk__in=_left_unsettled(study).order_by().values("pk"))
     entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
@@ -186,10 +176,7 @@ def _at_most_taken(study: Study, most: int, returning: Participation | None) -> 
 
 
 def room(study: Study, taken: int | None = None) -> int | None:
-    """Return how many more annotators the budget covers, or None without a limit.
-
-    `taken` is the amount spent and reserved in cents, if the caller knows it.
-    """
+    """Return how many more people the budget covers; None: no limit. `taken` is in cents."""
     most = ledger.cap(study)
     if study.budget is None or not most:
         return None
@@ -198,10 +185,7 @@ def room(study: Study, taken: int | None = None) -> int | None:
 
 
 def give_bonus(participation: Participation, amount: int, reason: str, by: User) -> LedgerEntry:
-    """Enter a bonus in cents if the study's budget covers it.
-
-    Raises BudgetError if it does not, and ValueError in the cases of ledger.add_bonus.
-    """
+    """Enter a bonus in cents. Raises BudgetError if over the budget, ValueError as add_bonus."""
     with transaction.atomic():
         study = Study.objects.locked().get(pk=participation.study_id)
         entry = ledger.add_bonus(participation, amount, reason, by)

@@ -109,10 +109,7 @@ def _usual(study: Study, scenario: Scenario, others: list[int]) -> float:
 
 
 def release(participation: Participation, reason: str, by: User) -> None:
-    """Release the held earnings of a participation for payment. The decision is logged.
-
-    Later entries are judged separately. Raises ValueError without a reason.
-    """
+    """Release earnings held so far for payment. Raises ValueError without a reason."""
     if not reason.strip():
         raise ValueError("Enter a reason. It is stored with the decision.")
     with transaction.atomic():

@@ -110,10 +110,7 @@ def waiting_time(participation: Participation) -> timedelta:
 
 
 def amount_due(participation: Participation, worked: timedelta, has_begun: bool) -> int:
-    """Return the earnings for a participation's work in cents, without waiting and bonuses.
-
-    `has_begun` says whether it was shown an example.
-    """
+    """Return earnings in cents without waiting and bonuses. `has_begun`: an example was shown."""
     study = participation.study
     # Consent can be repeated, so it is not paid as work. Failing the questions cannot be repeated.
     if not has_begun and participation.status != Status.SCREENED_OUT:
@@ -181,7 +178,6 @@ def _entry(
 def _enter_exits(
     participation: Participation, entered: dict[str, int], enter: Callable[..., None]
 ) -> None:
-    """Add entries for amounts that Prolific pays for the exits of this participation."""
     paid_already = set(
         participation.ledger.filter(submission__isnull=False).values_list(
             "submission_id", flat=True
@@ -204,10 +200,7 @@ def _enter_exits(
 
 
 def settle_ended(study: Study) -> int:
-    """Settle all ended participations of a study, and return the number of new entries.
-
-    Expired and returned workers may still resume, so they are settled here and not earlier.
-    """
+    """Settle ended participations, even if they may resume. Returns the number of entries."""
     ended = study.participations.filter(kind="person").exclude(status__in=LIVE)
     count = 0
     for token in ended.values_list("token", flat=True):

@@ -12,10 +12,7 @@ from annotation.web.wording import money
 
 
 def promise(study: Study, minutes: Iterable[int] = ()) -> str:
-    """Return the promised pay as text: the rate, the cap and the minimum for completing.
-
-    If `minutes` of the scenarios are given, the text begins with the expected amount.
-    """
+    """Return the promises as text, after the expected amount if `minutes` are known."""
     expected, *promises = parts(study, minutes)
     if expected:
         terms = {"amount": expected, "terms": promises[0]}

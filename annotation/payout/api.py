@@ -51,7 +51,6 @@ class PayShape(serializers.Serializer):
 
 
 def as_record(study: Study, done: str = "") -> dict[str, Any]:
-    """Return the due entries and the batches of a study as a JSON object."""
     made = study.payment_batches.annotate(cents=Sum("payments__entry__cents", default=0))
     return {
         "done": done,

@@ -77,7 +77,6 @@ def payable(study: Study) -> list[LedgerEntry]:
 
 
 def prepared_in_words(number: int) -> str:
-    """Return a sentence with the number of prepared batches."""
     if not number:
         return "Nothing new is due."
     return "1 batch was prepared." if number == 1 else f"{number} batches were prepared."

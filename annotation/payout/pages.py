@@ -74,10 +74,7 @@ def _prepare(request: ResearcherRequest, study: Study) -> str:
 
 
 def _batch(request: ResearcherRequest, study: Study, action: str) -> str:
-    """Pay a batch, mark it as paid, or cancel it. Return a sentence with the result.
-
-    Raises Http404 for another study's batch, PaymentError and ProlificError.
-    """
+    """Pay, mark or cancel a batch of this study. Raises Http404, PaymentError, ProlificError."""
     form = BatchForm(study, request.POST)
     if not form.is_valid():
         raise Http404
@@ -147,7 +144,6 @@ def _page(
 
 
 def _looked_up(study: Study, code: str) -> dict[str, Any]:
-    """Return context with the annotator who currently sees this completion code."""
     owner = study.participations.filter(completion_code__iexact=code).first() if code else None
     way_out = current_exit(owner) if owner else None
     is_shown = way_out is not None and way_out.code.casefold() == code.casefold()
@@ -166,7 +162,6 @@ def _wage_row(wage: ledger.Wage) -> dict:
 
 
 def _hold_row(hold: holds.Hold, sent: ReleaseForm | None) -> dict:
-    """Return the context of an annotator's held pay, with the form that releases it."""
     pseudonym = hold.participation.pseudonym
     form = ReleaseForm()
     if sent is not None and sent.data.get("annotator") == pseudonym:
@@ -187,7 +182,6 @@ def _hourly(cents: float | None) -> str:
 
 @signed_in("GET")
 def batch_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Download a batch as CSV for manual payment, or in Prolific's format for bonuses."""
     study = study_of(request, name, "pay")
     batch = get_object_or_404(study.payment_batches, pk=pk)
     try:

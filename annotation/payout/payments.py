@@ -142,10 +142,7 @@ def _ask_for(references: list[str], client: Client) -> dict[str, str]:
 def _references(
     submissions: list[Submission], batch: PaymentBatch, client: Client
 ) -> dict[int, str]:
-    """Return the IDs on Prolific by primary key of the submissions.
-
-    If an ID was lost with IDENTITY_KEY, it is found by its hash in Prolific's list, or left out.
-    """
+    """Return IDs on Prolific by primary key. Lost ones are found by hash, or left out."""
     references, lost = {}, []
     for submission in submissions:
         try:
@@ -172,7 +169,6 @@ def _cannot_be_found(lost: list[Submission]) -> str:
 
 
 def _study_there(batch: PaymentBatch) -> str:
-    """Return the ID of the Prolific study that the batch is paid through."""
     assert batch.prolific_study is not None
     return batch.prolific_study.id_there
 
@@ -315,10 +311,7 @@ def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:
 
 
 def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
-    """Return the lines of a bonus request for Prolific: (participant, amount in currency units).
-
-    Raises PaymentError if a participant's ID is not available.
-    """
+    """Return (participant, amount in currency units). Raises PaymentError if an ID is missing."""
     sums: dict[str, int] = defaultdict(int)
     for submission, cents in _by_submission(batch):
         try:
@@ -363,7 +356,6 @@ def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
 
 
 def _link_names(study: Study) -> dict[str, str]:
-    """Return the names of personal links by worker key."""
     links: Iterable[PersonalLink] = study.personal_links.all()
     return {
         identities.worker_key(PersonalLinkAdapter.platform, link.code): link.name for link in links
@@ -371,10 +363,7 @@ def _link_names(study: Study) -> dict[str, str]:
 
 
 def pay_all(study: Study, by: User | None, client: Client | None = None) -> list[str]:
-    """Prepare and pay everything that is paid through Prolific. Return sentences with the results.
-
-    If a batch fails, the others are still paid.
-    """
+    """Pay everything due through Prolific, even if a batch fails. Returns the results."""
     prepare(study, by)
     sentences = []
     through = study.payment_batches.filter(

@@ -74,7 +74,6 @@ def _erase(study: Study, by: User | None, words: str) -> StudyTombstone:
 
 
 def _tombstone(study: Study, by: User) -> StudyTombstone:
-    """Return an unsaved tombstone with the counts before the deletion."""
     people = study.participations.order_by()
     statuses = dict(people.values_list("status").annotate(n=Count("pk")))
     entries = LedgerEntry.objects.filter(participation__study=study, participation__is_paid=True)
@@ -90,7 +89,6 @@ def _tombstone(study: Study, by: User) -> StudyTombstone:
 
 
 def _erase_the_rest(study: Study) -> None:
-    """Delete other personal data and access: links, tokens, notices, report, job files."""
     # Some reasons may have been written after a withdrawal.
     Decision.objects.filter(participation__study=study).exclude(reason=REASON).update(reason=REASON)
     study.notices.all().delete()
@@ -106,10 +104,7 @@ def _erase_the_rest(study: Study) -> None:
 
 
 def keep_until(study: Study, identities: date | None, answers: date | None, by: User) -> None:
-    """Set the dates after which identities or the whole study are deleted, and log the change.
-
-    None means that they are deleted only manually.
-    """
+    """Set and log the deletion dates of identities and of the study. None: only by hand."""
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
         for what, before, day in (

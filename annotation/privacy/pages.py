@@ -19,8 +19,6 @@ from tasks.clock import database_now
 
 
 class RetentionForm(PageForm):
-    """Form for the dates after which identities, or the whole study, are deleted."""
-
     key = "retention"
     until = forms.DateField(
         label="Delete identities after",

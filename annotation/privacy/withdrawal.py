@@ -34,10 +34,7 @@ REASON = "withdrawn"  # replaces all reasons about a participation
 
 
 def withdraw(token: str) -> Participation:
-    """Erase the answers of a participation. A second call changes nothing.
-
-    Raises Participation.DoesNotExist.
-    """
+    """Erase a participation's answers. Idempotent. Raises Participation.DoesNotExist."""
     with transaction.atomic():
         participation = Participation.objects.lock(token)
         if participation.status == Status.WITHDRAWN:

@@ -19,10 +19,7 @@ FINISH_THERE = "Finish the studies on Prolific"
 
 
 def client_of(there: ProlificStudy | None, patient: bool = False) -> Client:
-    """Return the client for a study on Prolific, or for None the client of the environment.
-
-    Raises ProlificError if the token was removed.
-    """
+    """Return a study's client (None: the environment's). Raises ProlificError without a token."""
     return client_of_account(there.account if there else None, patient)
 
 
@@ -44,7 +41,6 @@ class Token(NamedTuple):
 
 
 def token_of(account: ProlificAccount | None) -> Token:
-    """Describe the token in use for an account, or for the environment."""
     try:
         client_of_account(account)
     except ProlificError as error:

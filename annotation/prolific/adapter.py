@@ -30,8 +30,6 @@ LEEWAY = 30  # tolerated difference between clocks, in seconds
 
 
 class ProlificAdapter(PlatformAdapter):
-    """Adapter for the URL of a study on Prolific."""
-
     platform, words, confirms = "prolific", "Prolific", True
 
     def __init__(self, prolific_study: ProlificStudy):

@@ -76,7 +76,6 @@ def _choice(found: Json, name: str, key: str) -> str:
 
 
 def _add_quota(sent: dict[str, Json], found: Json, shares: dict[str, float]) -> None:
-    """Select the choices of a filter that have a quota, and add their weights."""
     named = {_choice(found, name, "quotas"): share for name, share in shares.items()}
     weights = dict(sorted(named.items()))  # sorted, because PostgreSQL's JSON is unordered
     condition = sent.setdefault(found["filter_id"], {"filter_id": found["filter_id"]})

@@ -170,7 +170,6 @@ class Client:
         return None
 
     def signing_keys(self) -> Json:
-        """Return the published public keys for signed URLs."""
         return self._call("GET", ".well-known/study/jwks.json")
 
     # Audience ------------------------------------------------------------------------------------
@@ -217,10 +216,7 @@ class Client:
     # Submissions ---------------------------------------------------------------------------------
 
     def submissions(self, study: str) -> Iterator[Any]:
-        """Yield all submissions of a study. A 404 after the first page ends the list.
-
-        Rows are not validated, so callers must check them.
-        """
+        """Yield a study's unvalidated submissions. A 404 after the first page ends the list."""
         parameters: Json = {
             "study": study, "ordering": "started_at", "page": 1, "page_size": PAGE_SIZE,
         }  # fmt: skip
@@ -306,7 +302,6 @@ class Client:
         return _text(self._call("POST", "hooks/secrets/", {"workspace_id": workspace}), "value")
 
     def is_subscribed(self, workspace: str, event: str, target: str) -> bool:
-        """Return whether a subscription sends these events to this URL."""
         path = "hooks/subscriptions/"
         return any(
             row.get("event_type") == event
@@ -316,7 +311,6 @@ class Client:
         )
 
     def subscribe(self, workspace: str, event: str, target: str) -> None:
-        """Subscribe a URL to events, and confirm the subscription."""
         body = {"workspace_id": workspace, "event_type": event, "target_url": target}
         reply = self._send("POST", "hooks/subscriptions/", body)
         try:
@@ -366,10 +360,7 @@ def _number(body: Json, name: str) -> int:
 
 
 def _next_page(page: Json) -> str:
-    """Return the path and query of the next page, or "". It is always below our API root.
-
-    The token is therefore never sent to another host.
-    """
+    """Return the next path, or "". Never another host's, which would receive the token."""
     link: Any = page.get("_links")
     for name in ("next", "href"):
         link = link.get(name) if isinstance(link, dict) else None

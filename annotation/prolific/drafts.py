@@ -52,10 +52,7 @@ NOT_CREATED, CREATING = "not created", "being created"
 
 
 class PlanError(ValueError):
-    """The studies cannot be drafted. The message is shown to users.
-
-    `field` is the name of the field in the draft form, if it concerns one.
-    """
+    """The studies cannot be drafted. Shown to users, at the draft form's `field` if it is set."""
 
     def __init__(self, sentence: str, field: str | None = None):
         super().__init__(sentence)
@@ -123,10 +120,7 @@ def check_currency(study: Study, currency: str) -> None:
 def planned(
     study: Study, annotation_parts: int, reward: str = ""
 ) -> list[tuple[ProlificStudy, list[Scenario]]]:
-    """Return unsaved drafts with their scenarios.
-
-    `reward` replaces the choice in the design (ProlificReward). Raises PlanError.
-    """
+    """Return unsaved drafts and scenarios. `reward` overrides the design. Raises PlanError."""
     if not 0 <= annotation_parts <= MAX_PARTS:
         raise PlanError(f"The annotation step can have 1 to {MAX_PARTS} parts.")
     if annotation_parts and study.is_cross_task and 0 in study.shots:
@@ -199,14 +193,12 @@ def _drafts(
 
 
 def before_annotation(scenario: Scenario) -> int:
-    """Return the number of examples before the annotation step."""
     upstream = cross_task.length(scenario.study, scenario.arm) if scenario.arm else 0
     before = upstream + scenario.design.anchor_examples
     return before + scenario.training_examples + scenario.screening_examples
 
 
 def _share_of_first(scenario: Scenario) -> float:
-    """Return the proportion of a scenario's examples that come before its annotation step."""
     first = before_annotation(scenario)
     test = Example.objects.filter(split__task=scenario.task, split__kind="test").count()
     return first / (first + test)

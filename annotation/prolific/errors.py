@@ -52,13 +52,11 @@ def undocumented(what: str, received: object, status: int = 0) -> ProlificError:
 
 
 def was_not_sent(error: Exception) -> bool:
-    """Return whether the request failed before anything was sent."""
     reason = getattr(error.args[0], "reason", None) if error.args else None
     return isinstance(error, requests.ConnectTimeout) or isinstance(reason, NewConnectionError)
 
 
 def complaint(reply: requests.Response) -> ProlificError:
-    """Return the error for a response with an error status, including Prolific's reason."""
     status = reply.status_code
     try:
         error = reply.json()["error"]

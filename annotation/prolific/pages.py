@@ -38,8 +38,6 @@ DECIMAL = {"inputmode": "decimal"}
 
 
 class PanelForm(OnPage, forms.ModelForm):
-    """Form for another platform: its parameters and return URLs."""
-
     key = "panel"
 
     class Meta:
@@ -64,7 +62,6 @@ class PanelForm(OnPage, forms.ModelForm):
         }
 
     def _post_clean(self) -> None:
-        """Show errors of the panel rules at their fields."""
         super()._post_clean()  # type: ignore[misc]  # no public hook is called as late
         try:
             panel.check(self.instance)
@@ -98,8 +95,6 @@ class NewPanel(StudyPost):
 
 
 class PlanForm(PageForm):
-    """Form for the number of parts, which are separate studies on Prolific."""
-
     key = "plan"
     annotation_parts = forms.TypedChoiceField(
         label="Sessions",
@@ -128,8 +123,6 @@ class Plan(StudyPost):
 
 
 class DraftForm(PageForm):
-    """Form for the values of a Prolific draft. drafts.py contains the rules."""
-
     key = "draft"
     name = forms.CharField(label="Name shown to participants", max_length=120)
     reward = AmountField(max_digits=7, decimal_places=2, widget=forms.TextInput(DECIMAL))
@@ -270,7 +263,6 @@ def panel_visit(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 
 @signed_in("POST")
 def prolific_study(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Change a draft, create and publish it on Prolific, or restart the study on Prolific."""
     study = study_of(request, name, right_to("prolific_study"))
     draft = get_object_or_404(study.prolific_studies, pk=pk)
     action = request.POST.get("action")
@@ -306,7 +298,6 @@ def _change(request: ResearcherRequest, study: Study, draft: ProlificStudy) -> H
 
 @signed_in("POST")
 def prolific_sync(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Sync the study with Prolific, and show up to ten problems as warnings."""
     study = study_of(request, name, right_to("prolific_sync"))
     try:
         done = sync(study)

@@ -87,10 +87,7 @@ def start(prolific_study: ProlificStudy, client: Client) -> None:
 
 
 def start_by_hand(prolific_study: ProlificStudy) -> None:
-    """Restart a paused study at a researcher's request.
-
-    Raises PlanError if it is not paused, or ProlificError.
-    """
+    """Restart a paused study. Raises PlanError if it is not paused, or ProlificError."""
     if not prolific_study.external_id or prolific_study.status != "PAUSED":
         raise PlanError(f"{prolific_study.name} is not paused on Prolific.")
     start(prolific_study, client_of(prolific_study))
@@ -101,7 +98,6 @@ def start_by_hand(prolific_study: ProlificStudy) -> None:
 
 
 def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, there: dict) -> None:
-    """Store the reason for a pause that Handful did not cause."""
     slots = _slots(there)
     screened_out = sum(row.status == "SCREENED_OUT" for row in rows)
     paused_here = prolific_study.paused_here

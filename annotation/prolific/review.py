@@ -44,10 +44,7 @@ def reviewable(participation: Participation) -> Submission | None:
 
 
 def ask_to_return(participation: Participation, reason: str) -> None:
-    """Ask a participant on Prolific to return the submission. The participant may decline.
-
-    Raises ReviewError or ProlificError.
-    """
+    """Ask a participant to return the submission. Raises ReviewError or ProlificError."""
     submission = _one(participation)
     if not reason.strip():
         raise ReviewError("Enter a reason. Prolific shows it to the participant.")
@@ -61,10 +58,7 @@ def ask_to_return(participation: Participation, reason: str) -> None:
 
 
 def reject(participation: Participation, message: str, category: str, by: User) -> None:
-    """Reject a submission on Prolific, and apply the consequences here.
-
-    Raises ProlificError, or ReviewError, for example if Prolific's rules do not allow it.
-    """
+    """Reject a submission, here and on Prolific. Raises ReviewError or ProlificError."""
     submission = _one(participation)
     message = message.strip()
     if category not in CATEGORIES:

@@ -322,7 +322,6 @@ def rewards(draft: ProlificStudy) -> int:
 
 
 def free_seats(draft: ProlificStudy) -> int:
-    """Return the number of free human seats in this study's scenarios."""
     scenarios = draft.scenarios.all()
     held = Participation.objects.holding_seats(database_now(), draft.study)
     taken = held.filter(kind=Kind.PERSON, scenario__in=scenarios)

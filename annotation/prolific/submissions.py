@@ -58,10 +58,7 @@ class Synced:
 
     @contextmanager
     def noting(self, what: object) -> Iterator[None]:
-        """Collect errors about this item, so that the run continues with others.
-
-        Raises ProlificError only if Prolific is unreachable.
-        """
+        """Collect errors about this item. Raises ProlificError only if Prolific is unreachable."""
         try:
             yield
         except ProlificError as error:
@@ -99,7 +96,6 @@ class Row:
 
     @property
     def return_is_open(self) -> bool:
-        """Return whether the return was requested and the submission was not returned yet."""
         return self.status == "AWAITING_REVIEW" and self.return_requested_at is not None
 
 
@@ -128,7 +124,6 @@ class Found:
 
     @property
     def may_let_in(self) -> bool:
-        """Return whether the study admits people, and was not paused by anyone else."""
         is_ours = self.study.status != "PAUSED" or self.study.paused_here
         return status_of(self.study.status) in RECRUITING and self.study.part <= 1 and is_ours
 
@@ -140,10 +135,7 @@ NOT_CONFIRMED = "Prolific does not confirm that this submission belongs to this 
 
 
 def sync_submission(session: str, client: Client | None = None) -> bool:
-    """Sync a submission. Return False if it is not from one of our studies. Raises ProlificError.
-
-    Pages pass a `client`, because they wait. By default, the study's patient client is used.
-    """
+    """Sync a submission. Returns False if it is in none of our studies. Raises ProlificError."""
     key = arrivals.submission_key(ProlificAdapter.platform, session.lower())
     known = Submission.objects.select_related("prolific_study__account__owner")
     submission = known.filter(key=key).first()
@@ -225,7 +217,6 @@ def _rejection_taken_back(submission: Submission, participation: Participation) 
 
 
 def _was_ours(participation: Participation) -> bool:
-    """Return whether the last decision about pay was automatic, based on Prolific."""
     last = participation.decisions.filter(about=Decision.About.PAY).order_by("pk").last()
     # A withdrawal in between replaces all reasons.
     ours = (REJECTED, NOT_CONFIRMED, withdrawal.REASON)
@@ -269,7 +260,6 @@ def _settle(submission: Submission, is_confirmed: bool) -> None:
 
 
 def _has_payers_word(participation: Participation | None) -> bool:
-    """Return whether a user decided about pay after Handful's automatic decision."""
     if participation is None:
         return False
     decided = participation.decisions.filter(about=Decision.About.PAY).exists()

@@ -110,10 +110,7 @@ def _note_what_costs(prolific_study: ProlificStudy, rows: list[Row]) -> None:
 
 
 def _bar(study: Study, client: Client, done: Synced) -> None:
-    """Block people on Prolific who may not take part, so that they do not arrive.
-
-    Only workers whose ID is still stored can be blocked. Others are refused on arrival, by hash.
-    """
+    """Block ineligible people on Prolific, so that they do not arrive, if their ID is stored."""
     group = (
         study.prolific_studies.exclude(blocklist_id="").values_list("blocklist_id", flat=True)
     ).first()  # fmt: skip

@@ -68,10 +68,7 @@ def _told(turn: Turn, fields: Mapping[str, str]) -> dict[str, float]:
 
 
 def keep_draft(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
-    """Store a draft of the answer. Return False if the turn is not the current question.
-
-    Raises Participation.DoesNotExist, and spans.AnswerError for an invalid draft.
-    """
+    """Store a draft. Returns False if the turn is not current. Raises DoesNotExist, AnswerError."""
     content = _draft(fields.get("draft", ""))
     with transaction.atomic():
         turn = _current(token, turn_id)

@@ -22,8 +22,6 @@ AT_ONCE = 20  # participations whose answers are in memory at once
 
 @dataclass(frozen=True)
 class Answered:
-    """An answer with its measures of behaviour."""
-
     step: str
     shown_at: datetime
     submitted_at: datetime
@@ -41,10 +39,7 @@ class Answered:
 
 
 class Signs(NamedTuple):
-    """A summary of all answers of a participation.
-
-    It is stored when the participation is completed, because the answers do not change after that.
-    """
+    """A summary of all answers of a participation, stored when it is completed."""
 
     n: int
     seconds: float
@@ -93,16 +88,12 @@ def signs(answers: Sequence[Answered]) -> Signs:
 
 
 def for_participation(participation: Participation) -> Signs:
-    """Compute the summary of a participation from its answers."""
     answers = dict(answers_by_participation([participation.pk]))
     return signs(answers.get(participation.pk, []))
 
 
 def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[Answered]]]:
-    """Yield (participation, answers in order), with AT_ONCE participations in memory.
-
-    Answers of upstream steps are left out, because only some arms have them.
-    """
+    """Yield (participation, answers in order), AT_ONCE at a time, without upstream answers."""
     words = {}
     shown = Turn.objects.filter(participation__in=people).values("example")
     texts = Example.objects.filter(pk__in=shown)

@@ -14,10 +14,7 @@ from tasks.clock import database_now
 
 
 def following(answered: Turn) -> Turn | None:
-    """Return the next turn of an unrevealed step, to be stored with the answer.
-
-    Returns None after the last example of the step, or at the end of the worker's part.
-    """
+    """Return the unsaved next turn, or None after the last example or at the part's end."""
     participation, given, position = answered.participation, answered.answer, answered.position + 1
     step = Step.ANNOTATION if answered.step == Step.CHECK else answered.step
     is_last = position == len(participation.order_of(step))
@@ -55,10 +52,7 @@ def end(participation: Participation, answered: Turn) -> None:
 def begin(
     participation: Participation, after: Turn, channel: str, until: datetime | None = None
 ) -> Turn | None:
-    """Show the first test example. Return None if the worker's part ends before it.
-
-    Work on the previous example counts until `until`. The caller must hold the lock.
-    """
+    """Show the first test example; None if the part ends. The caller must hold the lock."""
     if participation.part and seats.ends_before(participation, 0):
         seats.end_part(participation)
         return None

@@ -107,10 +107,7 @@ def _same_or_conflict(turn: Turn, fields: Mapping[str, str]) -> None:
 
 
 def store_answer(turn: Turn, given: GivenAnswer, channel: str) -> Turn | None:
-    """Store an answer with its S1 and spans and, if it is not revealed, the next turn.
-
-    Returns the next turn of the step, or None. The caller must hold the lock in a transaction.
-    """
+    """Store an answer, and the next turn if it is unrevealed. The caller must hold the lock."""
     result = score(given.texts, turn.example.gold, turn.card.gold_rule)
     # The clock may have been set back, but an answer is never submitted before it was shown.
     now = max(database_now(), turn.shown_at)
@@ -162,10 +159,7 @@ class RunError(ValueError):
 
 
 def note(token: str, told: Mapping[str, Any]) -> bool:
-    """Store the report about a completed run. Return False if there already is one.
-
-    `told` has the fields of ModelRun. Raises Participation.DoesNotExist and RunError.
-    """
+    """Store a run's report unless there is one. Raises Participation.DoesNotExist, RunError."""
     with transaction.atomic():
         participation = Participation.objects.lock(token)
         if participation.kind != Kind.MODEL:

@@ -36,15 +36,12 @@ UNTIL_CLOSED = (
 
 
 class ScoresHidden(PermissionDenied):
-    """The requested data contain human test scores that the study still hides."""
-
     def __init__(self, study: Study):
         super().__init__(UNTIL_CLOSED)
         self.study = study
 
 
 def are_covered(study: Study) -> bool:
-    """Return whether the study has human annotators whose test scores are still hidden."""
     return study.covers_test_scores and study.participations.filter(kind=Kind.PERSON).exists()
 
 
@@ -83,7 +80,6 @@ def is_undecided(participation: Participation) -> bool:
 
 
 def is_hidden(participation: Participation) -> bool:
-    """Return whether the test score of the participation is hidden."""
     return is_covered(participation) or is_undecided(participation)
 
 
@@ -98,18 +94,12 @@ def is_seen(participation: Participation, by: User | None) -> bool | None:
 
 
 def hides_training(participation: Participation, is_undecided: bool) -> bool:
-    """Return whether the gold of the training answers is hidden too.
-
-    It is shown while the participation waits for a decision after training or screening.
-    """
+    """Return whether training gold is hidden too. It is shown while a decision is awaited."""
     return is_undecided and participation.status != Status.WAITING
 
 
 def show(participation: Participation, by: User | None) -> None:
-    """Show the score from now on. A second call changes nothing.
-
-    Raises ScoresHidden if the design hides it until the study is closed.
-    """
+    """Show the score from now on. Raises ScoresHidden if hidden until the study is closed."""
     check_uncovered(participation.study)
     with transaction.atomic():
         _row, is_new = ScoreShown.objects.get_or_create(
@@ -123,10 +113,7 @@ def show(participation: Participation, by: User | None) -> None:
 
 
 def scores_of(request: HttpRequest, name: str, right: str = "read") -> Study:
-    """Return the study if the user may read results and human test scores are not hidden.
-
-    Used by all pages, files and API responses with results. Raises ScoresHidden.
-    """
+    """Return the study for pages, files and API views with results. Raises ScoresHidden."""
     study = study_of(request, name, right)
     check_uncovered(study)
     return study

@@ -22,7 +22,6 @@ from tasks.clock import database_now
 
 
 def is_open(participation: Participation) -> bool:
-    """Return whether the worker still has to answer the questions correctly."""
     asked = bool(participation.study.comprehension_questions.strip())
     return asked and participation.comprehended_at is None
 

@@ -54,10 +54,7 @@ def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
 
 
 def exclude_together(study: Study, pseudonyms: Iterable[str], reason: str, by: User | None) -> None:
-    """Exclude several annotators, each with its own decision, either all or none.
-
-    Raises CannotExclude.
-    """
+    """Exclude annotators, each with its own decision, all or none. Raises CannotExclude."""
     wanted, problems = list(dict.fromkeys(pseudonyms)), {}
     with transaction.atomic():
         Study.objects.locked().get(pk=study.pk)

@@ -26,10 +26,7 @@ def asked(participation: Participation, moment: str) -> list[OwnQuestion]:
 
 
 def answer(token: str, moment: str, given: Mapping[str, str]) -> None:
-    """Store the answers (by question ID) for this moment. A second call changes nothing.
-
-    The form checks required questions. Raises Participation.DoesNotExist.
-    """
+    """Store the answers by question ID, once. Raises Participation.DoesNotExist."""
     with transaction.atomic():
         participation = Participation.objects.lock(token)
         if participation.status != WHILE[moment] or (
@@ -51,10 +48,7 @@ EXIT_QUESTIONS = ("seen_before", "ai_used", "tools", "comments")
 
 
 def answer_exit(token: str, given: Mapping[str, str]) -> None:
-    """Store the exit answers of a completed participation. A second call changes nothing.
-
-    Raises Participation.DoesNotExist.
-    """
+    """Store a completed participation's exit answers, once. Raises Participation.DoesNotExist."""
     answers = {question: given.get(question, "") for question in EXIT_QUESTIONS}
     with transaction.atomic():
         participation = Participation.objects.lock(token)

@@ -79,10 +79,7 @@ def verdict(
 
 
 def judged_means(study: Study) -> dict[int, tuple[int, str, float]]:
-    """Return (scenario, kind, mean S1 x 100 in the judged step) by participation.
-
-    Only participations that have finished the step are included.
-    """
+    """Return (scenario, kind, mean S1 x 100) by participation that finished the judged step."""
     answered = (
         Answer.objects.filter(turn__participation__study=study, turn__step__in=JUDGED_STEPS)
         .values(
@@ -125,10 +122,7 @@ def _apply(study: Study, own: float, others: Sequence[float], shots: int) -> Ver
 
 
 def after_judged_step(participation: Participation, turn: Turn, channel: str) -> Turn | None:
-    """Continue after the last reveal or screening answer: annotation step, wait, or exit.
-
-    The caller must hold the participation's lock. Returns the turn that is shown next, or None.
-    """
+    """Continue to the annotation step, a wait or an exit. The caller must hold the lock."""
     rule = participation.study.qualification
     if rule == Qualification.NONE:
         return annotation_step.begin(participation, turn, channel)
@@ -146,10 +140,7 @@ def after_judged_step(participation: Participation, turn: Turn, channel: str) ->
 
 
 def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Participation:
-    """Let a waiting worker continue, or screen them out. `by` is None for the time limit.
-
-    Does nothing if the worker is not waiting. Raises Participation.DoesNotExist.
-    """
+    """Admit or screen out a waiting worker. None: time limit. Raises Participation.DoesNotExist."""
     with transaction.atomic():
         participation = Participation.objects.lock(token)
         if participation.status != Status.WAITING:
@@ -183,10 +174,7 @@ class CannotDecide(Exception):
 def decide_together(
     study: Study, pseudonyms: Iterable[str], passes: bool, reason: str, by: User
 ) -> None:
-    """Make the same decision about several waiting workers, either all or none.
-
-    Raises CannotDecide if any of them is not waiting.
-    """
+    """Make the same decision about waiting workers, all or none. Raises CannotDecide."""
     wanted = list(dict.fromkeys(pseudonyms))
     with transaction.atomic():
         # Lock in a fixed order, so that two concurrent decisions cannot deadlock.

@@ -42,7 +42,6 @@ class Mistake:
 
 
 def commonest(participation: Participation) -> list[Mistake]:
-    """Return up to SHOWN of the most common kinds of mistakes in the training step."""
     card = participation.scenario.task.card
     groups: dict[tuple[str, str, str], Mistake] = {}
     turns = participation.turns.filter(step=Step.TRAINING, answer__isnull=False)

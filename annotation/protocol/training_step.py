@@ -118,7 +118,6 @@ def begin(token: str, channel: str = Channel.PAGE) -> None:
 
 
 def _set_orders(participation: Participation) -> None:
-    """Draw and store the order for each step."""
     scenario, study = participation.scenario, participation.study
     # The seed contains the pseudonym instead of the secret token, so that the draw can be
     # reproduced from the design.

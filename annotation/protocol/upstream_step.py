@@ -61,7 +61,6 @@ def first_card(participation: Participation) -> Card:
 
 
 def ends_a_task(participation: Participation, turn: Turn) -> bool:
-    """Return whether another task follows this answered turn of the upstream step."""
     if turn.step != Step.UPSTREAM or turn.given is None:
         return False
     order = participation.upstream_order
@@ -84,10 +83,7 @@ def card_shown_after(participation: Participation, turn: Turn | None) -> Card | 
 
 
 def following(participation: Participation, turn: Turn, channel: str) -> Turn:
-    """Show the next upstream example, or the first example of the next step.
-
-    The caller must hold the participation's lock.
-    """
+    """Show the next example. The caller must hold the participation's lock."""
     if turn.position + 1 < len(participation.upstream_order):
         return participation.show(Step.UPSTREAM, turn.position + 1, channel, after=turn)
     first = Step.TRAINING if participation.training_order else Step.ANNOTATION

@@ -10,10 +10,7 @@ from annotation.recruitment.platform_adapters import Identity, PlatformAdapter
 
 
 def arrive(adapter: PlatformAdapter, who: Identity, browser: str) -> Participation:
-    """Assign a seat to an arriving worker, and store the platform's record of their work.
-
-    `browser` is the random value in the browser's cookie. Raises RecruitmentError.
-    """
+    """Assign a seat. `browser` is the value in the browser's cookie. Raises RecruitmentError."""
     # Done even if this arrival is refused afterwards.
     expiry.expire_idle(adapter.study)
     budget.settle_left_in_turn(adapter.study)

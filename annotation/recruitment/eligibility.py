@@ -115,7 +115,6 @@ def in_words(rule: AccessRule) -> str:
 
 
 def end_rule(study: Study, pk: int, by: User) -> None:
-    """End an entry. Its row remains. A second call changes nothing."""
     with transaction.atomic():
         ended = study.access_rules.filter(pk=pk, ended_at__isnull=True)
         for rule in ended:

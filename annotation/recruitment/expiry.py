@@ -51,10 +51,7 @@ def release_seat(participation: Participation, status: str) -> bool:
 
 
 def sweep() -> int:
-    """Free idle seats in all studies, and delete old declined offers. Return the number of seats.
-
-    Also settles participants who left, so that the budget need not compute this at each arrival.
-    """
+    """Free idle seats, settle abandoned work, delete old offers. Returns the number of seats."""
     now, freed = database_now(), 0
     at_work = Participation.objects.live().values("study")
     for study in Study.objects.filter(pk__in=at_work):
@@ -66,10 +63,7 @@ def sweep() -> int:
 
 
 def expire_idle(study: Study, now: datetime | None = None) -> int:
-    """Free the seats of workers beyond the idle limit at `now`, and return their number.
-
-    `holding_seats` already counts these seats as free. Only this function clears their numbers.
-    """
+    """Free seats beyond the idle limit; `holding_seats` counts them as free. Returns how many."""
     idle = study.participations.idle(now or database_now(), study)
     with transaction.atomic():
         # An annotator who is answering right now holds the lock, so check again under the lock.

@@ -62,7 +62,6 @@ def decrypt(ciphertext: str) -> str:
 
 
 def is_lost(ciphertext: str) -> bool:
-    """Return whether the ID was stored with another IDENTITY_KEY and cannot be decrypted."""
     try:
         decrypt(ciphertext)
     except LostKey:
@@ -95,10 +94,7 @@ class PurgeError(Exception):
 
 
 def purge(study: Study) -> int:
-    """Delete the IDs of all workers in a study, and return their number.
-
-    Raises PurgeError while annotators are at work or earnings are unpaid.
-    """
+    """Delete all worker IDs of a study. Raises PurgeError during work or while pay is owed."""
     with transaction.atomic():
         study = Study.objects.locked().get(pk=study.pk)
         ledger.settle_ended(study)

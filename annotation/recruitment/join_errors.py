@@ -153,7 +153,6 @@ def _took_part(study: Study, key: str, browser: str) -> bool:
 
 
 def _knows_the_training(study: Study, key: str) -> bool:
-    """Return whether the worker has seen a training task of an arm outside the study."""
     if ArmTaken.objects.filter(study=study, worker_key=key).exists():
         return False  # the study's own rules apply to them
     met = Exposure.objects.filter(worker_key=key).values_list("task_name", flat=True)
@@ -167,7 +166,6 @@ def _has_left(study: Study, key: str) -> bool:
 
 
 def is_rejected(study: Study, key: str) -> bool:
-    """Return whether the platform rejected the worker's work in the study."""
     return study.submissions.filter(worker__key=key, status="REJECTED").exists()
 
 
@@ -184,7 +182,6 @@ def tasks_begun(study: Study, key: str) -> int:
 
 
 def next_task_is_offered(participation: Participation) -> bool:
-    """Return whether the worker may continue with another task of the study."""
     study, worker = participation.study, participation.worker
     return refusal(study, worker.key, worker.kind) == ""
 

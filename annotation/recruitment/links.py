@@ -103,8 +103,6 @@ class ModelAdapter(OpenLink):
 
 
 class PersonalLinkAdapter(OpenLink):
-    """Adapter for a personal link. Its holder is the worker, on any device."""
-
     platform, words = "personal", "personal one-time links"
     anonymous, invited = False, True
 
@@ -153,10 +151,7 @@ class LinkError(ValueError):
 
 
 def make_links(study: Study, text: str) -> list[PersonalLink]:
-    """Create a link for each line with a name, either all or none.
-
-    Raises LinkError for too many or too long names, and names that the study already has.
-    """
+    """Create a link per name (one a line), all or none. Raises LinkError for invalid names."""
     names = [line.strip() for line in text.splitlines() if line.strip()]
     if len(names) > MOST:
         raise LinkError(f"At most {MOST} links can be created at once; you entered {len(names)}.")

@@ -35,8 +35,6 @@ UNCHOSEN = {"required": NOT_CHOSEN, "invalid_choice": NOT_CHOSEN}
 
 
 class RuleForm(PageForm):
-    """Form for an entry on the allow or deny list. recruitment/eligibility.py parses the value."""
-
     key = "rule"
     effect = forms.ChoiceField(
         label="May take part",
@@ -65,8 +63,6 @@ class RuleForm(PageForm):
 
 
 class EndForm(PageForm):
-    """Form for ending a list entry."""
-
     key = "end"
     end = RowField(AccessRule.objects.none(), widget=forms.HiddenInput)
 
@@ -115,8 +111,6 @@ class Switches(StudyPost):
 
 
 class SeatsForm(PageForm):
-    """Form for adding seats to one of the study's scenarios."""
-
     key = "seats"
     scenario = RowField(Scenario.objects.none(), empty_label=None)
     number = WholeNumberField(
@@ -183,7 +177,6 @@ class Budget(StudyPost):
 
 
 def sections(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
-    """Return the context of the sections of the Recruit page that change these settings."""
     spent, reserved = budget.spent(study), budget.reserved(study)
     context = {
         "sent": sent,
@@ -197,8 +190,6 @@ def sections(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
 
 
 class LinksForm(PageForm):
-    """Form for the names of new personal links. recruitment/links.py parses the lines."""
-
     key = "links"
     names = forms.CharField(
         label="Names, one per line",
@@ -234,7 +225,6 @@ def _links_page(request: HttpRequest, study: Study, form: LinksForm | None = Non
 
 @signed_in("GET")
 def links_file(request: HttpRequest, name: str) -> HttpResponse:
-    """Download names, links and states as CSV, for a mail merge."""
     study = study_of(request, name, "pay")
     rows = (
         [no_formula(link.name), _address(request, link), state]
@@ -249,7 +239,6 @@ def _address(request: HttpRequest, link: PersonalLink) -> str:
 
 @signed_in("GET")
 def links_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the personal links, which requires the right to see identities."""
     return _links_page(request, study_of(request, name, "pay"))
 
 

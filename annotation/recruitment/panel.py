@@ -96,8 +96,6 @@ def check(panel: Panel) -> None:
 
 
 class PanelAdapter(PlatformAdapter):
-    """Adapter for the study's URL for one platform."""
-
     platform, anonymous = "panel:", True  # followed by the name
 
     def __init__(self, panel: Panel):

@@ -103,7 +103,6 @@ class PlatformAdapter:
         raise NotImplementedError
 
     def is_preview(self, request: HttpRequest) -> bool:
-        """Return whether this is a preview by someone who has not accepted the study."""
         return False
 
     def scenarios(self) -> list[int] | None:
@@ -115,7 +114,6 @@ class PlatformAdapter:
         return ""
 
     def submission_fields(self) -> dict[str, Any]:
-        """Return the fields of Submission that identify this adapter."""
         return {}
 
     def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
@@ -143,7 +141,6 @@ def of_adapters_with(trait: str, field: str) -> Q:
 
 
 def adapter_of(submission: Submission) -> PlatformAdapter:
-    """Return the adapter that the submission came through."""
     return next(
         adapter for adapter in (each.of(submission) for each in ADAPTERS) if adapter is not None
     )

@@ -31,10 +31,7 @@ def exit_of(participation: Participation, outcome: str) -> Exit | None:
 
 
 def current_exit(participation: Participation) -> Exit | None:
-    """Return the exit of a participation in its current state, or None before its end.
-
-    The last page and the personal data file use this, so neither shows a code too early.
-    """
+    """Return the exit in the current state. None before the end, so no code is shown early."""
     status, outcome = participation.status, ""
     if status == Status.BETWEEN:
         return exit_of(participation, "completed")
@@ -53,7 +50,6 @@ def current_exit(participation: Participation) -> Exit | None:
 
 
 def is_rejected(participation: Participation) -> bool:
-    """Return whether the platform rejected this work, however it ended here."""
     latest = participation.submissions.order_by("-pk").first()
     return participation.status == Status.REJECTED or (
         latest is not None and latest.status == "REJECTED" and not participation.is_paid
@@ -70,10 +66,7 @@ class Agreed(Exception):
 
 
 def decline(token: str) -> Exit | None:
-    """Delete the participation of a worker who declines, and return the exit.
-
-    The exit is not stored. A second call finds nothing. Raises Agreed.
-    """
+    """Delete a declining worker's participation, and return its exit. Raises Agreed."""
     way_out = None
     for participation in Participation.objects.filter(token=token).select_related("study"):
         way_out = exit_of(participation, "no_consent")

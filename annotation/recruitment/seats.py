@@ -83,10 +83,7 @@ def join(
 def _begun_before(
     study: Study, worker: Worker, browser: str, verified: bool
 ) -> Participation | None:
-    """Return the worker's live or resumed participation in the study, or None.
-
-    The caller must hold the study's lock. Raises RecruitmentError.
-    """
+    """Return the live or resumed one. Needs the study's lock. Raises RecruitmentError."""
     theirs = study.participations.filter(worker=worker)
     if not verified and theirs.live().exclude(browser=browser).exists():
         raise RecruitmentError("elsewhere")
@@ -143,10 +140,7 @@ def _next_arrival(study: Study) -> int:
 
 
 def choose(seed: int, arrival: int, candidates: list[list[int]]) -> int:
-    """Return the key of the least filled scenario. Ties are broken by seed and arrival number.
-
-    `candidates` has the format of Allocation, so that any logged choice can be reproduced.
-    """
+    """Return the least filled scenario (ties: seed and arrival). `candidates` as in Allocation."""
     least = min(taken for _key, taken, _seats in candidates)
     tied = [key for key, taken, _seats in candidates if taken == least]
     return random.Random(f"{seed}:seat:{arrival}").choice(tied)
@@ -301,10 +295,7 @@ def _end(participation: Participation, last: int) -> int:
 
 
 def enter_sitting(participation: Participation, part: int) -> Participation:
-    """Continue a seated participation in a part. A new part shows its first example.
-
-    The caller must hold the study's lock.
-    """
+    """Continue in a part, a new one at its first example. The caller must hold the study's lock."""
     if part <= participation.part:
         return participation
     locked = Participation.objects.lock(participation.token)

@@ -198,10 +198,7 @@ def participation_of(token: str) -> Participation:
 
 
 def language_of(request: HttpRequest) -> str:
-    """Return the language of the study in the request's URL, by default English.
-
-    Used for pages that are shown before any access check.
-    """
+    """Return the language of the URL's study, by default English, before any access check."""
     named = request.resolver_match.kwargs if request.resolver_match else {}
     if "token" in named:
         theirs = Participation.objects.filter(token=named["token"])
@@ -211,10 +208,7 @@ def language_of(request: HttpRequest) -> str:
 
 
 def admit(address: str) -> bool:
-    """Count a start from this IP address. Return False above the limit per minute.
-
-    The limit is settings.STARTS_PER_MINUTE.
-    """
+    """Count a start from this IP address. Returns False above settings.STARTS_PER_MINUTE."""
     return _take(f"start:{_name(address)}", settings.STARTS_PER_MINUTE, WINDOW)
 
 
@@ -232,10 +226,7 @@ def admit_to(study: Study, address: str) -> bool:
 
 
 def _take(name: str, number: int, seconds: int) -> bool:
-    """Take one of `number` places for this time. Return False if none is free.
-
-    The cache adds a key only once, even for concurrent requests.
-    """
+    """Take one of `number` places for `seconds`, or return False. Safe under concurrency."""
     places = [f"{name}:{place}" for place in range(number)]
     taken = cache.get_many(places)
     return any(cache.add(place, 1, seconds) for place in places if place not in taken)

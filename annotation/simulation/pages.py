@@ -27,8 +27,6 @@ from tasks.jobs import go_to, poll
 
 
 class SimulationForm(PageForm):
-    """Form for the policy, number and random seed of simulated annotators."""
-
     key = "robots"
     policy = forms.CharField(
         max_length=100,

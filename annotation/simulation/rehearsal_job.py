@@ -37,17 +37,13 @@ class NoRehearsal(Exception):
 
 
 def free_seats(study: Study) -> int:
-    """Return the number of free seats for simulated annotators."""
     held = Participation.objects.holding_seats(database_now(), study)
     taken = held.filter(kind=Kind.SIMULATED).count()
     return sum(scenario.seats for scenario in study.scenarios.all()) - taken
 
 
 def admitted(study: Study) -> list[Participation]:
-    """Return simulated annotators that were admitted to the annotation step after their job.
-
-    They waited for the decision when their job ended, and no other job is continuing them.
-    """
+    """Return simulated annotators that were admitted after the job that left them waiting."""
     walked = {
         pk
         for job in jobs_of(study)

@@ -72,8 +72,6 @@ class InProcess:
 
 
 class OverHTTP:
-    """Access to the pages of a server, with the cookies of one browser."""
-
     def __init__(self, root: str) -> None:
         self.root = root
         self.session = requests.Session()
@@ -150,10 +148,7 @@ class Knowledge:
         return self._known[(title, question, *options, *segments)]
 
     def predictions(self, model: str) -> dict[int, list[str]]:
-        """Return a model's predicted texts by test example, from its first file for each task.
-
-        Returns {} if the study is not compared with this model.
-        """
+        """Return predicted texts by test example, or {} if the study does not use the model."""
         files = compared_files.files(self._study).filter(model__name=model)
         first = dict(files.reverse().values_list("task_id", "pk"))  # first one wins
         rows = Prediction.objects.filter(file__in=first.values())
@@ -293,7 +288,6 @@ def at_random(known: Known, rng: random.Random) -> Choice:
 
 
 def mistaken(known: Known, rng: random.Random) -> Choice:
-    """Return a typical mistake: a shifted boundary, a missed or extra span, a wrong choice."""
     if not known.card.is_highlighted:
         return [], known.card.kind.mistaken(known, rng)
     right, _typed = gold(known, rng)

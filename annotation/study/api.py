@@ -90,7 +90,6 @@ class Problems(serializers.Serializer):
 
 
 def as_record(study: Study, request: Request) -> dict[str, Any]:
-    """Return the JSON object of a study, with its design, link and available actions."""
     record = {column.name: column.value(study) for column in COLUMNS}
     if "read" in study.rights:
         record["design"] = design_file.as_data(study)
@@ -189,7 +188,6 @@ def refusals() -> Iterator[None]:
 
 
 def by_key(error: ValidationError) -> dict[str, list[str]]:
-    """Return the messages of design errors by design key."""
     return {design_file.key_of(field): said for field, said in error.message_dict.items()}
 
 

@@ -112,7 +112,6 @@ def _problem_of_filters(value: Any) -> str:
 
 
 def _asked_twice(audience: dict[str, Any]) -> set[str]:
-    """Return the names of Prolific filters that are set by two fields of the audience."""
     own = {
         "age": {"minimum_age", "maximum_age"}, "approval_rate": {"approval_rate"},
         "current-country-of-residence": {"countries"}, "fluent-languages": {"languages"},
@@ -169,8 +168,6 @@ READ: dict[str, Callable[[str], Any]] = {
 
 
 class AudienceForm(forms.Form):
-    """Form with a field for each key of the audience."""
-
     audience_countries = forms.CharField(widget=AREA, **_said("countries"))
     audience_languages = forms.CharField(widget=AREA, **_said("languages"))
     audience_minimum_age = WholeNumberField(**_said("minimum_age"))
@@ -181,7 +178,6 @@ class AudienceForm(forms.Form):
     audience_content_warning = forms.CharField(widget=AREA, **_said("content_warning"))
 
     def audience(self) -> dict[str, Any]:
-        """Return the audience in the fields. Adds errors to fields that cannot be parsed."""
         held = {}
         for key in FIELDS:
             value = self.cleaned_data.get(f"{PREFIX}{key}")
@@ -195,7 +191,6 @@ class AudienceForm(forms.Form):
         return held
 
     def refuse_audience(self, sentences: list[str]) -> None:
-        """Add the audience's errors to its fields."""
         for sentence in sentences:
             key, _colon, words = sentence.partition(": ")
             name = f"{PREFIX}{key}"
@@ -205,7 +200,6 @@ class AudienceForm(forms.Form):
 
 
 def as_text(key: str, value: Any) -> Any:
-    """Return a value of the audience as its form field shows it."""
     if key in ("countries", "languages"):
         return "\n".join(value)
     if key == "quotas":

@@ -14,10 +14,7 @@ TAGS = {"p", "br", "hr", "em", "strong", "code", "blockquote", "ul", "ol", "li",
 
 @lru_cache(maxsize=256)
 def as_html(markdown: str) -> SafeString:
-    """Convert Markdown to HTML without raw HTML and images. Links may only be web or email.
-
-    Headings start at the second level, because the page has the first.
-    """
+    """Convert Markdown without raw HTML and images; only web and email links; headings from h2."""
     tokens = MarkdownIt("commonmark", {"html": False, "breaks": True})
     parsed = tokens.parse(markdown.replace("\0", ""))
     for token in parsed:

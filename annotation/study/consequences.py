@@ -113,7 +113,6 @@ class Consequences:
 
     @property
     def sum_in_words(self) -> str:
-        """Return the seats, minutes and maximum cost to agree to when opening the study."""
         seats = f"{self.seats} seat{'' if self.seats == 1 else 's'}"
         announced = f"{self.promised} minutes announced for each"
         if not self.is_paid:
@@ -132,10 +131,7 @@ class Consequences:
 
 
 def for_design(study: Study, tasks: Sequence[Task]) -> Consequences:
-    """Return the consequences of a design, stored or not, with these tasks.
-
-    The values must satisfy the design rules (design.check_design).
-    """
+    """Return a design's consequences. Its values must satisfy design.check_design."""
     seats = Counter(shots for shots, _split, _arm in design.cells(study))
     cells = []
     for cell in minutes.for_cells(study, tasks):
@@ -167,7 +163,6 @@ def for_design(study: Study, tasks: Sequence[Task]) -> Consequences:
 
 
 def for_study(study: Study) -> Consequences:
-    """Return the consequences of a stored design."""
     return for_design(study, list(study.tasks.order_by("name")))
 
 
@@ -178,7 +173,6 @@ def _earned(study: Study, worked: int) -> int:
 
 
 def in_force(study: Study) -> list[str]:
-    """Return sentences about current restrictions, by the design and by later settings."""
     sentences = [str(rule) for rule in study.access_rules.filter(ended_at=None)]
     if not study.open_link_on:
         sentences.append("the open link is off: annotators need a personal link or a platform")
@@ -225,7 +219,6 @@ def ceilings(tasks: Sequence[Task]) -> list[str]:
 
 
 def of_design(study: Study, tasks: Sequence[Task]) -> list[str]:
-    """Return both kinds of warnings, for the manifest."""
     return leaks(study, tasks) + ceilings(tasks)
 
 
@@ -256,7 +249,6 @@ def of_list(study: Study, effect: str, keys: list[str]) -> str:
 
 
 def of_study(study: Study) -> list[str]:
-    """Return the current entries that would exclude everyone from the study as designed."""
     rules = study.access_rules.filter(ended_at=None).exclude(criterion=Criterion.PEOPLE)
     return [
         f"End the access rule “{rule}”: {reason}"

@@ -73,7 +73,6 @@ def _check_names(
 def _check_partition(
     study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse: Refuse
 ) -> None:
-    """Refuse tasks outside the published partition, and partitions not suitable for humans."""
     if not study.partition:
         return
     published = catalogue.partitions().get(study.partition)
@@ -152,10 +151,7 @@ class PoolError(ValueError):
 
 
 def freeze(study: Study) -> None:
-    """Store the training pool of each arm. No text in it occurs in two tasks of the study.
-
-    Raises PoolError if a task has too few examples left.
-    """
+    """Store each arm's training pool. Texts occur in only one task. Raises PoolError."""
     if not study.is_cross_task:
         return
     for arm, task, wanted, pool in _unfrozen(study):
@@ -249,10 +245,7 @@ def order_of(pools: dict[str, list[int]], each: int, seed: str) -> list[int]:
 
 
 def samples(study: Study, arm: str) -> list[Example]:
-    """Return examples for a preview of an arm's upstream step, the first ones of each pool.
-
-    There are as many as one person sees. A draft uses the pools that opening would freeze.
-    """
+    """Return one person's number of examples from the start of each pool, for a preview."""
     if not length(study, arm):
         return []
     frozen = {name: rows for (of_arm, name), rows in pools(study).items() if of_arm == arm}
@@ -276,7 +269,6 @@ def trained_first(study: Study) -> list[Task]:
 
 
 def trained_on(scenario: Scenario) -> list[str]:
-    """Return the names of the tasks in the upstream step of a scenario's arm."""
     rows = UpstreamExample.objects.filter(study=scenario.study_id, arm=scenario.arm)
     return list(rows.order_by("task__name").values_list("task__name", flat=True).distinct())
 

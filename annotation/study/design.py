@@ -83,10 +83,7 @@ def changed(before: str, now: str) -> list[str]:
 
 
 def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] = ()) -> None:
-    """Raise ValidationError, with reasons by field, if a rule is violated.
-
-    `upstream` contains the tasks for the upstream arm of a cross-task study.
-    """
+    """Raise ValidationError, with reasons by field, if a rule is violated."""
     errors: dict[str, list[str]] = {}
     try:
         study.full_clean(exclude=["owner", "shots", "splits"])
@@ -180,7 +177,6 @@ def _checked_splits(study: Study, refuse: Any) -> list[int]:
 
 
 def _check_metrics(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """Check that additional metrics exist, fit a task, and differ from those of the cards."""
     names = study.metrics
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         refuse("metrics", "Enter a list of metric names.")
@@ -198,7 +194,6 @@ def _check_metrics(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """Check the questions, attention checks and screening rule of the design."""
     questions: dict[str, Callable[[str], object]] = {
         "comprehension_questions": screening.parse, "own_questions": own_questions.parse,
     }  # fmt: skip
@@ -284,10 +279,7 @@ def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def suggested_hours(study: Study, tasks: Sequence[Task]) -> Decimal:
-    """Return three times the longest estimate, as a cap that suits slow annotators too.
-
-    The result is in hours, with one decimal place.
-    """
+    """Return three times the longest estimate, in hours with one decimal place."""
     try:
         longest = minutes.longest(study, tasks)
     except minutes.MinutesError:  # shown at its field
@@ -297,10 +289,7 @@ def suggested_hours(study: Study, tasks: Sequence[Task]) -> Decimal:
 
 
 def suggested_budget(study: Study, tasks: Sequence[Task], seats: int) -> Decimal | None:
-    """Return the cap for this number of seats plus a fifth, for annotators who end early.
-
-    The amount is in currency units, with the suggested cap if none is set, or None for volunteers.
-    """
+    """Return the cap for these seats plus a fifth, in currency units, or None for volunteers."""
     capped = copy.copy(study)
     capped.max_paid_hours = study.max_paid_hours or suggested_hours(study, tasks)
     most = ledger.cap(capped) or 0

@@ -109,10 +109,7 @@ class DesignFileError(ValueError):
 
 @dataclass(frozen=True)
 class DesignFile:
-    """The fields of a study that a file sets, and the tasks that it names.
-
-    `upstream` and `sham` are only for cross-task studies, otherwise [] and "".
-    """
+    """The fields and tasks in a file. `upstream` and `sham` are for cross-task studies only."""
 
     path: str
     fields: dict[str, Any]
@@ -121,20 +118,15 @@ class DesignFile:
     sham: str
 
     def place_of(self, field: str) -> str:
-        """Return the file and the key that set a field of the study."""
         return f"{self.path}: {key_of(field)}"
 
 
 def key_of(field: str) -> str:
-    """Return the key in the file for a field of the study."""
     return next((key for key, name in FIELDS.items() if name == field), field)
 
 
 def read(path: Path) -> DesignFile:
-    """Read and convert a design file. The design rules are checked when it is saved.
-
-    Raises DesignFileError.
-    """
+    """Read a design file, without checking the design rules. Raises DesignFileError."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -169,10 +161,7 @@ def from_data(path: str, data: dict[str, Any]) -> DesignFile:
 
 
 def task_named(name: str) -> Task:
-    """Return the newest version of a task that is not archived, or the version in NAME@VERSION.
-
-    Raises DesignFileError.
-    """
+    """Return the newest unarchived version, or that in NAME@VERSION. Raises DesignFileError."""
     base, _at, version = name.partition("@")
     # PostgreSQL refuses U+0000 in queries, but multipart fields and TOML may contain it.
     named = Task.objects.none() if "\0" in name else Task.objects.filter(name=base)

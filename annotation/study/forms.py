@@ -19,13 +19,11 @@ from tasks.models import Task
 
 
 def task_label(task: Task) -> str:
-    """Return the name of the task with its training sizes."""
     sizes = ", ".join(map(str, task.training_sizes)) or "none"
     return f"{task} (training splits of {sizes})"
 
 
 def partitions() -> list[tuple[str, str]]:
-    """Return the published partitions as choices. Unsuitable ones have the reason in the label."""
     offers = map(catalogue.offer, catalogue.partitions().values())
     return [
         ("", "none"),
@@ -56,10 +54,7 @@ class Section:
 
 
 class StudyForm(forms.ModelForm, audience.AudienceForm):
-    """Form for everything that opening freezes. Labels and help texts come from the model.
-
-    `version` identifies the draft that was loaded, so that newer changes are not overwritten.
-    """
+    """Form for everything that opening freezes. `version` detects a draft changed by others."""
 
     tasks = RowsField(Task.objects.none(), widget=forms.CheckboxSelectMultiple, required=False)
     upstream_tasks = RowsField(
@@ -119,7 +114,6 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         self._suggest()
 
     def sections(self) -> list[Section]:
-        """Return the fields by heading. Headings that a first design needs are expanded."""
         return [self._section(title, names) for title, names in design_file.GROUPS.items()]
 
     def _section(self, title: str, names: list[str]) -> Section:
@@ -155,7 +149,6 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return prolific_rewards.costs_of_design(self.instance, cells)
 
     def chosen_tasks(self) -> list[Task]:
-        """Return the selected tasks, by name."""
         if self.is_bound:
             return sorted(self.cleaned_data.get("tasks", ()), key=lambda task: task.name)
         return list(self.instance.tasks.order_by("name")) if self.instance.pk else []
@@ -179,7 +172,6 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return promises.promise(self.instance)
 
     def first_example(self) -> str:
-        """Return the text of the first test example of the first task."""
         first = self.chosen_tasks()[0].test_split.examples.order_by("position").first()
         return " / ".join([*first.context, first.question]) if first else ""
 
@@ -193,10 +185,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return [self[name] for name in names]
 
     def _selectable(self) -> QuerySet[Task]:
-        """Return all versions that are not archived, so that a later import changes no selection.
-
-        The tasks of the draft are included even if they are archived.
-        """
+        """Return unarchived versions and those of the draft. Later imports change no selection."""
         offered = Task.objects.filter(archived_at=None)
         self._newest = set(offered.latest_versions().values_list("pk", flat=True))
         if self.instance.pk:
@@ -247,7 +236,6 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return [int(word) for word in words]
 
     def _post_clean(self) -> None:
-        """Copy the values to the study, and show violated design rules at the fields."""
         for name in self.cleaned_data:
             if name not in (*design_file.LISTS, *audience.NAMES, "version"):
                 setattr(self.instance, name, self.cleaned_data[name])
@@ -263,10 +251,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
                     self.add_error(field if field in self.fields else None, messages)
 
     def save(self, commit: bool = True) -> Study:
-        """Save the draft with its scenarios.
-
-        Raises design.DesignError if it is frozen, and StaleDesign if another user has saved it.
-        """
+        """Save the draft. Raises DesignError if it is frozen, StaleDesign if others saved it."""
         tasks, upstream = (list(self.cleaned_data[name]) for name in design_file.LISTS)
         version = self.cleaned_data["version"]
         design.save_draft(self.instance, tasks, made_from=version, upstream=upstream)
@@ -297,7 +282,6 @@ def _on_page(names: list[str]) -> list[str]:
 
 
 def _in_words(field: forms.Field, value: Any) -> str:
-    """Return a stored value as the form displays it."""
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, bool):

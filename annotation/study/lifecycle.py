@@ -138,7 +138,6 @@ def _check_sum(study: Study, agreed: str) -> None:
 
 
 def set_archived(study: Study, is_archived: bool, by: User) -> None:
-    """Archive or restore a study in any status. The change is logged."""
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
         if (locked.archived_at is not None) == is_archived:
@@ -155,10 +154,7 @@ def can_be_deleted(study: Study) -> bool:
 
 
 def delete_draft(study: Study) -> None:
-    """Delete a draft with its scenarios. Entries in the audit log remain.
-
-    Raises DesignError if the study is not a draft, or had participants.
-    """
+    """Delete a draft. Raises DesignError if it is not a draft, or had participants."""
     with transaction.atomic():
         # Another user may be opening the study now.
         locked = Study.objects.locked().get(pk=study.pk)
@@ -198,10 +194,7 @@ def switch(study: Study, chosen: dict[str, bool], by: User) -> None:
 
 
 def has_results(study: Study) -> bool:
-    """Return whether a person has completed the study, so that results may have been seen.
-
-    Returns False while the design hides them.
-    """
+    """Return whether a person has completed, so results may have been seen (unless hidden)."""
     if study.covers_test_scores:
         return False
     return study.participations.filter(status=Status.COMPLETED, kind=Kind.PERSON).exists()
@@ -236,10 +229,7 @@ def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False
 
 
 def raise_budget(study: Study, amount: Decimal, by: User) -> None:
-    """Raise the budget of an open or paused study. Logged; the design does not change.
-
-    Raises DesignError, and PermissionDenied if the budget is above the limit for this user.
-    """
+    """Raise a running study's budget. Raises DesignError, or PermissionDenied above the limit."""
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
         if not locked.is_running:
@@ -285,10 +275,7 @@ def copied(source: Study, owner: User) -> Study:
 
 
 def clone(source: Study, owner: User, changes: Mapping[str, Any]) -> Study:
-    """Create a draft for the owner with the design of `source`, modified by `changes`.
-
-    Raises ValidationError with errors by field, and IntegrityError if the name was just taken.
-    """
+    """Create a draft. Raises ValidationError by field, IntegrityError if the name is taken."""
     study = copied(source, owner)
     for field, value in changes.items():
         setattr(study, field, value)

@@ -19,7 +19,6 @@ from tasks.tokens import TOKENISER
 
 
 def build_manifest(study: Study) -> dict[str, Any]:
-    """Return everything that opening freezes, as data that can be converted to JSON."""
     tasks = study.tasks.order_by("name")
     return {
         **{
@@ -117,6 +116,5 @@ def _pay(study: Study) -> dict[str, Any]:
 
 
 def _check_hashes(task: Task) -> list[str]:
-    """Return the content hashes of a task's attention checks, in order."""
     examples = Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK)
     return list(examples.order_by("position").values_list("content_hash", flat=True))

@@ -98,10 +98,7 @@ def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
 
 
 def _upstream_words(study: Study) -> int:
-    """Return the words in the median upstream example, for the arm that reads more.
-
-    Each upstream task has the same number of examples, so this is the mean of their medians.
-    """
+    """Return the words in the median upstream example, for the arm that reads more."""
     arms = [list(study.upstream_tasks.all()), [study.sham_task] if study.sham_task else []]
     return max(
         round(statistics.fmean(frozen.median_words(task) for task in tasks))
@@ -159,10 +156,7 @@ class MinutesError(ValueError):
 
 @dataclass(frozen=True)
 class Minutes:
-    """The minutes of an annotator in a cell: for its examples, and as announced.
-
-    `pilot` is the number of answers that the seconds are based on, or 0 for reading speed.
-    """
+    """An annotator's minutes in a cell. `pilot`: answers measured, or 0 for reading speed."""
 
     load: Workload
     seconds_each: float
@@ -173,10 +167,7 @@ class Minutes:
 
 
 def parse(declared: str, tasks: Sequence[str] | None = None) -> dict[str, int]:
-    """Parse lines such as "CoNLL03: 90" into minutes by task. Raises MinutesError.
-
-    If `tasks` contains the names of the study's tasks, other names are refused.
-    """
+    """Parse lines such as "CoNLL03: 90". Raises MinutesError, also for names not in `tasks`."""
     minutes: dict[str, int] = {}
     for number, line in enumerate(declared.splitlines(), start=1):
         if not line.strip():
@@ -201,7 +192,6 @@ def parse(declared: str, tasks: Sequence[str] | None = None) -> dict[str, int]:
 
 
 def for_cells(study: Study, tasks: Sequence[Task]) -> list[Minutes]:
-    """Return the minutes for each task and number of shots."""
     stated = parse(study.task_minutes)
     pilots = {task.pk: pilot(study, task) for task in tasks}
     cells = []

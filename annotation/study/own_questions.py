@@ -52,7 +52,6 @@ def parse(declared: str) -> list[OwnQuestion]:
 
 
 def of_moment(declared: str, moment: str) -> list[OwnQuestion]:
-    """Return the questions for a moment, BEFORE or AFTER."""
     return [question for question in parse(declared) if question.moment == moment]
 
 

@@ -50,7 +50,6 @@ def study_new(request: ResearcherRequest) -> HttpResponse:
 
 @signed_in("GET", "POST")
 def study_edit(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Change a draft. If the design is frozen, show a message instead."""
     study = study_of(request, name, right_to("study_edit"))
     if not study.is_draft:
         return render(request, "study/frozen.html", {"study": study}, status=409)
@@ -113,7 +112,6 @@ def study_design(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def design_page(study: Study) -> dict[str, Any]:
-    """Return the context of a design page."""
     tasks = list(study.tasks.with_reports().order_by("name"))
     return {
         "study": study, "tasks": tasks, "warnings": consequences.of_design(study, tasks),

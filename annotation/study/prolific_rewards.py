@@ -36,10 +36,7 @@ def _at_rate(study: Study, minutes: int) -> int:
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of drafts if all seats take the announced time, without Prolific's fees.
-
-    Amounts are in currency units. `reward` is for one participant, over all parts.
-    """
+    """The cost of drafts in currency units, without fees. `reward` covers all parts."""
 
     choice: str
     what: str

@@ -62,7 +62,6 @@ def spare(study: Study, task: Task) -> list[Example]:
 
 
 def _training(task: Task) -> list[Example]:
-    """Return all examples of a task's training files, file by file."""
     of_files = Example.objects.filter(split__task=task, split__kind=Split.Kind.TRAIN)
     order = ("split__shots", "split__number", "position")
     return list(of_files.select_related("split").order_by(*order))
@@ -119,10 +118,7 @@ OTHERS_NEEDED: dict[str, int] = {Qualification.POINTS_BELOW: 2, Qualification.SD
 
 
 def judged_by(rule: str, shots: int, screening: int) -> int:
-    """Return how many examples the rule judges an annotator by, or 0 without a rule.
-
-    `screening` is the size of the screening set, which zero-shot arms answer.
-    """
+    """Return how many examples the rule judges an annotator by, or 0 without a rule."""
     return 0 if rule == Qualification.NONE else shots or screening
 
 

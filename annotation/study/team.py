@@ -24,10 +24,7 @@ class TeamError(ValueError):
 
 
 def add_colleague(study: Study, username: str, role: str, by: User) -> Member:
-    """Add a user who shares a team with `by`. Others need an invitation.
-
-    This prevents users from adding strangers or guessing account names. Raises TeamError.
-    """
+    """Add a user in a team of `by`, so that account names cannot be guessed. Raises TeamError."""
     if not _is_colleague(username, by):
         raise TeamError(
             f"You share no study with an account named {username!r}. Invite them with a link."
@@ -73,10 +70,7 @@ def add(study: Study, username: str, role: str, by: User) -> Member:
 
 
 def change(study: Study, pk: int, role: str, by: User, was: str) -> None:
-    """Change the role of a member from `was` to `role`. Does nothing if they are equal.
-
-    Raises TeamError, for example if another user has changed the role.
-    """
+    """Change a role from `was`. Raises TeamError, for example if another user changed it."""
     with transaction.atomic():
         member = _member(study, pk)
         if was != member.role:

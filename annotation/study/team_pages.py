@@ -66,8 +66,6 @@ class InviteForm(InvitationForm):
 
 
 class RemovalForm(PageForm):
-    """Form for removing a member."""
-
     key = "removal"
     member = RowField(
         Member.objects.none(),
@@ -103,8 +101,6 @@ class RoleForm(RemovalForm):
 
 
 class WebhookForm(PageForm):
-    """Form for ending a webhook."""
-
     key = "webhook"
     webhook = RowField(
         Webhook.objects.none(),

@@ -44,7 +44,6 @@ def unread(context: dict[str, Any]) -> int:
 
 @register.simple_tag(takes_context=True)
 def help_here(context: dict[str, Any]) -> str:
-    """Return the URL of the help page for the current page."""
     request = context.get("request")
     if request is None or request.resolver_match is None:
         return reverse("help_index")
@@ -80,5 +79,4 @@ _NUMBER = re.compile(r"[-−+±<≤>≥≈ ]*\.?\d[^a-zA-Z]*( ?(to|of|min|s|h|US
 
 @register.filter
 def is_number(cell: str) -> bool:
-    """Return whether the cell's text is a number, or the dash for a missing number."""
     return _NUMBER.fullmatch(str(cell).strip()) is not None

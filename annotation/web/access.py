@@ -23,8 +23,6 @@ from tasks.predictions import upload_job
 
 
 class PageRequest(HttpRequest):
-    """A request with the attributes that our middleware adds."""
-
     htmx: HtmxDetails
 
 
@@ -37,8 +35,6 @@ class ResearcherRequest(PageRequest):
 def signed_in(
     *methods: str,
 ) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
-    """Decorate a view that requires a signed-in researcher and accepts only these methods."""
-
     def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         return login_required(require_http_methods(list(methods))(view))
 
@@ -123,10 +119,7 @@ def job_of(request: HttpRequest, pk: int) -> Job:
 
 
 def own_model(request: HttpRequest, name: str) -> LanguageModel:
-    """Return the model with this name if this researcher uploaded it, or raise Http404.
-
-    All researchers may view models and tasks, but only the uploader may change a model.
-    """
+    """Return this researcher's own model, as only its uploader may change it, or raise Http404."""
     if not request.user.is_authenticated:
         raise Http404
     return get_object_or_404(LanguageModel, name=name, uploaded_by=request.user)

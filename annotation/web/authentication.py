@@ -75,15 +75,11 @@ class ParticipationToken(BaseAuthentication):
 
 
 class HoldsParticipation(BasePermission):
-    """Requires a participation's token."""
-
     def has_permission(self, request: Request, view: Any) -> bool:
         return isinstance(request.auth, str)
 
 
 class Documented(OpenApiAuthenticationExtension):
-    """Documents TokenAuthentication in the OpenAPI document."""
-
     target_class = TokenAuthentication
     name = "token"
 
@@ -96,8 +92,6 @@ class Documented(OpenApiAuthenticationExtension):
 
 
 class DocumentedParticipation(OpenApiAuthenticationExtension):
-    """Documents ParticipationToken in the OpenAPI document."""
-
     target_class = ParticipationToken
     name = "participation"
 

@@ -41,14 +41,10 @@ class _Pressed(forms.HiddenInput):
 
 
 class PressedField(forms.ChoiceField):
-    """Field for the button that was pressed. The template renders the buttons."""
-
     widget = _Pressed
 
 
 class YesNoField(PressedField):
-    """Field for two buttons, as a boolean. The API accepts true or false."""
-
     default_error_messages = {"required": "Press one of the buttons."}
 
     def __init__(self) -> None:
@@ -111,8 +107,6 @@ def _is_row_number(value: Any) -> bool:
 
 
 class RowField(forms.ModelChoiceField):
-    """Field for the primary key of one of the form's rows."""
-
     def to_python(self, value: Any) -> Any:
         if value not in self.empty_values and not _is_row_number(value):
             raise ValidationError(
@@ -124,8 +118,6 @@ class RowField(forms.ModelChoiceField):
 
 
 class RowsField(forms.ModelMultipleChoiceField):
-    """Field for the primary keys of several of the form's rows."""
-
     def clean(self, value: Any) -> Any:
         for number in value or ():
             if not _is_row_number(number):
@@ -147,10 +139,7 @@ SENTENCE = "Enter an amount such as 1.50."
 
 
 def read_amount(text: str) -> Decimal:
-    """Parse an amount of money of at least 0 and below MAX_AMOUNT.
-
-    Raises ValueError with a message for the user.
-    """
+    """Parse an amount from 0 to below MAX_AMOUNT. Raises ValueError with a message for users."""
     text = text.strip()
     if not re.fullmatch(r"[0-9]{1,5}(\.[0-9]{1,2})?", text):
         raise ValueError(SENTENCE)

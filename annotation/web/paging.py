@@ -192,12 +192,10 @@ def field_of(column: Column, **options: Any) -> serializers.Field:
 
 
 def documented(columns: Sequence[Column]) -> dict[str, serializers.Field]:
-    """Return serializer fields that document these columns."""
     return {c.name: field_of(c, help_text=c.meaning, allow_null=True) for c in columns}
 
 
 def page_of(name: str, fields: dict[str, Any]) -> serializers.Serializer:
-    """Return a serializer that documents a page of such rows."""
     link = {"allow_null": True, "help_text": "URL of that page; null if there is none"}
     return form_bodies.shape(
         f"{name}Page",
@@ -210,7 +208,6 @@ def page_of(name: str, fields: dict[str, Any]) -> serializers.Serializer:
 
 
 def small_list(rows: Iterable[Any]) -> Response:
-    """Return a short list as a single page in the same format."""
     return Response({"next": None, "previous": None, "results": list(rows)})
 
 

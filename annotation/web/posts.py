@@ -57,7 +57,6 @@ class Post(Generic[About]):
         raise NotImplementedError
 
     def in_words(self, done: Any) -> str:
-        """Return the result as a sentence."""
         return str(done)
 
     def fault(self, error: Exception) -> str:

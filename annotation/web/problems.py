@@ -68,8 +68,6 @@ class Unprocessable(exceptions.ValidationError):
 
 
 class Conflict(exceptions.APIException):
-    """The request is valid, but the current state does not allow it."""
-
     status_code = HTTPStatus.CONFLICT
     default_code = "conflict"
 
@@ -79,8 +77,6 @@ class NotAllowed(exceptions.PermissionDenied):
 
 
 class NoRoom(exceptions.APIException):
-    """The disk is full."""
-
     status_code = HTTPStatus.INSUFFICIENT_STORAGE
     default_code = "disk_full"
 

@@ -122,5 +122,4 @@ POSTS = {
 
 
 def right_to(page: str) -> str:
-    """Return the right that the page's POST and its API counterpart require."""
     return POSTS[page].right

@@ -36,13 +36,11 @@ def money(amount: Decimal | str, currency: str) -> str:
 
 
 def invitation(title: str, link: str) -> str:
-    """Return a text for researchers to send to participants."""
     text = gettext("You are invited to take part in the study “%(title)s”. Start here: %(link)s")
     return text % {"title": title, "link": link}
 
 
 def translated(sentence: Sentence) -> str:
-    """Translate a sentence and insert its values."""
     if sentence.plural:
         text = ngettext(sentence.text, sentence.plural, sentence.number)
     else:

@@ -104,10 +104,7 @@ class _Counted:
 
 
 def files_of(paths: Iterable[Path]) -> list[Path]:
-    """Return the files, and the files directly in the folders, except hidden files.
-
-    Raises HandfulError for a missing path.
-    """
+    """Return files, and unhidden files directly in folders. Raises HandfulError if missing."""
     found: list[Path] = []
     for path in paths:
         if not path.exists():

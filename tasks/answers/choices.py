@@ -123,7 +123,6 @@ def words_of(names: Sequence[str]) -> dict[str, str]:
 
 
 def alternatives(names: Sequence[str]) -> str:
-    """Join names as "a", "a or b" or "a, b or c"."""
     return " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
@@ -185,7 +184,6 @@ class Option(Kind):
     def check_gold(
         self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
-        """Return the gold, which is one of the options or alternatives among them."""
         check_options(options, gold)
         enough_gold(card, gold)
         return tuple(gold)
@@ -204,10 +202,7 @@ class Option(Kind):
 
 
 class Options(Kind):
-    """An answer kind with several options. A form field `option-N` is 1 if option N is chosen.
-
-    An answer is a set, stored in the order of the example.
-    """
+    """An answer kind with several options, stored in order. The field `option-N` is 1 if chosen."""
 
     name = OPTIONS
     argument = "options"
@@ -302,7 +297,6 @@ class Options(Kind):
         return rng.sample(different, rng.randint(1, len(different) - 1))
 
     def mistaken(self, known: Known, rng: random.Random) -> list[str]:
-        """Return the gold with one option added or removed."""
         chosen = [text for text in dict.fromkeys(known.options) if text in known.gold]
         others = [text for text in dict.fromkeys(known.options) if text not in known.gold]
         if len(chosen) > 1 and (rng.random() < 0.5 or not others):

@@ -55,8 +55,6 @@ class Known(Protocol):
 
 @dataclass(frozen=True)
 class MadeUp:
-    """An invented example for trying the tool. Its question says what to do."""
-
     text: Sentence
     question: Sentence
     gold: tuple[Sentence, ...]
@@ -64,10 +62,7 @@ class MadeUp:
 
 
 class Kind:
-    """An answer kind: its wording, its control, and how answers are read, checked and simulated.
-
-    Answers are lists of texts. An empty list is "no answer".
-    """
+    """An answer kind. Answers are lists of texts, and an empty list is "no answer"."""
 
     name: ClassVar[str]
     argument: ClassVar[str]  # value of the argument --as of make_task
@@ -124,7 +119,6 @@ class Kind:
         ]
 
     def fields_sent(self, value: Any) -> dict[str, str]:
-        """Return the form fields for a value sent to the API."""
         return {self.sent[0]: str(value)}
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
@@ -140,7 +134,6 @@ class Kind:
         return list(gold[:1])
 
     def at_random(self, known: Known, rng: random.Random) -> list[str]:
-        """Return a random answer that the form accepts."""
         raise NotImplementedError
 
     def mistaken(self, known: Known, rng: random.Random) -> list[str]:

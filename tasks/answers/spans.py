@@ -113,10 +113,7 @@ class Spans(Kind):
 def _typed_too(
     typed: str, spans: list[Span], segments: Sequence[str], question: str | None, granularity: str
 ) -> list[str]:
-    """Add the lines that occur in the text to the spans, and return the other lines.
-
-    A line that occurs only within highlights is also returned.
-    """
+    """Add lines that occur in the text to `spans`. Return others, and lines within highlights."""
     values = []
     for line in typed_lines(typed):
         if line in {span.text for span in spans}:

@@ -303,10 +303,7 @@ class ShortText(LongText):
 
 
 def _read_text(card: "Card", fields: Mapping[str, str]) -> GivenAnswer:
-    """Read the field `text`, strip it and normalise line breaks.
-
-    Raises AnswerError: nothing_chosen, too_long, bad_characters, and those of "no answer".
-    """
+    """Read `text`. Raises AnswerError: nothing_chosen, too_long, bad_characters, and others."""
     typed = fields.get("text", "")
     refuse_broken(typed)
     text = _one_spelling(typed)

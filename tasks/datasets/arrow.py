@@ -43,10 +43,7 @@ def read_parquet(path: Path) -> Table:
 
 
 def read_folder(path: Path, *, part: str = "") -> Table:
-    """Read the rows of a `datasets` folder, or of the split `part` if there are several.
-
-    Raises FormatError.
-    """
+    """Read a `datasets` folder, or its split `part` if there are several. Raises FormatError."""
     import pyarrow
 
     if (path / SPLITS).is_file():

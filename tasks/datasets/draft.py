@@ -125,7 +125,6 @@ def _segment(column: str) -> str:
 
 
 def _examples(mapped: Mapped, rest: list[Item]) -> dict[str, str]:
-    """Return for each label the shortest text that is in no file, with its answer."""
     examples: dict[str, str] = {}
     for item in sorted(rest, key=lambda item: (_length(item.records[0]), item.key)):
         if _length(item.records[0]) > LONGEST_EXAMPLE:

@@ -210,7 +210,6 @@ def _of_tags(
 
 
 def has_labels(table: Table, columns: Columns) -> bool:
-    """Return whether the first row with gold has labelled spans or tags."""
     if columns.kind != "spans" or len(columns.gold) != 1:
         return False
     for row in table.rows:

@@ -167,7 +167,6 @@ class Made:
 
 
 def name_of(path: Path) -> str:
-    """Derive a task name from the name of the file, with hyphens for invalid characters."""
     stem = path.name.split(".")[0]
     name = "".join(sign if NAME.fullmatch(f"a{sign}") else "-" for sign in stem)
     return name.lstrip("-._")[:60]
@@ -276,7 +275,6 @@ def digest(path: Path, pattern: str = "*") -> str:
 
 
 def _made_from(path: Path, form: str, wanted: Wanted, mapped: Mapped) -> dict[str, Any]:
-    """Return everything needed to make the same task again from the same file."""
     columns = asdict(mapped.columns)
     return {
         "file": path.name,

@@ -46,7 +46,6 @@ class Mapped:
 
 
 def question_of(kind: str) -> str:
-    """Return the question about a text for one span label, as in the files."""
     return f"List all {kind} in the text"
 
 
@@ -87,10 +86,7 @@ def map_rows(table: Table, columns: Columns) -> Mapped:
 
 
 def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
-    """Add the labels found in the rows to the columns, unless labels are given.
-
-    Labels are in alphabetical order, so that annotators cannot infer frequencies.
-    """
+    """Add the rows' labels unless given, in alphabetical order, which hides frequencies."""
     _check_options(table, columns)
     is_labelled = kinds.has_labels(table, columns)
     have_labels = columns.kind == "choice" or (columns.kind == "options" and not columns.options)

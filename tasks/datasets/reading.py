@@ -31,10 +31,7 @@ ENDINGS = {
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file if its name is not sufficient. "" and False are the defaults.
-
-    Except for `format`, the fields are parameters of the readers and options of the command.
-    """
+    """How to read a file. "" and False are defaults. Fields but `format` go to the readers."""
 
     format: str = ""
     encoding: str = ""

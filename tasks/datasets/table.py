@@ -40,10 +40,7 @@ class Row(NamedTuple):
 
 @dataclass
 class Table:
-    """The rows of a file. `unit` says what row numbers count, and `notes` are for the user.
-
-    `unread` maps columns with unsupported types of values to the reason.
-    """
+    """The rows of a file. `unit` is what row numbers count. `unread` maps columns to reasons."""
 
     file: str
     unit: str
@@ -84,10 +81,7 @@ class Table:
         return value
 
     def text(self, row: Row, column: str, value: Any = None) -> str:
-        """Return text, or a number as text, from a column or from `value`.
-
-        Raises DatasetError for other types, and for text that databases cannot store.
-        """
+        """Return a text or number as text. Raises DatasetError for other or unstorable values."""
         value = self.value(row, column) if value is None else value
         if isinstance(value, bool):
             return "true" if value else "false"

@@ -106,7 +106,6 @@ def of_tags(tokens: Sequence[str], tags: Sequence[str]) -> list[Labelled]:
 
 
 def is_tagged(text: Any, gold: Any) -> bool:
-    """Return whether the values are a list of tokens and a list of their tags."""
     return isinstance(text, list) and isinstance(gold, list) and len(text) == len(gold)
 
 

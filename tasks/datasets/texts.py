@@ -39,10 +39,7 @@ CSV, TSV = Dialect(",", True), Dialect("\t", False)
 
 
 def decoded(path: Path, encoding: str = "") -> str:
-    """Decode a file with the given encoding, by its byte order mark, or as UTF-8.
-
-    Raises DatasetError.
-    """
+    """Decode with the given encoding, the byte order mark's, or UTF-8. Raises DatasetError."""
     data = path.read_bytes()
     marked = next((name for mark, name in MARKS.items() if data.startswith(mark)), "")
     name = encoding or marked or "utf-8"
@@ -64,10 +61,7 @@ def read_delimited(
     path: Path, *, usual: Dialect, encoding: str = "", delimiter: str = "", quoted: bool = False,
     no_header: bool = False,
 ) -> Table:  # fmt: skip
-    """Read the rows of a file whose first line names the columns, unless `no_header` is set.
-
-    With `no_header`, the columns are named 1, 2, 3. Raises DatasetError.
-    """
+    """Read rows under the header or, with `no_header`, under 1, 2, 3. Raises DatasetError."""
     name = path.name
     delimiter = WORDS.get(delimiter, delimiter) or usual.delimiter
     if len(delimiter) != 1 or delimiter in '"\r\n':
@@ -178,10 +172,7 @@ def _objects_of_lines(path: Path, encoding: str) -> Iterator[tuple[int, dict[str
 
 
 def read_json(path: Path, *, encoding: str = "", records: str = "") -> Table:
-    """Read the objects in a JSON file, from its list or from the list in the field `records`.
-
-    Raises FormatError.
-    """
+    """Read the objects in a list, or in the list `records` of an object. Raises FormatError."""
     data = document(path, encoding)
     if records:
         if not isinstance(data, dict) or records not in data:

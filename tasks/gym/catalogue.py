@@ -81,10 +81,7 @@ def why_not(name: str) -> str:
 
 @dataclass(frozen=True)
 class Offer:
-    """The suitable tasks of a partition, and the reason if the partition is refused.
-
-    `upstream` excludes tasks that are in two lists of the published partition.
-    """
+    """Suitable tasks of a partition, without upstream ones in two lists, or why it is refused."""
 
     name: str
     upstream: tuple[str, ...]

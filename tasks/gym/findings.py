@@ -12,7 +12,6 @@ SHOWN = 5  # places listed in a sentence
 
 
 def findings(task: GymTask, shape: Shape, kind: Kind) -> list[str]:
-    """Return a sentence for each fact that researchers should know before annotation."""
     return [
         *_lost(task),
         *_golds(task),
@@ -169,7 +168,6 @@ def _tests(task: GymTask) -> Iterator[str]:
 
 
 def shared_inputs(tasks: list[GymTask]) -> list[str]:
-    """Return a sentence for each pair of tasks that share texts."""
     inputs = {  # the questions before their contexts, or the whole inputs
         task.name: {line.input.partition(" context: ")[0].strip() for line in task.all_lines()}
         for task in tasks

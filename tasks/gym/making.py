@@ -88,10 +88,7 @@ def kept_lines(task: GymTask) -> list[Line]:
 
 
 def make(seen: Seen, sample: Sample | None = None) -> Made:
-    """Make the card and the files, and check them like an upload. Raises FormatError, CardError.
-
-    Errors name the file and line in the files of the Gym.
-    """
+    """Make and check card and files. Raises FormatError with the Gym's file and line, CardError."""
     task = seen.task
     tests = task.lines[task.seeds[0], "test"]
     kept = drawn([line for line in tests if not line.is_lost], sample)
@@ -152,7 +149,6 @@ def _checked(card: Card, files: list[SplitFile], places: dict[str, list[Line]]) 
 
 
 def _made_from(seen: Seen, kept: int, tests: int, card: Card) -> dict[str, Any]:
-    """Return everything needed to make the same task again from the same files."""
     return {
         "format": "gym",
         "file": seen.task.name,

@@ -62,10 +62,7 @@ class GymTask:
 
 
 def read_task(folder: Path) -> GymTask:
-    """Read the task in a folder, which has a train, dev and test file for each seed.
-
-    Raises FormatError with file, line and column.
-    """
+    """Read train, dev and test of each seed. Raises FormatError with file, line and column."""
     name = folder.name
     files: dict[tuple[int, str], Path] = {}
     sizes = set()

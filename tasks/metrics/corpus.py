@@ -11,10 +11,7 @@ ACCEPTABLE = "acceptable"  # label in glue-cola, the Gym's only task with the Ma
 
 
 def classification_f1(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
-    """Return Classification-F1, the mean F1 of labels that occur in golds or predictions.
-
-    Labels must match exactly. A label that occurs only in predictions has F1 0 and lowers the mean.
-    """
+    """Return the mean F1 of labels in golds or predictions, exactly as spelt (0 if never gold)."""
     said, right = first_golds(predictions, golds)
     labels = {*said, *right}
     return math.fsum(_f1_of_label(label, said, right) for label in labels) / len(labels)
@@ -84,7 +81,6 @@ def _constant(numbers: Sequence[float]) -> bool:
 
 
 def correlation(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return Pearson's correlation of two lists that both vary."""
     deviations = []
     for numbers in (first, second):
         mean = math.fsum(numbers) / len(numbers)

@@ -178,10 +178,7 @@ def recipe(gold_rule: str, over: str = "annotators", metric: str = "S1") -> str:
 
 
 def misfit(metric: str, kind: str, labels: Sequence[str] = ()) -> str:
-    """Return why a metric cannot score answers of this kind, or "" if it can.
-
-    `labels` are the labels of a label task.
-    """
+    """Return why a metric cannot score answers of this kind, or "". `labels` are the task's."""
     chosen = METRICS[metric]
     if chosen.kinds and kind not in chosen.kinds:
         return f"{metric} does not apply to answers of type {kind}: {chosen.why}."

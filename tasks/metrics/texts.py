@@ -33,10 +33,7 @@ def accuracy(prediction: str, golds: Sequence[str]) -> float:
 
 
 def qa_f1(prediction: str, golds: Sequence[str]) -> float:
-    """Return QA-F1: the harmonic mean of precision and recall over the words after `normalise`.
-
-    Repeated words count repeatedly. If no words remain on either side, the score is 0.
-    """
+    """Return the F1 of words after `normalise`, with repetitions, or 0 if a side has no words."""
     return _best(_f1_of_words, prediction, golds)
 
 
@@ -81,10 +78,7 @@ def rouge_l(prediction: str, golds: Sequence[str]) -> float:
 
 
 def _sentences(text: str) -> list[list[str]]:
-    """Return the words of each sentence, at most MAX_WORDS in total.
-
-    A sentence of blanks is one empty word, as in the package.
-    """
+    """Return words by sentence, at most MAX_WORDS in all. As in rouge, blanks are an empty word."""
     sentences, left = [], MAX_WORDS
     for part in text.split("."):
         if part and left > 0:

@@ -48,10 +48,7 @@ def languages() -> list[tuple[str, str]]:
 
 
 class LanguageField(models.CharField):
-    """A field for a language in settings.LANGUAGES.
-
-    A new catalogue can add a language, so migrations treat the field as text without choices.
-    """
+    """A language in settings.LANGUAGES, which migrations treat as text without choices."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         kwargs |= {"max_length": 10, "choices": languages, "default": "en"}

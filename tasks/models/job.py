@@ -18,10 +18,7 @@ class JobState(models.TextChoices):
 
 
 class Job(models.Model):
-    """Work that takes longer than a request, with its progress. tasks/jobs.py runs it.
-
-    The same work (kind, parameters, seed) has only one row, which `key` identifies.
-    """
+    """Work that takes longer than a request (tasks/jobs.py). Equal work has one row, by `key`."""
 
     State = JobState
     queue_is_away = False  # not stored: the next chunk could not be enqueued
@@ -77,7 +74,6 @@ class Job(models.Model):
 
     @property
     def is_at_work(self) -> bool:
-        """Return whether the next chunk has a valid lease."""
         return Job.objects.filter(pk=self.pk, leased_until__gte=Now()).exists()
 
     @property

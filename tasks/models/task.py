@@ -37,7 +37,6 @@ class TaskQuerySet(models.QuerySet["Task"]):
         return self.filter(shown).order_by("name", "-version")
 
     def with_reports(self) -> "TaskQuerySet":
-        """Fetch the data reports in the same query."""
         return self.select_related("data_report")
 
 
@@ -258,10 +257,7 @@ class Example(models.Model):
 
 
 class TaskUpload(models.Model):
-    """Files that will become a task, stored in a separate folder (tasks/uploads.py).
-
-    They become a task when the user confirms. They are deleted after that, or after a day.
-    """
+    """Files that become a task on confirmation, or are deleted after a day (tasks/uploads.py)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(

@@ -47,7 +47,6 @@ def texts_of(completion: str) -> list[str]:
 
 
 def prediction_lines(rows: Iterable[tuple[object, Sequence[str]]]) -> bytes:
-    """Return one line for each pair of example id and predicted texts."""
     lines = (json.dumps({"id": identity, "predicted": list(texts)}) for identity, texts in rows)
     return "".join(f"{line}\n" for line in lines).encode()
 

@@ -37,10 +37,7 @@ class Place(NamedTuple):
 
 
 def place_of(filename: str) -> Place:
-    """Parse a name such as MNLI_10_3.jsonl, MNLI_0.jsonl, MNLI_all.jsonl or MNLI@1_10_3.jsonl.
-
-    Raises FormatError.
-    """
+    """Parse MNLI_10_3.jsonl, MNLI_0.jsonl, MNLI@1_10_3.jsonl and the like. Raises FormatError."""
     matched = FILE_NAME.fullmatch(filename)
     if not matched:
         raise FormatError(filename, None, None, f"unknown file name; expected {NAMED}")
@@ -51,8 +48,6 @@ def place_of(filename: str) -> Place:
 
 
 class Predicted(NamedTuple):
-    """The predicted texts for one example, their line number, and the options of the example."""
-
     line: int
     texts: list[str]
     options: frozenset[str] = frozenset()
@@ -129,7 +124,6 @@ def _texts(value: object, filename: str, line: int) -> list[str]:
 
 
 def as_answered(card: Card, predicted: Predicted, options: Sequence[str]) -> Predicted:
-    """Convert a prediction to the spelling of answers, and add the options of the example."""
     texts = [card.kind.spelled(text) for text in predicted.texts]
     return Predicted(predicted.line, texts, frozenset(options))
 

@@ -173,7 +173,6 @@ def _free_model(
 
 
 def _misplaced(uploads: Sequence[PredictionUpload]) -> dict[int, str]:
-    """Return the reasons why places of uploads are invalid or taken, by upload number."""
     problems: dict[int, str] = {}
     first: dict[tuple[int, int | None, int | None], str] = {}
     for number, upload in enumerate(uploads):
@@ -197,10 +196,7 @@ def _misplaced(uploads: Sequence[PredictionUpload]) -> dict[int, str]:
 
 
 def scored(uploads: Sequence[PredictionUpload]) -> list[Scored]:
-    """Read each file, compare it with the card and score it.
-
-    This runs in separate processes (tasks/checking.py). Raises PredictionsError, checking.Busy.
-    """
+    """Read, check and score files in processes. Raises PredictionsError, checking.Busy."""
     misplaced = _misplaced(uploads)
     placed = [number for number in range(len(uploads)) if number not in misplaced]
     replies: dict[int, dict[str, Any]] = {}
@@ -233,7 +229,6 @@ def scored(uploads: Sequence[PredictionUpload]) -> list[Scored]:
 
 
 def in_parts(sizes: Sequence[int]) -> list[list[int]]:
-    """Group the files, in order, into parts that are read together."""
     parts: list[list[int]] = []
     left = 0
     for number, size in enumerate(sizes):

@@ -73,10 +73,7 @@ def outcome(job: Job) -> dict[str, Any]:
 
 @jobs.job(KIND)
 def chunk(job: Job, number: int) -> dict[str, Any]:
-    """Score the files of a part and return {problems, remarks}. The last chunk stores all.
-
-    The last result is described in `outcome`. Remarks are a list of sentences per file.
-    """
+    """Score a part and return {problems, remarks by file}. The last one stores all (`outcome`)."""
     if number < job.total - 1:
         return _score(job, job.parameters["parts"][number])
     problems = [problem for part in job.result for problem in part["problems"]]

@@ -22,7 +22,6 @@ register = template.Library()
 
 @register.filter
 def lang_dir(card: Card) -> SafeString:
-    """Return the attributes for an element with text from the card or its examples."""
     return _lang_dir(card.language, "rtl" if card.is_rtl else "auto")
 
 
@@ -47,10 +46,7 @@ def listed(texts: Iterable[str], card: Card) -> SafeString:
 
 @register.filter
 def in_words(text: str, card: Card) -> SafeString:
-    """Split a piece of a reveal like the question's text, so that lines break at the same words.
-
-    Browsers round the width of each element, so with fewer elements a line might fit more words.
-    """
+    """Split a piece of a reveal like the question, so that lines break at the same words."""
     ends = {0, len(text), *(end for token in tokens(text, card.granularity) for end in token)}
     return format_html_join(
         "", "<span>{}</span>", ((text[start:end],) for start, end in pairwise(sorted(ends)))

@@ -74,7 +74,6 @@ def form_of(study: Study, name: str) -> Form | None:
 
 
 def as_latex(form: Form) -> str:
-    """Format the items as numbered lists under one heading. No LaTeX package is required."""
     lines = [f"\\section*{{{latex(form.title)}}}", latex(form.source)]
     parts = PARTS if form.name == "wei-2025" else {}  # other forms have no sections
     for part, entries in groupby(form.entries, key=lambda entry: parts.get(entry.number[0])):

@@ -71,7 +71,6 @@ class Facts(StudyRecord):
 
     @cached_property
     def answers_left_out(self) -> int:
-        """Count test answers of participants who are not in the analysis."""
         answers = Answer.objects.filter(
             turn__participation__in=self.people, turn__step=Step.ANNOTATION
         )
@@ -110,7 +109,6 @@ class Facts(StudyRecord):
 
     @cached_property
     def sessions(self) -> dict[tuple[str, int, int | None, str], int]:
-        """Count the items of a participation by scenario, including training, test and checks."""
         screening = self.manifest["qualification"].get("screening_examples", 0)
         lengths = {}
         for scenario in self.manifest["scenarios"]:
@@ -150,7 +148,6 @@ class Facts(StudyRecord):
 
     @cached_property
     def bootstrapped(self) -> list[str]:
-        """Return the cells with enough participants for a bootstrap over annotators."""
         return [
             f"{task}, {shots} shots"
             for (task, shots), n in sorted(self.cells.items())
@@ -164,7 +161,6 @@ class Facts(StudyRecord):
 
     @cached_property
     def items_per_person(self) -> list[int]:
-        """Return how many test items each analysed participant answered, over all their tasks."""
         rows = self.people.analysed().values_list("worker", "scenario__task__name")
         items: Counter[int] = Counter()
         for worker, task in rows:
@@ -173,7 +169,6 @@ class Facts(StudyRecord):
 
     @cached_property
     def uploaded(self) -> list[ModelCell]:
-        """Return the models whose uploaded predictions are compared with the study."""
         files = compared_files.files(self.study).order_by()
         rows = files.values_list("model__name", "task__name", "shots").annotate(n=Count("pk"))
         return [ModelCell(model, task, k, n, False) for model, task, k, n in sorted(rows)]
@@ -193,12 +188,10 @@ class Facts(StudyRecord):
 
     @cached_property
     def compared(self) -> list[ModelCell]:
-        """Return the models that share a table cell with human annotators."""
         return [cell for cell in self.model_cells if (cell.task, cell.shots) in self.cells]
 
     @property
     def who_ran(self) -> str:
-        """Return sentences that list the models and how they were run."""
         named = {
             "Models with uploaded predictions": _names(self.uploaded),
             "Models in the annotator's seat": _names(self.seated),

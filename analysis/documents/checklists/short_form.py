@@ -182,7 +182,6 @@ class Answers:
 
     @property
     def evaluation(self) -> list[str]:
-        """Return the types in EVALUATION that the answer mentions."""
         named = {part.strip().lower() for part in self.line("paper", "type").split(",")}
         return [kind.capitalize() for kind in EVALUATION if kind in named]
 

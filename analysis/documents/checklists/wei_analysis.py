@@ -192,7 +192,6 @@ def _reported(facts: Facts) -> list[Entry]:
 
 
 def demographics(facts: Facts, number: str, title: str) -> Entry:
-    """Return the item on participants' demographics, which describes the sample table."""
     if not facts.sample:
         return status(
             number, title, Status.NO,

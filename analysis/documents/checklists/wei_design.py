@@ -174,7 +174,6 @@ def _annotators_per_item(facts: Facts) -> str:
 
 
 def _has_groups(facts: Facts) -> bool:
-    """Return whether a task has participants in several arms or with several numbers of shots."""
     return any(facts.upstream) or len(facts.shots) > 1
 
 
@@ -248,7 +247,6 @@ def _power(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _detectable(facts: Facts, number: int) -> str:
-    """Return detectable differences by group size, with Holm's first step and uncorrected."""
     groups = Counter(pair[3:] for pair in facts.planned_pairs)
     said = []
     for fewer, more in sorted(groups):

@@ -109,7 +109,6 @@ FLAGS = (
 
 
 def _controls(facts: Facts) -> list[str]:
-    """Return the checks made during participation, and the number of later exclusions."""
     manifest, found = facts.manifest, []
     if checks := manifest["attention_checks"]:
         passed, answered = facts.check_results
@@ -129,7 +128,6 @@ def _controls(facts: Facts) -> list[str]:
 
 
 def _refuses_pastes(facts: Facts) -> bool:
-    """Return whether annotators type answers on pages that block pasting."""
     typed = (SHORT_TEXT, LONG_TEXT, NUMBER, "typed")
     ways = (wording.way(task["card"]) for task in facts.manifest["tasks"])
     return bool(facts.manifest["refuse_pastes"]) and any(way in typed for way in ways)

@@ -50,7 +50,6 @@ def _population(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _criteria(facts: Facts, answers: Answers) -> list[str]:
-    """Return the criteria that the researcher selected or that the design's audience implies."""
     reached, found = facts.manifest["audience"], set(answers.chosen("criteria"))
     if reached.get("languages"):
         found.add("language")
@@ -159,7 +158,6 @@ def _named(numbers: dict[str, int]) -> str:
 
 
 def unanswered(facts: Facts) -> str:
-    """Return a phrase on why the exit questionnaire has no answers."""
     if facts.study.status != StudyStatus.CLOSED:
         return "no answers yet"
     return f"answered by 0 of {facts.whole.completed} participants who completed the study"
@@ -253,7 +251,6 @@ def _paid(facts: Facts) -> Status:
 
 
 def _unpaid_so_far(facts: Facts, paid: Status) -> str:
-    """Return a sentence on promised pay that has not been paid yet."""
     if paid != Status.PARTIAL:
         return ""
     if not facts.paid:

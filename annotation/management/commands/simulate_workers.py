@@ -83,7 +83,6 @@ _knowledge: dict[str, Knowledge] = {}  # by hash of the frozen design, in each p
 
 
 def one_walk(job: tuple[int, str, str, str | None, str]) -> int:
-    """Run one simulated annotator, and return the number of answers."""
     study_id, policy, seed, url, address = job
     study = Study.objects.get(pk=study_id)
     if study.manifest_hash not in _knowledge:

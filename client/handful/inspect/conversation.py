@@ -54,7 +54,6 @@ def _steps(state: State) -> str:
 
 
 def answer_format(task: Mapping[str, Any]) -> str:
-    """Describe how to write an answer, which depends on the answer kind of the task."""
     asked = task["answer"]
     kind = "typed" if asked["typed"] else asked["kind"]
     most = asked["max_spans"]

@@ -103,9 +103,7 @@ class Run:
         self.history: list[State] = []
 
     async def to_the_end(self) -> State:
-        """Take part until the server ends the participation. Return the last state. Raises
-        ApiError.
-        """
+        """Take part until the server ends it. Return the last state. Raises ApiError."""
         state: State = await self.seat.get("work/")
         record = await self.seat.get("work/history/")
         self.lead, self.history = record["lead"], record["answered"]

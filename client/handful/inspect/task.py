@@ -91,10 +91,7 @@ def _listed(text: Any) -> list[str]:
 def scenarios(
     server: str | None, study: str, tasks: Sequence[str] = (), shots: Sequence[int] = ()
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Return the code of the study link, and the scenarios with these tasks and shots (or all).
-
-    Raises HandfulError.
-    """
+    """Return the link's code and the scenarios with these tasks and shots. Raises HandfulError."""
     with Client(server) as client:
         wanted = client.studies[study]
         places = [

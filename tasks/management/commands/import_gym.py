@@ -98,7 +98,6 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
 
     def _of_partition(self, partition: catalogue.Partition, here: set[str]) -> list[str]:
-        """Print how many tasks of the partition are present, and return their names."""
         for sentence in findings.of_partition(partition, here):
             self.stdout.write(sentence)
         return [name for name in partition.all if name in here]
