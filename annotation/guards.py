@@ -161,8 +161,7 @@ GUARDED = {
     ),
     STUDY: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {STUDY} y WHERE y.status <> 'draft' AND (y.id = NEW.id"
-        " OR y.name = NEW.name OR y.link_code = NEW.link_code"
-        " OR y.simulated_link_code = NEW.simulated_link_code))",
+        " OR y.name = NEW.name OR y.link_code = NEW.link_code))",
         may_go="OLD.status = 'draft'",
         may_change="OLD.status = 'draft' OR OLD.manifest_hash = NEW.manifest_hash"
         " OR (NEW.status = 'draft'"

@@ -26,6 +26,7 @@ from annotation.models.arrivals import (
     Worker,
 )
 from annotation.models.audit import AuditEntry, Topic, request_now
+from annotation.models.choices import SCALES, Qualification
 from annotation.models.decision import Decision, ExitAnswers, OwnAnswer, ScoreShown
 from annotation.models.model_annotator import ModelAnnotator, ModelRun
 from annotation.models.money import LedgerEntry, Payment, PaymentBatch
@@ -42,7 +43,6 @@ from annotation.models.participation import (
     Status,
     Tombstone,
 )
-from annotation.models.qualification import SCALES, Qualification
 from annotation.models.recruiting import (
     Panel,
     ProlificAccount,

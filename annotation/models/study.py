@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ObjectDoesNotExist
+from django.core.signing import Signer
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
-from annotation.models.qualification import SCALES, Qualification
+from annotation.models.choices import SCALES, Order, ProlificReward, Qualification
 from tasks.models import Task
 from tasks.models.choices import LanguageField, Row, one_of
 
@@ -114,23 +115,7 @@ class StudyQuerySet(models.QuerySet["Study"]):
         )
         roles = [name for name, rights in RIGHTS.items() if right in rights]
         # Exclude deleted studies.
-        return self.annotate(role=role).filter(role__in=roles, deleted_at__isnull=True)
-
-
-class Order(models.TextChoices):
-    SHUFFLED_APART = "shuffled_apart", "shuffled, with examples of the same context kept apart"
-    CONTEXTS_TOGETHER = (
-        "contexts_together",
-        "contexts shuffled, with the examples of a context kept together",
-    )
-    FILE_ORDER = "file_order", "in file order"
-
-
-class ProlificReward(models.TextChoices):
-    """How the reward on Prolific is set if scenarios have different lengths."""
-
-    SHORTEST = "shortest", "based on the shortest scenario; longer work is paid as a bonus"
-    LONGEST = "longest", "based on the longest scenario, regardless of the assigned scenario"
+        return self.annotate(role=role).filter(role__in=roles, tombstone__isnull=True)
 
 
 class Study(Row):
@@ -462,13 +447,10 @@ class Study(Row):
     shared_address = models.BooleanField(
         "Many people may start from one IP address, such as a class", default=False
     )
-    # Set when the StudyTombstone is created. The study can then not be accessed.
-    deleted_at = models.DateTimeField(null=True, blank=True)
     # After this day, IDs are deleted (privacy/erasure.py). If null, only manually.
     identities_until = models.DateField("delete identities after", null=True, blank=True)
     # After this day, the study and its answers are deleted. If null, only manually.
     answers_until = models.DateField("delete the study after", null=True, blank=True)
-    simulated_link_code = models.CharField(max_length=40, unique=True, default=new_code)
     manifest_hash = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True)
@@ -479,6 +461,7 @@ class Study(Row):
         role: Role  # annotated by StudyQuerySet.visible_to
 
     objects = StudyQuerySet.as_manager()
+    simulated_links = Signer(salt="link for simulated annotators", sep=".")
 
     class Meta:
         ordering = ["-created_at"]
@@ -545,6 +528,10 @@ class Study(Row):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def simulated_link_code(self) -> str:
+        return self.simulated_links.sign(self.link_code)
 
     @property
     def rights(self) -> frozenset[str]:

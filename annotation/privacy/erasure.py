@@ -98,7 +98,7 @@ def _erase_the_rest(study: Study) -> None:
     study.webhooks.all().delete()
     study.api_tokens.all().delete()
     Study.objects.filter(pk=study.pk).update(
-        open_link_on=False, identities_until=None, answers_until=None, deleted_at=database_now()
+        open_link_on=False, identities_until=None, answers_until=None
     )
     jobs.drop(Job.objects.filter(parameters__study=study.pk))
 

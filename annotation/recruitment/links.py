@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.core.signing import BadSignature
 from django.db import transaction
 from django.http import HttpRequest
 
@@ -78,7 +79,11 @@ class SimulatedLink(OpenLink):
     @classmethod
     def at(cls, code: str) -> PlatformAdapter | None:
         # Simulated annotators exist only in rehearsals. Other studies have no such link.
-        study = Study.objects.filter(simulated_link_code=code, rehearsal=True).first()
+        try:
+            link_code = Study.simulated_links.unsign(code)
+        except BadSignature:
+            return None
+        study = Study.objects.filter(link_code=link_code, rehearsal=True).first()
         return cls(study) if study is not None else None
 
 

@@ -1,4 +1,4 @@
-"""The screening rules that a design can apply after the training step."""
+"""Choices of a design: screening rules, orders, and the reward on Prolific."""
 
 from django.db import models
 
@@ -17,6 +17,22 @@ class Qualification(models.TextChoices):
         "at most the threshold (in SDs) below the other annotators' mean",
     )
     RESEARCHER = "researcher", "a researcher decides while the annotator waits"
+
+
+class Order(models.TextChoices):
+    SHUFFLED_APART = "shuffled_apart", "shuffled, with examples of the same context kept apart"
+    CONTEXTS_TOGETHER = (
+        "contexts_together",
+        "contexts shuffled, with the examples of a context kept together",
+    )
+    FILE_ORDER = "file_order", "in file order"
+
+
+class ProlificReward(models.TextChoices):
+    """How the reward on Prolific is set if scenarios have different lengths."""
+
+    SHORTEST = "shortest", "based on the shortest scenario; longer work is paid as a bonus"
+    LONGEST = "longest", "based on the longest scenario, regardless of the assigned scenario"
 
 
 # Maps rules to the maximum threshold and the text that explains its unit.
