@@ -11,7 +11,7 @@ class AnnotationConfig(AppConfig):
 
     def ready(self) -> None:
         from annotation import guards, guards_in_migrations, key_check
-        from annotation.audit import signals as _audited  # noqa: F401  # it listens
+        from annotation.audit import log as _audited  # noqa: F401  # it listens
         from annotation.notices import collecting, webhooks
         from annotation.pay import budget
         from annotation.privacy import erasure

@@ -24,7 +24,8 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from analysis.stats import ancova, two_way
+from analysis.stats import two_way
+from analysis.stats.significance import ancova
 from benchmarks import coverage_arg, coverage_of_metrics
 from benchmarks.drawn import (
     EXAMPLES_SD,
@@ -154,7 +155,7 @@ def adjusted(studies: int, seed: int, people: int = 10, anchors: int = 12) -> st
         ability = np.clip(draw.normal(0.7, 0.1, (2, people)), 0, 0.95)
         given = draw.binomial(anchors, ability) / anchors
         scores = draw.binomial(200, ability + np.array([[0], [0.05]])) / 200
-        raw, own = ancova.difference(tuple(scores)), ancova.difference(tuple(scores), tuple(given))
+        raw, own = ancova(tuple(scores)), ancova(tuple(scores), tuple(given))
         held += own.low <= 0.05 <= own.high
         saved.append((own.high - own.low) / (raw.high - raw.low))
     return (

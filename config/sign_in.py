@@ -31,7 +31,7 @@ from django.utils.crypto import salted_hmac
 
 from annotation.recruitment import identities
 from annotation.recruitment.visitors import client_address
-from annotation.web.qr import svg
+from annotation.templatetags.frame import qr
 
 # The longest waiting times, equal to the windows of "login_failed" and "login_failed_name".
 OF_ADDRESS, OF_NAME = timedelta(minutes=15), timedelta(minutes=1)
@@ -143,4 +143,4 @@ class TwoFactor(DefaultMFAAdapter):
         return user.get_username()
 
     def build_totp_svg(self, url: str) -> str:
-        return svg(url)
+        return qr(url)

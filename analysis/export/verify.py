@@ -129,10 +129,7 @@ def t_quantile(df: float) -> float:
 
 
 def interval(matrix: list[list[float]], contexts: Sequence[object]) -> tuple[float, float]:
-    """Return the 95 % interval over annotators (rows) and contexts, the wider of two t intervals.
-
-    It is (NaN, NaN) for one annotator, one context, or annotators with equal means.
-    """
+    """Return the wider 95 % t interval over annotators (rows) or contexts, or NaN if undefined."""
     groups = defaultdict(list)
     for index, context in enumerate(contexts):
         groups[context].append(index)
@@ -301,10 +298,10 @@ def check_examples(export: Export, check: Check) -> None:
         for split in task["splits"]:
             place = (str(split["shots"] or ""), str(split["number"] or ""))
             frozen[STEPS[split["kind"]], task["name"], *place] = split["sha256"]
-    for own in ("attention_check", "anchor", "screening"):
-        for name, hashes in export.design.get(f"{own}_hashes", {}).items():
-            where = (own.removeprefix("attention_"), name, "", "")
-            frozen |= {where: sha256_of("".join(hashes))} if hashes else {}
+    for step in ("check", "anchor", "screening"):
+        key = "attention_check_hashes" if step == "check" else f"{step}_hashes"
+        for name, hashes in export.design.get(key, {}).items():
+            frozen |= {(step, name, "", ""): sha256_of("".join(hashes))} if hashes else {}
     for pool in (export.design.get("cross_task") or {}).get("pools", ()):
         frozen[pool["arm"], pool["task"], "", ""] = pool["sha256"]
     for where in export.files.keys() | frozen.keys() if export.design else ():

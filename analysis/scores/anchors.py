@@ -11,9 +11,8 @@ from django.db.models import Avg
 
 from analysis.scores import frames
 from analysis.scores.columns import Table, mean_and_sd, signed_between, signed_points
-from analysis.stats import ancova
-from analysis.stats.ancova import Adjusted
 from analysis.stats.learning import by_cell
+from analysis.stats.significance import Adjusted, ancova
 from analysis.stats.two_way import PEOPLE
 from analysis.stats.uncertainty import sd
 from annotation.models import Answer, Step, Study
@@ -62,9 +61,9 @@ def anchored(study: Study, kind: str) -> list[Anchored]:
     return [
         Anchored(
             task, less, more, few[1], many[1],
-            balance=ancova.difference((few[1], many[1])),
-            raw=ancova.difference((few[0], many[0])),
-            adjusted=ancova.difference((few[0], many[0]), (few[1], many[1])),
+            balance=ancova((few[1], many[1])),
+            raw=ancova((few[0], many[0])),
+            adjusted=ancova((few[0], many[0]), (few[1], many[1])),
             primary=primary,
         )
         for ((task, less), few), ((other, more), many) in itertools.combinations(cells.items(), 2)

@@ -1,15 +1,24 @@
-"""Columns of the audit log.
+"""Columns of the audit log, and entries on changes in `tasks` and Django.
 
 Readers see their study's log, and superusers the server's. Only payers see entries on pay.
+
+`tasks` and Django do not import the log, so this module listens to their signals. They are sent
+within the transaction, and cover pages, the API, jobs and commands.
 """
 
 import json
 from datetime import datetime
 from typing import Any
 
-from annotation.models import AuditEntry, Study
+from django.contrib.auth.models import User
+from django.db.models import Model, QuerySet
+from django.db.models.signals import post_delete, post_save
+from django.dispatch import receiver
+
+from annotation.models import ApiToken, AuditEntry, Panel, Study, Topic
 from annotation.models.audit import AuditQuerySet
 from tasks.columns import Column
+from tasks.models import LanguageModel, PredictionFile, Split, TaskMember, UnfinishedImport
 
 
 def in_words(value: Any) -> str:
@@ -44,3 +53,76 @@ COLUMNS = [
 def of_study(study: Study) -> AuditQuerySet:
     """Return the log entries that the study's reader (visible_to) may see, newest first."""
     return study.events.readable_by(study.rights).select_related("by").order_by("-at", "-pk")
+
+
+# Entries on changes in `tasks` and Django.
+
+record = AuditEntry.objects.record
+
+
+@receiver(post_delete, sender=UnfinishedImport)
+def task_imported(instance: UnfinishedImport, origin: Any, **_kwargs: Any) -> None:
+    """Record an import if only this row is deleted, not its task (an abandoned import)."""
+    model = origin.model if isinstance(origin, QuerySet) else type(origin)
+    if model is UnfinishedImport:
+        task = instance.task
+        after = {"version": task.version, "content": task.content_hash}
+        record("task imported", Topic.TASK, about=str(task), after=after, by=task.imported_by)
+
+
+@receiver(post_save, sender=Split)
+def checks_attached(instance: Split, created: bool, **_kwargs: Any) -> None:
+    if created and instance.kind == Split.Kind.CHECK:
+        record("attention checks attached", Topic.TASK, about=str(instance.task))
+
+
+@receiver(post_save, sender=TaskMember)
+def task_member_added(instance: TaskMember, created: bool, **_kwargs: Any) -> None:
+    if created:
+        after = {"member": str(instance.user)}
+        record("added to a task's team", Topic.TASK, about=instance.task_name, after=after)
+
+
+@receiver(post_save, sender=PredictionFile)
+def predictions_stored(instance: PredictionFile, created: bool, **_kwargs: Any) -> None:
+    if created:
+        record("predictions stored", Topic.MODEL, about=f"{instance.model.name}: {instance}")
+
+
+@receiver(post_delete, sender=PredictionFile)
+def predictions_deleted(instance: PredictionFile, **_kwargs: Any) -> None:
+    record("predictions deleted", Topic.MODEL, about=f"{instance.model.name}: {instance}")
+
+
+@receiver(post_delete, sender=LanguageModel)
+def model_deleted(instance: LanguageModel, **_kwargs: Any) -> None:
+    record("model deleted", Topic.MODEL, about=instance.name)
+
+
+@receiver(post_save, sender=ApiToken)
+def token_made(instance: ApiToken, created: bool, **_kwargs: Any) -> None:
+    if created:
+        after = {"scopes": instance.scopes, "expires_at": instance.expires_at}
+        record("API token created", Topic.ACCOUNT, study=instance.study, about=instance.name,
+               after=after, by=instance.owner)  # fmt: skip
+
+
+@receiver(post_save, sender=Panel)
+def panel_stored(instance: Panel, created: bool, **_kwargs: Any) -> None:
+    what = "platform added" if created else "platform changed"
+    record(what, Topic.PLATFORM, study=instance.study, about=instance.name, after=fields(instance))
+
+
+def fields(row: Model) -> dict[str, Any]:
+    """Return a row's fields as a dict, without keys, references, payment codes and URLs."""
+    return {
+        field.name: getattr(row, field.name)
+        for field in row._meta.concrete_fields
+        if not (field.primary_key or field.is_relation or field.name.endswith(("code", "url")))
+    }
+
+
+@receiver(post_save, sender=User)
+def account_made(instance: User, created: bool, **_kwargs: Any) -> None:
+    if created:
+        record("account created", Topic.ACCOUNT, about=instance.get_username())

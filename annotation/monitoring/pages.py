@@ -19,7 +19,7 @@ from annotation.monitoring.decisions import TickedForm
 from annotation.pay import budget
 from annotation.recruitment import pages as access
 from annotation.study import consequences, design, lifecycle, minutes, screening
-from annotation.web import qr, wording
+from annotation.web import wording
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import OnPage
 from annotation.web.posts import Views, section
@@ -106,7 +106,7 @@ def _recruit(request: ResearcherRequest, study: Study, sent: OnPage | None = Non
     with translation.override(study.interface_language):
         invitation = wording.invitation(study.title, link)
     context = {
-        "study": study, "link": link, "qr": qr.svg(link), "invitation": invitation,
+        "study": study, "link": link, "invitation": invitation,
         "progress": progress.for_study(study), **access.sections(study, sent),
     }  # fmt: skip
     return render(request, "monitoring/recruit.html", context, status=422 if sent else 200)

@@ -7,12 +7,14 @@ import re
 from datetime import datetime
 from typing import Any
 
+import qrcode
 from django import template
 from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateformat import format as date_format
 from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
 
 from annotation.audit import log as audit_log
 from annotation.models import Notice, Study
@@ -80,3 +82,24 @@ _NUMBER = re.compile(r"[-−+±<≤>≥≈ ]*\.?\d[^a-zA-Z]*( ?(to|of|min|s|h|US
 @register.filter
 def is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(str(cell).strip()) is not None
+
+
+@register.filter
+def qr(text: str) -> SafeString:
+    """Return a QR code as an SVG element, with the required quiet zone of four modules.
+
+    The CSS class `qr` (static/css/researcher.css) sets its colours, so that it is dark on light
+    even in dark mode. Many QR readers fail on inverted colours.
+    """
+    code = qrcode.QRCode(error_correction=qrcode.constants.ERROR_CORRECT_M, border=4)
+    code.add_data(text)
+    rows = code.get_matrix()
+    path = "".join(
+        f"M{x},{y}h1v1h-1z" for y, row in enumerate(rows) for x, dark in enumerate(row) if dark
+    )
+    return format_html(
+        '<svg class="qr" viewBox="0 0 {0} {0}" role="img" aria-label="QR code"'
+        ' shape-rendering="crispEdges"><rect width="{0}" height="{0}"/><path d="{1}"/></svg>',
+        len(rows),
+        mark_safe(path),  # contains only our numbers and letters
+    )

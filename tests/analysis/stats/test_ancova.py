@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from analysis.stats import ancova
+from analysis.stats.significance import ancova
 
 DRAW = np.random.default_rng(5)
 
@@ -17,7 +17,7 @@ def test_difference_interval_and_p_are_those_of_statsmodels(sizes, with_anchor):
     anchors = [DRAW.normal(60, 10, size) for size in sizes]
     scores = [0.6 * anchor + DRAW.normal(10 * arm, 5) for arm, anchor in enumerate(anchors)]
     scores = [values + DRAW.normal(0, 4, len(values)) for values in scores]
-    own = ancova.difference(tuple(scores), tuple(anchors) if with_anchor else None)
+    own = ancova(tuple(scores), tuple(anchors) if with_anchor else None)
     arm = np.repeat([0.0, 1.0], sizes)
     given = [arm, np.concatenate(anchors)] if with_anchor else [arm]
     fitted = sm.OLS(np.concatenate(scores), sm.add_constant(np.column_stack(given))).fit()
@@ -39,7 +39,7 @@ def test_difference_interval_and_p_are_those_of_statsmodels(sizes, with_anchor):
     ],
 )
 def test_degenerate_cases_have_no_interval_but_a_reason(groups, anchors, reason):
-    found = ancova.difference(groups, anchors)
+    found = ancova(groups, anchors)
     assert math.isnan(found.low)
     assert math.isnan(found.p)
     assert reason in found.why_not
