@@ -171,9 +171,15 @@ SCREENED = {
 }  # fmt: skip
 
 
-def test_the_screening_step_shows_nothing_derived_from_gold(researcher, same_orders):
-    pages, others = (walk(researcher, gold, "same", **SCREENED) for gold in GOLDS)
-    assert {"screening", "annotation", "finished"} <= {step for step, _reveal, _page in pages}
+@pytest.mark.parametrize(
+    ("own_step", "design"),
+    [("screening", SCREENED), ("anchor", {"shots": [0], "anchor_examples": 3})],
+)
+def test_an_unrevealed_step_shows_nothing_derived_from_gold(
+    researcher, same_orders, own_step, design
+):
+    pages, others = (walk(researcher, gold, "same", **design) for gold in GOLDS)
+    assert {own_step, "annotation", "finished"} <= {step for step, _reveal, _page in pages}
     assert len(pages) == len(others) > 20
     for (step, _reveal, first), (_step, _other, second) in zip(pages, others, strict=True):
         assert first == second, f"differs in {step}"
