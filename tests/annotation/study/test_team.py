@@ -136,6 +136,7 @@ ALLOWED = [
     ("overlap", (), None, READERS),
     ("overlap_file", (), None, READERS),
     ("api_overlap", (), None, READERS),
+    ("api_strata", (), None, READERS),
     ("examples", (), None, READERS),
     ("examples_file", (), None, READERS),
     ("gold_audit", (), None, READERS),
