@@ -1,6 +1,7 @@
 """Documents agree with the code: links, anchors, commands, settings, columns, licences."""
 
 import ast
+import dataclasses
 import hashlib
 import re
 import runpy
@@ -14,10 +15,15 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 from django.core.management import get_commands, load_command_class
+from django.urls import resolve
 from markdown_it import MarkdownIt
 
+from analysis.documents.paper_tables import OF_ARMS, TABLES
+from analysis.export.columns import COLUMNS
+from annotation.models import Study
 from annotation.monitoring.sample import LARGEST_EXPORT
 from config.help import anchors, documents
+from tasks.cards import Card
 from tests.config.test_hostile_requests import TAKE_FILES
 
 ROOT = Path(__file__).parents[2]
@@ -132,6 +138,25 @@ def test_every_command_in_a_document_exists():
     for path in DOCUMENTS:
         for command in re.findall(r"(?:python |`)manage\.py (\w+)", text(path)):
             assert command in {"help", *get_commands()}, f"{name(path)}: {command}"
+
+
+def test_every_name_on_the_page_of_papers_exists():
+    page = text(ROOT / "docs" / "papers.md")
+    ids = [f"C{number}" for number in range(1, 53)] + [f"X{number}" for number in range(1, 35)]
+    assert re.findall(r"^\| ([CX]\d+) \|", page, re.M) == ids
+    keys = {field.name for field in (*Study._meta.get_fields(), *dataclasses.fields(Card))}
+    tables = {each.removeprefix("figure-") for each in (*TABLES, *OF_ARMS)}
+    for named in re.findall(r"`([^`]+)`", page):
+        command, *options = named.split()
+        if named.startswith("/"):
+            match = resolve(named)
+            assert match.url_name != "api_unknown", named
+            assert {*match.kwargs.values()} <= {"NAME", *tables}, named
+        elif command in our_commands():
+            parser = load_command_class(get_commands()[command], command).create_parser("", command)
+            assert {*options} <= {*parser._option_string_actions}, named
+        else:
+            assert named in {*COLUMNS, *keys} or ("/" in named and (ROOT / named).exists()), named
 
 
 def settings_read() -> set[str]:
