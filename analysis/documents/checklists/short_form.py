@@ -150,8 +150,6 @@ FIELDS = {
 
 
 class Answers:
-    """The parsed answers to the short form."""
-
     def __init__(self, given: Mapping[str, str]):
         self._given = {name: given.get(name, "").strip() for name in FIELDS}
         self.title = " ".join(given.get("title", "").split())

@@ -70,6 +70,15 @@ def _slope() -> float:
     return xy / xx
 
 
+@pytest.mark.parametrize("adjusts", [False, True])
+def test_tables_say_that_adjusted_contrasts_are_primary(ada, researcher, adjusts):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], anchor_examples=2, adjusts_for_anchors=adjusts
+    )
+    page = ada.get(reverse("analysis", args=[study.name])).content.decode()
+    assert ("Primary contrasts are adjusted for anchor scores" in page) is adjusts
+
+
 def test_a_design_without_anchors_has_no_such_table(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), hide_test_scores=False)
     page = ada.get(reverse("analysis", args=[study.name])).content.decode()
