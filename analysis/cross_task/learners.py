@@ -56,9 +56,9 @@ def _uploaded(study: Study) -> Iterator[tuple[str, Scores]]:
 
 def _seated(study: Study) -> Iterator[tuple[str, Scores]]:
     models = model_runs.seats(study)
-    every = study.participations.filter(kind=Kind.MODEL).values_list("pk", flat=True)
+    seats = study.participations.filter(kind=Kind.MODEL).values_list("pk", flat=True)
     for model in set(models.values()):
-        others = [pk for pk in every if models.get(pk) != model]
+        others = [pk for pk in seats if models.get(pk) != model]
         yield model.title, cross_task.scores(study, Kind.MODEL, others)
 
 
@@ -143,9 +143,9 @@ LEARNERS = [
 
 def correlations(study: Study, kind: str) -> list[Learner]:
     """Return one row per model and contrast with three or more tasks in common with annotators."""
-    every, rows = learners(study, kind), []
-    people = {own.contrast: own for own in every if own.kind in WHO.values()}
-    for own in every:
+    found, rows = learners(study, kind), []
+    people = {own.contrast: own for own in found if own.kind in WHO.values()}
+    for own in found:
         theirs = people.get(own.contrast, own)
         both = sorted({*own.relative} & {*theirs.relative})
         if theirs is not own and len(both) > 2:
@@ -191,8 +191,8 @@ CATEGORIES = [
 
 def bars(study: Study, kind: str) -> list[Gain]:
     """Return the gains of the upstream arm against the direct arm, which is the paper's base."""
-    every = [own for own in learners(study, kind) if own.contrast == (Arm.UPSTREAM, Arm.DIRECT)]
-    return [row for own in every for row in (*own.tasks, *([own] if own.task == ALL else []))]
+    found = [own for own in learners(study, kind) if own.contrast == (Arm.UPSTREAM, Arm.DIRECT)]
+    return [row for own in found for row in (*own.tasks, *([own] if own.task == ALL else []))]
 
 
 BARS = [*_WHO, *of_gains("task", "metric", "gain", "95 %", "low_95", "high_95")]

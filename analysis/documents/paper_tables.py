@@ -198,8 +198,8 @@ def _methods(study: Study, kind: str) -> Iterator[PaperTable]:
 def _sizes(study: Study, kind: str) -> Iterator[PaperTable]:
     """Yield the numbers of CLUES, Figure 4, for uploaded models that state their parameters."""
     sizes = dict(LanguageModel.objects.exclude(parameters=None).values_list("name", "parameters"))
-    every = model_tables.model_rows(compared_files.files(study))
-    rows = [row for row in every if row.model in sizes and row.score.n > 1]
+    scored = model_tables.model_rows(compared_files.files(study))
+    rows = [row for row in scored if row.model in sizes and row.score.n > 1]
     rows.sort(key=lambda row: (place(row.task.name), row.shots or 0, sizes[row.model]))
     shown = [
         Column("", "Task", get="task.name"),

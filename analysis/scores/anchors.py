@@ -33,7 +33,7 @@ class Anchored:
     adjusted: Adjusted
     primary: str
 
-    def told(self, end: str) -> str:
+    def summary(self, end: str) -> str:
         mean, spread = self.mean(end), self.spread(end)
         return f"{mean_and_sd(mean, spread)} (n = {len(getattr(self, f'anchors_{end}'))})"
 
@@ -75,7 +75,7 @@ def _arm(end: str, words: str) -> list[Column]:
     of = f"({words} of shots)"
     return [
         Column("", f"Anchors, {end}", f"mean ± SD of the anchor score {of}",
-               get=lambda row: row.told(end)),
+               get=lambda row: row.summary(end)),
         Column(f"n_{end}", meaning=f"annotators in the analysis {of}",
                get=lambda row: len(getattr(row, f"anchors_{end}"))),
         Column(f"anchor_mean_{end}", meaning=f"mean anchor score {of}", unit="S1 x 100",
