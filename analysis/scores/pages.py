@@ -135,9 +135,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
             )
             for name in findings.TABLES
         ],
-        "anchors": ANCHORS.page(study, kind),
-        "attrition": ATTRITION.page(study, kind),
-        "admission": ADMISSION.page(study, kind),
+        "of_arms": [table.page(study, kind) for table in (ANCHORS, ATTRITION, ADMISSION)],
         "told": attrition.told(study),
     }
     return render(request, "scores/analysis.html", context)
