@@ -2,8 +2,8 @@
 
 These tables are insert-only: turns, answers and their spans, reading times, answers to custom
 questions, model runs, the ledger, decisions, exposures, comments and the audit log. Examples never
-change, nor does the manifest of a study that is not a draft. Triggers refuse every UPDATE and
-DELETE except those that GUARDED allows; erasing answers requires a tombstone. PostgreSQL's
+change, nor do the manifest and options of a study that is not a draft. Triggers refuse every UPDATE
+and DELETE except those that GUARDED allows; erasing answers requires a tombstone. PostgreSQL's
 TRUNCATE and SQLite's INSERT OR REPLACE bypass row triggers, so each has a separate guard. The
 database also refuses an answer that was submitted before its example was shown and, if the design
 restricts humans to the pages, a person's turn or answer that was sent through the API.
@@ -163,11 +163,12 @@ GUARDED = {
         replaces=f"EXISTS (SELECT 1 FROM {STUDY} y WHERE y.status <> 'draft' AND (y.id = NEW.id"
         " OR y.name = NEW.name OR y.link_code = NEW.link_code))",
         may_go="OLD.status = 'draft'",
-        may_change="OLD.status = 'draft' OR OLD.manifest_hash = NEW.manifest_hash"
+        may_change="OLD.status = 'draft'"
+        f" OR (OLD.manifest_hash = NEW.manifest_hash AND {_same('options')})"
         " OR (NEW.status = 'draft'"
         " AND NOT EXISTS (SELECT 1 FROM annotation_participation p WHERE p.study_id = OLD.id)"
         " AND NOT EXISTS (SELECT 1 FROM annotation_allocation a WHERE a.study_id = OLD.id))",
-        says="is frozen: its manifest remains once a seat was taken",
+        says="is frozen: its manifest and options remain once a seat was taken",
     ),
     # May be deleted once its study is a draft again, which the previous rule controls.
     MANIFEST: Rule(

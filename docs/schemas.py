@@ -79,7 +79,7 @@ def _design_key(name: str) -> dict[str, Any]:
     from annotation.study.design_file import WRITTEN
     from tasks.metrics import METRICS
 
-    field = Study._meta.get_field(name)
+    field = Study.design_field(name)
     types = next(types for kind, (types, _words) in WRITTEN.items() if isinstance(field, kind))
     if name == "audience":
         schema: dict[str, Any] = _table({key: {} for key in audience.FIELDS}, [])

@@ -26,12 +26,12 @@ from annotation.models.arrivals import (
     Worker,
 )
 from annotation.models.audit import AuditEntry, Topic, request_now
-from annotation.models.choices import SCALES, Qualification
 from annotation.models.decision import Decision, ExitAnswers, OwnAnswer, ScoreShown
 from annotation.models.model_annotator import ModelAnnotator, ModelRun
 from annotation.models.money import LedgerEntry, Payment, PaymentBatch
 from annotation.models.notices import About as NoticeAbout
 from annotation.models.notices import Delivery, Event, Notice, NoticeSwitch, Webhook
+from annotation.models.options import OPTIONS, SCALES, ProlificReward, Qualification
 from annotation.models.participation import (
     ANALYSED,
     AT_WORK_WITHIN,
@@ -56,7 +56,6 @@ from annotation.models.study import (
     REVEALED,
     Kind,
     Member,
-    ProlificReward,
     Role,
     Step,
     Study,

@@ -14,7 +14,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
-from annotation.models.choices import SCALES, Order, ProlificReward, Qualification
+from annotation.models.options import SCALES, Order, ProlificReward, Qualification, StudyOptions
 from tasks.models import Task
 from tasks.models.choices import LanguageField, Row, one_of
 
@@ -118,14 +118,12 @@ class StudyQuerySet(models.QuerySet["Study"]):
         return self.annotate(role=role).filter(role__in=roles, tombstone__isnull=True)
 
 
-class Study(Row):
+class Study(StudyOptions, Row):
     """A researcher's study: tasks, shots, annotators per scenario, orders, pay and consent.
 
     A draft's design can change. Opening the study freezes it: `manifest` is then the canonical
     JSON of everything that determines what annotators see, `manifest_hash` its SHA-256.
     """
-
-    Order = Order
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="studies"
@@ -190,12 +188,7 @@ class Study(Row):
         default=3,
         validators=[MinValueValidator(1), MaxValueValidator(1000)],
     )
-    training_order = models.CharField(max_length=20, choices=Order, default=Order.SHUFFLED_APART)
-    annotation_order = models.CharField(max_length=20, choices=Order, default=Order.SHUFFLED_APART)
     tasks_per_worker = models.PositiveIntegerField(default=1, validators=[MinValueValidator(1)])
-    help_examples_at_zero_shots = models.BooleanField(
-        "show help examples at zero shots", default=False
-    )
     hourly_rate = money(
         default=Decimal("12.00"),
         help_text="All annotators earn at least this rate for the time worked, even if they stop"
@@ -206,25 +199,11 @@ class Study(Row):
         default="USD",
         validators=[RegexValidator(r"\A[A-Z]{3}\Z", "Use a three-letter code, such as USD.")],
     )
-    # The estimate for each scenario is stored in Scenario.minutes (study/minutes.py).
-    estimated_minutes = models.PositiveIntegerField(
-        null=True,
-        blank=True,
-        help_text="Shown to annotators for all tasks. Leave empty to estimate minutes per task and"
-        " number of shots from its examples, based on a pilot if available, otherwise on"
-        " reading speed.",
-        validators=[MinValueValidator(1)],
-    )
-    task_minutes = models.TextField(
-        "minutes for individual tasks",
-        blank=True,
-        help_text="Optional: minutes for individual tasks, one per line, such as CoNLL03: 90.",
-    )
     idle_limit_hours = models.PositiveIntegerField(
         "idle limit (hours)",
         default=48,
         help_text="After this time without an answer, the seat is released.",
-        validators=[MinValueValidator(1)],
+        validators=[MinValueValidator(1), MaxValueValidator(8760, "Enter at most 8760.")],  # a year
     )
     base_reward = money(help_text="Minimum earnings for annotators who complete the study.")
     minimum_pay = money(help_text="Minimum earnings for annotators who have seen an example.")
@@ -251,41 +230,8 @@ class Study(Row):
         " plus one. Required to open a paid study. Platform fees are not included.",
         validators=[MinValueValidator(Decimal(0))],
     )
-    idle_cutoff_seconds = models.PositiveIntegerField(
-        "idle cut-off (seconds)",
-        default=60,
-        help_text="A longer gap between two activity signals counts as a pause, not as active time."
-        " While in use, the page sends a signal every 20 seconds.",
-        validators=[MinValueValidator(10), MaxValueValidator(600)],
-    )
     consent_text = models.TextField(
         default=DEFAULT_CONSENT, help_text="Markdown. Changing the text creates a new version."
-    )
-    ethics_contact = models.CharField(
-        "ethics board",
-        max_length=300,
-        blank=True,
-        help_text="Name, approval number and contact; shown with the consent text and on the"
-        " withdrawal page.",
-    )
-    own_questions = models.TextField(
-        "custom questions",
-        blank=True,
-        help_text="Optional. Asked once, after consent or at the end, such as “age, before, number:"
-        " How old are you?”: an id; before or after; choice, text or number; optionally"
-        " required; the question. List the options of a choice below it, one per line,"
-        " starting with -. Separate questions with a blank line.",
-    )
-    comprehension_questions = models.TextField(
-        blank=True,
-        help_text="Optional. Asked before the first example. List the options below each question,"
-        " one per line, starting with - or, for the correct option, with *. Separate"
-        " questions with a blank line.",
-    )
-    comprehension_attempts = models.PositiveIntegerField(
-        "attempts at the comprehension questions",
-        default=2,
-        validators=[MinValueValidator(2), MaxValueValidator(10)],
     )
     qualification = models.CharField(
         "screening after training",
@@ -323,42 +269,6 @@ class Study(Row):
         default=False,
         help_text="Both contrasts are reported. Otherwise, the raw one is primary.",
     )
-    # Pause the study after this many consecutive screen-outs, or never if null.
-    max_screen_outs_in_a_row = models.PositiveIntegerField(
-        "pause after this number of screen-outs in a row",
-        default=5,
-        null=True,
-        blank=True,
-        help_text="The study then pauses until you reopen it. Leave empty to disable.",
-        validators=[MinValueValidator(1)],
-    )
-    decision_minutes = models.PositiveIntegerField(
-        "decision time limit (minutes)",
-        default=15,
-        validators=[MinValueValidator(1), MaxValueValidator(240)],
-    )
-    attention_checks = models.PositiveIntegerField(
-        "attention checks per annotator",
-        default=0,
-        help_text="Taken from the task's attention check file; excluded from S1.",
-    )
-    exit_questionnaire = models.BooleanField("ask a few questions at the end", default=False)
-    try_the_tool = models.BooleanField(
-        "offer three made-up sentences to try the tool before the first example",
-        default=True,
-        help_text="The same for all annotators, unrelated to the task, neither scored nor stored.",
-    )
-    auto_advance = models.BooleanField(
-        "in the annotation step, submit a label as soon as it is chosen",
-        default=False,
-        help_text="Label tasks only. Faster, but mistakes cannot be corrected.",
-    )
-    refuse_pastes = models.BooleanField(
-        "refuse pasted text in typed answers",
-        default=False,
-        help_text="Otherwise, pastes are only counted. Without JavaScript, they are neither refused"
-        " nor counted.",
-    )
     programs_as_people = models.BooleanField(
         "programs may take human annotators' seats through the API",
         default=False,
@@ -370,30 +280,6 @@ class Study(Row):
         "language of the annotators' pages",
         help_text="Applies to buttons, tool instructions and messages. Task texts are not"
         " translated.",
-    )
-    # In points (score x 100), or null if the design does not test equivalence.
-    equivalence_margin = models.FloatField(
-        "equivalence margin (points)",
-        null=True,
-        blank=True,
-        help_text="Optional. Two conditions are called equivalent if the 90 % confidence interval"
-        " for their difference lies within ± this many points (score x 100). Frozen with the"
-        " design.",
-        validators=[MinValueValidator(0.1), MaxValueValidator(100)],
-    )
-    hypotheses = models.TextField(
-        blank=True,
-        max_length=20_000,
-        help_text="Optional: your expectations before data collection. Frozen with the design;"
-        " included in the preregistration and the report.",
-    )
-    # Names of metrics in tasks/metrics, in addition to the metric on each task's card.
-    metrics = models.JSONField(
-        "further metrics",
-        default=list,
-        blank=True,
-        help_text="Reported for human annotators and models next to each task's own metric, if they"
-        " fit the kind of answer. Frozen with the design.",
     )
     rehearsal = models.BooleanField(
         "a rehearsal, for simulated annotators",
@@ -407,33 +293,7 @@ class Study(Row):
         " influence when you stop. Training scores remain visible for screening decisions."
         " Recorded with the design. Rehearsals hide nothing.",
     )
-    accepts_leakage = models.BooleanField(
-        "open the study although training examples are in the test set",
-        default=False,
-        help_text="Some training examples are also test examples, so their correct answers are"
-        " revealed before the test. Frozen with the design and stated in the report.",
-    )
-    computer_only = models.BooleanField("for computers only, not for phones", default=False)
-    prolific_reward = models.CharField(
-        "reward on Prolific",
-        max_length=8,
-        choices=ProlificReward,
-        default=ProlificReward.SHORTEST,
-        help_text="All scenarios form one study on Prolific, so they have one reward. With either"
-        " option, all participants earn at least the hourly rate.",
-    )
-    participants_choose_scenario = models.BooleanField(
-        "participants choose their scenario on Prolific",
-        default=False,
-        help_text="One study on Prolific per scenario, instead of one study that assigns each"
-        " participant to a scenario. Differences between scenarios can then reflect"
-        " self-selection, and every table says so.",
-    )
-    audience = models.JSONField(
-        default=dict,
-        blank=True,
-        help_text="Eligibility on Prolific, and the content warning shown to all participants.",
-    )
+    options = models.JSONField(default=dict)  # the values of StudyOptions
     seed = models.PositiveIntegerField(
         default=new_seed,
         help_text="Sets the order of examples and breaks ties between scenarios.",
@@ -468,25 +328,21 @@ class Study(Row):
         verbose_name_plural = "studies"
         constraints = [
             one_of("status", StudyStatus, "a_study_is_draft_open_paused_or_closed"),
-            one_of("training_order", Order, "a_study_trains_in_a_known_order"),
-            one_of("annotation_order", Order, "a_study_annotates_in_a_known_order"),
+            one_of("options__training_order", Order, "a_study_trains_in_a_known_order"),
+            one_of("options__annotation_order", Order, "a_study_annotates_in_a_known_order"),
             one_of("qualification", Qualification, "a_study_has_a_known_qualification_rule"),
-            one_of("prolific_reward", ProlificReward, "a_study_has_a_known_reward_on_prolific"),
+            one_of("options__prolific_reward", ProlificReward, "a_study_has_a_known_reward"),
             models.CheckConstraint(
                 condition=Q(screening_examples=0) | ~Q(qualification=Qualification.NONE),
                 name="a_screening_set_serves_a_rule",
-                violation_error_message="A screening set needs a screening rule.",
             ),
             models.CheckConstraint(
                 condition=Q(anchor_examples__gt=0) | Q(adjusts_for_anchors=False),
                 name="an_adjusted_contrast_needs_anchors",
-                violation_error_message="An adjusted contrast needs anchor examples.",
             ),
             models.CheckConstraint(
                 condition=Q(anchor_examples=0) | Q(upstream_examples__isnull=True),
                 name="anchors_are_not_of_a_cross_task_study",
-                violation_error_message="A cross-task study has no anchor examples: they would show"
-                " the unseen task first.",
             ),
             # Languages depend on the message catalogues, so this constraint does not list them.
             models.CheckConstraint(
@@ -501,25 +357,19 @@ class Study(Row):
                 condition=Q(upstream_examples__isnull=True, sham_task__isnull=True, partition="")
                 | Q(upstream_examples__gt=0, sham_task__isnull=False, tasks_per_worker=1),
                 name="a_cross_task_study_has_a_sham_task_and_one_task_per_worker",
-                violation_error_message="A cross-task study needs upstream examples, a sham task"
-                " and one task per worker.",
             ),
             models.CheckConstraint(
-                condition=Q(budget__isnull=True) | Q(budget__gte=0),
-                name="a_budget_is_an_amount",
-                violation_error_message="Enter an amount of at least 0.",
+                condition=Q(budget__isnull=True) | Q(budget__gte=0), name="a_budget_is_an_amount"
             ),
             models.CheckConstraint(
-                condition=Q(equivalence_margin__isnull=True)
-                | Q(equivalence_margin__gte=0.1, equivalence_margin__lte=100),
+                condition=Q(options__equivalence_margin=None)
+                | Q(options__equivalence_margin__gte=0.1, options__equivalence_margin__lte=100),
                 name="an_equivalence_margin_is_some_points",
-                violation_error_message="The equivalence margin must be from 0.1 to 100 points.",
             ),
             models.CheckConstraint(
                 condition=Q(qualification_threshold__isnull=True)
                 | Q(qualification_threshold__gte=0, qualification_threshold__lte=100),
                 name="a_threshold_lies_on_its_scale",
-                violation_error_message="The threshold must be between 0 and 100.",
             ),
         ]
         permissions = [

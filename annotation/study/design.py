@@ -18,7 +18,7 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 from django.db.models import Model, Sum
 
-from annotation.models import SCALES, Arm, Qualification, Scenario, Study, Topic
+from annotation.models import OPTIONS, SCALES, Arm, Qualification, Scenario, Study, Topic
 from annotation.pay import ledger
 from annotation.study import (
     audience,
@@ -32,12 +32,6 @@ from annotation.study.design_file import FORM_FIELDS, LISTS
 from tasks.metrics import METRICS
 from tasks.models import Example, Split, Task
 
-# Higher than any realistic value, and low enough for date arithmetic.
-MOST = {
-    "idle_limit_hours": 365 * 24,
-    "estimated_minutes": minutes.MOST,
-    "max_screen_outs_in_a_row": 1000,
-}
 LONGEST_CONSENT = 20_000  # characters; some Markdown takes quadratic time
 ONE_LINE = ("title", "ethics_contact")  # used in email subjects, headers and cells
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -86,9 +80,14 @@ def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] =
     """Raise ValidationError, with reasons by field, if a rule is violated."""
     errors: dict[str, list[str]] = {}
     try:
-        study.full_clean(exclude=["owner", "shots", "splits"])
+        study.full_clean(exclude=["owner", "shots", "splits", "options"])
     except ValidationError as error:
         errors = {field: list(messages) for field, messages in error.message_dict.items()}
+    for name, option in OPTIONS.items():
+        try:
+            setattr(study, name, option.clean(getattr(study, name), study))
+        except ValidationError as error:
+            errors[name] = error.messages
 
     def refuse(field: str, sentence: str) -> None:
         errors.setdefault(field, []).append(sentence)
@@ -108,9 +107,8 @@ def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] =
             "tasks_per_worker",
             f"The study has only {len(tasks)} task{'' if len(tasks) == 1 else 's'}.",
         )
-    for field, most in MOST.items():
-        if (getattr(study, field) or 0) > most:
-            refuse(field, f"Enter at most {most}.")
+    if (study.estimated_minutes or 0) > minutes.MOST:
+        refuse("estimated_minutes", f"Enter at most {minutes.MOST}.")
     if study.equivalence_margin is not None and math.isnan(study.equivalence_margin):
         refuse("equivalence_margin", "Enter a number of points, or leave it empty.")
     if "\0" in study.consent_text or not study.consent_text.strip():

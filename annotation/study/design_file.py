@@ -236,7 +236,7 @@ def _task(path: str, task: Any) -> str:
 
 def _value(path: str, key: str, value: Any) -> Any:
     """Convert a value to the type of its field. Raises DesignFileError."""
-    field = Study._meta.get_field(FIELDS[key])
+    field = Study.design_field(FIELDS[key])
     if value in ("", None) and field.null:  # TOML has no null
         return None
     types, words = next(held for kind, held in WRITTEN.items() if isinstance(field, kind))

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import IntegerField, Q, QuerySet
+from django.db.models import DecimalField, IntegerField, Q, QuerySet
 
-from annotation.models import ProlificReward, Study
+from annotation.models import OPTIONS, ProlificReward, Study
 from annotation.pay import promises
 from annotation.study import audience, consequences, design, design_file, minutes, prolific_rewards
 from annotation.study.consequences import Consequences
@@ -38,6 +38,13 @@ def partitions() -> list[tuple[str, str]]:
             for offer in offers
         ),
     ]
+
+
+def form_field(field: Any, **kwargs: Any) -> Any:
+    """Return the form field for a model field. Numbers have ASCII digits."""
+    if isinstance(field, IntegerField | DecimalField):
+        kwargs["form_class"] = AmountField if isinstance(field, DecimalField) else WholeNumberField
+    return field.formfield(**kwargs)
 
 
 UNFOLDED = ("Tasks and examples", "Time and pay")
@@ -78,29 +85,23 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         choices=[(name, name) for name in METRICS],
         widget=forms.CheckboxSelectMultiple,
         required=False,
-        help_text=Study._meta.get_field("metrics").help_text,
-    )
-    prolific_reward = forms.ChoiceField(
-        label="Reward on Prolific",
-        choices=ProlificReward.choices,
-        required=False,
-        help_text=Study._meta.get_field("prolific_reward").help_text,
+        help_text=OPTIONS["metrics"].help_text,
     )
     version = forms.CharField(widget=forms.HiddenInput, required=False)
 
     class Meta:
         model = Study
-        fields = tuple(name for name in design_file.FORM_FIELDS if name != "audience")
-        field_classes: ClassVar[dict[str, type[forms.Field]]] = dict.fromkeys(
-            ("hourly_rate", "base_reward", "minimum_pay", "max_paid_hours", "budget"), AmountField
-        ) | {
-            field.name: WholeNumberField
-            for field in Study._meta.fields
-            if isinstance(field, IntegerField) and field.name in design_file.FORM_FIELDS
-        }
+        fields = tuple(name for name in design_file.FORM_FIELDS if name not in OPTIONS)
+        formfield_callback = form_field
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
+        for name, field in OPTIONS.items():
+            if name != "audience":
+                self.fields.setdefault(name, form_field(field))
+                self.initial.setdefault(name, getattr(self.instance, name))
+        self.fields["prolific_reward"].required = False
+        self.order_fields(design_file.FORM_FIELDS)
         for name in ("tasks", "upstream_tasks", "sham_task"):
             row_field(self, name).queryset = self._selectable()
             row_field(self, name).label_from_instance = self._task_label  # type: ignore[method-assign, assignment]  # as Django documents
@@ -129,8 +130,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         """Return whether the value is not the default, ignoring the seed, which is random."""
         if field.name in (*design_file.LISTS, *audience.NAMES):
             return bool(field.value())
-        stored = Study._meta.get_field(field.name)
-        default = stored.get_default()  # type: ignore[union-attr]  # not a reverse relation
+        default = Study.design_field(field.name).get_default()
         return field.name != "seed" and getattr(self.instance, field.name) != default
 
     @cached_property

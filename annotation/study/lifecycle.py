@@ -185,9 +185,7 @@ def switch(study: Study, chosen: dict[str, bool], by: User) -> None:
                 continue
             before = {name: getattr(locked, name)}
             setattr(locked, name, chosen[name])
-            field = Study._meta.get_field(name)
-            words = field.verbose_name  # type: ignore[union-attr]  # a column, not a relation
-            said = f"{words}: {'yes' if chosen[name] else 'no'}"
+            said = f"{Study.design_field(name).verbose_name}: {'yes' if chosen[name] else 'no'}"
             after = {name: chosen[name]}
             locked.events.create(what=said, by=by, before=before, after=after)
         locked.save(update_fields=SWITCHES)

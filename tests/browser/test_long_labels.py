@@ -3,7 +3,8 @@
 import pytest
 from playwright.sync_api import Locator, expect
 
-from annotation.models import Answer, Study
+from annotation.models import Answer
+from tests import factories
 from tests.browser.conftest import Desk
 from tests.browser.test_accessibility import is_accessible
 from tests.browser.test_panel import GO, WORDS, after_the_guard, moved
@@ -128,7 +129,7 @@ def test_the_reveal_shows_chosen_and_right_labels_without_moving(listed):
 
 def test_with_auto_advance_a_found_label_is_submitted(page, put):
     seat = put(*TEXTS, train=False, **LABEL)
-    Study.objects.update(auto_advance=True)
+    factories.force_options(seat.study, auto_advance=True)
     one = Desk(page, seat)
     page.keyboard.type("stop over")
     page.keyboard.press("Enter")

@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 
 from analysis.documents.paper_tables import OF_ARMS, TABLES
 from analysis.export.columns import COLUMNS
-from annotation.models import Study
+from annotation.models import OPTIONS, Study
 from annotation.monitoring.sample import LARGEST_EXPORT
 from config.help import anchors, documents
 from tasks.cards import Card
@@ -144,7 +144,9 @@ def test_every_name_on_the_page_of_papers_exists():
     page = text(ROOT / "docs" / "papers.md")
     ids = [f"C{number}" for number in range(1, 53)] + [f"X{number}" for number in range(1, 35)]
     assert re.findall(r"^\| ([CX]\d+) \|", page, re.M) == ids
-    keys = {field.name for field in (*Study._meta.get_fields(), *dataclasses.fields(Card))}
+    keys = {field.name for field in (*Study._meta.get_fields(), *dataclasses.fields(Card))} | {
+        *OPTIONS
+    }
     tables = {each.removeprefix("figure-") for each in (*TABLES, *OF_ARMS)}
     for named in re.findall(r"`([^`]+)`", page):
         command, *options = named.split()

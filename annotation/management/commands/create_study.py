@@ -50,7 +50,7 @@ class Command(BaseCommand):
         parser.add_argument("--upstream-tasks", nargs="+", help="for a cross-task study")
         parser.add_argument("--sham-task", help="the neutral task of the sham arm")
         for name in FLAGS:
-            field = Study._meta.get_field(name)
+            field = Study.design_field(name)
             parser.add_argument(f"--{name.replace('_', '-')}", **_option(field))
         parser.add_argument("--open", action="store_true", help="open the study immediately")
 
@@ -90,7 +90,7 @@ class Command(BaseCommand):
         """Return the fields that are set by flags."""
         given = {name: options[name] for name in ("name", *FLAGS) if options[name] is not None}
         for name in given:
-            if isinstance(Study._meta.get_field(name), models.DecimalField):
+            if isinstance(Study.design_field(name), models.DecimalField):
                 given[name] = self._amount(given[name], name)
         return given
 

@@ -42,7 +42,7 @@ def answered(researcher):
 
 
 def refused(sql: str) -> None:
-    refusal = pytest.raises(DatabaseError, match=r"insert-only|remains")
+    refusal = pytest.raises(DatabaseError, match=r"insert-only|remains?")
     with refusal, transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql)
 
@@ -158,6 +158,7 @@ STANDS = {
     "a manifest": "UPDATE annotation_studymanifest SET text = '{}'",
     "that there is a manifest": "DELETE FROM annotation_studymanifest",
     "its hash": "UPDATE annotation_study SET manifest_hash = 'abc'",
+    "options": "UPDATE annotation_study SET options = '{}'",
     "a study": "DELETE FROM annotation_study",
     "back to draft, with seats taken": "UPDATE annotation_study"
     " SET status = 'draft', manifest_hash = ''",

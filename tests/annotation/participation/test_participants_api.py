@@ -224,7 +224,7 @@ both_doors_start = pytest.mark.parametrize("by_program", [False, True], ids=["pa
 
 @both_doors_start
 def test_a_study_for_computers_gives_a_phone_no_seat(study, by_program):
-    Study.objects.update(computer_only=True)
+    factories.force_options(study, computer_only=True)
     assert start(study.link_code, by_program, **PHONE).status_code == 409
     assert not Participation.objects.exists()
     assert start(study.link_code, by_program).status_code < 400

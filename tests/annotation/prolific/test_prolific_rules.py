@@ -234,7 +234,7 @@ def with_checks(study, folder) -> None:
     file = folder / "checks.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     attention_checks.import_checks(study.tasks.get(), file)
-    type(study).objects.filter(pk=study.pk).update(attention_checks=2)
+    factories.force_options(study, attention_checks=2)
 
 
 @pytest.mark.long

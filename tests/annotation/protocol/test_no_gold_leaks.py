@@ -144,7 +144,7 @@ def walk(
 def same_orders(monkeypatch, settings):
     """Tasks of two names draw different orders; file order makes the walks comparable."""
     for field in ("training_order", "annotation_order"):
-        monkeypatch.setattr(Study._meta.get_field(field), "default", Study.Order.FILE_ORDER)
+        monkeypatch.setattr(Study.design_field(field), "default", Study.Order.FILE_ORDER)
 
 
 @pytest.mark.parametrize("kind", factories.KINDS)

@@ -10,6 +10,7 @@ from django.utils import timezone
 from analysis.examples import gold_audit
 from annotation import guards
 from annotation.models import (
+    OPTIONS,
     AccessRule,
     ArmTaken,
     Decision,
@@ -22,6 +23,7 @@ from annotation.models import (
     OwnAnswer,
     PaymentBatch,
     RefusedArrival,
+    Study,
     UpstreamExample,
     Webhook,
 )
@@ -110,3 +112,12 @@ def test_the_database_refuses_a_value_that_is_not_a_choice(rows, model, field):
     with pytest.raises(IntegrityError, match=own_check(model, field)), transaction.atomic():
         values.update(**{field: "?"})
     values.update(**{field: getattr(row[0], field)})  # the control
+
+
+@pytest.mark.parametrize("name", [name for name, field in OPTIONS.items() if field.choices])
+def test_the_database_refuses_an_option_that_is_not_a_choice(rows, name):
+    options = Study.objects.get().options
+    check = own_check(Study, f"options__{name}")
+    with pytest.raises(IntegrityError, match=check), transaction.atomic():
+        Study.objects.update(options=options | {name: "?"})
+    Study.objects.update(options=options)  # the control

@@ -21,9 +21,12 @@ def test_a_margin_that_is_not_a_number_of_points_is_refused(researcher, margin):
 
 @pytest.mark.engines
 def test_the_database_refuses_a_margin_of_zero(researcher):
-    study = factories.make_study(researcher, factories.make_task())
-    with pytest.raises(IntegrityError):
-        Study.objects.filter(pk=study.pk).update(equivalence_margin=0)
+    study = factories.make_study(researcher, factories.make_task(), status="draft")
+    stored = Study.objects.filter(pk=study.pk)
+    for margin in (None, 0.1, 5):  # the controls
+        stored.update(options=study.options | {"equivalence_margin": margin})
+    with pytest.raises(IntegrityError, match="an_equivalence_margin_is_some_points"):
+        stored.update(options=study.options | {"equivalence_margin": 0})
 
 
 def test_a_margin_is_set_by_command_line_or_file(researcher, tmp_path):

@@ -143,8 +143,7 @@ def test_an_invalid_line_of_task_minutes_is_refused(researcher, tasks, line, sai
 def test_prolific_gets_each_scenarios_minutes_or_the_longest(researcher, study):
     (draft,) = drafts.plan(study, 0, researcher)
     assert draft.minutes == max(told(study).values())
-    type(study).objects.filter(pk=study.pk).update(participants_choose_scenario=True)
-    study.refresh_from_db()
+    factories.force_options(study, participants_choose_scenario=True)
     drafted = {
         draft.scenarios.get().task.name: draft.minutes
         for draft in drafts.plan(study, 0, researcher)

@@ -27,7 +27,8 @@ def page(client, name: str, *args, query: str = "") -> str:
 @pytest.mark.long
 def test_a_new_study_can_start_from_another_design(ada, task, study):
     assert '<option value="real">real</option>' in page(ada, "study_new")
-    Study.objects.update(rehearsal=True, consent_text="Hello <there>", hypotheses="H1")
+    Study.objects.update(rehearsal=True, consent_text="Hello <there>")
+    factories.force_options(study, hypotheses="H1")
     shown = ada.get(reverse("study_new"), {"like": "real"})
     form = shown.context["form"]
     assert Study.objects.count() == 1
