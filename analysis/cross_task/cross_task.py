@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
+from types import SimpleNamespace
+from typing import Any
 
 from analysis.scores import attrition, frames, marks
 from analysis.scores.columns import SCORE, count, signed_between, signed_points
@@ -108,39 +110,31 @@ def gains_of(study: Study, kind: str, found: Scores) -> list[Gain]:
 
 def _row(head: tuple[str, str, str, str], task: str, metric: str, found: arg.Arg) -> Gain:
     """Convert `found` to a table row. A row over several tasks has no means or SDs."""
-    gains, one = found.gains, len(found.gains) == 1
-    own = gains[0]
-    refused = "; ".join(
-        gain.refused if one else f"{gain.task}: {gain.refused}" for gain in found.refused
-    )
-    kind, new_arm, base_arm, meaning = head
-    low, high, boot_low, boot_high, difference_low, difference_high = (
-        100 * end for end in (*found.interval, *found.bootstrap, *found.difference_interval)
-    )
+    gains, numbers = found.gains, dict[str, Any]()
+    if len(gains) == 1:
+        for name in ("new", "base", "new_sd", "base_sd"):
+            numbers[name] = 100 * getattr(gains[0], name)
+    for name, interval in (
+        ("", found.interval),
+        ("boot_", found.bootstrap),
+        ("difference_", found.difference_interval),
+    ):
+        numbers[f"{name}low"], numbers[f"{name}high"] = (100 * end for end in interval)
     return Gain(
-        kind=kind,
-        new_arm=new_arm,
-        base_arm=base_arm,
-        meaning=meaning,
+        *head,
         task=task,
         metric=metric,
         new_people=sum(gain.new_people for gain in gains),
         base_people=sum(gain.base_people for gain in gains),
-        new=100 * own.new if one else math.nan,
-        base=100 * own.base if one else math.nan,
-        new_sd=100 * own.new_sd if one else math.nan,
-        base_sd=100 * own.base_sd if one else math.nan,
         gain=100 * found.arg,
-        low=low,
-        high=high,
         method=found.method,
         no_interval=found.why_no_interval,
-        boot_low=boot_low,
-        boot_high=boot_high,
         difference=100 * found.difference,
-        difference_low=difference_low,
-        difference_high=difference_high,
-        refused=refused,
+        refused="; ".join(
+            gain.refused if len(gains) == 1 else f"{gain.task}: {gain.refused}"
+            for gain in found.refused
+        ),
+        **numbers,
     )
 
 
@@ -236,7 +230,7 @@ def of_gains(*names: str) -> list[Column]:
     return [column for column in GAINS if (column.name or column.heading) in names]
 
 
-def attritions(study: Study, kind: str) -> list[attrition.Attrition]:
+def attritions(study: Study, kind: str) -> list[SimpleNamespace]:
     found = {
         (task, arm): [100 * score for score in own]
         for task, arms in sorted(scores(study, kind).items())
@@ -267,26 +261,12 @@ ATTRITION = attrition.columns(
 WIDTHS = (2.5, 5.0, 7.5, 10.0)  # half-widths of the ARG's interval in percent
 
 
-@dataclass(frozen=True)
-class Planned:
-    """The number of annotators per arm and task needed to estimate an ARG within ± `width` %.
+def plan(study: Study, kind: str) -> list[SimpleNamespace]:
+    """Return the number of annotators per arm and task to estimate an ARG within ± `width` %.
 
-    It is computed with the t quantile, as in the interval, and with the normal quantile.
-    `people_in_all` uses the t quantile.
+    It is computed from this study's means and SDs with the t quantile, as in the interval, and with
+    the normal quantile. It is [] if a task has no relative gain.
     """
-
-    kind: str
-    new_arm: str
-    base_arm: str
-    tasks: int
-    width: float
-    people: int
-    people_normal: int
-    people_in_all: int
-
-
-def plan(study: Study, kind: str) -> list[Planned]:
-    """Return plans from this study's means and SDs, or [] if a task has no relative gain."""
     found = scores(study, kind)
     rows = []
     for new, base in CONTRASTS:
@@ -303,9 +283,17 @@ def plan(study: Study, kind: str) -> list[Planned]:
             people, normal = (
                 arg.people_needed(width / 100, gains, t=by_t) for by_t in (True, False)
             )
-            in_all = people * len(gains) * 2
             rows.append(
-                Planned(kind, str(new), str(base), len(gains), width, people, normal, in_all)
+                SimpleNamespace(
+                    kind=kind,
+                    new_arm=str(new),
+                    base_arm=str(base),
+                    tasks=len(gains),
+                    width=width,
+                    people=people,
+                    people_normal=normal,
+                    people_in_all=people * len(gains) * 2,
+                )
             )
     return rows
 
@@ -330,19 +318,14 @@ PLAN = [
 # Published models ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class PublishedGain:
-    partition: str
-    method: str
-    gain: float
-
-
 @cache
-def published() -> tuple[PublishedGain, ...]:
+def published() -> tuple[SimpleNamespace, ...]:
     """Load ARGs in percent of multi-task learning and MAML by partition (CrossFit, Table 1)."""
     with (FOLDER / "crossfit_table1.csv").open(newline="") as file:
         return tuple(
-            PublishedGain(row["partition"], row["method"], float(row["arg"]))
+            SimpleNamespace(
+                partition=row["partition"], method=row["method"], gain=float(row["arg"])
+            )
             for row in csv.DictReader(file)
         )
 
@@ -350,21 +333,21 @@ def published() -> tuple[PublishedGain, ...]:
 def joint(study: Study, kind: str) -> list[Gain]:
     """Return the gains, then models' published ones, or [] if the study itself has no gains."""
     rows = gains(study, kind)
-    own = [row for row in published() if row.partition == study.partition]
-    return [*rows, *map(_as_published, own)] if rows else []
-
-
-def _as_published(row: PublishedGain) -> Gain:
-    return Gain(
-        kind="published",
-        new_arm=row.method,
-        base_arm="direct fine-tuning",
-        meaning="models, as published",
-        task=f"test tasks of {row.partition}",
-        metric="of each task",
-        gain=row.gain,
-        no_interval="as published",
-    )
+    for row in published() if rows else ():
+        if row.partition == study.partition:
+            rows.append(
+                Gain(
+                    kind="published",
+                    new_arm=row.method,
+                    base_arm="direct fine-tuning",
+                    meaning="models, as published",
+                    task=f"test tasks of {row.partition}",
+                    metric="of each task",
+                    gain=row.gain,
+                    no_interval="as published",
+                )
+            )
+    return rows
 
 
 PUBLISHED = [

@@ -9,6 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 from analysis.cross_task import cross_task, learners
 from analysis.heavy import np
@@ -17,22 +18,6 @@ from analysis.scores.columns import Table, count
 from analysis.stats.uncertainty import sd
 from annotation.models import Answer, Step, Study
 from tasks.columns import Column
-
-
-@dataclass(frozen=True)
-class Trained:
-    """Mean S1 x 100 in upstream training, for one task or for all tasks in the same position."""
-
-    kind: str
-    arm: str
-    what: str
-    people: int
-    answers: int
-    mean: float
-    sd: float
-    first: float
-    last: float
-    active: float
 
 
 @dataclass(frozen=True)
@@ -69,8 +54,8 @@ def upstream_answers(study: Study, kind: str) -> list[UpstreamAnswer]:
     return answers
 
 
-def manipulation(study: Study, kind: str) -> list[Trained]:
-    """Return scores by position and then by task, which show whether trained arms learned."""
+def manipulation(study: Study, kind: str) -> list[SimpleNamespace]:
+    """Return S1 x 100 by position and then by task, which shows whether trained arms learned."""
     groups: dict[tuple[str, int, str], list[UpstreamAnswer]] = defaultdict(list)
     for answer in upstream_answers(study, kind):
         groups[answer.arm, 0, f"task {answer.block}"].append(answer)
@@ -81,7 +66,7 @@ def manipulation(study: Study, kind: str) -> list[Trained]:
     ]
 
 
-def _trained(kind: str, arm: str, what: str, answers: Sequence[UpstreamAnswer]) -> Trained:
+def _trained(kind: str, arm: str, what: str, answers: Sequence[UpstreamAnswer]) -> SimpleNamespace:
     own: dict[str, list[UpstreamAnswer]] = defaultdict(list)
     for answer in answers:
         own[answer.annotator].append(answer)
@@ -92,7 +77,7 @@ def _trained(kind: str, arm: str, what: str, answers: Sequence[UpstreamAnswer]) 
         halves[0].extend(a.score for a in theirs[:half])
         halves[1].extend(a.score for a in theirs[len(theirs) - half :])
     first, last = (100 * float(np.mean(half)) if half else math.nan for half in halves)
-    return Trained(
+    return SimpleNamespace(
         kind=kind,
         arm=arm,
         what=what,
@@ -126,31 +111,19 @@ MANIPULATION = [
 ]
 
 
-@dataclass(frozen=True)
-class CurvePoint:
-    """Mean S1 x 100 for one position within an upstream task, over annotators and tasks."""
-
-    kind: str
-    arm: str
-    number: int
-    answers: int
-    mean: float
-    active: float
-
-
-def curve(study: Study, kind: str) -> list[CurvePoint]:
-    """Return the learning curve within an upstream task, by example, for each trained arm."""
+def curve(study: Study, kind: str) -> list[SimpleNamespace]:
+    """Return mean S1 x 100 by example within an upstream task, over annotators and tasks."""
     groups: dict[tuple[str, int], list[UpstreamAnswer]] = defaultdict(list)
     for answer in upstream_answers(study, kind):
         groups[answer.arm, answer.number].append(answer)
     return [
-        CurvePoint(
-            kind,
-            arm,
-            number,
-            len(answers),
-            100 * float(np.mean([a.score for a in answers])),
-            float(np.median([a.seconds for a in answers])),
+        SimpleNamespace(
+            kind=kind,
+            arm=arm,
+            number=number,
+            answers=len(answers),
+            mean=100 * float(np.mean([a.score for a in answers])),
+            active=float(np.median([a.seconds for a in answers])),
         )
         for (arm, number), answers in sorted(groups.items())
     ]

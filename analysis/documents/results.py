@@ -7,7 +7,8 @@ result cannot become stale, because completed participations and files never cha
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
+from types import SimpleNamespace
 from typing import Any
 
 from django.conf import settings
@@ -21,13 +22,12 @@ from analysis.models import differences, model_runs, models_columns
 from analysis.scores import ceilings, findings, findings_columns, metrics, published
 from analysis.scores.columns import ASSUMES, FEW
 from analysis.scores.findings import Finding, is_small
-from analysis.scores.scores import Score
 from analysis.scores.tested import contrasts
 from annotation.models import Kind, ModelRun, Status, Study
 from annotation.study import compared_files
 from tasks import jobs
 from tasks.columns import NOTHING, Column, on_page
-from tasks.models import Job, Task
+from tasks.models import Job
 
 
 def _has_models(record: StudyRecord) -> bool:
@@ -173,17 +173,7 @@ def among_people(record: StudyRecord) -> list[Block]:
 # annotators.
 
 
-@dataclass(frozen=True)
-class Scored:
-    """The score of a model that took part as an annotator, for one task and number of shots."""
-
-    model: str
-    task: Task
-    shots: int
-    score: Score
-
-
-# Columns that apply to both Scored and ModelRow.
+# Columns of uploaded models (ModelRow) and of models in the annotator's seat (_seated).
 MODEL_COLUMNS = [
     Column("model", "Model"),
     Column("task", "Task", get="task.name"),
@@ -222,14 +212,14 @@ def of_models(record: StudyRecord) -> list[Block]:
     return shown
 
 
-def _seated(record: StudyRecord) -> Iterator[Scored]:
+def _seated(record: StudyRecord) -> Iterator[SimpleNamespace]:
     """Yield the scored models that took part as annotators, ordered by number of shots."""
     for shots in sorted(record.study.shots):
         rows = model_runs.seated_scores(record.study, record.tasks, shots, record.frame)
         for model, _unit, scores in rows:
             for task, score in zip(record.tasks, scores, strict=True):
                 if score.n:
-                    yield Scored(model, task, shots, score)
+                    yield SimpleNamespace(model=model, task=task, shots=shots, score=score)
 
 
 KIND = "report"

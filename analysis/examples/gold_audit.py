@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from types import SimpleNamespace
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
@@ -20,34 +21,6 @@ from tasks.columns import Column
 from tasks.models import Example
 
 AT_LEAST = 2  # number of annotators who agree with each other
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """A doubtful example, with the answer that all `n` annotators gave and the gold.
-
-    `example` is its primary key. `s1` is the score x 100 of every annotator and is below 100.
-    """
-
-    example: int
-    task: str
-    task_version: int
-    source_id: str
-    question: str
-    n: int
-    answer: Sequence[str]
-    gold: Sequence[str]
-    s1: float
-
-
-@dataclass(frozen=True)
-class Tally:
-    """Counts for one task. `examples` is the number of examples with enough annotators."""
-
-    task: str
-    doubtful: int
-    unanimous: int
-    examples: int
 
 
 def _texts(texts: Sequence[str]) -> str:
@@ -129,8 +102,8 @@ def _answered(study: Study, kind: str) -> list[Unit]:
     )
 
 
-def tallies(answered: Sequence[Unit]) -> list[Tally]:
-    """Return one row per task."""
+def tallies(answered: Sequence[Unit]) -> list[SimpleNamespace]:
+    """Return the numbers of examples of each task."""
     counts = {
         name: Counter(unit.task for unit in answered if keeps(unit))
         for name, keeps in {
@@ -140,24 +113,27 @@ def tallies(answered: Sequence[Unit]) -> list[Tally]:
         }.items()
     }
     return [
-        Tally(task, **{name: count[task] for name, count in counts.items()})
+        SimpleNamespace(task=task, **{name: count[task] for name, count in counts.items()})
         for task in sorted(counts["examples"])
     ]
 
 
-def doubts(study: Study, kind: str) -> tuple[list[Tally], list[Doubt]]:
-    """Return the tally of each task and the doubtful examples in the order of the test file."""
+def doubts(study: Study, kind: str) -> tuple[list[SimpleNamespace], list[SimpleNamespace]]:
+    """Return the tally of each task and the doubtful examples in the order of the test file.
+
+    `example` is the primary key of an example. `s1` is the score x 100 of every annotator.
+    """
     answered = _answered(study, kind)
     chosen = {unit.example: unit for unit in answered if unit.is_doubtful}
     examples = Example.objects.filter(pk__in=list(chosen)).select_related("split__task")
     order = ("split__task__name", "split__task__version", "position")
     rows = [
-        Doubt(
-            example.pk,
-            example.split.task.name,
-            example.split.task.version,
-            example.source_id,
-            example.question,
+        SimpleNamespace(
+            example=example.pk,
+            task=example.split.task.name,
+            task_version=example.split.task.version,
+            source_id=example.source_id,
+            question=example.question,
             n=len(chosen[example.pk].answers),
             answer=sorted(chosen[example.pk].answers[0]),
             gold=list(dict.fromkeys(example.gold)),
@@ -168,7 +144,7 @@ def doubts(study: Study, kind: str) -> tuple[list[Tally], list[Doubt]]:
     return tallies(answered), rows
 
 
-def rows(study: Study, kind: str) -> list[Doubt]:
+def rows(study: Study, kind: str) -> list[SimpleNamespace]:
     """Return the doubtful examples without the tallies."""
     return doubts(study, kind)[1]
 

@@ -17,6 +17,8 @@ from analysis.scores import (
     sensitivity,
     training,
 )
+from analysis.scores.findings import ALPHAS
+from analysis.scores.findings_columns import ALPHA
 from annotation.models import Reason
 from tasks.columns import Column, in_files
 
@@ -234,14 +236,7 @@ _OWN: dict[str, dict[str, str]] = {
         "shots": "shots of the group",
         "n": "number of annotators who completed and are in the analysis",
         "pairwise_s1": "mean over examples of the mean S1 between two annotators' answers, 0 to 1",
-        **{
-            f"alpha_{name}": f"Krippendorff's alpha with the {words} distance"
-            for name, words in zip(
-                ("nominal", "jaccard", "masi", "s1"),
-                ("nominal", "Jaccard", "MASI", "1 - S1"),
-                strict=True,
-            )
-        },
+        **{f"alpha_{name}": ALPHA.format(words) for name, words in ALPHAS.items()},
         "individuals": "mean over annotators of their mean S1, 0 to 1",
         "majority": "S1 of the texts that more than half of the annotators chose, or of the most"
         " frequent label or option (a tie counts as no answer)",

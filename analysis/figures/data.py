@@ -10,8 +10,9 @@ import importlib.util
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
+from types import SimpleNamespace
 from typing import Any
 
 from django.db.models import Count, prefetch_related_objects
@@ -19,7 +20,7 @@ from django.db.models import Count, prefetch_related_objects
 from analysis.cross_task import learners
 from analysis.cross_task.cross_task import QUESTION, Gain
 from analysis.figures import charts, humans_models, paper_widths
-from analysis.figures.humans_models import OF_FIGURES, OVER_SPLITS, ShotRow
+from analysis.figures.humans_models import OF_FIGURES, OVER_SPLITS
 from analysis.heavy import alt, pd
 from analysis.scores import frames, marks, means, published, test_sets
 from analysis.scores.columns import assumption, number
@@ -158,11 +159,11 @@ def _shot_curve(study: Study, annotation: pd.DataFrame) -> Data:
     metrics = {task.name: task.card.metric for task in tasks}
     people = annotation.groupby(["task", "shots", "annotator"])["score"].mean().reset_index()
     rows = [
-        ShotRow(
-            row.task,
-            metrics[row.task],
-            row.shots,
-            row.n,
+        SimpleNamespace(
+            task=row.task,
+            metric=metrics[row.task],
+            shots=row.shots,
+            n=row.n,
             score=row.mean,
             low=row.low,
             high=row.high,
@@ -183,7 +184,7 @@ def _shot_curve(study: Study, annotation: pd.DataFrame) -> Data:
                 baseline=people["task"].map(baselines),
                 metric=people["task"].map(metrics),
             ),
-            pd.DataFrame([asdict(row) for row in rows]).assign(what="mean", question=BOTH),
+            pd.DataFrame(list(map(vars, rows))).assign(what="mean", question=BOTH),
         ]
     )
     return Data(frame.reindex(columns=names), rows)

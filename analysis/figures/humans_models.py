@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from operator import attrgetter
+from typing import Any
 
 from analysis.heavy import pd, special
 from analysis.models import models as model_tables
@@ -23,21 +24,6 @@ from tasks.columns import Column
 
 MAX_SERIES = 6  # number of lines that can be distinguished in print
 OVER_SPLITS = "other splits of the task"
-
-
-@dataclass(frozen=True)
-class ShotRow:
-    """A point of the shot curve x 100. `low` and `high` are NaN without an interval."""
-
-    task: str
-    metric: str
-    shots: int
-    n: int
-    score: float
-    low: float
-    high: float
-    baseline: float
-    no_interval: str
 
 
 @dataclass(frozen=True)
@@ -90,7 +76,7 @@ COLUMNS = [
 ]
 
 
-def rows(study: Study, kind: str, people: Sequence[ShotRow]) -> list[SeriesRow]:
+def rows(study: Study, kind: str, people: Sequence[Any]) -> list[SeriesRow]:
     """Return the points of one study. `people` are its rows of the shot curve with intervals."""
     who = model_tables.WHO[Kind(kind)]
     # Seated models have separate rows. Humans come from `people`, which has their intervals.
@@ -106,7 +92,7 @@ def rows(study: Study, kind: str, people: Sequence[ShotRow]) -> list[SeriesRow]:
     return of_people(study, people, who) + others
 
 
-def of_people(study: Study, people: Sequence[ShotRow], name: str) -> list[SeriesRow]:
+def of_people(study: Study, people: Sequence[Any], name: str) -> list[SeriesRow]:
     return [
         SeriesRow(
             row.task, row.metric, row.shots, name, "study", study.name, row.score, row.low,

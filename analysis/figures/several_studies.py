@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from analysis.figures import charts, humans_models
@@ -46,19 +47,13 @@ CAPTION = (
 
 
 @dataclass(frozen=True)
-class Differing:
-    what: str
-    values: Mapping[str, str]
-
-
-@dataclass(frozen=True)
 class Comparison:
     """The compared studies. `without` are those without completed annotators of this kind."""
 
     studies: list[Study]
     kind: str
     rows: list[SeriesRow]
-    differing: list[Differing]
+    differing: list[SimpleNamespace]  # `what`, and `values` by name of the study
     without: list[str]
 
     @property
@@ -122,12 +117,12 @@ def title_of(study: Study, studies: Sequence[Study]) -> str:
     return f"{study.title} ({study.name})" if same[1:] or not study.title else study.title
 
 
-def differing(studies: Sequence[Study]) -> Iterator[Differing]:
+def differing(studies: Sequence[Study]) -> Iterator[SimpleNamespace]:
     told = {study.name: dict(_told(study)) for study in studies}
     for what in dict.fromkeys(key for values in told.values() for key in values):
         values = {name: own.get(what, NOTHING) for name, own in told.items()}
         if len(set(values.values())) > 1:
-            yield Differing(what, values)
+            yield SimpleNamespace(what=what, values=values)
 
 
 def _told(study: Study) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
+from types import SimpleNamespace
 from typing import Any
 
 from django.db.models import Avg, QuerySet
@@ -104,19 +105,6 @@ class Difference(Tested):
     def key(self) -> str:
         """Return a string that identifies this pairing in a URL."""
         return f"{self.task}/{self.shots}/{self.model}"
-
-
-@dataclass(frozen=True)
-class Pair:
-    """One test example with the mean S1 x 100 of annotators, and of the model over its splits."""
-
-    example: Example
-    human: float
-    model: float
-
-    @property
-    def difference(self) -> float:
-        return self.human - self.model
 
 
 def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> list[float]:
@@ -233,8 +221,11 @@ def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str])
     }
 
 
-def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
-    """Return the examples of one pairing, starting with the largest difference."""
+def pairs(study: Study, kind: str, pairing: Difference) -> list[SimpleNamespace]:
+    """Return the examples of one pairing, starting with the largest difference.
+
+    `human` is the mean S1 x 100 of annotators, and `model` that of the model over its splits.
+    """
     task = study.tasks.get(name=pairing.task)
     answered = _human_means(study, kind, task, pairing.shots)
     group = (task.pk, pairing.shots, pairing.model)
@@ -243,11 +234,13 @@ def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
         seats = dict(pairing.seats)
         answers = _s1(study.participations.filter(pk__in=seats))[task.pk, pairing.shots]
         predicted = _over_splits(answers, seats)
-    paired = [
-        Pair(example, 100 * answered[example.pk], 100 * predicted[example.pk])
-        for example in task.test_split.examples.all()
-        if example.pk in answered and example.pk in predicted
-    ]
+    paired = []
+    for example in task.test_split.examples.all():
+        if example.pk in answered and example.pk in predicted:
+            own, other = 100 * answered[example.pk], 100 * predicted[example.pk]
+            paired.append(
+                SimpleNamespace(example=example, human=own, model=other, difference=own - other)
+            )
     return sorted(paired, key=lambda pair: (-abs(pair.difference), pair.example.position))
 
 

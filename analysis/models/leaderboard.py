@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import pd
@@ -238,20 +239,10 @@ def _mean(scores: Sequence[Score]) -> Score:
     return Score(whole.mean, printed=whole.sd_of_average, n=fewest.n, of=fewest.of)
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One score of an entry, for files and the API."""
-
-    board: Board
-    entry: Entry
-    shots: int
-    score: Score
-
-
-def cells(shown: Sequence[Board]) -> list[Cell]:
-    """Return one row per board, entry and size."""
+def cells(shown: Sequence[Board]) -> list[SimpleNamespace]:
+    """Return one row per board, entry and size, for files and the API."""
     return [
-        Cell(board, entry, size, score)
+        SimpleNamespace(board=board, entry=entry, shots=size, score=score)
         for board in shown
         for _words, entries in board.groups
         for entry in entries
@@ -259,7 +250,7 @@ def cells(shown: Sequence[Board]) -> list[Cell]:
     ]
 
 
-def rows(study: Study, kind: str) -> list[Cell]:
+def rows(study: Study, kind: str) -> list[SimpleNamespace]:
     return cells(boards(study, kind))
 
 
@@ -313,12 +304,12 @@ def _n(entry: Entry) -> str:
     return f"{score.n} {unit}" if entry.is_published else f"{score.n} of {score.of} {entry.unit}"
 
 
-def _if_largest(name: str, missing: Any) -> Callable[[Cell], Any]:
+def _if_largest(name: str, missing: Any) -> Callable[[Any], Any]:
     """Return a getter for an attribute that applies only to the score at the largest size."""
     return lambda cell: getattr(cell.entry, name) if cell.shots == cell.board.sizes[-1] else missing
 
 
-# Columns for Cell.
+# Columns for the rows of `cells`.
 COLUMNS = [
     Column(
         "task",

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
+from types import SimpleNamespace
 
 from analysis.models import model_runs
 from analysis.models.model_runs import (
@@ -385,17 +386,9 @@ def score_rows(tables: Sequence[Table]) -> list[ScoreRow]:
     ]
 
 
-@dataclass(frozen=True)
-class AggregateRow:
-    """The mean over tasks of a Row."""
-
-    row: Row
-    shots: int | str
-
-
-def aggregate_rows(tables: Sequence[Table]) -> list[AggregateRow]:
+def aggregate_rows(tables: Sequence[Table]) -> list[SimpleNamespace]:
     return [
-        AggregateRow(row, table.shots)
+        SimpleNamespace(row=row, shots=table.shots)
         for table in tables
         for row in table.rows
         if row.aggregate is not None

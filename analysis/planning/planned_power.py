@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
+from types import SimpleNamespace
 from typing import Any
 
 from django.db.models import Avg, Q
@@ -151,16 +152,6 @@ FORMULA = (
 )
 
 
-@dataclass(frozen=True)
-class StatedPlan:
-    """Annotators per arm and task for a width (half the interval in %), and the reverse."""
-
-    quantile: str
-    people: int
-    people_in_all: int
-    width: float
-
-
 def tasks(wanted: dict[str, Any]) -> list[arg.TaskGain]:
     """Return the expected gain of each unseen task, which StatedGainForm states for all tasks."""
     base, spread = wanted["base"] / 100, wanted["sd"] / 100
@@ -169,14 +160,21 @@ def tasks(wanted: dict[str, Any]) -> list[arg.TaskGain]:
     return [gain] * wanted["targets"]
 
 
-def plan(wanted: dict[str, Any]) -> list[StatedPlan]:
-    """Return plans with the t and normal quantile. `wanted` is StatedGainForm's cleaned data."""
+def plan(wanted: dict[str, Any]) -> list[SimpleNamespace]:
+    """Return plans with the t and normal quantile. `wanted` is StatedGainForm's cleaned data.
+
+    A plan has the annotators per arm and task for a width (half the interval in %), and the
+    reverse.
+    """
     gains = tasks(wanted)
     rows = []
     for name, by_t in (("t", True), ("normal", False)):
         people = arg.people_needed(wanted["width"] / 100, gains, t=by_t)
         width = 100 * arg.half_width(gains, wanted["people"], t=by_t)
-        rows.append(StatedPlan(name, people, 2 * people * len(gains), width))
+        in_all = 2 * people * len(gains)
+        rows.append(
+            SimpleNamespace(quantile=name, people=people, people_in_all=in_all, width=width)
+        )
     return rows
 
 

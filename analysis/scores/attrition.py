@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from django.db.models import Count, Q
@@ -18,26 +18,6 @@ from annotation.models import LIVE, Kind, ParticipationQuerySet, Qualification, 
 from annotation.monitoring.sample import FEWEST, SMALL, WITHHELD, Row, own_rows, stored_rows
 from annotation.study import screening
 from tasks.columns import NOTHING, Column
-
-
-@dataclass(frozen=True)
-class Attrition:
-    """Attrition in two groups of a task. `began` counts those who consented and have ended."""
-
-    task: str
-    base: int | str
-    new: int | str
-    began_from: int
-    completed_from: int
-    began_to: int
-    completed_to: int
-    share_from: float
-    share_to: float
-    p_fisher: float
-    difference: float
-    trimmed: float
-    lee_low: float
-    lee_high: float
 
 
 def columns(compared: Sequence[Column], base: str, new: str, differs: str) -> list[Column]:
@@ -94,7 +74,7 @@ def columns(compared: Sequence[Column], base: str, new: str, differs: str) -> li
     ]
 
 
-def attritions(study: Study, kind: str) -> list[Attrition]:
+def attritions(study: Study, kind: str) -> list[SimpleNamespace]:
     """Return one row per task and pair of shots if both have annotators in the analysis."""
     frame = frames.counted(frames.annotators(study), kind)
     scores = {
@@ -115,35 +95,36 @@ def compared(
     field: str,
     scores: Mapping[tuple[str, Any], Sequence[float]],
     pairs: Iterable[tuple[str, Any, Any]],
-) -> list[Attrition]:
-    """Return a row per pair (task, base, new) of `field`. `scores` are x 100 by (task, value)."""
-    counts = _counts(participations, kind, field)
-    return [_row(pair, counts, scores) for pair in pairs]
+) -> list[SimpleNamespace]:
+    """Return a row per pair (task, base, new) of `field`. `scores` are x 100 by (task, value).
 
-
-def _row(
-    pair: tuple[str, Any, Any],
-    counts: Mapping[tuple[str, Any], tuple[int, int]],
-    scores: Mapping[tuple[str, Any], Sequence[float]],
-) -> Attrition:
-    task, base, new = pair
-    (began_from, done_from), (began_to, done_to) = counts[task, base], counts[task, new]
-    shares = done_from / began_from, done_to / began_to
-    first, second = scores[task, base], scores[task, new]
-    low, high = significance.lee_bounds(first, second, shares)
-    return Attrition(
-        *pair,
-        began_from,
-        done_from,
-        began_to,
-        done_to,
-        *shares,
-        p_fisher=significance.fisher((done_from, done_to), (began_from, began_to)),
-        difference=math.fsum(second) / len(second) - math.fsum(first) / len(first),
-        trimmed=significance.trimmed_share(*shares),
-        lee_low=low,
-        lee_high=high,
-    )
+    `began_...` counts participations that consented and have ended.
+    """
+    counts, rows = _counts(participations, kind, field), []
+    for task, base, new in pairs:
+        (began_from, done_from), (began_to, done_to) = counts[task, base], counts[task, new]
+        shares = done_from / began_from, done_to / began_to
+        first, second = scores[task, base], scores[task, new]
+        low, high = significance.lee_bounds(first, second, shares)
+        rows.append(
+            SimpleNamespace(
+                task=task,
+                base=base,
+                new=new,
+                began_from=began_from,
+                completed_from=done_from,
+                began_to=began_to,
+                completed_to=done_to,
+                share_from=shares[0],
+                share_to=shares[1],
+                p_fisher=significance.fisher((done_from, done_to), (began_from, began_to)),
+                difference=math.fsum(second) / len(second) - math.fsum(first) / len(first),
+                trimmed=significance.trimmed_share(*shares),
+                lee_low=low,
+                lee_high=high,
+            )
+        )
+    return rows
 
 
 def _counts(
@@ -161,7 +142,7 @@ def _counts(
     return {(task, value): (whole, done) for task, value, whole, done in counted}
 
 
-def _of(row: Attrition, end: str) -> str:
+def _of(row: SimpleNamespace, end: str) -> str:
     done, began = getattr(row, f"completed_{end}"), getattr(row, f"began_{end}")
     return f"{done} of {began} ({percent(getattr(row, f'share_{end}'))})"
 
@@ -190,22 +171,10 @@ ATTRITION = Table(
 # Admission by arm: counts, pass rates, and how they affect a difference between arms.
 
 
-@dataclass(frozen=True)
-class Admission:
-    """Numbers judged and admitted in an arm. `judged_by` is 0 if the rule does not apply."""
-
-    task: str
-    shots: int
-    split: int | None
-    judged_by: int
-    judged: int
-    admitted: int
-
-    @property
-    def judged_in_words(self) -> str:
-        if not self.judged_by:
-            return "not judged"
-        return f"{self.judged_by} {'' if self.shots else 'screening '}examples"
+def _judged_by(row: SimpleNamespace) -> str:
+    if not row.judged_by:
+        return "not judged"
+    return f"{row.judged_by} {'' if row.shots else 'screening '}examples"
 
 
 _OF_ADMISSION = [
@@ -218,7 +187,7 @@ _OF_ADMISSION = [
         show=lambda number: NOTHING if number is None else str(number),
     ),
     Column("judged_by", meaning="examples on which the rule is based; 0: the rule does not apply"),
-    Column("", "Judged by", get="judged_in_words"),
+    Column("", "Judged by", get=_judged_by),
     Column("judged", "Judged", "annotators of this kind to whom the rule was applied"),
     Column("admitted", "Admitted", "of these, those admitted to the annotation step"),
     Column(
@@ -230,25 +199,25 @@ _OF_ADMISSION = [
 ]
 
 
-def admissions(study: Study, kind: str) -> list[Admission]:
-    """Return one row per scenario of the study, or [] if the design has no rule."""
+def admissions(study: Study, kind: str) -> list[SimpleNamespace]:
+    """Return one row per scenario of the study, or [] if the design has no rule.
+
+    `judged_by` is the number of examples, or 0 if the rule does not apply.
+    """
     if study.qualification == Qualification.NONE:
         return []
     people = study.participations.filter(kind=kind, qualified__isnull=False).order_by()
-    counts = {
-        scenario: (judged, admitted)
-        for scenario, judged, admitted in people.values_list("scenario").annotate(
-            judged=Count("pk"), admitted=Count("pk", filter=Q(qualified=True))
-        )
-    }
+    judged = people.values_list("scenario").annotate(n=Count("pk"))
+    counts, admitted = dict(judged), dict(judged.filter(qualified=True))
     arms = study.scenarios.order_by("task__name", "shots", "split_number")
     return [
-        Admission(
-            task,
-            shots,
-            split,
-            screening.judged_by(study.qualification, shots, study.screening_examples),
-            *counts.get(pk, (0, 0)),
+        SimpleNamespace(
+            task=task,
+            shots=shots,
+            split=split,
+            judged_by=screening.judged_by(study.qualification, shots, study.screening_examples),
+            judged=counts.get(pk, 0),
+            admitted=admitted.get(pk, 0),
         )
         for pk, task, shots, split in arms.values_list("pk", "task__name", "shots", "split_number")
     ]

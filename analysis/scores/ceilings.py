@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import np, pd
@@ -26,41 +26,27 @@ NO_MAJORITY = "no answer can be compared with a majority"
 ROUNDING = 1e-9  # points: sums of the same scores differ in their last digits
 
 
-@dataclass(frozen=True)
-class Ceiling:
-    """One task and number of shots. Scores are multiplied by 100, and NaN if undefined.
+def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
+    """Return one row per task and shots. `frame` comes from `findings.answered`.
 
-    `leave_one_out` is NaN if `no_leave_one_out` gives a reason. The others have a majority for
-    `compared` of the `answers`. `best` and `worst` are the highest and lowest mean S1 against the
-    gold, and each has the name of the first annotator with this score.
+    Scores are multiplied by 100. `leave_one_out` is NaN if `no_leave_one_out` gives a reason. The
+    others have a majority for `compared` of the `answers`. `best` and `worst` are the highest and
+    lowest mean S1 against the gold, and each has the name of the first annotator with this score.
     """
-
-    task: str
-    shots: int
-    n: int
-    leave_one_out: float
-    no_leave_one_out: str
-    compared: int
-    answers: int
-    best: float
-    best_annotator: str
-    worst: float
-    worst_annotator: str
-
-
-def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[Ceiling]:
-    """Return one row per task and shots. `frame` comes from `findings.answered`."""
     rows = []
     for task, shots, part in by_cell(frame):
         own = 100 * part.groupby("annotator")["s1"].mean().sort_index()
         scores = _against_the_others(part) if len(own) >= FEWEST else {}
+        # Annotators have equal weight, as in the cell.
+        means = [math.fsum(each) / len(each) for each in scores.values()]
+        leave_one_out = float(100 * np.mean(means)) if means else math.nan
         why_not = "" if scores else NO_MAJORITY if len(own) >= FEWEST else TOO_FEW
         rows.append(
-            Ceiling(
-                task,
-                shots,
+            SimpleNamespace(
+                task=task,
+                shots=shots,
                 n=len(own),
-                leave_one_out=_mean_of_means(scores),
+                leave_one_out=leave_one_out,
                 no_leave_one_out=why_not,
                 compared=sum(map(len, scores.values())),
                 answers=len(part),
@@ -100,12 +86,6 @@ def _of_unit(answers: Sequence[frozenset[str]], is_one_choice: bool) -> list[flo
         None if other is None else s1(own, other)
         for own, other in zip(answers, others, strict=True)
     ]
-
-
-def _mean_of_means(scores: dict[str, list[float]]) -> float:
-    """Return the mean x 100 over annotators, who have equal weight as in the cell."""
-    means = [math.fsum(own) / len(own) for own in scores.values()]
-    return float(100 * np.mean(means)) if means else math.nan
 
 
 TITLE = "Human ceiling"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from django.core.cache import caches
@@ -17,9 +17,9 @@ from django.db.models import QuerySet
 
 from analysis.heavy import pd
 from analysis.scores import tested
-from analysis.scores.ceilings import Ceiling, ceilings
+from analysis.scores.ceilings import ceilings
 from analysis.scores.columns import plain
-from analysis.scores.means import Intervals, intervals
+from analysis.scores.means import intervals
 from analysis.scores.test_sets import given_texts, with_scores
 from analysis.scores.tested import Contrast, contrasts
 from analysis.stats import agreement
@@ -31,37 +31,13 @@ from tasks.metrics import score
 from tasks.models import Example, Job, Task
 
 GROUP = ["task", "shots"]
+# Maps the suffix of a column to the name of its distance.
+ALPHAS = {"nominal": "nominal", "jaccard": "Jaccard", "masi": "MASI", "s1": "1 - S1"}
 SMALL = 3000  # answers, each of which adds about 0.1 ms to the page
 TEXTS = {"task", "annotator", "context", "gold_rule"}
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """Agreement between annotators: mean pairwise S1 x 100, and alpha under each distance."""
-
-    task: str
-    shots: int
-    n: int
-    pairwise_s1: float
-    alpha_nominal: float
-    alpha_jaccard: float
-    alpha_masi: float
-    alpha_s1: float
-
-
-@dataclass(frozen=True)
-class Aggregates:
-    """S1 x 100 of the group's answer. `dawid_skene` is NaN without labels or a second annotator."""
-
-    task: str
-    shots: int
-    n: int
-    individuals: float
-    majority: float
-    dawid_skene: float
-
-
-Finding = Intervals | Agreement | Aggregates | Ceiling | Contrast
+Finding = SimpleNamespace | Contrast
 
 
 def counted(study: Study, kind: str) -> QuerySet[Participation]:
@@ -128,6 +104,13 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
     return with_scores(study, frame)
 
 
+def _row(values: dict[str, Any]) -> SimpleNamespace:
+    """Return a row with NaN for missing values."""
+    return SimpleNamespace(
+        **{name: math.nan if value is None else value for name, value in values.items()}
+    )
+
+
 def _groups(frame: pd.DataFrame) -> Iterator[tuple[str, int, int, pd.DataFrame]]:
     """Yield task, shots, number of annotators, and their answers."""
     for task, shots, part in by_cell(frame):
@@ -141,22 +124,26 @@ def _by_example(part: pd.DataFrame) -> dict[int, list[frozenset[str]]]:
     return dict(sorted(units.items()))
 
 
-def agreements(frame: pd.DataFrame, seed: int = 0) -> list[Agreement]:
-    """Return Krippendorff's alpha under each distance, and the mean pairwise S1."""
+def agreements(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
+    """Return the mean pairwise S1 x 100, and Krippendorff's alpha under each distance."""
     rows = []
     for task, shots, n, part in _groups(frame):
         units = list(_by_example(part).values())
         pairwise = agreement.mean_pairwise_s1(units)
-        alphas = [agreement.alpha(units, distance) for distance in agreement.DISTANCES.values()]
-        known = [math.nan if alpha is None else alpha for alpha in alphas]
-        rows.append(
-            Agreement(task, shots, n, math.nan if pairwise is None else 100 * pairwise, *known)
-        )
+        alphas = {
+            f"alpha_{name}": agreement.alpha(units, agreement.DISTANCES[distance])
+            for name, distance in ALPHAS.items()
+        }
+        found = {"pairwise_s1": None if pairwise is None else 100 * pairwise, **alphas}
+        rows.append(_row({"task": task, "shots": shots, "n": n, **found}))
     return rows
 
 
-def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Aggregates]:
-    """Return S1 of the group's single answer and the mean S1 of its members."""
+def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
+    """Return S1 x 100 of the group's single answer and the mean S1 x 100 of its members.
+
+    `dawid_skene` is NaN without labels or a second annotator.
+    """
     rows = []
     for task, shots, n, part in _groups(frame):
         units = _by_example(part)
@@ -169,10 +156,10 @@ def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Aggregates]:
         if n > 1 and part["is_label"].all():
             likeliest = 100 * _mean_s1(_likeliest(part, list(units)), golds)
         rows.append(
-            Aggregates(
-                task,
-                shots,
-                n,
+            SimpleNamespace(
+                task=task,
+                shots=shots,
+                n=n,
                 individuals=float(100 * part.groupby("annotator")["s1"].mean().mean()),
                 majority=100 * _mean_s1(chosen, golds),
                 dawid_skene=likeliest,
@@ -191,13 +178,13 @@ def _likeliest(part: pd.DataFrame, examples: list[int]) -> list[frozenset[str]]:
     return [frozenset([max(chances, key=chances.__getitem__)]) for chances in posteriors]
 
 
-# Maps a name to the function that computes the table, and to the type of its rows.
-TABLES: dict[str, tuple[Callable[[pd.DataFrame, int], Sequence[Finding]], type[Finding]]] = {
-    "intervals": (intervals, Intervals),
-    "agreement": (agreements, Agreement),
-    "aggregates": (aggregates, Aggregates),
-    "ceiling": (ceilings, Ceiling),
-    "contrasts": (contrasts, Contrast),
+# Maps a name to the function that computes the table.
+TABLES: dict[str, Callable[[pd.DataFrame, int], Sequence[Any]]] = {
+    "intervals": intervals,
+    "agreement": agreements,
+    "aggregates": aggregates,
+    "ceiling": ceilings,
+    "contrasts": contrasts,
 }
 
 
@@ -291,18 +278,25 @@ def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
             [pk for name, _shots, pks in cells if name == task for pk in pks],
         )
     frame = answers_of(study, chosen)
-    return {name: [_stored(row) for row in TABLES[name][0](frame, job.seed)] for name in names}
+    return {
+        name: [
+            {field: plain(value) for field, value in vars(row).items()}
+            for row in TABLES[name](frame, job.seed)
+        ]
+        for name in names
+    }
 
 
 def stored(job: Job) -> dict[str, Sequence[Finding]]:
     rows: dict[str, Any] = {
         name: sorted(
-            (_read(name, row) for part in job.result for row in part.get(name, [])),
+            (_row(row) for part in job.result for row in part.get(name, [])),
             key=lambda row: place(row.task),  # the cells of a task are in order
         )
         for name in TABLES
     }
-    return rows | {OF_TASK: tested.judged(rows[OF_TASK], job.parameters["margin"])}
+    compared = [Contrast(**vars(row)) for row in rows[OF_TASK]]
+    return rows | {OF_TASK: tested.judged(compared, job.parameters["margin"])}
 
 
 def at_hand(study: Study, kind: str) -> tuple[dict[str, Sequence[Finding]], Job | None]:
@@ -328,19 +322,7 @@ def tables(
 def _computed(
     study: Study, frame: pd.DataFrame, names: tuple[str, ...]
 ) -> dict[str, Sequence[Finding]]:
-    rows: dict[str, Any] = {name: TABLES[name][0](frame, study.seed) for name in names}
+    rows: dict[str, Any] = {name: TABLES[name](frame, study.seed) for name in names}
     if OF_TASK in rows:
         rows[OF_TASK] = tested.judged(rows[OF_TASK], study.equivalence_margin)
     return rows
-
-
-def _stored(row: Any) -> dict[str, Any]:
-    return {name: plain(value) for name, value in asdict(row).items()}
-
-
-def _read(table: str, values: dict[str, Any]) -> Finding:
-    """Convert a stored row, with NaN for missing values."""
-    known: dict[str, Any] = {
-        name: math.nan if value is None else value for name, value in values.items()
-    }
-    return TABLES[table][1](**known)

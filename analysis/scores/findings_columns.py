@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import Any
 
 from analysis.scores import ceilings
 from analysis.scores.columns import ASSUMES, SCORE, assuming, between
-from analysis.scores.findings import Finding
-from analysis.scores.means import Intervals
+from analysis.scores.findings import ALPHAS
 from analysis.scores.tested import (
     DIFFERENCE,
     equivalence_columns,
@@ -32,7 +32,7 @@ class Table:
     about: str
     intro: str
     columns: list[Column]
-    rows: Sequence[Finding]
+    rows: Sequence[Any]
     is_waiting: bool = False
 
     @property
@@ -69,13 +69,7 @@ _WHO = [
     Column("shots", "Shots"),
     Column("n", "n", "number of annotators who completed and are in the analysis"),
 ]
-_ALPHAS = {
-    "nominal": "alpha_nominal",
-    "Jaccard": "alpha_jaccard",
-    "MASI": "alpha_masi",
-    "1 - S1": "alpha_s1",
-}
-
+ALPHA = "Krippendorff's alpha with the {} distance"
 COLUMNS: dict[str, list[Column]] = {
     "intervals": [
         *_WHO,
@@ -158,10 +152,8 @@ COLUMNS: dict[str, list[Column]] = {
             "S1 x 100",
         ),
         *(
-            Column(
-                attribute, f"α {name}", f"Krippendorff's alpha with the {name} distance", "-1 to 1"
-            )
-            for name, attribute in _ALPHAS.items()
+            Column(f"alpha_{suffix}", f"α {name}", ALPHA.format(name), "-1 to 1")
+            for suffix, name in ALPHAS.items()
         ),
     ],
     "aggregates": [
@@ -256,11 +248,11 @@ _TEXTS = {
 }
 
 
-def table(name: str, rows: Sequence[Finding], is_waiting: bool = False) -> Table:
+def table(name: str, rows: Sequence[Any], is_waiting: bool = False) -> Table:
     """Return one of TABLES with its texts. Bootstrap columns without any value are omitted."""
     title, about = _TEXTS[name]
     shown, intro = columns.on_page(COLUMNS[name]), about
-    reasons = {row.no_bootstrap for row in rows if isinstance(row, Intervals)}
+    reasons = {row.no_bootstrap for row in rows} if name == "intervals" else set()
     if reasons and all(reasons):
         shown = [column for column in shown if column.heading not in OVER_PEOPLE]
         intro += f" No bootstrap over annotators is shown: {' or '.join(sorted(reasons))}."

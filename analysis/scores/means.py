@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import np, pd
@@ -25,54 +25,14 @@ SDS = ("sd_between_annotators", "sd_between_contexts", "sd_rest")
 FEW = f"fewer than {uncertainty.FEWEST_FOR_BOOTSTRAP} annotators"
 
 
-@dataclass(frozen=True)
-class Mean:
-    """A mean x 100 with its default interval, for other annotators and other examples.
-
-    `t_low` and `t_high` are for other annotators on the same examples. The SDs are those of the
-    mean's sources of variance. Values are NaN if unknown, or if `no_interval` gives a reason.
-    """
-
-    task: str
-    shots: int
-    n: int
-    examples: int
-    contexts: int
-    mean: float
-    low: float
-    high: float
-    t_low: float
-    t_high: float
-    se: float
-    df: float
-    no_interval: str
-    sd_between_annotators: float
-    sd_between_contexts: float
-    sd_rest: float
-
-
-@dataclass(frozen=True)
-class Intervals(Mean):
-    """A Mean with percentile bootstraps, NaN if `no_bootstrap` or `no_examples` gives a reason."""
-
-    examples_low: float
-    examples_high: float
-    annotators_low: float
-    annotators_high: float
-    both_low: float
-    both_high: float
-    no_bootstrap: str
-    no_examples: str
-
-
-def means(frame: pd.DataFrame) -> list[Mean]:
+def means(frame: pd.DataFrame) -> list[SimpleNamespace]:
     """Return one row per task and shots, without resampling.
 
     `frame` has one row per answer of the annotation step: task, shots, annotator, example, context,
     score and lowest (test_sets.with_scores).
     """
     return [
-        Mean(**_mean(task, shots, *matrix_of(part), lowest_of(part)))
+        SimpleNamespace(**_mean(task, shots, *matrix_of(part), lowest_of(part)))
         for task, shots, part in by_cell(frame)
     ]
 
@@ -101,10 +61,19 @@ def lowest_of(part: pd.DataFrame) -> float:
 def _mean(
     task: str, shots: int, matrix: np.ndarray, contexts: Sequence[Any], lowest: float
 ) -> dict[str, Any]:
+    """Return a mean x 100 with its default interval, for other annotators and other examples.
+
+    `t_low` and `t_high` are for other annotators on the same examples. The SDs are those of the
+    mean's sources of variance. Values are NaN if unknown, or if `no_interval` gives a reason.
+    """
     own = two_way.row_means(matrix)
     estimate = two_way.of_mean(matrix, contexts)
     low, high = np.clip(estimate.interval(), lowest, 1)
     t = uncertainty.t_interval_of_scores(own, lowest)
+    parts = two_way.components(matrix, contexts)
+    sds = [math.nan] * 3
+    if parts is not None:
+        sds = [100 * math.sqrt(part) for part in (parts.annotators, parts.contexts, parts.rest)]
     return {
         "task": task,
         "shots": shots,
@@ -119,12 +88,15 @@ def _mean(
         "se": 100 * estimate.se,
         "df": estimate.df,
         "no_interval": estimate.why_not or uncertainty.why_no_interval(own),
-        **_components(matrix, contexts),
+        **dict(zip(SDS, sds, strict=True)),
     }
 
 
-def intervals(frame: pd.DataFrame, seed: int) -> list[Intervals]:
-    """Return the means with all their 95 % intervals and sources of variance."""
+def intervals(frame: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
+    """Return the means with their percentile bootstraps (`examples_low` ...).
+
+    A bootstrap is NaN if `no_bootstrap` or `no_examples` gives a reason.
+    """
     rows = []
     for task, shots, part in by_cell(frame):
         matrix, contexts = matrix_of(part)
@@ -144,40 +116,11 @@ def intervals(frame: pd.DataFrame, seed: int) -> list[Intervals]:
         if ends["examples_high"] - ends["examples_low"] <= 100 * uncertainty.ROUNDING:
             ends["no_examples"] = "contexts tie" if mean["contexts"] > 1 else "one context"
             ends["examples_low"] = ends["examples_high"] = math.nan
-        rows.append(Intervals(**mean, **ends, no_bootstrap=no_bootstrap))
+        rows.append(SimpleNamespace(**mean, **ends, no_bootstrap=no_bootstrap))
     return rows
 
 
-def _components(matrix: np.ndarray, contexts: Sequence[Any]) -> dict[str, Any]:
-    """Return SDs between annotators, between contexts, and of the rest, or NaN if unknown."""
-    parts = two_way.components(matrix, contexts)
-    if parts is None:
-        return dict.fromkeys(SDS, math.nan)
-    variances = (parts.annotators, parts.contexts, parts.rest)
-    return {name: 100 * math.sqrt(variance) for name, variance in zip(SDS, variances, strict=True)}
-
-
 # S1 by stratum of the test examples, such as the genres of MNLI.
-
-
-@dataclass(frozen=True)
-class Stratum:
-    """One stratum in one cell, with figures x 100 over the annotators (NaN if undefined).
-
-    `difference` is its mean minus the mean of the task's other examples, within annotators.
-    """
-
-    task: str
-    shots: int
-    stratum: str
-    n: int
-    examples: int
-    mean: float
-    sd: float
-    difference: float
-    low: float
-    high: float
-    no_interval: str
 
 
 def strata_of(study: Study) -> dict[int, str]:
@@ -186,8 +129,12 @@ def strata_of(study: Study) -> dict[int, str]:
     return dict(tests.exclude(stratum="").values_list("pk", "stratum"))
 
 
-def by_stratum(study: Study, kind: str) -> list[Stratum]:
-    """Return one row per task, number of shots and stratum, or [] if no task has strata."""
+def by_stratum(study: Study, kind: str) -> list[SimpleNamespace]:
+    """Return one row per task, number of shots and stratum, or [] if no task has strata.
+
+    Figures are x 100 over the annotators (NaN if undefined). `difference` is the stratum's mean
+    minus the mean of the task's other examples, within annotators.
+    """
     of = strata_of(study)
     if not of:
         return []
@@ -204,12 +151,20 @@ def by_stratum(study: Study, kind: str) -> list[Stratum]:
             own, contrast = each[stratum], each[stratum] - others[stratum]
             ends = uncertainty.t_interval(contrast)
             rows.append(
-                Stratum(
-                    task, shots, stratum, len(own), int(examples[stratum]), float(own.mean()),
-                    uncertainty.sd(own), float(contrast.mean()), float(ends.low), float(ends.high),
-                    uncertainty.why_no_interval(contrast),
+                SimpleNamespace(
+                    task=task,
+                    shots=shots,
+                    stratum=stratum,
+                    n=len(own),
+                    examples=int(examples[stratum]),
+                    mean=float(own.mean()),
+                    sd=uncertainty.sd(own),
+                    difference=float(contrast.mean()),
+                    low=float(ends.low),
+                    high=float(ends.high),
+                    no_interval=uncertainty.why_no_interval(contrast),
                 )
-            )  # fmt: skip
+            )
     return rows
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import np, pd
@@ -78,10 +78,9 @@ def slope_p(people: Sequence[Numbers], seed: int = 0, resamples: int = RESAMPLES
 # Frames -------------------------------------------------------------------------------------------
 
 
-def in_order(frame: pd.DataFrame, column: str) -> dict[tuple[str, int, str], np.ndarray]:
-    """Return the values of a column in order of position, by (task, shots, annotator)."""
-    ordered = frame.sort_values("position")
-    groups: Iterable[Any] = ordered.groupby([*GROUP, "annotator"])[column]
+def in_order(frame: pd.DataFrame) -> dict[tuple[str, int, str], np.ndarray]:
+    """Return S1 in order of position, by (task, shots, annotator)."""
+    groups: Iterable[Any] = frame.sort_values("position").groupby([*GROUP, "annotator"])["s1"]
     return {
         (task, int(shots), annotator): part.to_numpy(dtype=float)
         for (task, shots, annotator), part in groups
@@ -139,55 +138,19 @@ def group_means(frame: pd.DataFrame, key: Sequence[str]) -> pd.DataFrame:
 # Tables for the figures ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class LearningRow:
-    """A group in the training step: S1 x 100 of blocks, and slope in points over ten examples."""
-
-    task: str
-    shots: int
-    n: int
-    examples: int
-    first_block: float
-    last_block: float
-    slope_per_10: float
-    p: float
-
-
-@dataclass(frozen=True)
-class DriftRow:
-    """A group in the annotation step, in points of S1 x 100, with t intervals over annotators.
-
-    `half` is the second half minus the first, and `per_100` the slope over a hundred examples.
-    `..._why_not` explains an interval that is NaN.
-    """
-
-    task: str
-    shots: int
-    n: int
-    examples: int
-    half: float
-    half_low: float
-    half_high: float
-    half_why_not: str
-    per_100: float
-    per_100_low: float
-    per_100_high: float
-    per_100_why_not: str
-
-
-def learning_rows(training: pd.DataFrame, seed: int) -> list[LearningRow]:
+def learning_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
     """Return S1 x 100 in the first and last block, slope per 10 examples and p for each cell."""
     blocks = by_block(training)
-    values = in_order(training, "s1")
+    values = in_order(training)
     rows = []
     for task, shots, part in by_cell(blocks):
         means = part.groupby("block")["s1"].mean()
         people = [own for (name, k, _who), own in values.items() if (name, k) == (task, shots)]
         slopes = [slope(own) for own in people]
         rows.append(
-            LearningRow(
-                task,
-                shots,
+            SimpleNamespace(
+                task=task,
+                shots=shots,
                 n=len(people),
                 examples=max(map(len, people)),
                 first_block=float(means.iloc[0]),
@@ -199,29 +162,27 @@ def learning_rows(training: pd.DataFrame, seed: int) -> list[LearningRow]:
     return rows
 
 
-def drift_rows(annotation: pd.DataFrame) -> list[DriftRow]:
-    """Return the change of S1 over the annotation step, by task and shots."""
-    values = in_order(annotation, "s1")
+def drift_rows(annotation: pd.DataFrame) -> list[SimpleNamespace]:
+    """Return the change of S1 x 100 over the annotation step, by task and shots.
+
+    `half` is the second half minus the first, and `per_100` the slope over a hundred examples, in
+    points, with t intervals over annotators. `..._why_not` explains an interval that is NaN.
+    """
+    values = in_order(annotation)
     rows = []
     for task, shots in sorted({key[:2] for key in values}, key=lambda it: (place(it[0]), it[1])):
         people = [own for key, own in values.items() if key[:2] == (task, shots)]
-        halves = [100 * half_difference(own) for own in people]
-        slopes = [100 * per_hundred(own) for own in people]
-        of_half, of_slope = t_interval(halves), t_interval(slopes)
-        rows.append(
-            DriftRow(
-                task,
-                shots,
-                n=len(people),
-                examples=max(map(len, people)),
-                half=float(np.mean(halves)),
-                half_low=of_half.low,
-                half_high=of_half.high,
-                half_why_not=why_no_interval(halves),
-                per_100=float(np.mean(slopes)),
-                per_100_low=of_slope.low,
-                per_100_high=of_slope.high,
-                per_100_why_not=why_no_interval(slopes),
+        row = SimpleNamespace(task=task, shots=shots, n=len(people), examples=max(map(len, people)))
+        for name, change in (("half", half_difference), ("per_100", per_hundred)):
+            changes = [100 * change(own) for own in people]
+            interval = t_interval(changes)
+            vars(row).update(
+                {
+                    name: float(np.mean(changes)),
+                    f"{name}_low": interval.low,
+                    f"{name}_high": interval.high,
+                    f"{name}_why_not": why_no_interval(changes),
+                }
             )
-        )
+        rows.append(row)
     return rows
