@@ -73,15 +73,22 @@ def no_formula(text: str) -> str:
     return f"'{text}" if text.startswith(FORMULA) else text
 
 
-CSV = "text/csv; charset=utf-8"
+TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json; charset=utf-8",
+    "md": "text/markdown; charset=utf-8",
+    "tex": "application/x-tex; charset=utf-8",
+}
 
 
 def saved_as(filename: str) -> dict[str, str]:
     return {"Content-Disposition": content_disposition_header(True, filename)}
 
 
-def download(content: str | bytes, filename: str, content_type: str = CSV) -> HttpResponse:
-    return HttpResponse(content, content_type=content_type, headers=saved_as(filename))
+def download(content: str | bytes, filename: str, content_type: str = "") -> HttpResponse:
+    """Return a file to be saved. TYPES has the content type of its extension."""
+    kind = content_type or TYPES[filename.rpartition(".")[2]]
+    return HttpResponse(content, content_type=kind, headers=saved_as(filename))
 
 
 def csv_download(

@@ -40,7 +40,7 @@ class TableLatex(KindOfTable):
             raise Http404
         kind = self.kinds(request, study)[0]
         text = paper_tables.latex(study, kind, table)
-        return download(text, f"{name}-{table}.tex", "application/x-tex; charset=utf-8")
+        return download(text, f"{name}-{table}.tex")
 
 
 class Preregistration(ApiView):
@@ -134,7 +134,7 @@ class ChecklistLatex(ApiView):
     )
     def get(self, request: Request, name: str, form: str) -> HttpResponse:
         text = checklists.as_latex(_form(request, name, form))
-        return download(text, f"{name}-{form}.tex", "application/x-tex; charset=utf-8")
+        return download(text, f"{name}-{form}.tex")
 
 
 class Sample(StudyTwin):

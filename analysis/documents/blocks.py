@@ -4,6 +4,7 @@ A document is rendered as a web page, an offline file or Markdown.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -63,7 +64,7 @@ class Grid:
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
-    number: int = 0
+    label: str = ""  # prefix used in references ("Table 1. ")
     kind: ClassVar[str] = "grid"
 
     @classmethod
@@ -73,11 +74,6 @@ class Grid:
         """Build a table from rows with the same columns and formatting as on the page."""
         headings = [column.heading for column in table_columns.on_page(columns)]
         return cls(caption, headings, table_columns.cells(columns, rows), notes)
-
-    @property
-    def label(self) -> str:
-        """Return the prefix used in references ("Table 1. "), or "" without numbering."""
-        return f"Table {self.number}. " if self.number else ""
 
     @property
     def is_tight(self) -> bool:
@@ -92,13 +88,8 @@ class Picture:
     name: str
     caption: str
     description: str
-    number: int = 0
+    label: str = ""  # prefix used in references ("Figure 1. ")
     kind: ClassVar[str] = "picture"
-
-    @property
-    def label(self) -> str:
-        """Return the prefix used in references ("Figure 1. "), or "" without numbering."""
-        return f"Figure {self.number}. " if self.number else ""
 
 
 class Reply(StrEnum):
@@ -171,14 +162,14 @@ class Document:
 
 
 def numbered(sections: Iterable[Section]) -> list[Section]:
-    counts = {"Table": 0, "Figure": 0}
+    counts: Counter[str] = Counter()
 
     def with_number(block: Block) -> Block:
         if not isinstance(block, Grid | Picture):
             return block
         word = "Table" if isinstance(block, Grid) else "Figure"
         counts[word] += 1
-        return replace(block, number=counts[word])
+        return replace(block, label=f"{word} {counts[word]}. ")
 
     return [replace(s, blocks=[with_number(block) for block in s.blocks]) for s in sections]
 

@@ -32,7 +32,7 @@ from analysis.scores.anchors import ANCHORS
 from analysis.scores.attrition import ADMISSION, ATTRITION
 from analysis.scores.columns import TableRows
 from analysis.scores.overlap import OVERLAP
-from analysis.scores.pages import FORMATS, chosen_kind, csv_file, of_kind, reading
+from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading
 from annotation.models import Study
 from annotation.monitoring import report_answers
 from annotation.monitoring.sample import (
@@ -49,14 +49,6 @@ from annotation.web.rights import right_to
 from tasks.columns import Column
 from tasks.csv_files import download
 from tasks.jobs import poll
-
-MARKDOWN = "text/markdown; charset=utf-8"
-TYPES = {
-    "csv": "text/csv; charset=utf-8",
-    "json": "application/json; charset=utf-8",
-    "tex": "application/x-tex; charset=utf-8",
-}
-
 
 MAX_ANSWER = 5000  # characters
 
@@ -144,7 +136,7 @@ def markdown_file(document: blocks.Document | None, filename: str) -> HttpRespon
     """Download a document as Markdown. Raises Http404 without a document."""
     if document is None:
         raise Http404("A draft has none. It is created when you open the study.")
-    return download(blocks.as_markdown(document), filename, MARKDOWN)
+    return download(blocks.as_markdown(document), filename)
 
 
 @reading
@@ -275,7 +267,7 @@ def sample_file(request: ResearcherRequest, name: str, ext: str) -> HttpResponse
     study = opened_study(request, name, "read")
     if ext not in ("csv", "json"):
         raise Http404
-    return download(checklists.sample_file(study, ext), f"{name}-sample.{ext}", TYPES[ext])
+    return download(checklists.sample_file(study, ext), f"{name}-sample.{ext}")
 
 
 @reading
@@ -284,7 +276,7 @@ def checklist_file(request: ResearcherRequest, name: str, form: str, ext: str) -
     if filled is None or ext not in ("tex", "json"):
         raise Http404
     make = checklists.as_latex if ext == "tex" else checklists.as_json
-    return download(make(filled), f"{name}-{form}.{ext}", TYPES[ext])
+    return download(make(filled), f"{name}-{form}.{ext}")
 
 
 @login_required
@@ -351,4 +343,4 @@ def table_latex(request: HttpRequest, name: str, table: str) -> HttpResponse:
         raise Http404
     kind = chosen_kind(request, performance.kinds(study))
     text = paper_tables.latex(study, kind, table)
-    return download(text, f"{study.name}-{table}.tex", FORMATS["tex"][1])
+    return download(text, f"{study.name}-{table}.tex")

@@ -223,7 +223,7 @@ def _seated(record: StudyRecord) -> Iterator[SimpleNamespace]:
 
 
 KIND = "report"
-VERSION = 5  # increase this when the output of a part changes
+VERSION = 6  # increase this when the output of a part changes
 
 PARTS: dict[str, Callable[[StudyRecord], list[Block]]] = {
     "uncertainty": uncertainty,

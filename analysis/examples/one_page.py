@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import SimpleNamespace
 from typing import NamedTuple
 
 from django.db.models import QuerySet
@@ -77,54 +78,10 @@ class Part(NamedTuple):
     length: int
 
 
-class Stretch(NamedTuple):
-    """A run of text on the page. `opens` and `closes` have one item per bracket."""
-
-    text: str
-    start: int
-    number: int
-    level: int
-    is_gold: bool
-    opens: range
-    closes: range
-    meaning: str
-
-
-class Layer(NamedTuple):
-    """A text that can be highlighted, divided into runs."""
-
-    segment: int
-    name: str
-    stretches: list[Stretch]
-
-
-class Said(NamedTuple):
-    text: str
-    is_gold: bool
-
-
-class Choice(NamedTuple):
-    """A distinct answer, or a label of the card."""
-
-    texts: Sequence[Said]
-    lanes: Sequence[Lane]
-    s1: str
-    share: str
-
-
 class Fact(NamedTuple):
     heading: str
     value: str
     meaning: str
-
-
-class Scores(NamedTuple):
-    """The S1 of annotators with this number of shots, formatted as text."""
-
-    shots: int
-    n: int
-    mean: str
-    sd: str
 
 
 @dataclass(frozen=True)
@@ -258,25 +215,31 @@ class ExamplePage:
         return [text for text in self.golds if not is_reachable(text, context, question, tokens)]
 
     @cached_property
-    def layered(self) -> list[Layer]:
+    def layered(self) -> list[SimpleNamespace]:
+        """Return the texts that can be highlighted, divided into runs."""
         return [
-            Layer(number, name, [self._stretch(run) for run in self._runs(number, text)])
+            SimpleNamespace(
+                segment=number,
+                name=name,
+                stretches=[self._stretch(run) for run in self._runs(number, text)],
+            )
             for number, name, text in self._texts
         ]
 
-    def _stretch(self, run: agreement.Run[str]) -> Stretch:
+    def _stretch(self, run: agreement.Run[str]) -> SimpleNamespace:
+        """Return a run of text. `opens` and `closes` have one item per bracket."""
         number = len(run.who)
         names = ", ".join(run.who[:MAX_NAMES]) + (", and others" if number > MAX_NAMES else "")
         who = f"{number} of {self.n} ({share(number, self.n)}): {names}." if number else "Nobody."
-        return Stretch(
-            run.text,
-            run.start,
-            number,
-            agreement.level(number, self.n),
-            run.is_gold,
-            range(run.opens),
-            range(run.closes),
-            f"{who} Part of a gold text." if run.is_gold else who,
+        return SimpleNamespace(
+            text=run.text,
+            start=run.start,
+            number=number,
+            level=agreement.level(number, self.n),
+            is_gold=run.is_gold,
+            opens=range(run.opens),
+            closes=range(run.closes),
+            meaning=f"{who} Part of a gold text." if run.is_gold else who,
         )
 
     def _runs(self, number: int, text: str) -> list[agreement.Run[str]]:
@@ -302,7 +265,7 @@ class ExamplePage:
         return [label.name for label in self.card.labels]
 
     @cached_property
-    def choices(self) -> list[Choice]:
+    def choices(self) -> list[SimpleNamespace]:
         """Return distinct answers, most frequent first. For single choices, list every choice."""
         groups = agreement.groups((lane, lane.given.texts) for lane in self.lanes)
         if self.names:
@@ -310,11 +273,14 @@ class ExamplePage:
             listed = [by_name.pop((name,), agreement.Group((name,), ())) for name in self.names]
             groups = [*listed, *by_name.values()]
         return [
-            Choice(
-                [Said(text, text in self.example.gold) for text in group.texts],
-                group.who,
-                points(100 * score(group.texts, self.example.gold, self.card.gold_rule).s1),
-                share(len(group.who), self.n),
+            SimpleNamespace(
+                texts=[
+                    SimpleNamespace(text=text, is_gold=text in self.example.gold)
+                    for text in group.texts
+                ],
+                lanes=group.who,
+                s1=points(100 * score(group.texts, self.example.gold, self.card.gold_rule).s1),
+                share=share(len(group.who), self.n),
             )
             for group in groups
         ]
@@ -375,12 +341,13 @@ class ExamplePage:
         return facts
 
     @property
-    def by_shots(self) -> list[Scores]:
+    def by_shots(self) -> list[SimpleNamespace]:
         """Return the scores by number of shots, even if the page shows only one number of shots."""
         rows = []
         for shots in sorted(self.study.shots):
             values = [lane.comparison.s1 for lane in self._counted if lane.shots == shots]
-            rows.append(Scores(shots, len(values), *_mean_and_sd(values)))
+            mean, sd = _mean_and_sd(values)
+            rows.append(SimpleNamespace(shots=shots, n=len(values), mean=mean, sd=sd))
         return rows
 
 

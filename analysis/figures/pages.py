@@ -100,8 +100,6 @@ def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_d
 
 # Comparison of several studies as a page, CSV, LaTeX and picture.
 
-TEX = "application/x-tex; charset=utf-8"
-
 
 def asked_for(request: HttpRequest) -> Comparison | None:
     """Compare the studies in the `study` parameters for `kind`, or return None without a study.
@@ -168,7 +166,7 @@ def compare_file(request: HttpRequest, ext: str) -> HttpResponse:
         text = columns.as_csv(figure.all_columns, figure.numbers, comparison.kind)
         return download(text, filename)
     if ext == "tex":
-        return download(compare_latex(comparison), filename, TEX)
+        return download(compare_latex(comparison), filename)
     if figure.why_not:
         raise Http404
     return _drawn(request, figure, ext, filename)

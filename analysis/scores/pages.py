@@ -68,10 +68,7 @@ def csv_file(name: str, shown: Iterable[Column], rows: Iterable[Any], kind: str)
     return download(columns.as_csv(shown, rows, kind), f"{name}.csv")
 
 
-FORMATS = {
-    "md": (rendering.as_markdown, "text/markdown; charset=utf-8"),
-    "tex": (rendering.as_latex, "application/x-tex; charset=utf-8"),
-}
+FORMATS = {"md": rendering.as_markdown, "tex": rendering.as_latex}
 
 
 @reading
@@ -97,9 +94,7 @@ def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpRes
         return download(columns.as_csv(rendering.PERFORMANCE_FILE, rows), filename)
     if ext not in FORMATS:
         raise Http404
-    render_table, content_type = FORMATS[ext]
-    texts = [render_table(table) for table in performance.all_tables(study)]
-    return download("".join(texts), filename, content_type)
+    return download("".join(map(FORMATS[ext], performance.all_tables(study))), filename)
 
 
 @reading

@@ -24,7 +24,7 @@ from rest_framework.utils.encoders import JSONEncoder
 from annotation.web import form_bodies
 from annotation.web.views import ApiView
 from tasks.columns import Column
-from tasks.csv_files import CSV, cell, saved_as
+from tasks.csv_files import TYPES, cell, saved_as
 
 PIECE = 500  # rows to read and send at a time
 
@@ -155,7 +155,7 @@ class RowsView(ApiView):
         is_csv = renderer.format == "csv"
         return StreamingHttpResponse(
             _csv_lines(self.columns, records) if is_csv else _json_lines(records),
-            content_type=CSV if is_csv else "application/jsonl; charset=utf-8",
+            content_type=TYPES["csv"] if is_csv else "application/jsonl; charset=utf-8",
             headers=saved_as(f"{name}.{renderer.format}"),
         )
 
