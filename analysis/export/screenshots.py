@@ -6,7 +6,7 @@ browser or the first one on the path.
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,27 +65,27 @@ def take(folder: Path, path: str) -> list[Path]:
             for device in DEVICES
         }
         pictures = [png for pairs in shots.values() for _copy, png in pairs]
-        # Playwright runs an event loop, in which Django refuses queries, so use a separate thread.
-        with ThreadPoolExecutor(max_workers=1) as executor:
-            try:
-                executor.submit(_photograph, shots, path).result()
-            except (OSError, PictureError) as error:
-                for png in pictures:
-                    png.unlink(missing_ok=True)
-                raise PictureError(f"{path} created no screenshots: {error}") from None
+        _run(f"{path} created no screenshots", pictures, _photograph, shots, path)
     return pictures
 
 
 def print_report(html: Path, path: str) -> Path:
     """Print a document as an A4 PDF with page numbers under the same name. Raises PictureError."""
     pdf = html.with_suffix(".pdf")
+    _run(f"{path} printed nothing", [pdf], _print, html, pdf, path)
+    return pdf
+
+
+def _run(failed: str, made: Sequence[Path], step: Callable[..., None], *args: Any) -> None:
+    """Run a step in the browser. If it fails, delete what it made and raise PictureError."""
+    # Playwright runs an event loop, in which Django refuses queries, so use a separate thread.
     with ThreadPoolExecutor(max_workers=1) as executor:
         try:
-            executor.submit(_print, html, pdf, path).result()
+            executor.submit(step, *args).result()
         except (OSError, PictureError) as error:
-            pdf.unlink(missing_ok=True)
-            raise PictureError(f"{path} printed nothing: {error}") from None
-    return pdf
+            for path in made:
+                path.unlink(missing_ok=True)
+            raise PictureError(f"{failed}: {error}") from None
 
 
 def _print(html: Path, pdf: Path, path: str) -> None:

@@ -297,18 +297,15 @@ KNOWN_COLUMNS = [
 
 def columns(wanted: dict[str, Any]) -> list[Column]:
     """Return the columns of the plan. Their meanings contain the wanted numbers."""
+    width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
+    difference, people = f"{wanted['difference']:g}", wanted["annotators"]
+    level = f"{LEVEL / wanted['comparisons']:.2g}"
+    both = (
+        "for a group below the mean of this cell and for one above it, with SDs that depend on the"
+        " mean"
+    )
     return [
         *KNOWN_COLUMNS,
-        *_mean_columns(wanted),
-        *_example_columns(wanted),
-        *_group_columns(wanted),
-    ]
-
-
-def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
-    width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
-    people = wanted["annotators"]
-    return [
         Column(
             "annotators_needed",
             f"Annotators for ± {width}",
@@ -329,12 +326,6 @@ def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
             f" your study's variance components; {two_way.BOTH}",
             "points",
         ),
-    ]
-
-
-def _example_columns(wanted: dict[str, Any]) -> list[Column]:
-    width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
-    return [
         Column(
             "examples_needed",
             f"Examples for ± {width}",
@@ -351,17 +342,6 @@ def _example_columns(wanted: dict[str, Any]) -> list[Column]:
             between,
             attrgetter("wilson_low", "wilson_high"),
         ),
-    ]
-
-
-def _group_columns(wanted: dict[str, Any]) -> list[Column]:
-    difference, people = f"{wanted['difference']:g}", wanted["annotators"]
-    level = f"{LEVEL / wanted['comparisons']:.2g}"
-    both = (
-        "for a group below the mean of this cell and for one above it, with SDs that depend on the"
-        " mean"
-    )
-    return [
         Column(
             "detectable",
             "Detectable",
