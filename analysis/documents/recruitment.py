@@ -1,6 +1,7 @@
 """Sentences on recruitment, and report sections on the participants behind a result."""
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 from analysis.documents.blocks import Block, Grid, Paragraph, meanings
@@ -156,7 +157,7 @@ def _silence(record: StudyRecord) -> str:
     return " The exit questionnaire has no answers." if is_silent else ""
 
 
-def _criteria(table: sensitivity.TaskTable, unused: set[str], silence: str) -> Grid:
+def _criteria(table: SimpleNamespace, unused: set[str], silence: str) -> Grid:
     reported, *further = table.lines
     changed = [line for line in further if any(moved for _text, moved in line[1])]
     rows = [[words, *(text for text, _moved in cells)] for words, cells in [reported, *changed]]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from itertools import chain
 from operator import itemgetter
+from types import SimpleNamespace
 
 from analysis.documents import (
     checklists,
@@ -33,7 +34,7 @@ from analysis.documents.blocks import (
     numbered,
 )
 from analysis.documents.checklists.facts import Facts as Record
-from analysis.documents.study_record import Amount, StudyRecord
+from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import moment, recomputed, same_recipe
 from analysis.scores import columns, rendering
 from analysis.scores.attrition import SAMPLE
@@ -228,7 +229,7 @@ def _pay(record: StudyRecord) -> list[Block]:
 
     active = sum(settled.active_seconds for settled in record.settled)
     entries = sum(amount.entries for amount in record.amounts)
-    total = Amount("", "total", entries, record.earned)
+    total = SimpleNamespace(words="total", entries=entries, cents=record.earned)
     amounts = [
         Column("words", "Kind"),
         Column("entries", "Entries"),

@@ -11,9 +11,9 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 from django.db.models import Avg, Count, Q, QuerySet, Sum, prefetch_related_objects
@@ -56,38 +56,6 @@ NAMES_NOBODY = re.compile(
 )
 # Participants cannot see drafts on Prolific.
 NO_CHANGE = re.compile(r"opened$|\d+ stud(y|ies) on Prolific drafted$")
-
-
-@dataclass(frozen=True)
-class Amount:
-    """The number of ledger entries of one kind, and their sum in cents."""
-
-    kind: str
-    words: str
-    entries: int
-    cents: int
-
-
-@dataclass(frozen=True)
-class Exclusion:
-    """A decision to exclude an annotator from the analysis or to include them again.
-
-    `by_design` means that the frozen design screened them out, by a rule or a researcher's
-    decision. `by_hand` means that a researcher decided on an annotator who was not screened out.
-    """
-
-    annotator: str
-    in_analysis: bool
-    reason: str
-    at: datetime
-    by_design: bool
-    by_hand: bool
-
-    @property
-    def made(self) -> str:
-        if self.by_design:
-            return "by the design"
-        return "by a researcher" if self.by_hand else "automatically"
 
 
 class StudyRecord:
@@ -274,13 +242,17 @@ class StudyRecord:
         return statistics.median(known) if known else None
 
     @cached_property
-    def amounts(self) -> list[Amount]:
+    def amounts(self) -> list[SimpleNamespace]:
+        """Return the ledger entries of each kind: their number, and their sum in cents."""
         labels = dict(LedgerEntry.Kind.choices)
         entries = LedgerEntry.objects.filter(
             participation__study=self.study, participation__is_paid=True
         ).order_by("kind")
         sums = entries.values_list("kind").annotate(entries=Count("pk"), cents=Sum("cents"))
-        return [Amount(kind, str(labels[kind]), entries, cents) for kind, entries, cents in sums]
+        return [
+            SimpleNamespace(kind=kind, words=str(labels[kind]), entries=entries, cents=cents)
+            for kind, entries, cents in sums
+        ]
 
     @property
     def earned(self) -> int:
@@ -341,8 +313,13 @@ class StudyRecord:
         return self.people.filter(status=Status.WITHDRAWN).count()
 
     @cached_property
-    def exclusions(self) -> list[Exclusion]:
-        """Return the decisions about the analysis in chronological order."""
+    def exclusions(self) -> list[SimpleNamespace]:
+        """Return the decisions about the analysis in chronological order.
+
+        `by_design` means that the frozen design screened the annotator out, by a rule or a
+        researcher's decision. `by_hand` means that a researcher decided on an annotator who was not
+        screened out.
+        """
         decisions = Decision.objects.filter(
             participation__in=self.people, about=Decision.About.ANALYSIS
         )
@@ -353,8 +330,18 @@ class StudyRecord:
         for annotator, outcome, reason, at, status, by in rows:
             by_design = status == Status.SCREENED_OUT
             by_hand = by is not None and not by_design
-            told = self.masked(reason)
-            exclusions.append(Exclusion(annotator, outcome, told, at, by_design, by_hand))
+            made = "by a researcher" if by_hand else "automatically"
+            exclusions.append(
+                SimpleNamespace(
+                    annotator=annotator,
+                    in_analysis=outcome,
+                    reason=self.masked(reason),
+                    at=at,
+                    by_design=by_design,
+                    by_hand=by_hand,
+                    made="by the design" if by_design else made,
+                )
+            )
         return exclusions
 
     @cached_property

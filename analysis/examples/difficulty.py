@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from django.db.models import Avg, Case, FloatField, Value, When
@@ -29,28 +29,6 @@ FEW = (
 )
 
 
-@dataclass(frozen=True)
-class Difficulty:
-    """The difficulty of one example, computed over the `n` annotators in the analysis.
-
-    `example` is its primary key. Means and shares are multiplied by 100 and are None without
-    answers. `right` is the share of annotators with S1 = 1, and `right_models` the share of models
-    (NaN without models). `item_rest` is computed over all `respondents`, which are annotators and
-    models (NaN if undefined).
-    """
-
-    example: int
-    source_id: str
-    mean: float
-    n: int
-    by_shots: list[float | None]
-    pairwise_s1: float | None
-    right: float
-    right_models: float
-    item_rest: float
-    respondents: int
-
-
 def columns(shots: Sequence[int]) -> list[Column]:
     """Return the columns of the page, except for the example."""
     return [
@@ -66,15 +44,11 @@ def columns(shots: Sequence[int]) -> list[Column]:
             "Annotators of this kind who answered the example, completed, and are in the analysis.",
             "annotators",
         ),
-        *(
-            Column(
-                "",
-                f"{number} shots",
-                "Mean S1 x 100 on this example over the annotators with this number of shots.",
-                "S1 x 100",
-                get=partial(lambda place, row: row.by_shots[place], place),
-            )
-            for place, number in enumerate(shots)
+        *_by_shots(
+            shots,
+            "",
+            "{} shots",
+            "Mean S1 x 100 on this example over the annotators with this number of shots.",
         ),
         Column(
             "pairwise_s1",
@@ -118,25 +92,37 @@ def file_columns(shots: Sequence[int]) -> list[Column]:
     return [
         Column("example", meaning="id of the example in its file", get="source_id"),
         *columns(shots),
-        *(
-            Column(
-                f"mean_{number}_shots",
-                meaning=f"mean S1 x 100 over the annotators with {number} shots",
-                unit="S1 x 100",
-                get=partial(lambda place, row: row.by_shots[place], place),
-            )
-            for place, number in enumerate(shots)
-        ),
+        *_by_shots(shots, "mean_{}_shots", "", "mean S1 x 100 over the annotators with {} shots"),
     ]
 
 
-def hardest(study: Study, task: Task, kind: str) -> list[Difficulty]:
+def _by_shots(shots: Sequence[int], name: str, heading: str, meaning: str) -> list[Column]:
+    """Return a column per number of shots, which replaces {} in the texts."""
+    return [
+        Column(
+            name.format(number),
+            heading.format(number),
+            meaning.format(number),
+            "S1 x 100",
+            get=partial(lambda place, row: row.by_shots[place], place),
+        )
+        for place, number in enumerate(shots)
+    ]
+
+
+def hardest(study: Study, task: Task, kind: str) -> list[SimpleNamespace]:
     """Return one row per answered test example, starting with the lowest mean S1."""
     return measured(findings.answered(study, kind, task), sorted(study.shots), task)
 
 
-def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[Difficulty]:
-    """Compute the rows of `hardest` for one task. `frame` comes from `findings.answered`."""
+def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[SimpleNamespace]:
+    """Compute the rows of `hardest` for one task. `frame` comes from `findings.answered`.
+
+    `example` is the primary key. Means and shares are multiplied by 100 and are None without
+    answers. `right` is the share of annotators with S1 = 1, and `right_models` the share of models
+    (NaN without models). `item_rest` is computed over all `respondents`, which are annotators and
+    models (NaN if undefined).
+    """
     examples = frame.groupby("example")
     overall: Any = examples["s1"].agg(["mean", "size"])
     by_shots = frame.groupby(["example", "shots"])["s1"].mean().to_dict()
@@ -151,9 +137,9 @@ def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[Diff
         means = [by_shots.get((example, k)) for k in shots]
         pairwise = agreement.pairwise_s1(list(texts))
         rows.append(
-            Difficulty(
-                example,
-                names[example],
+            SimpleNamespace(
+                example=example,
+                source_id=names[example],
                 mean=100 * overall.at[example, "mean"],
                 n=int(overall.at[example, "size"]),
                 by_shots=[None if mean is None else 100 * mean for mean in means],

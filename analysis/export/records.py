@@ -17,7 +17,6 @@ from analysis.export.columns import COLUMNS
 from analysis.models import models as model_tables
 from analysis.models import models_columns
 from analysis.scores import metrics, performance, rendering, training
-from analysis.scores.performance import LongRow
 from analysis.scores.test_sets import texts_of, texts_of_upstream
 from annotation.models import (
     Allocation,
@@ -219,7 +218,7 @@ def _by_columns(
     return lambda study: ([column.stored(row) for column in written] for row in rows(study))
 
 
-def _performance(study: Study) -> Iterator[LongRow]:
+def _performance(study: Study) -> Iterator[Any]:
     for table in performance.all_tables(study):
         names = [task.name for task in table.tasks]
         yield from sorted(performance.long_rows(table), key=lambda row: names.index(row.task.name))

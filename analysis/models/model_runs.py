@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import NamedTuple
 
 from django.db.models import Count, Q, Sum, TextChoices
@@ -235,20 +236,6 @@ def _over_splits(by_split: dict[int, list[float]], of: int) -> Score:
     return over([math.fsum(own) / len(own) for own in by_split.values()], of)
 
 
-@dataclass(frozen=True)
-class Effort:
-    """The time and cost of the answers of humans or of one model."""
-
-    who: str
-    kind: str
-    answers: int
-    minutes: float  # working time, or time spent waiting for the model
-    cost: float  # NaN if unknown
-    currency: str
-    invalid: int | None = None
-    refusals: int | None = None
-
-
 EFFORT = [
     Column("name", "Who", "human annotators, or a model in the annotator's seat", get="who"),
     Column("kind", "", "person or model"),
@@ -291,8 +278,11 @@ EFFORT = [
 ]
 
 
-def efforts(study: Study) -> list[Effort]:
-    """Return the effort of humans and then of each seated model, or [] if no model took a seat."""
+def efforts(study: Study) -> list[SimpleNamespace]:
+    """Return the effort of humans and then of each seated model, or [] if no model took a seat.
+
+    `minutes` is working time, or time spent waiting for the model. `cost` is NaN if unknown.
+    """
     runs: dict[Seated, list[ModelRun]] = defaultdict(list)
     told = ModelRun.objects.filter(participation__study=study).in_bulk()
     for pk, model in seats(study).items():
@@ -303,9 +293,9 @@ def efforts(study: Study) -> list[Effort]:
     return [*people, *(row for row in rows if row.answers)] if rows else []
 
 
-def _of_model(model: Seated, runs: list[ModelRun]) -> Effort:
+def _of_model(model: Seated, runs: list[ModelRun]) -> SimpleNamespace:
     costs = [math.nan if run.cost_usd is None else float(run.cost_usd) for run in runs]
-    return Effort(
+    return SimpleNamespace(
         who=model.title,
         kind=Kind.MODEL,
         answers=sum(run.answers for run in runs),
@@ -317,7 +307,7 @@ def _of_model(model: Seated, runs: list[ModelRun]) -> Effort:
     )
 
 
-def _of_people(study: Study) -> Iterator[Effort]:
+def _of_people(study: Study) -> Iterator[SimpleNamespace]:
     people = study.participations.filter(kind=Kind.PERSON, status=Status.COMPLETED)
     work = Answer.objects.filter(turn__participation__in=people).aggregate(
         n=Count("pk"), seconds=Sum("active_seconds", default=0.0)
@@ -325,5 +315,13 @@ def _of_people(study: Study) -> Iterator[Effort]:
     paid = LedgerEntry.objects.filter(participation__in=people, participation__is_paid=True)
     cents = paid.aggregate(total=Sum("cents", filter=~Q(kind="bonus"), default=0))["total"]
     if work["n"]:
-        cost = cents / 100 if study.is_paid else math.nan
-        yield Effort("People", Kind.PERSON, work["n"], work["seconds"] / 60, cost, study.currency)
+        yield SimpleNamespace(
+            who="People",
+            kind=Kind.PERSON,
+            answers=work["n"],
+            minutes=work["seconds"] / 60,
+            cost=cents / 100 if study.is_paid else math.nan,
+            currency=study.currency,
+            invalid=None,
+            refusals=None,
+        )

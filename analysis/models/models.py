@@ -327,23 +327,17 @@ def _published(name: str, unit: str, tasks: list[Task], quoted: dict[str, Score]
         yield Row("published", name, unit, scores, tasks)
 
 
-@dataclass(frozen=True)
-class MethodRow:
-    """Humans, or a model with one method, with the text of each score by (task, shots)."""
+def by_method(tables: Sequence[Table]) -> list[SimpleNamespace]:
+    """Return the layout of CLUES, Tables 5 and 6: humans first, then models by method.
 
-    name: str
-    is_human: bool
-    texts: dict[tuple[str, int | str], str]
-
-
-def by_method(tables: Sequence[Table]) -> list[MethodRow]:
-    """Return the layout of CLUES, Tables 5 and 6: humans first, then models by method."""
-    rows: dict[str, MethodRow] = {}
+    `texts` has the text of each score by (task, shots).
+    """
+    rows: dict[str, SimpleNamespace] = {}
     for table in tables:
         for row in table.rows:
             method = f" {row.run.method}" if row.run and row.run.method else ""
             name = f"{row.name}{method}, {row.source_text}"
-            new = MethodRow(name, row.unit == "annotators", {})
+            new = SimpleNamespace(name=name, is_human=row.unit == "annotators", texts={})
             texts = rows.setdefault(name, new).texts
             for score, task in zip(row.scores, table.tasks, strict=True):
                 texts[task.name, table.shots] = score.text

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from operator import attrgetter
+from types import SimpleNamespace
+from typing import Any
 
 from django.db.models import Avg
 
@@ -19,74 +20,61 @@ from annotation.models import Answer, Step, Study
 from tasks.columns import Column
 
 
-@dataclass(frozen=True)
-class Anchored:
-    """Two numbers of shots of a task: anchor scores, and the raw and adjusted contrast."""
+def anchored(study: Study, kind: str) -> list[SimpleNamespace]:
+    """Return one row per task and pair of shots, or [] if the design has no anchors.
 
-    task: str
-    from_shots: int
-    to_shots: int
-    anchors_from: Sequence[float]
-    anchors_to: Sequence[float]
-    balance: Adjusted
-    raw: Adjusted
-    adjusted: Adjusted
-    primary: str
-
-    def summary(self, end: str) -> str:
-        mean, spread = self.mean(end), self.spread(end)
-        return f"{mean_and_sd(mean, spread)} (n = {len(getattr(self, f'anchors_{end}'))})"
-
-    def mean(self, end: str) -> float:
-        values = getattr(self, f"anchors_{end}")
-        return math.fsum(values) / len(values)
-
-    def spread(self, end: str) -> float:
-        return sd(getattr(self, f"anchors_{end}"))
-
-
-def anchored(study: Study, kind: str) -> list[Anchored]:
-    """Return one row per task and pair of shots, or [] if the design has no anchors."""
+    It has the anchor scores of both numbers of shots, and the raw and the adjusted contrast.
+    """
     if not study.anchor_examples:
         return []
     frame = frames.counted(frames.annotators(study), kind)
     given = Answer.objects.filter(turn__participation__study=study, turn__step=Step.ANCHOR)
-    rows = given.order_by().values_list("turn__participation").annotate(mean=Avg("s1"))
-    frame = frame.assign(anchor=frame["participation"].map(dict(rows)).astype(float))
+    means = given.order_by().values_list("turn__participation").annotate(mean=Avg("s1"))
+    frame = frame.assign(anchor=frame["participation"].map(dict(means)).astype(float))
     cells = {
         (task, shots): (list(100 * part["score"]), list(100 * part["anchor"]))
         for task, shots, part in by_cell(frame)
     }
     primary = "adjusted" if study.adjusts_for_anchors else "raw"
-    return [
-        Anchored(
-            task, less, more, few[1], many[1],
+    rows = []
+    for ((task, less), few), ((other, more), many) in itertools.combinations(cells.items(), 2):
+        if task != other:
+            continue
+        row = SimpleNamespace(
+            task=task,
+            from_shots=less,
+            to_shots=more,
             balance=ancova((few[1], many[1])),
             raw=ancova((few[0], many[0])),
             adjusted=ancova((few[0], many[0]), (few[1], many[1])),
             primary=primary,
         )
-        for ((task, less), few), ((other, more), many) in itertools.combinations(cells.items(), 2)
-        if task == other
-    ]  # fmt: skip
+        for end, values in (("from", few[1]), ("to", many[1])):
+            mean = math.fsum(values) / len(values)
+            named = {"n": len(values), "anchor_mean": mean, "anchor_sd": sd(values)}
+            vars(row).update({f"{name}_{end}": value for name, value in named.items()})
+        rows.append(row)
+    return rows
 
 
 def _arm(end: str, words: str) -> list[Column]:
     of = f"({words} of shots)"
-    return [
-        Column("", f"Anchors, {end}", f"mean ± SD of the anchor score {of}",
-               get=lambda row: row.summary(end)),
-        Column(f"n_{end}", meaning=f"annotators in the analysis {of}",
-               get=lambda row: len(getattr(row, f"anchors_{end}"))),
-        Column(f"anchor_mean_{end}", meaning=f"mean anchor score {of}", unit="S1 x 100",
-               get=lambda row: row.mean(end)),
-        Column(f"anchor_sd_{end}", meaning=f"its SD (ddof 1) {of}", unit="S1 x 100",
-               get=lambda row: row.spread(end)),
-    ]  # fmt: skip
+
+    def summary(row: Any) -> str:
+        n, mean, spread = attrgetter(*(column.name for column in in_files))(row)
+        return f"{mean_and_sd(mean, spread)} (n = {n})"
+
+    in_files = [
+        Column(f"n_{end}", meaning=f"annotators in the analysis {of}"),
+        Column(f"anchor_mean_{end}", meaning=f"mean anchor score {of}", unit="S1 x 100"),
+        Column(f"anchor_sd_{end}", meaning=f"its SD (ddof 1) {of}", unit="S1 x 100"),
+    ]
+    meaning = f"mean ± SD of the anchor score {of}"
+    return [Column("", f"Anchors, {end}", meaning, get=summary), *in_files]
 
 
 def _difference(name: str, heading: str, words: str) -> list[Column]:
-    def interval(row: Anchored) -> str:
+    def interval(row: Any) -> str:
         found: Adjusted = getattr(row, name)
         return f"{signed_points(found.difference)} ({ends(found)})"
 

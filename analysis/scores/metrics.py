@@ -11,13 +11,15 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 from analysis.heavy import np
 from analysis.scores import test_sets
 from analysis.scores.columns import ASSUMES, LIMITS, RECIPE, SD0, SD1, assuming, between
 from analysis.scores.findings import remembered, state
-from analysis.scores.scores import Score, over
+from analysis.scores.scores import over
 from analysis.scores.test_sets import training_files
 from analysis.stats import two_way
 from annotation.models import Kind, Study
@@ -42,40 +44,6 @@ class Own:
     split: int | None
     metric: str
     score: SetScore
-
-
-@dataclass(frozen=True)
-class MetricRow:
-    """Mean and SDs x 100 of `score.n` of `score.of` units. The interval is for annotators only."""
-
-    who: str
-    name: str  # model name, or "" for annotators
-    task: Task
-    shots: int
-    metric: str
-    role: str  # metric of the card, or a further metric
-    score: Score
-    low: float
-    high: float
-    se: float
-    df: float
-    no_interval: str
-
-    @property
-    def unit(self) -> str:
-        """Return the unit over which the SD is taken."""
-        return "annotators" if self.who != MODEL else "splits" if self.shots else "runs"
-
-    @property
-    def recipe(self) -> str:
-        return recipe(self.task.card.gold_rule, over=self.unit, metric=self.metric)
-
-    @property
-    def interval(self) -> str:
-        """Return the interval for annotators, or a dash for models (runs are not a sample)."""
-        if self.who == MODEL:
-            return NOTHING
-        return assuming(between((self.low, self.high, self.no_interval)), self.score.n)
 
 
 def own_scores(study: Study) -> list[Own]:
@@ -112,18 +80,22 @@ def _of_models(study: Study, file: test_sets.TestFile) -> Iterator[Own]:
             yield Own(MODEL, name, file.task, each.shots or 0, split, metric, score)
 
 
-def rows(study: Study) -> list[MetricRow]:
-    """Return rows in the paper's order, cached until participations or prediction files change."""
+def rows(study: Study) -> list[SimpleNamespace]:
+    """Return rows in the paper's order, cached until participations or prediction files change.
+
+    `who` is a kind of annotators or MODEL, and `name` that of a model. Mean and SDs x 100 are of
+    `score.n` of `score.of` units. The interval is for annotators only (runs are not a sample).
+    """
     files = compared_files.files(study).order_by("pk")
     made_of = [*(state(study, kind) for kind in Kind.values), *files.values_list("pk", flat=True)]
     design = [list(study.tasks.order_by("pk").values_list("pk", flat=True)), study.metrics]
     digest = hashlib.sha256(repr([made_of, design]).encode()).hexdigest()
     key = f"metrics:1:{study.pk}:{digest}"
-    known: list[MetricRow] = remembered(key, lambda: list(_rows(study, own_scores(study))))
+    known: list[SimpleNamespace] = remembered(key, lambda: list(_rows(study, own_scores(study))))
     return known
 
 
-def _rows(study: Study, scores: list[Own]) -> Iterator[MetricRow]:
+def _rows(study: Study, scores: list[Own]) -> Iterator[SimpleNamespace]:
     groups: dict[tuple[str, str, int, int, str], list[Own]] = {}
     for own in scores:
         name = own.name if own.who == MODEL else ""
@@ -134,30 +106,44 @@ def _rows(study: Study, scores: list[Own]) -> Iterator[MetricRow]:
         of_people = study.annotators * (len(study.splits) if shots else 1)
         size = of[task, shots] if who == MODEL else of_people
         score = over([own.score.value for own in group], size, [own.score.remark for own in group])
-        row = MetricRow(
-            who, name, group[0].task, shots, metric,
-            CARD if metric == group[0].task.card.metric else FURTHER,
-            score, *(math.nan,) * 4, no_interval="",
-        )  # fmt: skip
+        own_task = group[0].task
+        is_of_card = metric == own_task.card.metric
+        unit = "annotators" if who != MODEL else "splits" if shots else "runs"
         if who != MODEL and task not in contexts:
-            file = test_sets.TestFile(group[0].task)
+            file = test_sets.TestFile(own_task)
             contexts[task] = [context for _pk, _gold, context in file.rows]
-        yield row if who == MODEL else _with_interval(row, group, contexts[task])
+        yield SimpleNamespace(
+            who=who,
+            name=name,
+            task=own_task,
+            shots=shots,
+            metric=metric,
+            role=CARD if is_of_card else FURTHER,
+            score=score,
+            recipe=recipe(own_task.card.gold_rule, over=unit, metric=metric),
+            **(NO_INTERVAL if who == MODEL else _interval(metric, group, contexts[task])),
+        )
 
 
-def _with_interval(row: MetricRow, group: Collection[Own], contexts: Sequence[str]) -> MetricRow:
+NO_INTERVAL = dict.fromkeys(("low", "high", "se", "df"), math.nan) | {
+    "no_interval": "", "interval": NOTHING,
+}  # fmt: skip
+
+
+def _interval(metric: str, group: Collection[Own], contexts: Sequence[str]) -> dict[str, Any]:
     matrix = np.array([own.score.values for own in group])
     estimate = two_way.of_mean(matrix, contexts)
-    why_not = next((own.score.why_no_values for own in group if own.score.why_no_values), "")
-    low, high = np.clip(estimate.interval(), METRICS[row.metric].lowest, 1)
-    return replace(
-        row,
-        low=float(100 * low),
-        high=float(100 * high),
-        se=100 * estimate.se,
-        df=estimate.df,
-        no_interval=estimate.why_not and (why_not or estimate.why_not),
-    )
+    reason = next((own.score.why_no_values for own in group if own.score.why_no_values), "")
+    low, high = 100 * np.clip(estimate.interval(), METRICS[metric].lowest, 1)
+    why_not = estimate.why_not and (reason or estimate.why_not)
+    return {
+        "low": float(low),
+        "high": float(high),
+        "se": 100 * estimate.se,
+        "df": estimate.df,
+        "no_interval": why_not,
+        "interval": assuming(between((low, high, why_not)), len(group)),
+    }
 
 
 def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, str]]]:
@@ -170,7 +156,7 @@ def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, st
     return texts
 
 
-def page_rows(study: Study, kind: str) -> list[MetricRow]:
+def page_rows(study: Study, kind: str) -> list[SimpleNamespace]:
     """Return the rows of one kind and of models by task, or [] if S1 is the only metric."""
     if not study.metrics and all(task.card.metric == test_sets.S1 for task in study.tasks.all()):
         return []
@@ -179,7 +165,7 @@ def page_rows(study: Study, kind: str) -> list[MetricRow]:
     return sorted(shown, key=lambda row: (tasks.index(row.task.name), row.shots))
 
 
-# Columns for MetricRow.
+# Columns for the rows of `rows`.
 COLUMNS = [
     Column(
         "kind", "Who", f"person, simulated or model; {MODEL}: predictions of a model", get="who"

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 from django.db.models import Count
@@ -287,53 +288,39 @@ def kinds(study: Study) -> list[str]:
     return sorted(every, key=lambda kind: not analysed.get(kind))
 
 
-@dataclass(frozen=True)
-class LongRow:
-    kind: str
-    task: Task
-    cell: Cell
-    bounds: Bounds
-    late_seats: int
-    by_program: int
-
-    @property
-    def recipe(self) -> str:
-        return recipe(self.task.card.gold_rule, metric=self.task.card.metric)
-
-    @property
-    def set_recipe(self) -> str:
-        """Return the recipe with all golds as one set, or "" if this is the rule anyway."""
-        return recipe("set") if self.task.card.gold_rule == "any_of" else ""
-
-    @property
-    def note(self) -> str:
-        """Return a note for comparing this row with the paper, or ""."""
-        is_any_of = self.task.card.gold_rule == "any_of"
-        return set_note(self.task, self.bounds.set_ceiling) if is_any_of else ""
-
-
-def all_tables(study: Study, frame: pd.DataFrame | None = None) -> list[PerformanceTable]:
-    frame = frames.annotators(study) if frame is None else frame
+def all_tables(study: Study) -> list[PerformanceTable]:
+    frame = frames.annotators(study)
     return [performance(study, kind, frame) for kind in kinds_of(frame)]
 
 
-def long_rows(table: PerformanceTable) -> list[LongRow]:
+def long_rows(table: PerformanceTable) -> list[SimpleNamespace]:
+    """Return one row per number of shots and task, for files and the API.
+
+    `set_recipe` has all golds as one set, and `note` compares the row with the paper. Both are ""
+    if golds are one set anyway.
+    """
     is_of_people = table.kind == Kind.PERSON
     late = marks.late_seats(table.study) if is_of_people else {}
     programs = marks.of_cells(table.study) if is_of_people else {}
-    return [
-        LongRow(
-            table.kind,
-            task,
-            table.cells[task.name, shots],
-            limits,
-            late.get((task.name, shots), 0),
-            programs.get((task.name, shots), 0),
-        )
-        for shots in table.shots
-        for task, limits in zip(table.tasks, table.bounds, strict=True)
-    ]
+    rows = []
+    for shots in table.shots:
+        for task, limits in zip(table.tasks, table.bounds, strict=True):
+            is_any_of = task.card.gold_rule == "any_of"
+            rows.append(
+                SimpleNamespace(
+                    kind=table.kind,
+                    task=task,
+                    cell=table.cells[task.name, shots],
+                    bounds=limits,
+                    late_seats=late.get((task.name, shots), 0),
+                    by_program=programs.get((task.name, shots), 0),
+                    recipe=recipe(task.card.gold_rule, metric=task.card.metric),
+                    set_recipe=recipe("set") if is_any_of else "",
+                    note=set_note(task, limits.set_ceiling) if is_any_of else "",
+                )
+            )
+    return rows
 
 
-def all_rows(study: Study) -> list[LongRow]:
+def all_rows(study: Study) -> list[SimpleNamespace]:
     return [row for table in all_tables(study) for row in long_rows(table)]

@@ -44,7 +44,7 @@ def _sds(name: str, over: str, *empty: str) -> list[Column]:
     ]
 
 
-# Columns for LongRow.
+# Columns for the rows of performance.long_rows.
 PERFORMANCE = [
     Column("kind", meaning="person, simulated or model; kinds are never pooled"),
     Column("family", meaning="family of the task", get="task.card.family"),

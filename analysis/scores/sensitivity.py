@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import np, pd
@@ -303,16 +304,8 @@ def _row(task: str, shots: int, left: pd.DataFrame, completed: int, scores: Scor
     )
 
 
-@dataclass(frozen=True)
-class TaskTable:
-    """Rules x shots of one task. A cell has its text and whether the rule changed the value."""
-
-    task: str
-    shots: list[int]
-    lines: list[tuple[str, list[tuple[str, bool]]]]
-
-
-def task_tables(rows: list[Row]) -> list[TaskTable]:
+def task_tables(rows: list[Row]) -> list[SimpleNamespace]:
+    """Return rules x shots of each task. A cell has its text and whether the rule changed it."""
     cells = {(row.task, row.rule, row.shots): row.text for row in rows}
     tables = []
     for task in dict.fromkeys(row.task for row in rows):
@@ -325,5 +318,5 @@ def task_tables(rows: list[Row]) -> list[TaskTable]:
             own = [cells[task, rule.name, number] for number in shots]
             moved = [text != first for text, first in zip(own, reported, strict=True)]
             lines.append((rule.words, list(zip(own, moved, strict=True))))
-        tables.append(TaskTable(task, shots, lines))
+        tables.append(SimpleNamespace(task=task, shots=shots, lines=lines))
     return tables

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from types import SimpleNamespace
 
 from django.db.models import Count
 
@@ -109,29 +110,13 @@ class BlockScore:
         return mean_and_sd(self.mean, self.sd_ddof1)
 
 
-@dataclass(frozen=True)
-class TrainingRow:
-    """One group of a task, with a score per block in the order of the columns."""
-
-    task: str
-    shots: int
-    split: int | None
-    n: int
-    scores: list[BlockScore]
-
-    @property
-    def texts(self) -> list[str]:
-        """Return the text of the cell of each block."""
-        return [score.text for score in self.scores]
-
-
 _OF_BLOCK = (
     "Mean ± SD (ddof 1) over the n annotators in the group of their mean S1 x 100 on these training"
     " examples; the CSV has both ddof. A dash means that the group did not see them."
 )
 
 
-def columns(rows: list[TrainingRow]) -> list[Column]:
+def columns(rows: Sequence[SimpleNamespace]) -> list[Column]:
     """Return the columns of the page, where rows are groups and columns are blocks."""
     names = [score.block.name for score in rows[0].scores] if rows else []
     return [
@@ -145,7 +130,7 @@ def columns(rows: list[TrainingRow]) -> list[Column]:
                 name,
                 _OF_BLOCK,
                 "S1 x 100",
-                get=partial(lambda place, row: row.texts[place], place),
+                get=partial(lambda place, row: row.scores[place].text, place),
             )
             for place, name in enumerate(names)
         ),
@@ -202,8 +187,8 @@ def block_scores(study: Study) -> list[BlockScore]:
     return [score for kind in kinds(study) for row in training(study, kind) for score in row.scores]
 
 
-def training(study: Study, kind: str = Kind.PERSON) -> list[TrainingRow]:
-    """Return the S1 of each group on the training examples of each block.
+def training(study: Study, kind: str = Kind.PERSON) -> list[SimpleNamespace]:
+    """Return the S1 of each group on the training examples of each block, in column order.
 
     Scores are first averaged over the examples of the block. The mean and SDs are over annotators
     who completed and are in the analysis.
@@ -225,7 +210,13 @@ def training(study: Study, kind: str = Kind.PERSON) -> list[TrainingRow]:
             _score(kind, scenario, block, of_file, given, n) for block in blocks(list(of_file))
         ]
         rows.append(
-            TrainingRow(scenario.task.name, scenario.shots, scenario.split_number, n, scores)
+            SimpleNamespace(
+                task=scenario.task.name,
+                shots=scenario.shots,
+                split=scenario.split_number,
+                n=n,
+                scores=scores,
+            )
         )
     return rows
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from types import SimpleNamespace
 
 from django.db.models import Count, Sum
 
@@ -199,7 +200,7 @@ class Facts(StudyRecord):
         return " ".join(f"{where}: {names}." for where, names in named.items() if names)
 
     @cached_property
-    def efforts(self) -> list[model_runs.Effort]:
+    def efforts(self) -> list[SimpleNamespace]:
         """Return the time and cost of each model that took part as an annotator."""
         return [row for row in model_runs.efforts(self.study) if row.kind == Kind.MODEL]
 
