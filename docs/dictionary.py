@@ -34,7 +34,7 @@ was opened and closed (`opened_at`, `closed_at`; null if it was not).
 
 def page() -> str:
     """The whole page, from the current columns: one item of a list per column."""
-    from analysis.export.dictionary import columns_markdown
+    from analysis.export.files import columns_markdown
 
     lines = []
     for line in columns_markdown().strip().splitlines():

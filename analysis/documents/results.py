@@ -21,7 +21,7 @@ from analysis.figures.data import can_draw
 from analysis.models import differences, model_runs, models_columns
 from analysis.scores import ceilings, findings, findings_columns, metrics, published
 from analysis.scores.columns import ASSUMES, FEW
-from analysis.scores.findings import Finding, is_small
+from analysis.scores.findings import is_small
 from analysis.scores.tested import contrasts
 from annotation.models import Kind, ModelRun, Status, Study
 from annotation.study import compared_files
@@ -30,18 +30,15 @@ from tasks.columns import NOTHING, Column, on_page
 from tasks.models import Job
 
 
-def _has_models(record: StudyRecord) -> bool:
-    is_published = any(map(published.name_of, record.tasks))
-    return bool(record.model_names) or record.has_seated_models or is_published
-
-
 def pictures(record: StudyRecord) -> list[Block]:
     """Return the figures, or tables of the same numbers if figures cannot be drawn."""
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
     shown: list[Block] = []
+    is_published = any(map(published.name_of, record.tasks))
+    has_models = bool(record.model_names) or record.has_seated_models or is_published
     for figure in figure_data.page_figures(record.study, Kind.PERSON):
-        if figure.name == "models" and not _has_models(record):
+        if figure.name == "models" and not has_models:
             continue
         if figure.why_not:
             shown.append(Paragraph(f"{figure.title}: {figure.why_not}"))
@@ -77,19 +74,20 @@ def uncertainty(record: StudyRecord) -> list[Block]:
     study = record.study
     tables = findings.tables(study, Kind.PERSON, "intervals", frame=record.answered)
     means = tables["intervals"]
-    blocks: list[Block] = [_grid(OF_MEANS, shown, means, [meanings(shown)]), _bootstraps(means)]
+    known = {column.heading for column in findings_columns.table("intervals", means).columns}
+    resampled = headed(
+        findings_columns.COLUMNS["intervals"], [name for name in BOOTSTRAPS if name in known]
+    )
+    notes = [f"{findings_columns.RESAMPLED} {meanings(resampled)}"]
+    blocks: list[Block] = [
+        _grid(OF_MEANS, shown, means, [meanings(shown)]),
+        Grid.of(OF_RESAMPLES, resampled, means, notes),
+    ]
     rows = contrasts(record.answered, study.seed, study.equivalence_margin)
     if rows:
         shown = _asked(study, on_page(findings_columns.COLUMNS["contrasts"]))
         blocks.append(_grid(OF_SHOTS, shown, rows, [meanings(shown)]))
     return blocks
-
-
-def _bootstraps(means: Sequence[Finding]) -> Grid:
-    known = {column.heading for column in findings_columns.table("intervals", means).columns}
-    chosen = [heading for heading in BOOTSTRAPS if heading in known]
-    shown = headed(findings_columns.COLUMNS["intervals"], chosen)
-    return Grid.of(OF_RESAMPLES, shown, means, [f"{findings_columns.RESAMPLED} {meanings(shown)}"])
 
 
 def people_minus_models(record: StudyRecord) -> list[Block]:
@@ -134,19 +132,15 @@ def agreement(record: StudyRecord) -> list[Block]:
     agreements = findings.agreements(record.answered)
     if all(row.n < 2 for row in agreements):
         return []
-    tables = (
+    blocks: list[Block] = []
+    for table in (
         findings_columns.table("agreement", agreements),
         findings_columns.table("aggregates", findings.aggregates(record.answered)),
-    )
-    return [
-        Grid.of(it.title, shown, it.rows, [it.about, meanings(shown)])
-        for it, shown in ((table, _known(table)) for table in tables)
-    ]
-
-
-def _known(table: findings_columns.Table) -> list[Column]:
-    """Return the columns that have a value in at least one row."""
-    return [c for c in table.columns if any(c.text(row) != NOTHING for row in table.rows)]
+    ):
+        # Leave out columns without any value.
+        shown = [c for c in table.columns if any(c.text(row) != NOTHING for row in table.rows)]
+        blocks.append(Grid.of(table.title, shown, table.rows, [table.about, meanings(shown)]))
+    return blocks
 
 
 def among_people(record: StudyRecord) -> list[Block]:

@@ -21,7 +21,7 @@ from django.utils.text import slugify
 
 from analysis.documents import blocks, checklists, front, paper_tables, preregistration, report
 from analysis.documents.wording import moment
-from analysis.export import dictionary, files, pages_seen, publishing, screenshots
+from analysis.export import files, pages_seen, publishing, screenshots
 from analysis.export.columns import COLUMNS
 from analysis.figures import data as figure_data
 from analysis.scores import performance
@@ -197,7 +197,7 @@ def write_parquet(folder: Path, name: str) -> None:
     target = folder / "parquet" / f"{name.removesuffix('.csv')}.parquet"
     part = target.with_suffix(".part")
     try:
-        dictionary.write_parquet(folder / name, part)
+        files.write_parquet(folder / name, part)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)

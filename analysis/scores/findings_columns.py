@@ -1,8 +1,8 @@
 """Columns of the findings tables with their meanings, and the introduction of each table."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any
 
 from analysis.scores import ceilings
@@ -21,23 +21,6 @@ from tasks import columns
 from tasks.columns import Column
 
 OVER_PEOPLE = ("Bootstrap, annotators", "Bootstrap, both")
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table on the page. `intro` is `about` and, if columns are omitted, the reason."""
-
-    name: str
-    title: str
-    about: str
-    intro: str
-    columns: list[Column]
-    rows: Sequence[Any]
-    is_waiting: bool = False
-
-    @property
-    def cells(self) -> list[list[str]]:
-        return columns.cells(self.columns, self.rows)
 
 
 def _interval(
@@ -248,12 +231,24 @@ _TEXTS = {
 }
 
 
-def table(name: str, rows: Sequence[Any], is_waiting: bool = False) -> Table:
-    """Return one of TABLES with its texts. Bootstrap columns without any value are omitted."""
+def table(name: str, rows: Sequence[Any], is_waiting: bool = False) -> SimpleNamespace:
+    """Return one of TABLES with its texts. Bootstrap columns without any value are omitted.
+
+    `intro` is `about` and, if columns are omitted, the reason.
+    """
     title, about = _TEXTS[name]
     shown, intro = columns.on_page(COLUMNS[name]), about
     reasons = {row.no_bootstrap for row in rows} if name == "intervals" else set()
     if reasons and all(reasons):
         shown = [column for column in shown if column.heading not in OVER_PEOPLE]
         intro += f" No bootstrap over annotators is shown: {' or '.join(sorted(reasons))}."
-    return Table(name, title, about, intro, shown, rows, is_waiting)
+    return SimpleNamespace(
+        name=name,
+        title=title,
+        about=about,
+        intro=intro,
+        columns=shown,
+        rows=rows,
+        cells=columns.cells(shown, rows),
+        is_waiting=is_waiting,
+    )

@@ -31,6 +31,16 @@ FORMATS = {
 }
 
 
+def readable(name: str) -> Study:
+    """Return the study with this name. Raises CommandError while its scores are hidden."""
+    study = Study.objects.filter(name=name).first()
+    if study is None:
+        raise CommandError(f"The study {name!r} does not exist.")
+    if blinding.are_covered(study):
+        raise CommandError(blinding.UNTIL_CLOSED)
+    return study
+
+
 class Command(BaseCommand):
     help = "Write a study's CSVs to a new folder; `python DIR/verify.py` recomputes them."
 
@@ -45,11 +55,7 @@ class Command(BaseCommand):
     def handle(
         self, *args: Any, name: str, folder: Path, form: str | None = None, **options: Any
     ) -> None:
-        study = Study.objects.filter(name=name).first()
-        if study is None:
-            raise CommandError(f"The study {name!r} does not exist.")
-        if blinding.are_covered(study):
-            raise CommandError(blinding.UNTIL_CLOSED)
+        study = readable(name)
         if form and not FORMATS[form].can_write():
             needs = FORMATS[form].needs
             raise CommandError(f"--as {form} needs {needs}: pip install {needs}")

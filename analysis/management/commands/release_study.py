@@ -8,8 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from analysis.export import publishing, screenshots
 from analysis.export.release import ReleaseError, write_release
-from annotation.models import Study
-from annotation.protocol import blinding
+from analysis.management.commands.export_study import readable
 
 
 class Command(BaseCommand):
@@ -36,11 +35,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, name: str, target: Path, **options: Any) -> None:
-        study = Study.objects.filter(name=name).first()
-        if study is None:
-            raise CommandError(f"The study {name!r} does not exist.")
-        if blinding.are_covered(study):
-            raise CommandError(blinding.UNTIL_CLOSED)
         browser = None
         if not options["no_pictures"]:
             browser = options["browser"] or screenshots.browser()
@@ -48,7 +42,12 @@ class Command(BaseCommand):
                 self.stderr.write("No screenshots: Chromium is not on the path (--browser).")
         try:
             report = write_release(
-                study, target, browser, self.stderr.write, options["sign"], options["round_times"]
+                readable(name),
+                target,
+                browser,
+                self.stderr.write,
+                options["sign"],
+                options["round_times"],
             )
         except (ReleaseError, OSError) as error:
             raise CommandError(str(error)) from None

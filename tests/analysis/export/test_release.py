@@ -21,7 +21,7 @@ from django.test import Client
 from django.urls import reverse
 
 from analysis.documents.checklists import FORMS
-from analysis.export import dictionary, files, release, verify
+from analysis.export import files, release, verify
 from analysis.export.columns import COLUMNS
 from analysis.figures import data as figure_data
 from analysis.scores.columns import type_of
@@ -358,12 +358,10 @@ def test_numbers_are_described_as_numbers(bundle):
 
 
 def test_parquet_holds_the_same_values(bundle, monkeypatch):
-    monkeypatch.setattr(dictionary, "ROWS", 3)
+    monkeypatch.setattr(files, "ROWS", 3)
     for name in COLUMNS:
         listed = rows(bundle, name)
-        assert dictionary.write_parquet(bundle / name, bundle / "again.parquet") == len(listed), (
-            name
-        )
+        assert files.write_parquet(bundle / name, bundle / "again.parquet") == len(listed), name
         stored = bundle / "parquet" / f"{name.removesuffix('.csv')}.parquet"
         table = pyarrow.parquet.read_table(stored)
         assert table.equals(pyarrow.parquet.read_table(bundle / "again.parquet")), name
