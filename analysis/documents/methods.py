@@ -72,20 +72,15 @@ def _design(record: StudyRecord) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _assignment(record: StudyRecord) -> list[str]:
-    if not record.chose_scenario:
-        return [recruitment.assignment(REPORTED)]
-    others = {name for name, _number in record.platforms} - {ProlificAdapter.words}
-    assigned = recruitment.assignment(REPORTED, recruitment.ELSEWHERE)
-    return [recruitment.choice(REPORTED), *([assigned] if others else [])]
-
-
 def _recruitment(record: StudyRecord) -> str:
-    manifest = record.manifest
-    sentences = [
-        *_assignment(record),
+    sentences = [recruitment.assignment(REPORTED)]
+    if record.chose_scenario:
+        sentences = [recruitment.choice(REPORTED)]
+        if {name for name, _number in record.platforms} - {ProlificAdapter.words}:
+            sentences.append(recruitment.assignment(REPORTED, recruitment.ELSEWHERE))
+    sentences += [
         f"Participants could take part in each task only once.{per_browser(record)}",
-        recruitment.programs(manifest, REPORTED),
+        recruitment.programs(record.manifest, REPORTED),
         *recruitment.reached(record),
     ]
     return " ".join(filter(None, sentences))

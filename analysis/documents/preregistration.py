@@ -57,11 +57,12 @@ def for_study(study: Study) -> Document | None:
 
 
 def document(manifest: Manifest, opening: Opening) -> Document:
+    hypotheses = _quoted(manifest, "hypotheses", "As written before opening")
     return Document(
         f"Preregistration: {manifest['title']}",
         [
             Section("Frozen design", _what(manifest, opening)),
-            *_hypotheses(manifest),
+            *([Section("Hypotheses", hypotheses)] if hypotheses else []),
             Section("Tasks", _tasks(manifest)),
             Section("Scenarios and annotators", _scenarios(manifest)),
             Section("Procedure", _procedure(manifest)),
@@ -109,11 +110,6 @@ def _what(manifest: Manifest, opening: Opening) -> list:
     ]
 
 
-def _hypotheses(manifest: Manifest) -> list[Section]:
-    text = manifest["hypotheses"]
-    return [Section("Hypotheses", [Quote("As written before opening", text)])] if text else []
-
-
 def _tasks(manifest: Manifest) -> list:
     rows = [
         [
@@ -159,13 +155,6 @@ def _assignment(manifest: Manifest) -> str:
     return f"{recruitment.choice()} {recruitment.assignment(of=recruitment.ELSEWHERE)}"
 
 
-def _tasks_each(manifest: Manifest) -> str:
-    if manifest["cross_task"]:
-        return "one unseen task"
-    limit = manifest["tasks_per_worker"]
-    return "one task" if limit == 1 else f"up to {limit} tasks"
-
-
 def _scenarios(manifest: Manifest) -> list:
     scenarios = sorted(
         manifest["scenarios"], key=lambda s: (place(s["task"]), s["shots"], s["split"] or 0)
@@ -182,7 +171,8 @@ def _scenarios(manifest: Manifest) -> list:
         ]
         for scenario in scenarios
     ]
-    told = planned_analysis.arms(manifest)
+    told, limit = planned_analysis.arms(manifest), manifest["tasks_per_worker"]
+    each = "one unseen task" if told else "one task" if limit == 1 else f"up to {limit} tasks"
     total = count(sum(scenario["seats"] for scenario in scenarios), "seat")
     recruited = [
         recruitment.rehearsal(manifest),
@@ -195,7 +185,7 @@ def _scenarios(manifest: Manifest) -> list:
             f" with {total} in total. {_assignment(manifest)} A seat that becomes free (declined,"
             " returned, expired, screened out, rejected before completion, withdrawn, excluded) is"
             " reassigned. Participants take part in each task only once, regardless of version,"
-            f" shots or study; each participant may take part in {_tasks_each(manifest)} of this"
+            f" shots or study; each participant may take part in {each} of this"
             " study. For participants who arrive through the study's open link, this is enforced"
             " per browser only."
         ),

@@ -135,26 +135,16 @@ def sensitivity_to_criteria(record: StudyRecord) -> list[Block]:
     if record.answered.empty:
         return []
     tables = sensitivity.task_tables(sensitivity.table(record.study, Kind.PERSON, record.frame))
-    unused = _unused(record.manifest)
-    return [_criteria(table, unused, _silence(record)) for table in tables]
-
-
-def _unused(manifest: Manifest) -> set[str]:
-    """Return the names of criteria that cannot change any cell in this design."""
-    has_training = any(shots_of(manifest))
-    return {
+    has_training = any(shots_of(record.manifest))
+    unused = {  # criteria that cannot change any cell in this design
         rule.words
         for rule in sensitivity.RULES
-        if (rule.name == "passed_checks" and not manifest["attention_checks"])
+        if (rule.name == "passed_checks" and not record.manifest["attention_checks"])
         or (rule.name.startswith("training") and not has_training)
     }
-
-
-def _silence(record: StudyRecord) -> str:
-    """Return a sentence if criteria are missing because the exit questionnaire has no answers."""
-    is_asked = bool(record.manifest["exit_questionnaire"])
-    is_silent = is_asked and not any(record.exit_answers.values())
-    return " The exit questionnaire has no answers." if is_silent else ""
+    is_silent = record.manifest["exit_questionnaire"] and not any(record.exit_answers.values())
+    silence = " The exit questionnaire has no answers." if is_silent else ""
+    return [_criteria(table, unused, silence) for table in tables]
 
 
 def _criteria(table: SimpleNamespace, unused: set[str], silence: str) -> Grid:

@@ -97,13 +97,14 @@ def document(record: Record, answers: Mapping[str, str]) -> Document:
     ]
     if Kind.SIMULATED in kinds_of(record.frame):
         sections.append(Section("Simulated annotators", _performance(record, Kind.SIMULATED)))
+    forms = checklists.for_study(record, answers).values()
     sections += [
         Section("Participant flow", _funnel(record)),
         *_sample(record),
         Section("Pay and time", _pay(record)),
         Section("Consent, withdrawals and exclusions", _consent(record)),
         Section("Changes since the design was frozen", _changes(record)),
-        *_checklists(record, answers),
+        *(Section(form.title, [Paragraph(form.source), form]) for form in forms),
         Section("Reproducibility", _provenance(record)),
     ]
     head = front.front(record, answers)
@@ -186,34 +187,20 @@ def _funnel(record: StudyRecord) -> list[Block]:
         f"refused on the landing page (refusals, not participants), {Reason(why).label}: {number}"
         for why, number in record.refused_arrivals.items()
     ]
+    meaning = " ".join(f"{column.heading}: {column.meaning}." for column in FUNNEL[1:])
+    notes = [meaning if 0 in record.study.shots else meaning.replace(AT_ZERO, "")]
+    if record.manifest["tasks_per_worker"] > 1:
+        notes.append(
+            "Numbers are participations: a participant in two tasks is counted twice. Distinct"
+            f" participants: {record.workers['arrived']:,} arrived,"
+            f" {record.workers['analysed']:,} are included in the analysis."
+        )
+    if record.refused_arrivals:
+        notes.append(LANDING)
+    flow = [*record.funnels, ("Total", whole)]
     return [
-        Grid.of(
-            "Participant flow by scenario",
-            FUNNEL,
-            [*record.funnels, ("Total", whole)],
-            [
-                _meanings_of_funnel(record),
-                *_counted(record),
-                *([LANDING] if record.refused_arrivals else []),
-            ],
-        ),
+        Grid.of("Participant flow by scenario", FUNNEL, flow, notes),
         Bullets([line for line in left if not line.endswith(": 0")] or ["No dropouts."]),
-    ]
-
-
-def _meanings_of_funnel(record: StudyRecord) -> str:
-    text = " ".join(f"{column.heading}: {column.meaning}." for column in FUNNEL[1:])
-    return text if 0 in record.study.shots else text.replace(AT_ZERO, "")
-
-
-def _counted(record: StudyRecord) -> list[str]:
-    """Return a note on how participants with several tasks are counted, or [] if there are none."""
-    if record.manifest["tasks_per_worker"] == 1:
-        return []
-    return [
-        "Numbers are participations: a participant in two tasks is counted twice. Distinct"
-        f" participants: {record.workers['arrived']:,} arrived, {record.workers['analysed']:,} are"
-        " included in the analysis."
     ]
 
 
@@ -222,6 +209,10 @@ def _pay(record: StudyRecord) -> list[Block]:
     blocks: list[Block] = [Bullets(record.pay_sentences)]
     if not record.settled:
         return [*blocks, Paragraph("No earnings have been settled yet.")]
+
+    def minutes(name: str) -> str:
+        seconds = record.median(name, record.settled)
+        return columns.points(None if seconds is None else seconds / 60)
 
     def wage(name: str) -> str:
         known = record.median(name)
@@ -246,11 +237,8 @@ def _pay(record: StudyRecord) -> list[Block]:
     settled = Fact("Settled participations", f"{len(record.settled):,}{ended}")
     times = [
         Fact(f"Total active time{waited}", in_words(timedelta(seconds=active))),
-        Fact(
-            f"Median active minutes{waited}",
-            _minutes(record.median("active_seconds", record.settled)),
-        ),
-        Fact("Median elapsed minutes", _minutes(record.median("elapsed_seconds", record.settled))),
+        Fact(f"Median active minutes{waited}", minutes("active_seconds")),
+        Fact("Median elapsed minutes", minutes("elapsed_seconds")),
         Fact(
             "Mean seconds per test example, excluding idle time (annotators in the analysis)",
             columns.points(record.seconds_per_answer),
@@ -271,10 +259,6 @@ def _pay(record: StudyRecord) -> list[Block]:
         Facts([settled, *earnings, *times, *sums]),
         Grid.of("Earnings by kind", amounts, [*record.amounts, total]),
     ]
-
-
-def _minutes(seconds: float | None) -> str:
-    return columns.points(None if seconds is None else seconds / 60)
 
 
 def _decision(in_analysis: bool) -> str:
@@ -321,8 +305,7 @@ def _consent(record: StudyRecord) -> list[Block]:
 
 
 def _changes(record: StudyRecord) -> list[Block]:
-    items = [(at, what) for at, what in record.changes]
-    items += [
+    items = record.changes + [
         (exclusion.at, f"{exclusion.annotator} {_decision(exclusion.in_analysis)}")
         for exclusion in record.exclusions
         if not exclusion.by_design
@@ -340,11 +323,6 @@ def _sample(record: StudyRecord) -> list[Section]:
         return []
     notes = list(filter(None, [SAMPLE.intro, about_export(record.study)]))
     return [Section(SAMPLE.title, [Grid.of("Sample", SAMPLE.columns, rows, notes)])]
-
-
-def _checklists(record: Record, answers: Mapping[str, str]) -> list[Section]:
-    forms = checklists.for_study(record, answers).values()
-    return [Section(form.title, [Paragraph(form.source), form]) for form in forms]
 
 
 def _provenance(record: StudyRecord) -> list[Block]:

@@ -49,7 +49,11 @@ def _pages(study: Study) -> Iterator[tuple[str, str]]:
         yield f"{task.name}-question", _turn(least, first, Step.ANNOTATION)
         trained = next((scenario for scenario in (least, *others) if scenario.shots), None)
         if trained:
-            yield f"{task.name}-reveal", _reveal_page(trained)
+            split = task.train_split(trained.shots, trained.split_number)
+            examples = split.examples.order_by("position")
+            shown = next((example for example in examples if example.gold), examples[0])
+            page = _turn(trained, shown, Step.TRAINING, is_revealed=True)
+            yield f"{task.name}-reveal", page
         screened = screening.examples(study, task) if least.screening_examples else []
         if screened:
             page = _turn(least, screened[0], Step.SCREENING, (1, len(screened)))
@@ -115,13 +119,6 @@ def _instructions(scenario: Scenario, upstream: Task | None = None) -> str:
     if study.comprehension_questions.strip():
         context["questions_form"] = ComprehensionForm(study)
     return _page("participation/_instructions.html", f"{card.title}: instructions", context)
-
-
-def _reveal_page(scenario: Scenario) -> str:
-    split = scenario.task.train_split(scenario.shots, scenario.split_number)
-    examples = split.examples.order_by("position")
-    shown = next((example for example in examples if example.gold), examples[0])
-    return _turn(scenario, shown, Step.TRAINING, is_revealed=True)
 
 
 def _turn(

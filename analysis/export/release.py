@@ -144,10 +144,17 @@ def write_data(study: Study, folder: Path, round_times: str = "") -> None:
     shutil.copyfile(MIXED_MODEL, folder / MIXED_MODEL.name)
     _write_documents(study, folder, masked, files.write_data_sums(folder), round_times)
     write_tables(study, folder / "tables")
-    _write_checklists(study, folder / "checklists", masked)
+    lists = folder / "checklists"
+    lists.mkdir()
+    for name, form in checklists.forms_of(study, masked).items():
+        _text(lists / f"{name}.tex", checklists.as_latex(form))
+        _text(lists / f"{name}.json", checklists.as_json(form))
+    _text(lists / "sample.json", checklists.sample_file(study, "json"))
     _write_published(study, folder, masked)
     _write_materials(study, folder / "materials")
-    _write_seen(study, folder / "seen")
+    (folder / "seen").mkdir()
+    for name, html in pages_seen.pages(study).items():
+        _text(folder / "seen" / f"{name}.html", html)
     logged = csv_text(publishing.LOG_COLUMNS, publishing.log_rows(study, masked))
     if round_times:
         logged = publishing.in_text(logged, round_times)
@@ -163,14 +170,6 @@ def write_tables(study: Study, folder: Path) -> None:
                 stem = slugify(table.name.removeprefix(f"{study.name}-").removesuffix(f"-{kind}"))
                 _text(own / f"{stem}.tex", as_latex(table))
                 _text(own / f"{stem}.csv", as_csv(table))
-
-
-def _write_checklists(study: Study, folder: Path, masked: Callable[[str], str]) -> None:
-    folder.mkdir()
-    for name, form in checklists.forms_of(study, masked).items():
-        _text(folder / f"{name}.tex", checklists.as_latex(form))
-        _text(folder / f"{name}.json", checklists.as_json(form))
-    _text(folder / "sample.json", checklists.sample_file(study, "json"))
 
 
 def _write_published(study: Study, folder: Path, masked: Callable[[str], str]) -> None:
@@ -306,12 +305,6 @@ def _instructions(card: Card) -> str:
     for window in card.help_windows:
         parts += [f"## {window.title}", window.definition, f"Example: {window.example}"]
     return "\n\n".join(parts) + "\n"
-
-
-def _write_seen(study: Study, folder: Path) -> None:
-    folder.mkdir()
-    for name, html in pages_seen.pages(study).items():
-        _text(folder / f"{name}.html", html)
 
 
 def _write_pictures(folder: Path, browser: str | None, tell: Callable[[str], Any]) -> str:

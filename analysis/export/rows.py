@@ -184,7 +184,11 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
         compared: list[tested.Contrast] = []
         for task in tasks:
             frame = findings.answered(study, kind, task)
-            agreement = _agreement(frame)
+            pairs = zip(findings.agreements(frame), findings.aggregates(frame), strict=True)
+            agreement = [
+                in_file(TABLES["agreement"], own) | in_file(TABLES["aggregates"], group)
+                for own, group in pairs
+            ]
             for name, figures in (
                 ("agreement.csv", agreement),
                 ("intervals.csv", _of("intervals.csv", TABLES["intervals"], means.means(frame))),
@@ -230,14 +234,6 @@ def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[s
             if mean is not None
         ]
     return found
-
-
-def _agreement(frame: Any) -> list[dict[str, Any]]:
-    pairs = zip(findings.agreements(frame), findings.aggregates(frame), strict=True)
-    return [
-        in_file(TABLES["agreement"], own) | in_file(TABLES["aggregates"], group)
-        for own, group in pairs
-    ]
 
 
 def _of(name: str, columns: Sequence[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from analysis.documents import wording
 from analysis.documents.blocks import Entry, Form
 from analysis.documents.checklists.facts import Facts
-from analysis.documents.checklists.short_form import Answers, Status, joined, prose, status
+from analysis.documents.checklists.short_form import Answers, Status, prose, status
 from analysis.documents.checklists.wei_analysis import demographics
 from analysis.documents.checklists.wei_design import consent, ethics_contact
 from analysis.documents.checklists.wei_recruitment import amount, unpaid
@@ -23,15 +23,23 @@ INSTRUCTIONS = (
 
 def form(facts: Facts, answers: Answers) -> Form:
     people = facts.whole.arrived > 0
+    versions = wording.count(len(facts.consents), "version")
+    sample = demographics(facts, "D5", "Annotator characteristics")
     own = [
         _item("D1", "Instructions given to annotators", Status.YES, INSTRUCTIONS),
         _item("D2", "Recruitment and pay", Status.YES, *recruitment(facts)),
-        _item("D3", "Consent to the use of data", *_consent(facts)),
+        _item(
+            "D3", "Consent to the use of data", Status.YES, consent(facts),
+            f"The consent text ({versions}) is in the preregistration and in the release bundle.",
+        ),
         _item(
             "D4", "Ethics board approval", answers.status("1.9"), prose(answers["1.9"]),
             ethics_contact(facts), field="1.9",
         ),
-        _characteristics(facts, answers),
+        _item(
+            "D5", sample.title, Status(sample.answer), prose(answers["2.1"]), sample.evidence,
+            *reached(facts), field="2.1",
+        ),
     ]  # fmt: skip
     unasked = [status(e.number, e.title, Status.NOT_APPLICABLE, field=e.field) for e in own]
     entries = [
@@ -61,26 +69,6 @@ def recruitment(facts: Facts) -> list[str]:
     paid = wording.is_paid(facts.manifest)
     pay = amount(facts) if paid else unpaid(facts)
     return [f"Seats taken: {facts.sources or 'none yet'}.", *reached(facts), pay]
-
-
-def _consent(facts: Facts) -> tuple[Status, str]:
-    versions = len(facts.consents)
-    return Status.YES, joined(
-        [
-            consent(facts),
-            f"The consent text ({wording.count(versions, 'version')}) is in the preregistration and"
-            " in the release bundle.",
-        ]
-    )
-
-
-def _characteristics(facts: Facts, answers: Answers) -> Entry:
-    sample = demographics(facts, "D5", "Annotator characteristics")
-    said = answers["2.1"]
-    known = Status(sample.answer)
-    return _item(
-        "D5", sample.title, known, prose(said), sample.evidence, *reached(facts), field="2.1"
-    )  # fmt: skip
 
 
 # Items 14 and 15 of the NeurIPS checklist concern research with human subjects.

@@ -123,38 +123,40 @@ def _uncertainty(facts: Facts) -> list[Entry]:
 
 
 def _scoring(facts: Facts) -> list[Entry]:
-    answer = Status.YES if facts.model_cells else NA
-    recipes = "; ".join(sorted({task["recipe"] for task in facts.manifest["tasks"]}))
-    metric = wording.metrics(facts.manifest) or "S1 for both."
     if not facts.model_cells:
         return [
-            status("4.3", "Same metric", answer, NO_MODEL),
-            status("4.4", "Same rubric", answer),
-            status("4.5", "Same scoring procedure", answer),
+            status("4.3", "Same metric", NA, NO_MODEL),
+            status("4.4", "Same rubric", NA),
+            status("4.5", "Same scoring procedure", NA),
         ]
+    recipes = "; ".join(sorted({task["recipe"] for task in facts.manifest["tasks"]}))
     return [
         status(
-            "4.3", "Same metric", answer, metric, recipes,
+            "4.3", "Same metric", Status.YES, wording.metrics(facts.manifest) or "S1 for both.",
+            recipes,
             "Annotators and runs are scored individually; aggregates are reported separately.",
         ),
-        status("4.4", "Same rubric", answer, "The same gold texts and gold rule apply to both."),
         status(
-            "4.5", "Same scoring procedure", answer, "The same function scores humans and models."
+            "4.4", "Same rubric", Status.YES, "The same gold texts and gold rule apply to both."
+        ),
+        status(
+            "4.5", "Same scoring procedure", Status.YES,
+            "The same function scores humans and models.",
         ),
     ]  # fmt: skip
 
 
 def _robustness(facts: Facts) -> Entry:
-    told = [f"Completed, then excluded by a researcher: {facts.excluded}."]
-    if facts.excluded:
-        told.append("Results are shown without and with the excluded annotators.")
-    told.append(
-        "The section “Sensitivity to inclusion criteria” shows the results under other criteria;"
-        " the paper must state whether its conclusions hold under them."
-    )
     if not facts.by_arm:
         return status("4.6", "Robustness to exclusions", NA, "No results yet.")
-    return status("4.6", "Robustness to exclusions", Status.PARTIAL, *told)
+    shown = "Results are shown without and with the excluded annotators."
+    return status(
+        "4.6", "Robustness to exclusions", Status.PARTIAL,
+        f"Completed, then excluded by a researcher: {facts.excluded}.",
+        shown if facts.excluded else "",
+        "The section “Sensitivity to inclusion criteria” shows the results under other criteria;"
+        " the paper must state whether its conclusions hold under them.",
+    )  # fmt: skip
 
 
 def _reported(facts: Facts) -> list[Entry]:
@@ -209,19 +211,17 @@ def demographics(facts: Facts, number: str, title: str) -> Entry:
 
 def _ai(facts: Facts) -> Entry:
     used = facts.exit_answers["ai_used"]
-    title = "Use of AI tools by annotators"
+    answer, told = Status.NO, f"Asked in the exit questionnaire: {unanswered(facts)}."
     if not facts.manifest["exit_questionnaire"]:
-        return status("5.1.4", title, Status.NO, "Not asked.")
-    if not used:
-        return status(
-            "5.1.4", title, Status.NO, f"Asked in the exit questionnaire: {unanswered(facts)}."
+        told = "Not asked."
+    elif used:
+        counts = ", ".join(f"{word} {n}" for word, n in sorted(used.items()))
+        answer = Status.PARTIAL
+        told = (
+            f"Reported use of AI in the exit questionnaire: {counts}. The tools named, without"
+            " versions, are in questionnaire.csv."
         )
-    counts = ", ".join(f"{word} {n}" for word, n in sorted(used.items()))
-    return status(
-        "5.1.4", title, Status.PARTIAL,
-        f"Reported use of AI in the exit questionnaire: {counts}. The tools named, without"
-        " versions, are in questionnaire.csv.",
-    )  # fmt: skip
+    return status("5.1.4", "Use of AI tools by annotators", answer, told)
 
 
 BUNDLE = (

@@ -71,30 +71,18 @@ def _data(facts: Facts) -> list[Entry]:
     return [
         text("0.7", "Language of the items", ", ".join(languages)),
         text("0.8", "Items of the dataset", f"{sum(whole.values()):,}", f"{by_task(whole)}.", part),
-        _model_items(facts),
-        _model_outputs(facts),
+        *_models(facts),
     ]
 
 
-def _model_items(facts: Facts) -> Entry:
-    title = "Items on which models were run"
+def _models(facts: Facts) -> list[Entry]:
+    items, outputs = "Items on which models were run", "Model outputs per item"
     if not facts.model_cells:
-        return text("0.9", title, str(Status.NOT_APPLICABLE), NO_MODELS)
+        none = (str(Status.NOT_APPLICABLE), NO_MODELS)
+        return [text("0.9", items, *none), text("0.10", outputs, *none)]
     tasks = {cell.task for cell in facts.model_cells}
     sizes = {name: size for name, size in facts.test_sizes.items() if name in tasks}
     missing = sorted(set(facts.test_sizes) - tasks)
-    return text(
-        "0.9", title, f"{sum(sizes.values()):,}",
-        f"The same test examples as for human annotators: {by_task(sizes)}.",
-        f"No model was run on {', '.join(missing)}." if missing else "",
-        facts.who_ran,
-    )  # fmt: skip
-
-
-def _model_outputs(facts: Facts) -> Entry:
-    title = "Model outputs per item"
-    if not facts.model_cells:
-        return text("0.10", title, str(Status.NOT_APPLICABLE), NO_MODELS)
     evidence = []
     if facts.uploaded:
         evidence.append(
@@ -106,7 +94,15 @@ def _model_outputs(facts: Facts) -> Entry:
             "Models in the annotator's seat gave one answer per item in each participation;"
             f" participations per model, task and number of shots: {_runs(facts.seated)}."
         )
-    return text("0.10", title, _runs(facts.model_cells), *evidence)
+    return [
+        text(
+            "0.9", items, f"{sum(sizes.values()):,}",
+            f"The same test examples as for human annotators: {by_task(sizes)}.",
+            f"No model was run on {', '.join(missing)}." if missing else "",
+            facts.who_ran,
+        ),
+        text("0.10", outputs, _runs(facts.model_cells), *evidence),
+    ]  # fmt: skip
 
 
 def _runs(cells: list[ModelCell]) -> str:
@@ -133,7 +129,7 @@ def _sizes(facts: Facts) -> list[Entry]:
         ),
         text("1.2", "Items annotated by humans", f"{sum(sizes.values()):,}", f"{by_task(sizes)}."),
         _selection(facts),
-        text("1.3", "Annotators per item", _annotators_per_item(facts), _per_item(facts)),
+        _per_item(facts),
         text(
             "1.4", "Items per annotator", between(facts.items_per_person or sizes.values()),
             f"Test examples per task: {between(sizes.values())}; each annotator of a task answered"
@@ -162,31 +158,23 @@ def _selection(facts: Facts) -> Entry:
     )  # fmt: skip
 
 
-def _annotators_per_item(facts: Facts) -> str:
+def _per_item(facts: Facts) -> Entry:
     """Return the range of annotators per task. If a task has several groups, add their range."""
+    title = "Annotators per item"
     if not facts.by_arm:
-        return "none"
+        return text("1.3", title, "none", "No participant is in the analysis yet.")
     of_task: Counter[str] = Counter()
     for (task, _shots, _arm), n in facts.by_arm.items():
         of_task[task] += n
-    each = between(facts.by_arm.values())
-    return between(of_task.values()) + (f" ({each} in each group)" if _has_groups(facts) else "")
-
-
-def _has_groups(facts: Facts) -> bool:
-    return any(facts.upstream) or len(facts.shots) > 1
-
-
-def _per_item(facts: Facts) -> str:
-    if not facts.by_arm:
-        return "No participant is in the analysis yet."
+    answer, apart = between(of_task.values()), ""
+    if facts.upstream or len(facts.shots) > 1:
+        answer += f" ({between(facts.by_arm.values())} in each group)"
+        apart = f"Participants could be in only one group of a task.{methods.per_browser(facts)} "
     named = [
         f"{task}, {shots} shots{f', {arm} arm' if arm else ''}: {n}"
         for (task, shots, arm), n in facts.by_arm.items()
     ]
-    alone = f"Participants could be in only one group of a task.{methods.per_browser(facts)} "
-    apart = alone if _has_groups(facts) else ""
-    return f"{apart}In the analysis: {'; '.join(named)}."
+    return text("1.3", title, answer, f"{apart}In the analysis: {'; '.join(named)}.")
 
 
 def _effort(facts: Facts, answers: Answers) -> Entry:
