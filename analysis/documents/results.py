@@ -167,7 +167,7 @@ def among_people(record: StudyRecord) -> list[Block]:
 # annotators.
 
 
-# Columns of uploaded models (ModelRow) and of models in the annotator's seat (_seated).
+# Columns of uploaded models (model_rows) and of models in the annotator's seat (_seated).
 MODEL_COLUMNS = [
     Column("model", "Model"),
     Column("task", "Task", get="task.name"),

@@ -367,7 +367,7 @@ class StudyRecord:
         return Kind.MODEL in set(self.frame["kind"])
 
     @cached_property
-    def models(self) -> list[model_tables.ModelRow]:
+    def models(self) -> list[SimpleNamespace]:
         """Return the scores of models with uploaded predictions."""
         files = compared_files.files(self.study)
         return model_tables.model_rows(files)

@@ -213,55 +213,35 @@ def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Ro
         yield Row("study", f"{who}, over training splits", "splits", apart, people.tasks)
 
 
-@dataclass(frozen=True)
-class ModelRow:
-    """One model on one task version at one number of shots."""
+def model_rows(files: PredictionFileQuerySet) -> list[SimpleNamespace]:
+    """Return one row per model, task version and number of shots (None: fully supervised).
 
-    model: str
-    task: Task
-    shots: int | None  # None: fully supervised
-    score: Score
-    as_set: Score  # all golds as one set, for tasks whose golds are alternatives
-    run: Run
-
-    @property
-    def unit(self) -> str:
-        return "splits" if self.shots else "runs"
-
-    @property
-    def recipe(self) -> str:
-        card = self.task.card
-        return recipe(card.gold_rule, over=self.unit, metric=card.metric)
-
-    @property
-    def set_recipe(self) -> str:
-        """Return the recipe of `as_set`, or "" if golds are one set anyway."""
-        return recipe("set", over=self.unit) if self.task.card.gold_rule == "any_of" else ""
-
-
-def model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
+    `as_set` has all golds as one set, for tasks whose golds are alternatives. `set_recipe` is its
+    recipe, or "" if golds are one set anyway.
+    """
     arms = files.order_by().values_list("arm", flat=True).distinct()
     rows = [row for arm in arms for row in _model_rows(files.filter(arm=arm))]
     rows.sort(key=lambda row: (math.inf if row.shots is None else row.shots, row.run.arm))
     return sorted(rows, key=lambda row: (row.model, place(row.task.name), -row.task.version))
 
 
-def _model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
+def _model_rows(files: PredictionFileQuerySet) -> Iterator[SimpleNamespace]:
     tasks = Task.objects.filter(pk__in=files.order_by().values("task")).in_bulk()
     by_place = splits(files, tasks.values())
     of, run = training_files(tasks.values()), runs(files)
     as_set = splits_as_one_set(files, tasks)
-    return [
-        ModelRow(
-            model,
-            tasks[task],
-            shots,
-            mean_of(values, of[task, shots]),
-            over(as_set.get((model, task, shots), []), of[task, shots]),
-            run[model, task, shots],
+    for (model, pk, shots), values in by_place.items():
+        card, unit = tasks[pk].card, "splits" if shots else "runs"
+        yield SimpleNamespace(
+            model=model,
+            task=tasks[pk],
+            shots=shots,
+            score=mean_of(values, of[pk, shots]),
+            as_set=over(as_set.get((model, pk, shots), []), of[pk, shots]),
+            run=run[model, pk, shots],
+            recipe=recipe(card.gold_rule, over=unit, metric=card.metric),
+            set_recipe=recipe("set", over=unit) if card.gold_rule == "any_of" else "",
         )
-        for (model, task, shots), values in by_place.items()
-    ]
 
 
 def _uploaded(
@@ -344,40 +324,27 @@ def by_method(tables: Sequence[Table]) -> list[SimpleNamespace]:
     return sorted(rows.values(), key=lambda row: not row.is_human)
 
 
-@dataclass(frozen=True)
-class ScoreRow:
-    """One score of a Row, for files and the API."""
-
-    row: Row
-    task: Task
-    shots: int | str
-    score: Score
-
-    @property
-    def run(self) -> Run:
-        return self.row.run or Run()
-
-    @property
-    def task_version(self) -> int | None:
-        """Return the task version, or None for published figures, which have none."""
-        return None if self.row.is_published else self.task.version
-
-    @property
-    def recipe(self) -> str:
-        card = self.task.card
-        if self.row.is_published:
-            return ""
-        return recipe(card.gold_rule, over=self.row.unit, metric=card.metric)
-
-
-def score_rows(tables: Sequence[Table]) -> list[ScoreRow]:
-    return [
-        ScoreRow(row, task, table.shots, score)
-        for table in tables
-        for row in table.rows
-        for score, task in zip(row.scores, table.tasks, strict=True)
-        if score.remark or not math.isnan(score.mean)
-    ]
+def score_rows(tables: Sequence[Table]) -> list[SimpleNamespace]:
+    """Return each score of a Row. Published figures have no task version and no recipe."""
+    rows = []
+    for table in tables:
+        for row in table.rows:
+            for score, task in zip(row.scores, table.tasks, strict=True):
+                if not score.remark and math.isnan(score.mean):
+                    continue
+                own = recipe(task.card.gold_rule, over=row.unit, metric=task.card.metric)
+                rows.append(
+                    SimpleNamespace(
+                        row=row,
+                        run=row.run or Run(),
+                        task=task,
+                        task_version=None if row.is_published else task.version,
+                        shots=table.shots,
+                        score=score,
+                        recipe="" if row.is_published else own,
+                    )
+                )
+    return rows
 
 
 def aggregate_rows(tables: Sequence[Table]) -> list[SimpleNamespace]:

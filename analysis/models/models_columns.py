@@ -42,7 +42,7 @@ def _of_run(name: str, heading: str, meaning: str) -> Column:
     )
 
 
-# Columns for ModelRow.
+# Columns for the rows of models.model_rows.
 MODEL = [
     Column("model", meaning="name of the uploaded model"),
     Column("task", meaning="name of the task", get="task.name"),
@@ -135,7 +135,7 @@ _SOURCE = [
     Column("source", meaning="study, uploaded or published", get="row.source"),
     Column("name", meaning="annotators or model", get="row.name"),
 ]
-# Columns for ScoreRow.
+# Columns for the rows of models.score_rows.
 SCORES = [
     *_SOURCE,
     Column("task", meaning="name of the task", get="task.name"),
@@ -161,7 +161,7 @@ SCORES = [
     Column("recipe", meaning=f"{RECIPE}; empty for a published figure"),
 ]
 
-# Columns for AggregateRow.
+# Columns for the rows of models.aggregate_rows.
 AGGREGATES = [
     *_SOURCE,
     Column("shots", meaning="number of shots, or all: fully supervised"),

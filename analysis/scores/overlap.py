@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 from analysis.heavy import np
 from analysis.scores.columns import Table, between, percent
 from analysis.scores.test_sets import TestFile, given_texts
 from analysis.stats import error_overlap
 from analysis.stats.agreement import plurality
-from analysis.stats.error_overlap import UNKNOWN, Overlap
+from analysis.stats.error_overlap import UNKNOWN
 from analysis.stats.significance import holm
 from annotation.models import Answer, Kind, Status, Step, Study
 from annotation.study import compared_files
@@ -29,40 +29,17 @@ OFTEN = "more often than expected"
 ALARMS = 0.01  # false-alarm rate over all annotators of a cell, for each model
 
 
-@dataclass(frozen=True)
-class Row:
-    """One annotator and one model. `p_holm` is corrected over the annotators of the cell."""
-
-    task: str
-    shots: int
-    annotator: str
-    participation: int
-    model: str
-    source: str  # uploaded or seated
-    overlap: Overlap
-    p_holm: float
-
-    @property
-    def agrees(self) -> bool:
-        """Return whether the errors agree more often than expected."""
-        return self.p_holm < ALARMS
-
-    @property
-    def result(self) -> str:
-        return self.overlap.why_not or (OFTEN if self.agrees else "as expected")
-
-    @property
-    def interval(self) -> str:
-        return between([100 * self.overlap.low, 100 * self.overlap.high])
-
-
 Given = frozenset[str] | None  # a wrong answer, or None if it is right
 Answers = dict[int, Given]  # by example
 Models = dict[tuple[str, str], Answers]  # by (name, source)
 
 
-def table(study: Study, kind: str) -> list[Row]:
-    """Return the rows of completed annotators of one kind, including excluded ones."""
+def table(study: Study, kind: str) -> list[SimpleNamespace]:
+    """Return one row per annotator and model, for completed annotators of one kind.
+
+    Excluded annotators are included. `p_holm` is corrected over the annotators of the cell, and
+    `agrees` says whether the errors agree more often than expected.
+    """
     models = {} if kind == Kind.MODEL else _models(study)
     cells: dict[tuple[str, int], dict[int, str]] = defaultdict(dict)
     people = study.participations.filter(kind=kind, status=Status.COMPLETED).in_cells()
@@ -128,7 +105,7 @@ def _models(study: Study) -> dict[str, Models]:
 def _of_cell(
     study: Study, task: str, shots: int, names: dict[int, str], wrong: dict[int, Answers],
     models: Models,
-) -> Iterator[Row]:  # fmt: skip
+) -> Iterator[SimpleNamespace]:  # fmt: skip
     own = [wrong[pk] for pk in names]
     shown = sorted({example for given in (*own, *models.values()) for example in given})
     numbers: dict[tuple[int, Given], int] = {(example, None): 0 for example in shown}
@@ -145,7 +122,20 @@ def _of_cell(
     for (model, source), overlaps in zip(models, found, strict=True):
         corrected = holm([overlap.p for overlap in overlaps])
         for (pk, name), overlap, p in zip(names.items(), overlaps, corrected, strict=True):
-            yield Row(task, shots, name, pk, model, source, overlap, p)
+            expected = OFTEN if p < ALARMS else "as expected"
+            yield SimpleNamespace(
+                task=task,
+                shots=shots,
+                annotator=name,
+                participation=pk,
+                model=model,
+                source=source,  # uploaded or seated
+                overlap=overlap,
+                p_holm=p,
+                agrees=p < ALARMS,
+                result=overlap.why_not or expected,
+                interval=between([100 * overlap.low, 100 * overlap.high]),
+            )
 
 
 _INTRO = (

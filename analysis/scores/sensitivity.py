@@ -7,7 +7,7 @@ more of them, or includes manually excluded ones. A cell that changes much is no
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -212,31 +212,6 @@ def scores(
     return cells
 
 
-@dataclass(frozen=True)
-class Row:
-    """A cell under one rule x 100 (NaN if undefined). `why_not` explains a missing interval."""
-
-    rule: str
-    task: str
-    shots: int
-    mean: float
-    sd_ddof1: float
-    sd_ddof0: float
-    n: int
-    completed: int
-    low: float
-    high: float
-    why_not: str
-
-    @property
-    def text(self) -> str:
-        """Format mean ± SD, n and the interval. If no annotator is left, the mean is a dash."""
-        if not self.n:
-            return f"{NOTHING} (n=0)"
-        interval = assuming(between((self.low, self.high, self.why_not)), self.n)
-        return f"{mean_and_sd(self.mean, self.sd_ddof1)} (n={self.n}), {interval}"
-
-
 COLUMNS = [
     Column("rule", meaning="inclusion criterion"),
     Column("task", meaning="name of the task"),
@@ -255,21 +230,21 @@ COLUMNS = [
 ]
 
 
-def table(study: Study, kind: str, annotators: pd.DataFrame | None = None) -> list[Row]:
+def table(study: Study, kind: str, annotators: pd.DataFrame | None = None) -> list[SimpleNamespace]:
     """Return one row per rule, task and shots for one kind. `annotators` is as in `people`."""
     answers = given(study, kind)
     frame = people(study, kind, answers, annotators)
     return rows(frame, scores(study, frame, answers))
 
 
-def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[Row]:
+def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[SimpleNamespace]:
     """Return one row per rule, task and shots, from the results of `people` and `scores`."""
     numbers = ["participation", "score"]
     cells = [
         (task, shots, part[numbers], list(part.index))
         for task, shots, part in by_cell(frame[["task", "shots", *numbers]])
     ]
-    known: dict[tuple[Any, ...], Row] = {}  # most rules keep the same annotators
+    known: dict[tuple[Any, ...], SimpleNamespace] = {}  # most rules keep the same annotators
     found = []
     for rule in RULES:
         if not rule.applies(frame):
@@ -280,31 +255,35 @@ def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[
             if who not in known:
                 left = everybody[everybody.index.isin(kept)]
                 known[who] = _row(task, shots, left, len(everybody), scores[task, shots])
-            found.append(replace(known[who], rule=rule.name))
+            found.append(SimpleNamespace(**vars(known[who]), rule=rule.name))
     return found
 
 
-def _row(task: str, shots: int, left: pd.DataFrame, completed: int, scores: Scores) -> Row:
-    """Return the cell of these annotators, without the name of a rule."""
-    own = 100 * left["score"]
+def _row(
+    task: str, shots: int, left: pd.DataFrame, completed: int, scores: Scores
+) -> SimpleNamespace:
+    """Return the cell of these annotators x 100 (NaN if undefined), without the name of a rule."""
+    own, n = 100 * left["score"], len(left)
     estimate = scores.estimate(left["participation"])
-    low, high = np.clip(estimate.interval(), scores.lowest, 1)
-    return Row(
-        "",
-        task,
-        shots,
-        mean=float(own.mean(skipna=False)),
-        sd_ddof1=float(own.std(ddof=1, skipna=False)),
+    low, high = 100 * np.clip(estimate.interval(), scores.lowest, 1)
+    mean, sd = float(own.mean(skipna=False)), float(own.std(ddof=1, skipna=False))
+    interval = assuming(between((low, high, estimate.why_not)), n)
+    return SimpleNamespace(
+        task=task,
+        shots=shots,
+        mean=mean,
+        sd_ddof1=sd,
         sd_ddof0=float(own.std(ddof=0, skipna=False)),
-        n=len(own),
+        n=n,
         completed=completed,
-        low=float(100 * low),
-        high=float(100 * high),
+        low=float(low),
+        high=float(high),
         why_not=estimate.why_not,
+        text=f"{mean_and_sd(mean, sd)} (n={n}), {interval}" if n else f"{NOTHING} (n=0)",
     )
 
 
-def task_tables(rows: list[Row]) -> list[SimpleNamespace]:
+def task_tables(rows: list[SimpleNamespace]) -> list[SimpleNamespace]:
     """Return rules x shots of each task. A cell has its text and whether the rule changed it."""
     cells = {(row.task, row.rule, row.shots): row.text for row in rows}
     tables = []

@@ -87,29 +87,6 @@ def _contents(study: Study) -> Contents:
     }
 
 
-@dataclass(frozen=True)
-class BlockScore:
-    """One group's mean S1 x 100 on a block, or NaN if it was not seen or files are not nested."""
-
-    kind: str
-    task: str
-    task_version: int
-    shots: int
-    split: int | None
-    block: Block
-    nested: int
-    mean: float
-    sd_ddof1: float
-    sd_ddof0: float
-    n: int
-
-    @property
-    def text(self) -> str:
-        if not self.nested:
-            return "not nested"
-        return mean_and_sd(self.mean, self.sd_ddof1)
-
-
 _OF_BLOCK = (
     "Mean ± SD (ddof 1) over the n annotators in the group of their mean S1 x 100 on these training"
     " examples; the CSV has both ddof. A dash means that the group did not see them."
@@ -137,7 +114,7 @@ def columns(rows: Sequence[SimpleNamespace]) -> list[Column]:
     ]
 
 
-# Columns for BlockScore.
+# Columns for the rows of `block_scores`.
 BLOCK_SCORES = [
     Column("kind", meaning="person, simulated or model"),
     Column("task", meaning="name of the task"),
@@ -183,7 +160,7 @@ BLOCK_SCORES = [
 ]
 
 
-def block_scores(study: Study) -> list[BlockScore]:
+def block_scores(study: Study) -> list[SimpleNamespace]:
     return [score for kind in kinds(study) for row in training(study, kind) for score in row.scores]
 
 
@@ -228,8 +205,11 @@ def _score(
     contents: dict[int, frozenset[str]],
     given: pd.DataFrame,
     n: int,
-) -> BlockScore:
-    """Return the score of one group on one block. `given` has the answers of its n annotators."""
+) -> SimpleNamespace:
+    """Return one group's mean S1 x 100 on one block. `given` has the answers of its n annotators.
+
+    It is NaN if the group did not see the block or if files are not nested.
+    """
     is_met = block.size <= scenario.shots
     nested = block.is_nested(contents, scenario.shots)
     mean = sd_ddof1 = sd_ddof0 = math.nan
@@ -237,16 +217,17 @@ def _score(
         inside = given[given["example_hash"].isin(block.hashes(contents))]
         means = 100 * inside.groupby("participation")["s1"].mean()
         mean, sd_ddof1, sd_ddof0 = means.mean(), means.std(ddof=1), means.std(ddof=0)
-    return BlockScore(
-        kind,
-        scenario.task.name,
-        scenario.task.version,
-        scenario.shots,
-        scenario.split_number,
-        block,
-        int(nested),
-        mean,
-        sd_ddof1,
-        sd_ddof0,
-        n,
+    return SimpleNamespace(
+        kind=kind,
+        task=scenario.task.name,
+        task_version=scenario.task.version,
+        shots=scenario.shots,
+        split=scenario.split_number,
+        block=block,
+        nested=int(nested),
+        mean=mean,
+        sd_ddof1=sd_ddof1,
+        sd_ddof0=sd_ddof0,
+        n=n,
+        text=mean_and_sd(mean, sd_ddof1) if nested else "not nested",
     )
