@@ -4,7 +4,6 @@ An annotator's score is computed on the test set of the unseen task with the met
 in every table. analysis/stats/arg.py computes gains over the study's unseen tasks.
 """
 
-import csv
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
@@ -16,7 +15,7 @@ from typing import Any
 
 from analysis.scores import attrition, frames, marks
 from analysis.scores.columns import SCORE, count, signed_between, signed_points
-from analysis.scores.published import FOLDER
+from analysis.scores.published import rows_of
 from analysis.stats import arg
 from annotation.models import Arm, Study
 from tasks.columns import NOTHING, Column, points
@@ -321,13 +320,10 @@ PLAN = [
 @cache
 def published() -> tuple[SimpleNamespace, ...]:
     """Load ARGs in percent of multi-task learning and MAML by partition (CrossFit, Table 1)."""
-    with (FOLDER / "crossfit_table1.csv").open(newline="") as file:
-        return tuple(
-            SimpleNamespace(
-                partition=row["partition"], method=row["method"], gain=float(row["arg"])
-            )
-            for row in csv.DictReader(file)
-        )
+    return tuple(
+        SimpleNamespace(partition=row["partition"], method=row["method"], gain=float(row["arg"]))
+        for row in rows_of("crossfit_table1.csv")
+    )
 
 
 def joint(study: Study, kind: str) -> list[Gain]:

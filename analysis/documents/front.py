@@ -33,7 +33,7 @@ def front(record: StudyRecord, answers: Mapping[str, str]) -> Front:
         Fact("Study", study.name),
         Fact("Frozen and opened", moment(study.opened_at) if study.opened_at else "–"),
         Fact("SHA-256 of the design", study.manifest_hash, is_code=True),
-        Fact("Licence", licence_title(answers)),
+        Fact("Licence", LICENCES.get(answers.get("licence", ""), (NOT_STATED, ""))[0]),
         Fact("Made with", f"Handful {settings.VERSION}"),
     ]
     return Front(_lines(answers.get("authors", "")), _lines(answers.get("institute", "")), facts)
@@ -88,18 +88,6 @@ OF_TASKS = (
     "The licence covers what this study adds: answers, tables, figures and documents. The task"
     " texts remain under the licences of their sources, which are stated in `materials/`."
 )
-
-
-def licence_title(answers: Mapping[str, str]) -> str:
-    chosen = answers.get("licence", "")
-    return LICENCES[chosen][0] if chosen in LICENCES else NOT_STATED
-
-
-def licence_problem(answers: Mapping[str, str]) -> dict[str, str]:
-    chosen = answers.get("licence", "")
-    if chosen and chosen not in LICENCES:
-        return {"licence": f"Choose one of {', '.join(LICENCES)}, or leave it empty."}
-    return {}
 
 
 def licence_text(answers: Mapping[str, str], holders: str) -> str:

@@ -92,7 +92,9 @@ class AnswersForm(forms.Form):
 
 def answer_problems(answers: Mapping[str, str]) -> dict[str, str]:
     """Return the errors in the report's answers by item, for both the page and the API."""
-    found = dict(front.licence_problem(answers))
+    found = {}
+    if answers.get("licence", "") not in ("", *front.LICENCES):
+        found["licence"] = f"Choose one of {', '.join(front.LICENCES)}, or leave it empty."
     for name in short_form.FIELDS:
         if words := short_form.problem(name, answers.get(name, "")):
             found[name] = words

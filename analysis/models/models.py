@@ -104,8 +104,9 @@ class Row:
         if score.n > 1:
             sds = f"{score.sd_ddof1:.2f} with ddof 1, {score.sd_ddof0:.2f} with ddof 0"
             spread = f"SD over {self.unit} {sds}"
-        over = f"{score.n} of {score.of} {self.unit}"
-        return f"{self}, {task}: mean over {over} of {_scored_by(of)}; {spread}."
+        over, metric = f"{score.n} of {score.of} {self.unit}", of.card.metric
+        scored = "the mean S1" if metric == test_sets.S1 else metric
+        return f"{self}, {task}: mean over {over} of {scored} x 100; {spread}."
 
     @property
     def _published_spread(self) -> str:
@@ -135,11 +136,6 @@ class Row:
             f"; of the variance of the sum, {2 * self.covariance:+.2f} is the covariance between"
             " tasks of annotators with several tasks"
         )
-
-
-def _scored_by(task: Task) -> str:
-    metric = task.card.metric
-    return "the mean S1 x 100" if metric == test_sets.S1 else f"{metric} x 100"
 
 
 @dataclass(frozen=True)
@@ -190,7 +186,11 @@ def tables(study: Study, kind: str) -> list[Table]:
         rows += _published(WHO[Kind.PERSON], "annotators", tasks, printed)
         rows += _uploaded(tasks, k, uploaded, of, stated)
         rows += _equally_trained(study, tasks, k, uploaded, equal, stated)
-        for name, scores in _models_at(str(k)).items():
+        by_model: dict[str, dict[str, Score]] = defaultdict(dict)
+        for (model, method, task, at), quoted in machine_tables5_6().items():
+            if at == str(k):
+                by_model[f"{model} {method}"][task] = quoted.score(5)
+        for name, scores in by_model.items():
             rows += _published(name, "splits", tasks, scores)
         if rows:
             tables.append(Table(k, tasks, rows))
@@ -288,14 +288,6 @@ def _equally_trained(
     suffix = f", split{'s' if len(study.splits) > 1 else ''} {numbers} as people"
     if shots and shots != ALL:
         yield from _uploaded(tasks, shots, at_place, of, stated, suffix)
-
-
-def _models_at(shots: str) -> dict[str, dict[str, Score]]:
-    by_model: dict[str, dict[str, Score]] = defaultdict(dict)
-    for (model, method, task, k), quoted in machine_tables5_6().items():
-        if k == shots:
-            by_model[f"{model} {method}"][task] = quoted.score(5)
-    return by_model
 
 
 def _published(name: str, unit: str, tasks: list[Task], quoted: dict[str, Score]) -> Iterator[Row]:

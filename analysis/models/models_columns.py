@@ -6,7 +6,7 @@ from operator import attrgetter
 
 from analysis.models.differences import Difference
 from analysis.scores.columns import RECIPE, SCORE, SD0, SD1, signed_points
-from analysis.scores.tested import equivalence_columns, error_columns, interval_columns, p_columns
+from analysis.scores.tested import EQUIVALENCE_COLUMNS, ERROR_COLUMNS, interval_columns, p_columns
 from analysis.stats.two_way import RUNS
 from tasks.columns import NOTHING, Column, points, two_digits
 
@@ -236,7 +236,7 @@ DIFFERENCES = [
     ),
     *interval_columns(RUNS),
     *p_columns("all differences in this table that belong to its family"),
-    *equivalence_columns(),
+    *EQUIVALENCE_COLUMNS,
     Column(
         "se_clustered",
         "SE, examples",
@@ -259,7 +259,7 @@ DIFFERENCES = [
         "0 to 1",
         get="floor",
     ),
-    *error_columns(),
+    *ERROR_COLUMNS,
 ]
 
 

@@ -163,7 +163,14 @@ class Findings(ApiView):
             }
             for table in (ANCHORS, ATTRITION, ADMISSION):
                 rows[table.name] = as_records(table.columns, table.rows(study, kind))
-            replies.append({"kind": kind, "marks": told, "pending": job and _pending(job), **rows})
+            pending = job and {
+                "state": job.state if job.pk else "not begun",
+                "done": job.done,
+                "total": job.total,
+                "what_to_do": "manage.py run_jobs or the open analysis page continues it; the page"
+                " starts it",
+            }
+            replies.append({"kind": kind, "marks": told, "pending": pending, **rows})
         return Response(replies)
 
     class AnalysisBody(serializers.Serializer):
@@ -185,17 +192,6 @@ class Findings(ApiView):
         if job is None:
             raise Conflict("No annotator has completed the study, so there is nothing to analyse.")
         return Response(as_record(job), status=200 if job.is_done else 202)
-
-
-def _pending(job: Job) -> dict[str, Any]:
-    """Return the progress of a job and how to continue it."""
-    return {
-        "state": job.state if job.pk else "not begun",
-        "done": job.done,
-        "total": job.total,
-        "what_to_do": "manage.py run_jobs or the open analysis page continues it; the page starts"
-        " it",
-    }
 
 
 class TrainingTable(ApiView):

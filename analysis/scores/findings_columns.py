@@ -10,8 +10,8 @@ from analysis.scores.columns import ASSUMES, SCORE, assuming, between
 from analysis.scores.findings import ALPHAS
 from analysis.scores.tested import (
     DIFFERENCE,
-    equivalence_columns,
-    error_columns,
+    EQUIVALENCE_COLUMNS,
+    ERROR_COLUMNS,
     interval_columns,
     p_columns,
 )
@@ -181,7 +181,7 @@ COLUMNS: dict[str, list[Column]] = {
             "SDs",
         ),
         *p_columns("all contrasts in this table"),
-        *equivalence_columns(),
+        *EQUIVALENCE_COLUMNS,
         Column(
             "welch_p",
             "p Welch",
@@ -202,7 +202,7 @@ COLUMNS: dict[str, list[Column]] = {
             "0 to 1",
             get="floor",
         ),
-        *error_columns(),
+        *ERROR_COLUMNS,
     ],
 }
 

@@ -117,13 +117,16 @@ def as_csv(table: PaperTable) -> str:
 def as_latex(table: PaperTable) -> str:
     """Return the table as a float, in table* if it is too wide for one column of a paper."""
     lines = list(_lines(table))
-    width = max(len(cells) for cells in lines if isinstance(cells, list))
+    rows = [line for line in lines if isinstance(line, list)]
+    width = max(map(len, rows))
+    # The approximate width of the rows: the sum of the longest cells of all columns.
+    characters = sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True))
     body = "\n".join(
         line if isinstance(line, str) else rf"{' & '.join(map(latex, line))} \\" for line in lines
     )
     notes = "\n".join(rf"\item {latex(note)}" for note in [*table.notes, *table.meanings])
     below = f"\\begin{{tablenotes}}\\footnotesize\n{notes}\n\\end{{tablenotes}}\n" if notes else ""
-    place = "table*" if _characters(lines) > ONE_COLUMN else "table"
+    place = "table*" if characters > ONE_COLUMN else "table"
     text = (
         f"\\begin{{{place}}}\n\\centering\n\\begin{{threeparttable}}\n"
         f"\\caption{{{latex(table.caption)}}}\n\\label{{{table.label}}}\n"
@@ -141,9 +144,3 @@ def _lines(table: PaperTable) -> Iterator[list[str] | str]:
     yield ["" if table.groups else table.headings[0], *table.headings[1:]]
     yield r"\midrule"
     yield from table.cells
-
-
-def _characters(lines: Sequence[list[str] | str]) -> int:
-    """Return the approximate width of the rows: the sum of the longest cells of all columns."""
-    rows = [line for line in lines if isinstance(line, list)]
-    return sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True))

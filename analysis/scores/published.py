@@ -41,33 +41,36 @@ class Published(NamedTuple):
         return Score(self.mean, printed=self.spread, n=n, of=n)
 
 
+def rows_of(file: str) -> list[dict[str, str]]:
+    """Return the rows of a CSV file in FOLDER."""
+    with (FOLDER / file).open(newline="") as opened:
+        return list(csv.DictReader(opened))
+
+
 @cache
 def human_table4() -> dict[tuple[str, int], Published]:
     """Load human performance by (task, shots) from CLUES, Table 4."""
-    with (FOLDER / "human_table4.csv").open(newline="") as file:
-        return {
-            (row["task"], int(row["shots"])): Published(float(row["mean"]), float(row["sd"]))
-            for row in csv.DictReader(file)
-        }
+    return {
+        (row["task"], int(row["shots"])): Published(float(row["mean"]), float(row["sd"]))
+        for row in rows_of("human_table4.csv")
+    }
 
 
 @cache
 def machine_tables5_6() -> dict[tuple[str, str, str, str], Published]:
     """Load models by (model, method, task, shots or "all"), as in CLUES, Tables 5 and 6."""
-    with (FOLDER / "machine_tables5_6.csv").open(newline="") as file:
-        return {
-            (row["model"], row["method"], row["task"], row["shots"]): Published(
-                float(row["mean"]), float(row["sd_over_5_splits"] or math.nan)
-            )
-            for row in csv.DictReader(file)
-        }
+    return {
+        (row["model"], row["method"], row["task"], row["shots"]): Published(
+            float(row["mean"]), float(row["sd_over_5_splits"] or math.nan)
+        )
+        for row in rows_of("machine_tables5_6.csv")
+    }
 
 
 @cache
 def test_files() -> dict[str, str]:
     """Load the task names in the paper by the hash of the published test file (Task.test_hash)."""
-    with (FOLDER / "test_files.csv").open(newline="") as file:
-        return {row["sha256"]: row["task"] for row in csv.DictReader(file)}
+    return {row["sha256"]: row["task"] for row in rows_of("test_files.csv")}
 
 
 def name_of(task: Task) -> str:
@@ -136,7 +139,10 @@ def bounds(task: Task) -> Bounds:
     """
     report, card = task.report, task.card
     name, baseline, ceiling = (report[key] for key in ("baseline_name", "baseline", "ceiling"))
-    floors = _chance(task)
+    floors: tuple[tuple[str, float], ...] = ()
+    if card.kind.is_chosen:
+        name_of_chance = "a random label" if card.labels else "a random option"
+        floors = ((name_of_chance, 100 * frozen.chance(task)),)
     if card.metric == test_sets.S1:
         floors = floors or tuple((floor["name"], floor["s1"]) for floor in report["floors"])
     elif card.labels or card.no_answer:
@@ -148,14 +154,6 @@ def bounds(task: Task) -> Bounds:
         name, baseline, ceiling = NO_BASELINE, math.nan, math.nan
     baseline, as_set = math.nan if baseline is None else baseline, 100 * frozen.set_ceiling(task)
     return Bounds(name, baseline, ceiling, as_set, floors, card.is_highlighted)
-
-
-def _chance(task: Task) -> tuple[tuple[str, float], ...]:
-    """Return the score x 100 of a random label or option, or () for other tasks."""
-    if not task.card.kind.is_chosen:
-        return ()
-    name = "a random label" if task.card.labels else "a random option"
-    return ((name, 100 * frozen.chance(task)),)
 
 
 def set_note(task: Task, ceiling: float) -> str:

@@ -226,20 +226,16 @@ def notes(
     sentences += table.set_notes
     if table.has_splits:
         sentences.append(SPLITS_NOTE)
-    if left_out := [*_declined(table), *table.not_counted]:
+    left_out = table.not_counted
+    if table.kind == Kind.PERSON:  # people who declined have no row
+        declined = sum(table.study.scenarios.values_list("declined", flat=True))
+        left_out = [*([f"{declined} declined"] if declined else []), *left_out]
+    if left_out:
         sentences.append(f"Not included: {'; '.join(left_out)}.")
     if table.not_compared:
         sentences.append(table.not_compared)
     sentences += marks.sentences(table.study) if said is None else said
     return [*sentences, PUBLISHED_NOTE] if table.has_published else sentences
-
-
-def _declined(table: PerformanceTable) -> list[str]:
-    """Return a note on people who declined, because they have no row."""
-    if table.kind != Kind.PERSON:
-        return []
-    number = sum(table.study.scenarios.values_list("declined", flat=True))
-    return [f"{number} declined"] if number else []
 
 
 def as_markdown(table: PerformanceTable) -> str:

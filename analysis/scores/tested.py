@@ -74,7 +74,8 @@ AnyTested = TypeVar("AnyTested", bound=Tested)
 
 def numbers(estimate: Estimate) -> dict[str, Any]:
     """Return fields of Tested for an estimate in [0, 1], without Holm's correction and margin."""
-    of_100 = in_points(estimate)
+    scaled = {name: 100 * getattr(estimate, name) for name in ("value", "people_se", "se")}
+    of_100 = replace(estimate, **scaled)
     low, high = of_100.interval()
     low_90, high_90 = of_100.interval(ONE_SIDED)
     return {
@@ -91,16 +92,6 @@ def numbers(estimate: Estimate) -> dict[str, Any]:
         "people_df": of_100.people_df,
         "no_interval": of_100.why_not,
     }
-
-
-def in_points(estimate: Estimate) -> Estimate:
-    """Multiply the estimate by 100."""
-    return replace(
-        estimate,
-        value=100 * estimate.value,
-        people_se=100 * estimate.people_se,
-        se=100 * estimate.se,
-    )
 
 
 def judged(rows: Sequence[AnyTested], margin: float | None) -> list[AnyTested]:
@@ -154,47 +145,41 @@ def p_columns(family: str) -> list[Column]:
     ]
 
 
-def equivalence_columns() -> list[Column]:
-    return [
-        Column("", "Equivalence", _EQUIVALENCE, get="equivalence"),
-        Column("margin", meaning="equivalence margin frozen in the design", unit="points"),
-        Column(
-            "p_equivalence",
-            meaning=f"p of two one-sided tests that the difference lies within ± margin; {EACH}",
-            unit="0 to 1",
-        ),
-        Column("low_90", meaning="lower end of the 90 % interval", unit="points"),
-        Column("high_90", meaning="upper end of the 90 % interval", unit="points"),
-        Column(
-            "smallest_margin",
-            "Smallest margin",
-            "half the 90 % interval: with these annotators and examples, equivalence within a"
-            " smaller margin could not have been shown even for a difference of 0",
-            "points",
-        ),
-    ]
-
-
-def error_columns() -> list[Column]:
-    se = "standard error of the difference over"
-    df = "degrees of freedom for"
-    return [
-        Column("se", meaning=f"{se} annotators and contexts", unit="points"),
-        Column(
-            "df",
-            meaning=f"{df} se (Satterthwaite; at least the smaller of those for annotators and for"
-            " contexts)",
-        ),
-        Column("people_se", meaning=f"{se} annotators, on the same examples", unit="points"),
-        Column("people_df", meaning=f"{df} people_se (Welch if there are two groups)"),
-        Column("no_interval", meaning="reason for a missing interval"),
-    ]
-
-
 _EQUIVALENCE = (
     "whether the 90 % interval lies within ± the margin frozen in the design (two one-sided tests,"
     f" {EACH}); a dash if the design has no margin or there is no interval"
 )
+EQUIVALENCE_COLUMNS = [
+    Column("", "Equivalence", _EQUIVALENCE, get="equivalence"),
+    Column("margin", meaning="equivalence margin frozen in the design", unit="points"),
+    Column(
+        "p_equivalence",
+        meaning=f"p of two one-sided tests that the difference lies within ± margin; {EACH}",
+        unit="0 to 1",
+    ),
+    Column("low_90", meaning="lower end of the 90 % interval", unit="points"),
+    Column("high_90", meaning="upper end of the 90 % interval", unit="points"),
+    Column(
+        "smallest_margin",
+        "Smallest margin",
+        "half the 90 % interval: with these annotators and examples, equivalence within a"
+        " smaller margin could not have been shown even for a difference of 0",
+        "points",
+    ),
+]
+_SE = "standard error of the difference over"
+_DF = "degrees of freedom for"
+ERROR_COLUMNS = [
+    Column("se", meaning=f"{_SE} annotators and contexts", unit="points"),
+    Column(
+        "df",
+        meaning=f"{_DF} se (Satterthwaite; at least the smaller of those for annotators and for"
+        " contexts)",
+    ),
+    Column("people_se", meaning=f"{_SE} annotators, on the same examples", unit="points"),
+    Column("people_df", meaning=f"{_DF} people_se (Welch if there are two groups)"),
+    Column("no_interval", meaning="reason for a missing interval"),
+]
 DIFFERENCE = Column(
     "difference",
     "Difference",
