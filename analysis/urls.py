@@ -7,7 +7,7 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
 from analysis.cross_task import pages as cross_task_pages
-from analysis.documents import api as documents_api
+from analysis.documents import api as documents
 from analysis.documents import pages as report
 from analysis.examples import pages as examples
 from analysis.export import api
@@ -16,7 +16,7 @@ from analysis.figures import pages as figures
 from analysis.models import api as api_models
 from analysis.models import pages as models
 from analysis.planning import pages as planning_pages
-from analysis.scores import api as api_results
+from analysis.scores import api as results
 from analysis.scores import means
 from analysis.scores import pages as tables
 from annotation.monitoring.sample import LARGEST_EXPORT
@@ -84,36 +84,34 @@ OF_STUDY = [
     path("export.zip", export_pages.export_zip, name="export_zip"),
 ]  # fmt: skip
 API_OF_STUDY = [
-    path(
-        "human-performance/", api_results.HumanPerformance.as_view(), name="api_human_performance"
-    ),
-    path("analysis/", api_results.Findings.as_view(), name="api_analysis"),
-    path("training/", api_results.TrainingTable.as_view(), name="api_training"),
+    path("human-performance/", results.HumanPerformance.as_view(), name="api_human_performance"),
+    path("analysis/", results.Findings.as_view(), name="api_analysis"),
+    path("training/", results.TrainingTable.as_view(), name="api_training"),
     path("figures/<str:figure>/", figures.FigureData.as_view(), name="api_figure"),
     path("models/", api_models.HumansAndModels.as_view(), name="api_study_models"),
     path("leaderboard/", api_models.Leaderboard.as_view(), name="api_leaderboard"),
     path("answers/", api.Answers.as_view(), name="api_answers"),
     path("spans/", api.Spans.as_view(), name="api_spans"),
     path("cross-task/<str:table>/", cross_task_pages.CrossTask.as_view(), name="api_cross_task"),
-    path("sensitivity/", api_results.Sensitivity.as_view(), name="api_sensitivity"),
-    path("overlap/", api_results.OneTable.as_view(), name="api_overlap"),
-    path("strata/", api_results.OneTable.as_view(table=means.STRATA), name="api_strata"),
-    path("latex/<str:table>.tex", documents_api.TableLatex.as_view(), name="api_table_latex"),
+    path("sensitivity/", results.Sensitivity.as_view(), name="api_sensitivity"),
+    path("overlap/", results.OneTable.as_view(), name="api_overlap"),
+    path("strata/", results.OneTable.as_view(table=means.STRATA), name="api_strata"),
+    path("latex/<str:table>.tex", documents.TableLatex.as_view(), name="api_table_latex"),
     path("examples/", examples.Examples.as_view(), name="api_examples"),
     path("examples/<int:pk>/comments/", examples.Comments.as_view(), name="api_comments"),
     path("gold-audit/", examples.GoldAudit.as_view(), name="api_gold_audit"),
-    path("preregistration.md", documents_api.Preregistration.as_view(), name="api_preregistration"),
-    path("report.md", documents_api.ReportText.as_view(), name="api_report_text"),
-    path("report/", documents_api.Report.as_view(), name="api_report"),
+    path("preregistration.md", documents.Preregistration.as_view(), name="api_preregistration"),
+    path("report.md", documents.ReportText.as_view(), name="api_report_text"),
+    path("report/", documents.Report.as_view(), name="api_report"),
     path(
         "checklists/<str:form>.tex",
-        documents_api.ChecklistLatex.as_view(),
+        documents.ChecklistLatex.as_view(),
         name="api_checklist_latex",
     ),
-    path("checklists/<str:form>/", documents_api.ChecklistForm.as_view(), name="api_checklist"),
+    path("checklists/<str:form>/", documents.ChecklistForm.as_view(), name="api_checklist"),
     path(
         "sample/",
-        uploads.takes_files(LARGEST_EXPORT)(documents_api.Sample.as_view()),
+        uploads.takes_files(LARGEST_EXPORT)(documents.Sample.as_view()),
         name="api_sample",
     ),
     path("export.zip", api.ExportZip.as_view(), name="api_export_zip"),

@@ -15,7 +15,15 @@ from typing import Any
 
 from analysis.heavy import pd, special
 from analysis.models import models as model_tables
-from analysis.scores.columns import ASSUMES, SCORE, assuming, between, signed_between, signed_points
+from analysis.scores.columns import (
+    ASSUMES,
+    OF_CELL,
+    SCORE,
+    assuming,
+    between,
+    signed_between,
+    signed_points,
+)
 from analysis.scores.scores import Score
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH, PEOPLE
@@ -161,14 +169,12 @@ def _interval(name: str) -> list[Column]:
     ]
 
 
-_GROUP = [Column("task", "Task"), Column("shots", "Shots")]
-_WHO = [*_GROUP, Column("n", "n", "number of annotators who completed and are in the analysis")]
 _INTERVAL = f"95 % interval, which generalises to {BOTH}"
 _SLOPE = "slope of a linear fit of each annotator's S1 on position, averaged over annotators,"
 
 OF_FIGURES: dict[str, list[Column]] = {
     "shots": [
-        *_WHO,
+        *OF_CELL,
         Column("metric", "Metric", "the task's metric, used for all scores in the row"),
         Column("score", "Mean", "mean over annotators of their test-set score, x 100", SCORE),
         Column(
@@ -187,7 +193,7 @@ OF_FIGURES: dict[str, list[Column]] = {
     ],
     "models": COLUMNS,
     "learning": [
-        *_WHO,
+        *OF_CELL,
         Column("examples", "Examples", "number of examples in the training step"),
         Column("first_block", "First block", "mean S1 x 100 on the first block", "S1 x 100"),
         Column("last_block", "Last block", "mean S1 x 100 on the last block", "S1 x 100"),
@@ -208,7 +214,7 @@ OF_FIGURES: dict[str, list[Column]] = {
         ),
     ],
     "drift": [
-        *_WHO,
+        *OF_CELL,
         Column(
             "test_examples", "Examples", "number of examples in the annotation step", get="examples"
         ),

@@ -18,7 +18,7 @@ from analysis.heavy import pd
 from analysis.models.model_runs import FileScore, Place, mean_of, splits
 from analysis.models.models import WHO
 from analysis.scores import frames, means
-from analysis.scores.columns import ASSUMES, SCORE, SD0, SD1, assuming, between
+from analysis.scores.columns import ASSUMES, OF_SCORE, SCORE, assuming, between
 from analysis.scores.performance import performance
 from analysis.scores.published import human_table4, machine_tables5_6, name_of
 from analysis.scores.scores import Score, aggregate
@@ -343,8 +343,7 @@ COLUMNS = [
         unit=SCORE,
         get="score.mean",
     ),
-    Column("sd_ddof1", meaning=SD1, unit="points", get="score.sd_ddof1"),
-    Column("sd_ddof0", meaning=SD0, unit="points", get="score.sd_ddof0"),
+    *OF_SCORE,
     Column(
         "sd_printed",
         meaning="spread printed in the paper; over all tasks, the SD of the average",

@@ -5,7 +5,7 @@ from functools import partial
 from operator import attrgetter
 
 from analysis.models.differences import Difference
-from analysis.scores.columns import RECIPE, SCORE, SD0, SD1, signed_points
+from analysis.scores.columns import OF_SCORE, OF_TASK, RECIPE, REMARK, SCORE, signed_points
 from analysis.scores.tested import EQUIVALENCE_COLUMNS, ERROR_COLUMNS, interval_columns, p_columns
 from analysis.stats.two_way import RUNS
 from tasks.columns import NOTHING, Column, points, two_digits
@@ -45,8 +45,7 @@ def _of_run(name: str, heading: str, meaning: str) -> Column:
 # Columns for the rows of models.model_rows.
 MODEL = [
     Column("model", meaning="name of the uploaded model"),
-    Column("task", meaning="name of the task", get="task.name"),
-    Column("task_version", meaning="version of the task", get="task.version"),
+    *OF_TASK,
     Column(
         "shots",
         "Shots",
@@ -143,13 +142,8 @@ SCORES = [
     Column("shots", meaning="number of shots, or all: fully supervised"),
     Column("metric", meaning="the task's metric", get="task.card.metric"),
     Column("mean", meaning="mean x 100 under that metric", unit="points", get="score.mean"),
-    Column(
-        "remark",
-        meaning="remark on the mean, or the reason why it is undefined and for how many",
-        get=lambda row: row.score.remark or None,
-    ),
-    Column("sd_ddof1", meaning=SD1, unit="points", get="score.sd_ddof1"),
-    Column("sd_ddof0", meaning=SD0, unit="points", get="score.sd_ddof0"),
+    REMARK,
+    *OF_SCORE,
     Column("sd_printed", meaning="spread printed in the paper", unit="points", get="score.printed"),
     Column("sd_over", meaning="unit of the SD: annotators, splits or runs", get="row.unit"),
     *(

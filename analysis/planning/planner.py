@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import optimize, pd
@@ -152,46 +153,29 @@ def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Kn
     )
 
 
-Directions = tuple[float, float]  # below the cell's mean, above it
+# Numbers of a plan that may be unknown. Pairs are for means below the cell's mean and above it.
+UNKNOWN = (
+    dict.fromkeys(("sd_low", "sd_high", "half_width", "half_width_both"), math.nan)
+    | dict.fromkeys(("wilson_low", "wilson_high"), math.nan)
+    | dict.fromkeys(("detectable", "power", "power_averaged"), (math.nan, math.nan))
+    | {"annotators_needed": None, "group_needed": (None, None)}
+)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The plan for one cell x 100 (NaN or None: unknown), for means below and above the cell's."""
-
-    task: str
-    shots: int
-    n: int
-    mean: float
-    sd: float
-    examples_needed: int
-    sd_low: float = math.nan
-    sd_high: float = math.nan
-    annotators_needed: int | None = None
-    half_width: float = math.nan
-    half_width_both: float = math.nan
-    detectable: Directions = (math.nan, math.nan)
-    power: Directions = (math.nan, math.nan)
-    power_averaged: Directions = (math.nan, math.nan)
-    group_needed: tuple[int | None, int | None] = (None, None)
-    wilson_low: float = math.nan
-    wilson_high: float = math.nan
-
-
-def plan(cell: Known, wanted: dict[str, Any]) -> Plan:
-    """Return the plan of one cell for the wanted numbers (PlannerForm's cleaned data)."""
+def plan(cell: Known, wanted: dict[str, Any]) -> SimpleNamespace:
+    """Return the plan of one cell x 100 for the wanted numbers (PlannerForm's cleaned data)."""
     width, examples = wanted["half_width"] / 100, wanted["examples"]
-    numbers: dict[str, Any] = {}
+    numbers: dict[str, Any] = {**UNKNOWN}
     if cell.sd > 0:
         # An SD of 0 (ties, or one annotator) does not show how much others would differ.
         numbers |= _of_people(cell, wanted)
     if cell.is_right_or_wrong:
         low, high = uncertainty.wilson(round(cell.mean * examples), examples)
         numbers |= {"wilson_low": 100 * low, "wilson_high": 100 * high}
-    return Plan(
-        cell.task,
-        cell.shots,
-        cell.n,
+    return SimpleNamespace(
+        task=cell.task,
+        shots=cell.shots,
+        n=cell.n,
         mean=100 * cell.mean,
         sd=100 * cell.sd,
         examples_needed=power.examples_needed(width, cell.mean),

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Avg
 
 from analysis.scores import frames
-from analysis.scores.columns import Table, mean_and_sd, signed_between, signed_points
+from analysis.scores.columns import OF_PAIR, Table, mean_and_sd, signed_between, signed_points
 from analysis.stats.learning import by_cell
 from analysis.stats.significance import Adjusted, ancova
 from analysis.stats.two_way import PEOPLE
@@ -104,10 +104,7 @@ ANCHORS = Table(
     "Anchors",
     INTRO,
     [
-        Column("task", "Task"),
-        Column("", "Shots", get=lambda row: f"{row.from_shots} → {row.to_shots}"),
-        Column("from_shots", meaning="the smaller number of shots"),
-        Column("to_shots", meaning="the larger number of shots"),
+        *OF_PAIR,
         *_arm("from", "the smaller number"),
         *_arm("to", "the larger number"),
         *_difference("balance", "Balance", "difference of the mean anchor scores"),

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import np, pd
+from analysis.scores.columns import OF_CELL
 from analysis.stats import agreement
 from analysis.stats.learning import by_cell
 from tasks.columns import NOTHING, Column, points
@@ -106,9 +107,7 @@ _LEAVE_ONE_OUT = (
     " label or option, or else the texts that more than half of the others chose"
 )
 COLUMNS = [
-    Column("task", "Task"),
-    Column("shots", "Shots"),
-    Column("n", "n", "number of annotators who completed and are in the analysis"),
+    *OF_CELL,
     Column(
         "",
         "Leave-one-out",

@@ -199,6 +199,32 @@ LIMITS = [
     for end, word in (("low", "lower"), ("high", "upper"))
 ]
 
+# Columns that several tables share.
+OF_CELL = [
+    Column("task", "Task"),
+    Column("shots", "Shots"),
+    Column("n", "n", "number of annotators who completed and are in the analysis"),
+]
+OF_PAIR = [
+    Column("task", "Task"),
+    Column("", "Shots", get=lambda row: f"{row.from_shots} → {row.to_shots}"),
+    Column("from_shots", meaning="the smaller number of shots"),
+    Column("to_shots", meaning="the larger number of shots"),
+]
+OF_TASK = [
+    Column("task", meaning="name of the task", get="task.name"),
+    Column("task_version", meaning="version of the task", get="task.version"),
+]
+OF_SCORE = [
+    Column("sd_ddof1", meaning=SD1, unit="points", get="score.sd_ddof1"),
+    Column("sd_ddof0", meaning=SD0, unit="points", get="score.sd_ddof0"),
+]
+REMARK = Column(
+    "remark",
+    meaning="remark on the mean, or the reason why it is undefined and for how many",
+    get=lambda row: row.score.remark or None,
+)
+
 # The names of columns with integers, other numbers and times. All other columns are text.
 INTEGERS = {
     "task_version", "shots", "split", "position", "in_analysis", "start", "end", "n", "training_n",

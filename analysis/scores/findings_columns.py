@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from analysis.scores import ceilings
-from analysis.scores.columns import ASSUMES, SCORE, assuming, between
+from analysis.scores.columns import ASSUMES, OF_CELL, OF_PAIR, SCORE, assuming, between
 from analysis.scores.findings import ALPHAS
 from analysis.scores.tested import (
     DIFFERENCE,
@@ -47,15 +47,10 @@ def _interval(
     ]
 
 
-_WHO = [
-    Column("task", "Task"),
-    Column("shots", "Shots"),
-    Column("n", "n", "number of annotators who completed and are in the analysis"),
-]
 ALPHA = "Krippendorff's alpha with the {} distance"
 COLUMNS: dict[str, list[Column]] = {
     "intervals": [
-        *_WHO,
+        *OF_CELL,
         Column("test_examples", meaning="test examples that they answered", get="examples"),
         Column("contexts", meaning="distinct contexts of these examples"),
         Column(
@@ -127,7 +122,7 @@ COLUMNS: dict[str, list[Column]] = {
         Column("no_examples", meaning="reason for a missing bootstrap over examples"),
     ],
     "agreement": [
-        *_WHO,
+        *OF_CELL,
         Column(
             "pairwise_s1",
             "Pairwise S1",
@@ -140,7 +135,7 @@ COLUMNS: dict[str, list[Column]] = {
         ),
     ],
     "aggregates": [
-        *_WHO,
+        *OF_CELL,
         Column("individuals", "Individuals", "mean over annotators of their mean S1", "S1 x 100"),
         Column(
             "majority",
@@ -159,10 +154,7 @@ COLUMNS: dict[str, list[Column]] = {
     ],
     "ceiling": ceilings.COLUMNS,
     "contrasts": [
-        Column("task", "Task"),
-        Column("", "Shots", get=lambda row: f"{row.from_shots} → {row.to_shots}"),
-        Column("from_shots", meaning="the smaller number of shots"),
-        Column("to_shots", meaning="the larger number of shots"),
+        *OF_PAIR,
         Column(
             "",
             "n",

@@ -17,7 +17,16 @@ from typing import Any
 
 from analysis.heavy import np
 from analysis.scores import test_sets
-from analysis.scores.columns import ASSUMES, LIMITS, RECIPE, SD0, SD1, assuming, between
+from analysis.scores.columns import (
+    ASSUMES,
+    LIMITS,
+    OF_SCORE,
+    OF_TASK,
+    RECIPE,
+    REMARK,
+    assuming,
+    between,
+)
 from analysis.scores.findings import remembered, state
 from analysis.scores.scores import over
 from analysis.scores.test_sets import training_files
@@ -185,8 +194,7 @@ COLUMNS = [
         get="score.text",
     ),
     Column("mean", meaning="mean, x 100", unit="points", get="score.mean"),
-    Column("sd_ddof1", meaning=SD1, unit="points", get="score.sd_ddof1"),
-    Column("sd_ddof0", meaning=SD0, unit="points", get="score.sd_ddof0"),
+    *OF_SCORE,
     Column(
         "n",
         "n",
@@ -211,11 +219,7 @@ COLUMNS = [
         " annotators and for contexts",
     ),
     Column("no_interval", meaning="reason for a missing interval for annotators"),
-    Column(
-        "remark",
-        meaning="remark on the mean, or the reason why it is undefined and for how many",
-        get=lambda row: row.score.remark or None,
-    ),
+    REMARK,
     Column("recipe", meaning=RECIPE),
 ]
 
@@ -223,8 +227,7 @@ COLUMNS = [
 OWN_COLUMNS = [
     Column("kind", meaning=f"person, simulated or model; {MODEL}: a prediction file", get="who"),
     Column("name", meaning="pseudonym of the participation, or name of the model"),
-    Column("task", meaning="name of the task", get="task.name"),
-    Column("task_version", meaning="version of the task", get="task.version"),
+    *OF_TASK,
     Column("shots", meaning="number of examples in the training step or training split"),
     Column("split", meaning="number of the training split; empty at zero shots"),
     Column("metric", meaning="as named in the NLP Few-shot Gym"),

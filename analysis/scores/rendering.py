@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 
 from analysis.scores import findings, marks, markup, means
-from analysis.scores.columns import ASSUMES, RECIPE, assuming, between
+from analysis.scores.columns import ASSUMES, OF_TASK, RECIPE, assuming, between
 from analysis.scores.markup import PaperTable, markdown
 from analysis.scores.performance import PerformanceTable
 from analysis.scores.test_sets import S1
@@ -48,8 +48,7 @@ def _sds(name: str, over: str, *empty: str) -> list[Column]:
 PERFORMANCE = [
     Column("kind", meaning="person, simulated or model; kinds are never pooled"),
     Column("family", meaning="family of the task", get="task.card.family"),
-    Column("task", meaning="name of the task", get="task.name"),
-    Column("task_version", meaning="version of the task", get="task.version"),
+    *OF_TASK,
     Column("shots", meaning="number of examples in the training step", get="cell.shots"),
     Column(
         "metric",
