@@ -142,14 +142,6 @@ KINDS: dict[str, Any] = {each.name: OF_TYPE[type_of(each.name)] for each in SHAR
 KINDS |= {"answer": list[str], "gold": list[str], "hidden": bool}
 
 
-def _reached(turn: Turn, lookup: str) -> Any:
-    """Follow a lookup from a turn to its value. Return None if a related row is missing."""
-    value: Any = turn
-    for name in lookup.split("__"):
-        value = getattr(value, name, None)
-    return value
-
-
 class Answers(RowsView):
     """One row per example shown, in display order."""
 
@@ -173,19 +165,21 @@ class Answers(RowsView):
         return turns.select_related(*JOINED).prefetch_related("answer__spans")
 
     def record(self, row: Turn) -> dict[str, Any]:
-        seen = self._is_seen(row)
-        own = {column.name: _reached(row, column.lookup) for column in SHARED}
+        own: dict[str, Any] = {}
+        for column in SHARED:
+            value: Any = row  # None if a related row is missing
+            for name in column.lookup.split("__"):
+                value = getattr(value, name, None)
+            own[column.name] = value
+        participation = row.participation
+        # The gold of this turn may be shown, as on the annotator's page.
+        seen = row.given is not None
+        if seen and participation.pk in self.hidden:
+            is_undecided = participation.pk in self.undecided
+            seen = not blinding.hides_training(participation, is_undecided)
+            seen = seen and row.step in (*JUDGED_STEPS, *REVEALED)
         own |= {"hidden": not seen, "answer": row.given and list(row.given.as_given().texts)}
         return own if seen else own | {"gold": None, "s1": None}
-
-    def _is_seen(self, turn: Turn) -> bool:
-        """Return whether the gold of this turn may be shown, as on the annotator's page."""
-        participation = turn.participation
-        if participation.pk not in self.hidden:
-            return turn.given is not None
-        is_undecided = participation.pk in self.undecided
-        spares = not blinding.hides_training(participation, is_undecided)
-        return turn.given is not None and spares and turn.step in (*JUDGED_STEPS, *REVEALED)
 
 
 # The task belongs to the example. In the upstream step, it differs from the scenario's task.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 
 from analysis.cross_task import cross_task, learners
 from analysis.documents.study_record import StudyRecord
@@ -117,10 +117,6 @@ def flow_rows(study: Study) -> Iterator[Row]:
                 ]  # fmt: skip
 
 
-def refused_arrivals_rows(study: Study) -> Iterator[Row]:
-    return study.refused_arrivals.values_list("reason", "number").iterator()
-
-
 def decisions_rows(study: Study) -> Iterator[Row]:
     rows = (
         Decision.objects.filter(participation__study=study)
@@ -134,35 +130,30 @@ def decisions_rows(study: Study) -> Iterator[Row]:
         yield [*decision, "rule" if by is None else "researcher", score_seen, at]
 
 
+def _of_people(rows: QuerySet[Any], *names: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the pseudonym and these fields, ordered by pseudonym."""
+    ordered = rows.order_by("participation__pseudonym", "pk")
+    return ordered.values_list("participation__pseudonym", *names).iterator(CHUNK)
+
+
 def questionnaire_rows(study: Study) -> Iterator[Row]:
     rows = ExitAnswers.objects.filter(participation__study=study)
-    return (
-        rows.order_by("participation__pseudonym")
-        .values_list("participation__pseudonym", "seen_before", "ai_used", "tools", "comments")
-        .iterator(CHUNK)
-    )
+    return _of_people(rows, "seen_before", "ai_used", "tools", "comments")
 
 
 def own_answers_rows(study: Study) -> Iterator[Row]:
     asked = {question.id: question for question in own_questions.parse(study.own_questions)}
-    rows = (
-        OwnAnswer.objects.filter(participation__study=study)
-        .order_by("participation__pseudonym", "pk")
-        .values_list("participation__pseudonym", "moment", "question", "answer")
-    )
-    for *who, name, answer in rows.iterator(CHUNK):
+    rows = OwnAnswer.objects.filter(participation__study=study)
+    for *who, name, answer in _of_people(rows, "moment", "question", "answer"):
         question = asked[name]
         yield [*who, name, question.kind, question.text, answer]
 
 
 def pay_rows(study: Study) -> Iterator[Row]:
-    rows = (
-        LedgerEntry.objects.filter(participation__study=study)
-        .exclude(participation__status=Status.WITHDRAWN)
-        .order_by("participation__pseudonym", "pk")
-        .values_list("participation__pseudonym", "kind", "cents", "currency", "submission")
-    )
-    return ([*row, submission is not None] for *row, submission in rows.iterator(CHUNK))
+    rows = LedgerEntry.objects.filter(participation__study=study)
+    rows = rows.exclude(participation__status=Status.WITHDRAWN)
+    fields = _of_people(rows, "kind", "cents", "currency", "submission")
+    return ([*row, submission is not None] for *row, submission in fields)
 
 
 def pay_totals_rows(study: Study) -> Iterator[Row]:
@@ -236,7 +227,7 @@ ROWS: dict[str, Callable[[Study], Iterable[Row]]] = {
     "metric_values.csv": _by_columns(metrics.OWN_COLUMNS, metrics.own_scores),
     "training.csv": _by_columns(training.BLOCK_SCORES, training.block_scores),
     "flow.csv": flow_rows,
-    "refused_arrivals.csv": refused_arrivals_rows,
+    "refused_arrivals.csv": lambda study: study.refused_arrivals.values_list("reason", "number"),
     "allocations.csv": allocations_rows,
     "decisions.csv": decisions_rows,
     "questionnaire.csv": questionnaire_rows,

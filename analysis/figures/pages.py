@@ -256,15 +256,10 @@ class SeveralStudies(ApiView):
         comparison = asked_for(request)
         if comparison is None:
             raise ValidationError({"study": ["Name the studies: ?study=one&study=other"]})
+        rows = as_records(comparison.figure.all_columns, comparison.figure.numbers)
         told = {
-            "rows": self._rows(comparison),
+            "rows": [{"kind": comparison.kind} | row for row in rows],
             "differing": [{"what": d.what, "values": dict(d.values)} for d in comparison.differing],
             "without": comparison.without,
         }
         return tagged(request, told)
-
-    @staticmethod
-    def _rows(comparison: Comparison) -> list[dict[str, Any]]:
-        figure = comparison.figure
-        rows = as_records(figure.all_columns, figure.numbers)
-        return [{"kind": comparison.kind} | row for row in rows]

@@ -6,8 +6,9 @@ Annotators of different studies are never pooled. Each study has its own line.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -61,7 +62,11 @@ class Comparison:
         return [
             Column("what", "Design property"),
             *(
-                Column(f"study_{study.name}", title_of(study, self.studies), get=_value(study.name))
+                Column(
+                    f"study_{study.name}",
+                    title_of(study, self.studies),
+                    get=partial(lambda name, row: row.values[name], study.name),
+                )
                 for study in self.studies
             ),
         ]
@@ -140,19 +145,16 @@ def _told(study: Study) -> Iterator[tuple[str, str]]:
     for key, value in manifest.items():
         if key not in UNTOLD:
             yield from _flat(key, value)
+    # The version, test set and card of a task show whether studies asked the same.
     for task in manifest["tasks"]:
-        yield from _of_task(task)
-
-
-def _of_task(task: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the version, test set and card of a task, which show if studies asked the same."""
-    name = task["name"]
-    yield f"{name}: version", str(task["version"])
-    tests = [split for split in task["splits"] if split["kind"] == "test"]
-    yield f"{name}: test set", ", ".join(f"{_short(t['sha256'])} ({t['examples']})" for t in tests)
-    for key, value in task["card"].items():
-        if key not in CARD_UNTOLD:
-            yield f"{name}: {key.replace('_', ' ')}", _text(value)
+        name = task["name"]
+        yield f"{name}: version", str(task["version"])
+        tests = [split for split in task["splits"] if split["kind"] == "test"]
+        digests = (f"{test['sha256'][:8]} ({test['examples']})" for test in tests)
+        yield f"{name}: test set", ", ".join(digests)
+        for key, value in task["card"].items():
+            if key not in CARD_UNTOLD:
+                yield f"{name}: {key.replace('_', ' ')}", _text(value)
 
 
 def _flat(key: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -172,12 +174,4 @@ def _text(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if len(text) <= LONG and "\n" not in text:
         return text
-    return f"text {_short(digest_of([text]))} ({len(text)} characters)"
-
-
-def _short(digest: str) -> str:
-    return digest[:8]
-
-
-def _value(name: str) -> Any:
-    return lambda row: row.values[name]
+    return f"text {digest_of([text])[:8]} ({len(text)} characters)"

@@ -35,7 +35,7 @@ def plan(request: HttpRequest) -> HttpResponse:
         shown = planner.columns(wanted)
         context |= {
             "source": dict(sources)[wanted["source"]],
-            "sentences": sentences(wanted),
+            "sentences": planner.sentences(wanted),
             "columns": shown,
             "cells": table_columns.cells(shown, [planner.plan(cell, wanted) for cell in cells]),
         }
@@ -87,17 +87,6 @@ class PlannerForm(forms.Form):
         source = self.fields["source"]
         assert isinstance(source, forms.ChoiceField)
         source.choices = sources
-
-
-def sentences(wanted: dict[str, Any]) -> list[str]:
-    """Return the sentences for all tasks, with the annotators that anchors save."""
-    r, n = wanted["anchor_r"], wanted["annotators"]
-    saved = (
-        f"If the anchor score correlates with the test score at r = {r:g} (an assumption), the"
-        f" contrast adjusted for it has {math.sqrt(1 - r**2):.2f} times the standard error: {n}"
-        f" annotators are worth {n / (1 - r**2):.1f} without anchors (1 - r² = {1 - r**2:.2f})."
-    )
-    return [*planner.sentences(wanted), *([saved] if r else [])]
 
 
 class StatedGainForm(forms.Form):
@@ -170,4 +159,4 @@ class Planner(ApiView):
         wanted = form.cleaned_data
         rows = [planner.plan(c, wanted) for c in planner.known(request.user, wanted["source"])]
         told = as_records(planner.columns(wanted), rows)
-        return Response({"rows": told, "sentences": sentences(wanted)})
+        return Response({"rows": told, "sentences": planner.sentences(wanted)})

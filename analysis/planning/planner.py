@@ -223,6 +223,7 @@ def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def sentences(wanted: dict[str, Any]) -> list[str]:
+    """Return the sentences for all tasks, with the annotators that anchors save."""
     n, comparisons = wanted["annotators"], wanted["comparisons"]
     floor = significance.smallest_p(n, n)
     level = LEVEL / comparisons
@@ -252,6 +253,13 @@ def sentences(wanted: dict[str, Any]) -> list[str]:
             "The paper does not state variance components. Widths and powers from its values"
             " ignore variation between examples and are too favourable where annotators differ by"
             " less than the noise of their examples."
+        )
+    if r := wanted["anchor_r"]:
+        sentences.append(
+            f"If the anchor score correlates with the test score at r = {r:g} (an assumption), the"
+            f" contrast adjusted for it has {math.sqrt(1 - r**2):.2f} times the standard error: {n}"
+            f" annotators are worth {n / (1 - r**2):.1f} without anchors"
+            f" (1 - r² = {1 - r**2:.2f})."
         )
     return sentences
 

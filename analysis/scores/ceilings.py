@@ -97,11 +97,6 @@ INTRO = (
 )
 
 
-def _or_why_not(ends: Sequence[Any]) -> str:
-    value, why_not = ends
-    return f"{NOTHING} ({why_not})" if why_not else points(value)
-
-
 _LEAVE_ONE_OUT = (
     "mean over annotators of their mean S1 against the majority of the others: the most frequent"
     " label or option, or else the texts that more than half of the others chose"
@@ -113,7 +108,7 @@ COLUMNS = [
         "Leave-one-out",
         f"{_LEAVE_ONE_OUT}; not a score against the gold, and not a bound for models",
         "S1 x 100",
-        _or_why_not,
+        lambda ends: f"{NOTHING} ({ends[1]})" if ends[1] else points(ends[0]),
         attrgetter("leave_one_out", "no_leave_one_out"),
     ),
     Column("leave_one_out", meaning=_LEAVE_ONE_OUT, unit="S1 x 100"),

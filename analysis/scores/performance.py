@@ -223,8 +223,17 @@ def performance(
         for number in shots:
             is_s1 = task.card.metric == test_sets.S1  # like all published figures
             quoted = human_table4().get((name_of(task), number)) if is_s1 else None
-            cells[task.name, number] = _cell(
-                task, number, measured.get((task.name, number)), quoted
+            row = measured.get((task.name, number))
+            numbers: dict[str, Any] = {n: 100 * getattr(row, n, math.nan) for n in X_100}
+            cells[task.name, number] = Cell(
+                task.name,
+                number,
+                n=int(row.n) if row else 0,
+                splits=int(row.splits) if row else 0,
+                published=quoted,
+                metric=task.card.metric,
+                remark=row.remark if row else "",
+                **numbers,
             )
     # Add the declared metrics, which do not cover excluded annotators.
     for where, texts in ({} if with_excluded else metrics.further(study, kind)).items():
@@ -232,21 +241,6 @@ def performance(
             cells[where] = replace(cells[where], further=texts)
     left_out = _not_counted(frame, kind)
     return PerformanceTable(study, kind, tasks, shots, cells, left_out, with_excluded)
-
-
-def _cell(task: Task, shots: int, row: Any | None, quoted: Published | None) -> Cell:
-    """Build the cell for a row of `frames.cells`, or an empty cell."""
-    numbers: dict[str, Any] = {name: 100 * getattr(row, name, math.nan) for name in X_100}
-    return Cell(
-        task.name,
-        shots,
-        n=int(row.n) if row else 0,
-        splits=int(row.splits) if row else 0,
-        published=quoted,
-        metric=task.card.metric,
-        remark=row.remark if row else "",
-        **numbers,
-    )
 
 
 def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTable]:

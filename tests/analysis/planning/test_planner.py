@@ -21,7 +21,7 @@ from tests import factories
 
 WANTED = {
     "source": "published", "half_width": 3.0, "annotators": 3, "examples": 210,
-    "difference": 5.0, "comparisons": 1,
+    "difference": 5.0, "comparisons": 1, "anchor_r": 0.0,
 }  # fmt: skip
 
 
