@@ -21,7 +21,7 @@ from analysis.figures.data import can_draw
 from analysis.models import differences, model_runs, models_columns
 from analysis.scores import ceilings, findings, findings_columns, metrics, published
 from analysis.scores.columns import ASSUMES, FEW
-from analysis.scores.findings import is_small
+from analysis.scores.findings import is_small, study_of
 from analysis.scores.tested import contrasts
 from annotation.models import Kind, ModelRun, Status, Study
 from annotation.study import compared_files
@@ -273,9 +273,7 @@ def job_of(study: Study, owner: Any = None) -> Job | None:
 @jobs.job(KIND)
 def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     """Compute one of PARTS."""
-    study = Study.objects.filter(pk=job.parameters["study"]).first()
-    if study is None:
-        raise jobs.JobError("The study no longer exists.")
+    study = study_of(job)
     blocks = list(PARTS.values())[number](StudyRecord(study))
     # A part reads the current study, so its inputs must not have changed in the meantime.
     if parameters(study) != job.parameters:

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from analysis.export import files, publishing, release, screenshots
 from analysis.export.columns import COLUMNS
+from analysis.scores.findings import study_of
 from annotation.models import (
     Activity,
     Allocation,
@@ -117,9 +118,7 @@ def prepare(study: Study, owner: Any, round_times: str = "") -> Job:
 @jobs.job(KIND, limit=timedelta(minutes=10))
 def chunk(job: Job, number: int) -> dict[str, str]:
     """Run one of PARTS. The first part returns {folder, state, at} and the others return {}."""
-    study = Study.objects.filter(pk=job.parameters["study"]).first()
-    if study is None:
-        raise jobs.JobError("The study no longer exists.")
+    study = study_of(job)
     try:
         return _data(study, job) if number == 0 else _further(PARTS[number], study, job)
     except release.ReleaseError as error:

@@ -261,22 +261,25 @@ def _tasks(made_of: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(task for task, _shots, _pks in made_of["cells"]))
 
 
+def study_of(job: Job) -> Study:
+    """Return the study of a job. Raises JobError if it was deleted."""
+    study = Study.objects.filter(pk=job.parameters["study"]).first()
+    if study is None:
+        raise jobs.JobError("The study no longer exists.")
+    return study
+
+
 @jobs.job(KIND)
 def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
     """Compute the rows for one task and number of shots, or the contrasts of one task."""
     made_of, cells = job.parameters, job.parameters["cells"]
-    study = Study.objects.filter(pk=made_of["study"]).first()
-    if study is None:
-        raise jobs.JobError("The study no longer exists.")
+    study = study_of(job)
     names: tuple[str, ...]
     if number < len(cells):
         names, chosen = OF_CELL, cells[number][2]
     else:
-        task = _tasks(made_of)[number - len(cells)]
-        names, chosen = (
-            (OF_TASK,),
-            [pk for name, _shots, pks in cells if name == task for pk in pks],
-        )
+        task, names = _tasks(made_of)[number - len(cells)], (OF_TASK,)
+        chosen = [pk for name, _shots, pks in cells if name == task for pk in pks]
     frame = answers_of(study, chosen)
     return {
         name: [
