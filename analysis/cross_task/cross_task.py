@@ -197,15 +197,9 @@ GAINS = [
         "points",
         signed_points,
     ),
-    Column(
-        "difference_low_95", "", "lower end of its 95 % t interval", "points", get="difference_low"
-    ),
-    Column(
-        "difference_high_95",
-        "",
-        "upper end of its 95 % t interval",
-        "points",
-        get="difference_high",
+    *(
+        Column(f"{end}_95", "", f"{word} end of its 95 % t interval", "points", get=end)
+        for end, word in (("difference_low", "lower"), ("difference_high", "upper"))
     ),
     Column(
         "",

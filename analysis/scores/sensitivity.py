@@ -6,8 +6,9 @@ more of them, or includes manually excluded ones. A cell that changes much is no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -42,9 +43,16 @@ def _is_told(people: pd.DataFrame) -> bool:
     return not (people["seen_before"].eq("").all() and people["ai_used"].eq("").all())
 
 
-def _said(question: str, *answers: str) -> Callable[[pd.DataFrame], pd.Series]:
-    """Return a filter for analysed rows with one of these exit answers ("" means no answer)."""
-    return lambda people: people["analysed"] & people[question].isin(list(answers))
+def _exit_rules(question: str, words: str) -> Iterator[Rule]:
+    """Yield the rules on one question of the exit questionnaire ("" means no answer)."""
+    for name, prefix, answers in (
+        (f"{question}!=yes", "without annotators who reported", ["no", "unsure", ""]),
+        (f"{question}=no", "only annotators who reported no", ["no"]),
+    ):
+        keeps = partial(
+            lambda own, people: people["analysed"] & people[question].isin(own), answers
+        )
+        yield Rule(name, f"{prefix} {words}", keeps, _is_told)
 
 
 def _not(*signs: str) -> Callable[[pd.DataFrame], pd.Series]:
@@ -85,25 +93,8 @@ RULES = (
         "with annotators excluded by a researcher",
         lambda people: pd.Series(True, index=people.index),
     ),
-    Rule(
-        "seen_before!=yes",
-        "without annotators who reported prior exposure",
-        _said("seen_before", "no", "unsure", ""),
-        _is_told,
-    ),
-    Rule(
-        "seen_before=no",
-        "only annotators who reported no prior exposure",
-        _said("seen_before", "no"),
-        _is_told,
-    ),
-    Rule(
-        "ai_used!=yes",
-        "without annotators who reported AI use",
-        _said("ai_used", "no", "unsure", ""),
-        _is_told,
-    ),
-    Rule("ai_used=no", "only annotators who reported no AI use", _said("ai_used", "no"), _is_told),
+    *_exit_rules("seen_before", "prior exposure"),
+    *_exit_rules("ai_used", "AI use"),
     Rule("passed_checks", "without annotators who failed a check", _not("failed_checks")),
     Rule("not_flagged", "without annotators with a quality flag", _not("flagged")),
     Rule(
