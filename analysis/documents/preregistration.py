@@ -8,6 +8,7 @@ before opening.
 import json
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 
 from analysis.documents import planned_analysis, recruitment, wording
 from analysis.documents.blocks import (
@@ -27,6 +28,7 @@ from annotation.models import Study
 from annotation.study import screening
 from annotation.study.design_file import OPTIONS
 from tasks.cards import place
+from tasks.columns import Column
 
 NO_HYPOTHESES = " The design contains no hypotheses."
 
@@ -110,33 +112,24 @@ def _what(manifest: Manifest, opening: Opening) -> list:
     ]
 
 
+# Columns for the tasks of a manifest.
+TASKS = [
+    Column("", "Task", get=itemgetter("name")),
+    Column("", "Version", get=itemgetter("version")),
+    Column("", "Family", get=lambda task: FAMILY_NAMES[task["card"]["family"]]),
+    Column("", "Answered by", get=lambda task: wording.WAYS[wording.way(task["card"])][0]),
+    Column("", "Gold rule", get=lambda task: task["card"]["gold_rule"]),
+    Column("", "Language", get=lambda task: task["card"]["language"]),
+    Column("", "Splits renumbered", get=lambda task: "yes" if task["rechained"] else "no"),
+]
+
+
 def _tasks(manifest: Manifest) -> list:
-    rows = [
-        [
-            task["name"],
-            str(task["version"]),
-            FAMILY_NAMES[task["card"]["family"]],
-            wording.WAYS[wording.way(task["card"])][0],
-            task["card"]["gold_rule"],
-            task["card"]["language"],
-            "yes" if task["rechained"] else "no",
-        ]
-        for task in sorted(manifest["tasks"], key=lambda task: place(task["name"]))
-    ]
-    columns = [
-        "Task",
-        "Version",
-        "Family",
-        "Answered by",
-        "Gold rule",
-        "Language",
-        "Splits renumbered",
-    ]
     return [
-        Grid(
+        Grid.of(
             "Tasks",
-            columns,
-            rows,
+            TASKS,
+            sorted(manifest["tasks"], key=lambda task: place(task["name"])),
             [
                 "Gold rule: set compares an answer with all gold texts jointly; any_of compares it"
                 " with the best-matching gold text. Splits renumbered: whether training splits were"
@@ -160,19 +153,16 @@ def _scenarios(manifest: Manifest) -> list:
         manifest["scenarios"], key=lambda s: (place(s["task"]), s["shots"], s["split"] or 0)
     )
     has_minutes = len(set(wording.minutes_of(manifest))) > 1
-    rows = [
-        [
-            scenario["task"],
-            str(scenario["shots"]),
-            str(scenario["split"]) if scenario["split"] else "none",
-            *([scenario["arm"]] if "arm" in scenario else []),
-            str(scenario["seats"]),
-            *([str(scenario["minutes"])] if has_minutes else []),
-        ]
-        for scenario in scenarios
-    ]
     told, limit = planned_analysis.arms(manifest), manifest["tasks_per_worker"]
     each = "one unseen task" if told else "one task" if limit == 1 else f"up to {limit} tasks"
+    columns = [
+        Column("", "Task", get=itemgetter("task")),
+        Column("", "Shots", get=itemgetter("shots")),
+        Column("", "Training split", get=lambda scenario: scenario["split"] or "none"),
+        *([Column("", "Arm", get=itemgetter("arm"))] if told else []),
+        Column("", "Annotators", get=itemgetter("seats")),
+        *([Column("", "Announced minutes", get=itemgetter("minutes"))] if has_minutes else []),
+    ]
     total = count(sum(scenario["seats"] for scenario in scenarios), "seat")
     recruited = [
         recruitment.rehearsal(manifest),
@@ -191,17 +181,10 @@ def _scenarios(manifest: Manifest) -> list:
         ),
         *map(Paragraph, filter(None, recruited)),
         *([Paragraph(told)] if told else []),
-        Grid(
+        Grid.of(
             "Scenarios",
-            [
-                "Task",
-                "Shots",
-                "Training split",
-                *(["Arm"] if told else []),
-                "Annotators",
-                *(["Announced minutes"] if has_minutes else []),
-            ],
-            rows,
+            columns,
+            scenarios,
             [
                 "Annotators who complete a task answer all of its test examples."
                 + (
