@@ -376,7 +376,7 @@ def work_through(participation: Participation, answer=None, limit: int = 10_000)
             return count
         if turn.given is not None:
             _participation, turn = go_on(participation.token)
-        answering.submit(participation.token, turn.pk, fields_for(turn.example, answer(turn)))
+        answering.submit(participation.token, turn.pk, fields_for(turn.shown_example, answer(turn)))
     return limit
 
 

@@ -109,6 +109,9 @@ ANSWERS = (
     OfTurn("example", "id of the example in its file", "example__source_id", "id in its file"),
     OfTurn("hash", "hash of the example, as in examples.csv", "example__content_hash",
         "of the example"),
+    OfTurn("choice_order", "places of the card's labels or the example's options, from 0, in the"
+        " order shown, as a JSON list; empty unless the design shuffles them (shuffles_options)",
+        brief=None),
     OfTurn("answer", "the answer as a JSON list of distinct texts; [] means “no answer”; empty: not"
         " yet answered", brief="texts; [] is no answer; null: not answered"),
     OfTurn("gold", "gold texts as a JSON list; [] means that there is no answer", "example__gold",
@@ -164,8 +167,8 @@ _OWN: dict[str, dict[str, str]] = {
         "question": "the question as published",
         "question_selectable": "the question as displayed, if its text can be highlighted;"
         " otherwise empty",
-        "options": "options of this example as a JSON list, in the order shown; empty if the task"
-        " is not answered by options",
+        "options": "options of this example as a JSON list, in the order of the file; empty if the"
+        " task is not answered by options",
         "gold": "gold texts as a JSON list; [] means that there is no answer",
         "gold_rule": "set: the gold texts form one answer; any_of: they are alternatives",
         "explanation": "explanation of the gold, as revealed in the training step; empty if the"

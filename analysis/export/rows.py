@@ -19,6 +19,7 @@ from analysis.scores.findings_columns import COLUMNS as TABLES
 from analysis.scores.performance import kinds
 from analysis.scores.test_sets import spans_in_order, texts_by_turn, texts_of
 from annotation.models import Status, Step, Study, Turn
+from annotation.models.participation import choice_order
 from annotation.monitoring import flags, funnel
 from annotation.pay.ledger import elapsed_seconds, waiting_time
 from annotation.protocol import activity_summary
@@ -59,13 +60,16 @@ def _example_row(task: Task, place: list[Any], example: Example) -> list[Any]:
 
 def answers_rows(study: Study) -> Iterator[list[Any]]:
     """Yield one row per turn in the order of display."""
-    rules = {task.pk: task.card.gold_rule for task in study.tasks.all()}
+    cards = {task.pk: task.card for task in study.tasks.all()}
+    labels = {pk: [label.name for label in card.labels] for pk, card in cards.items()}
     # Merge with a second stream in the same order, so that memory use is constant.
     spans = texts_by_turn(spans_in_order(study))
     turn_of_spans, texts = next(spans, (None, []))
     analysed = Q(participation__in=study.participations.analysed())
     columns = [column for column in ANSWERS if column.meaning]
-    more = ("pk", "example__split__task", "answer__label", "answer__values")
+    more = (
+        "pk", "example__split__task", "example__options", "answer__label", "answer__values",
+    )  # fmt: skip
     turns = Turn.objects.filter(participation__study=study).order_by("pk")
     turns = turns.exclude(step=Step.UPSTREAM)  # these belong to other tasks and are in upstream.csv
     turns = turns.annotate(analysed=analysed).values(
@@ -77,7 +81,10 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
         if is_next:
             turn_of_spans, texts = next(spans, (None, []))
         own: dict[str, Any] = {"answer": "", "seconds": ""}
-        own["gold_rule"] = rules[turn["example__split__task"]]
+        task, pseudonym = turn["example__split__task"], turn["participation__pseudonym"]
+        own["gold_rule"] = cards[task].gold_rule
+        choices = labels[task] or turn["example__options"]
+        own["choice_order"] = choice_order(study, pseudonym, choices) or ""
         if submitted_at is not None:
             seconds = (submitted_at - turn["shown_at"]).total_seconds()
             own |= {"answer": given, "seconds": seconds}

@@ -141,8 +141,7 @@ def interval(matrix: list[list[float]], contexts: Sequence[object]) -> tuple[flo
         [grand + scale * math.fsum(row[i] - grand for i in own) for own in groups.values()]
         for row in matrix
     ]
-    rows = [mean(row) for row in values]
-    columns = [mean(column) for column in zip(*values, strict=True)]
+    rows, columns = list(map(mean, values)), [mean(own) for own in zip(*values, strict=True)]
     if max(rows) - min(rows) <= 1e-12:
         return math.nan, math.nan
     rest_df, rest = (len(rows) - 1) * (len(columns) - 1), 0.0
@@ -263,9 +262,8 @@ class Export:
     def before(self, annotator: Annotator) -> tuple[str, list[Example]]:
         """Return the step before the annotation step and its examples. Zero shots use screening."""
         task, shots, split = annotator.row.of("task", "shots", "split")
-        if shots == "0":
-            return "screening", self.files.get(("screening", task, "", ""), [])
-        return "training", self.files.get(("training", task, shots, split), [])
+        place = ("screening", task, "", "") if shots == "0" else ("training", task, shots, split)
+        return place[0], self.files.get(place, [])
 
     def cells(self, *columns: str) -> dict[Key, list[Annotator]]:
         """Group analysed annotators by these columns. Only the direct arm is included."""
@@ -313,20 +311,25 @@ def check_examples(export: Export, check: Check) -> None:
 def check_answers(export: Export, check: Check) -> None:
     """answers, predictions: gold, S1, channel of human answers"""
     copied = ("task", "shots", "split", "kind", "status", "in_analysis")
+    of_example, seed = ("hash", "gold", "gold_rule"), str(export.design.get("seed"))
     are_people_on_pages = not export.design.get("programs_as_people", False)
     for name in ("answers.csv", "upstream.csv"):
         for row, annotator, example in export.answers(name, check):
             own, step = annotator.row, row.get("step", "upstream")
             check.cells(row, **{n: own[n] for n in (copied if "step" in row else ("arm",))})
-            check.cells(
-                row, **{n: example.row[n] for n in ("hash", "gold", "gold_rule") if n in row}
-            )
+            check.cells(row, **{n: example.row[n] for n in of_example if n in row})
             if row["position"] in annotator.orders[step]:  # check_orders finds repeated examples
                 check.wrong(row, "position", "one example per position")
             annotator.orders[step][row["position"]] = example
             is_by_program = "api" in row.of("shown_channel", "channel")
             if are_people_on_pages and own["kind"] == "person" and is_by_program:
                 check.wrong(row, "channel", "page")
+            if export.design.get("shuffles_options") and "choice_order" in row:
+                labels = [label["name"] for label in export.cards[row["task"]].get("labels", ())]
+                choices = example.row.texts("options") if example.row["options"] else labels
+                drawn = [sha256_of(":".join([seed, own["annotator"], text])) for text in choices]
+                order = sorted(range(len(drawn)), key=drawn.__getitem__)
+                check.cells(row, choice_order=str(order).replace(" ", "") if order else "")
             if row["submitted_at"]:
                 annotator.answers[example] = row.texts("answer")
                 check.cells(row, s1=example.s1(annotator.answers[example]))
@@ -527,10 +530,8 @@ def check_pay(export: Export, check: Check) -> None:
         check.differs(f"pay_totals.csv, {' '.join(key)}", "no row", "one row")
 
 
-CHECKS = (
-    check_examples, check_answers, check_spans, check_annotators, check_orders, check_cells,
-    check_seats, check_pay,
-)  # fmt: skip
+CHECKS = (check_examples, check_answers, check_spans, check_annotators, check_orders, check_cells,
+          check_seats, check_pay)  # fmt: skip
 
 
 def anchors_of(folder: Path, args: argparse.Namespace, check: Check) -> list[str]:
@@ -538,8 +539,7 @@ def anchors_of(folder: Path, args: argparse.Namespace, check: Check) -> list[str
     listed: dict[str, str] = {}
     anchors, sums, bundle = [], folder / "SHA256SUMS", folder / "SHA256SUMS.bundle"
     for path in (path for path in (sums, bundle) if path.exists()):
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-        listed |= {line[66:]: line[:64] for line in lines}
+        listed |= {line[66:]: line[:64] for line in path.read_text("utf-8", "replace").splitlines()}
     data = {path.name for path in folder.glob("*.csv")} | {"manifest.json", "verify.py"}
     for name in sorted(data | listed.keys()):
         check.count += 1

@@ -93,10 +93,17 @@ class Turn(models.Model):
 
     @property
     def card(self) -> Card:
-        """Return the card of the example's task. For the upstream step, this is another task."""
+        """Return the shown card of the example's task. For the upstream step, it is another one."""
         if self.step == Step.UPSTREAM:
-            return frozen.card_of_example(self.example_id)
-        return self.participation.scenario.task.card
+            card = frozen.card_of_example(self.example_id)
+        else:
+            card = self.participation.scenario.task.card
+        return self.participation.shown_card(card)
+
+    @property
+    def shown_example(self) -> Example:
+        """Return the example with its options in the order in which this annotator sees them."""
+        return self.participation.shown_example(self.example)
 
     def prime_empty_relations(self) -> None:
         """Cache that this turn has no answer, activity or draft, which saves queries.

@@ -57,6 +57,12 @@ class StudyOptions:
 
     training_order = models.CharField(max_length=20, choices=Order, default=Order.SHUFFLED_APART)
     annotation_order = models.CharField(max_length=20, choices=Order, default=Order.SHUFFLED_APART)
+    shuffles_options = models.BooleanField(
+        "shuffle labels and options for each annotator",
+        default=False,
+        help_text="Drawn from the seed, the same throughout one participation. All lists are"
+        " shuffled, so leave this off if a task has an ordered scale.",
+    )
     help_examples_at_zero_shots = models.BooleanField(
         "show help examples at zero shots", default=False
     )

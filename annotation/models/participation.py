@@ -2,6 +2,8 @@
 
 import copy
 import itertools
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -16,7 +18,10 @@ from annotation.models.arrivals import Worker
 from annotation.models.scenario import Scenario, frozen_scenario
 from annotation.models.study import Kind, Step, Study, new_token
 from tasks import frozen
+from tasks.answers.choices import drawn_order
+from tasks.cards import Card
 from tasks.clock import database_now
+from tasks.models import Example
 from tasks.models.choices import CELL_ARMS, Row, one_of
 
 if TYPE_CHECKING:
@@ -60,6 +65,14 @@ LATEST_TURN = """
     FROM annotation_turn turn
     WHERE participation_id = %s ORDER BY id DESC LIMIT 1
 """
+
+
+def choice_order(design: Study, pseudonym: str, choices: Sequence[str]) -> list[int]:
+    """Return the places of labels or options in the order that this annotator sees.
+
+    Returns [] if there are none, or if the design does not shuffle them.
+    """
+    return drawn_order(choices, f"{design.seed}:{pseudonym}") if design.shuffles_options else []
 
 
 class ParticipationQuerySet(models.QuerySet["Participation"]):
@@ -265,6 +278,21 @@ class Participation(Row):
     def order_of(self, step: str) -> list[int]:
         """Return the list of example IDs in the order of this step."""
         return getattr(self, f"{Step(step)}_order", self.annotation_order)
+
+    def shown_card(self, card: Card) -> Card:
+        """Return a card with its labels in the order in which this annotator sees them."""
+        names = [label.name for label in card.labels]
+        order = choice_order(self.scenario.design, self.pseudonym, names)
+        return replace(card, labels=tuple(card.labels[place] for place in order)) if order else card
+
+    def shown_example(self, example: Example) -> Example:
+        """Return an example with its options in the order in which this annotator sees them."""
+        order = choice_order(self.scenario.design, self.pseudonym, example.options)
+        if not order:
+            return example
+        shown = copy.copy(example)
+        shown.options = [example.options[place] for place in order]
+        return shown
 
     def show(
         self,

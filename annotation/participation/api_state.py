@@ -76,7 +76,7 @@ def record_of(participation: Participation) -> dict[str, Any]:
         total = len(participation.order_of(turn.step))
         place = Place(turn.shown_step, turn.position + 1, total)
         page = TurnPage(
-            card, turn.example, place, str(turn.pk), "", "", scenario.shows_help_examples
+            card, turn.shown_example, place, str(turn.pk), "", "", scenario.shows_help_examples
         )
         told = {
             "task": task_of(card, page.shows_examples),
@@ -85,7 +85,7 @@ def record_of(participation: Participation) -> dict[str, Any]:
         }
         if turn.is_revealed:
             compared = training_step.reveal(turn)
-            told["reveal"] = _revealed(reveal_page(card, turn.example, given, compared))
+            told["reveal"] = _revealed(reveal_page(card, turn.shown_example, given, compared))
         answered.append(told)
     first = instructions_of(scenario, upstream_step.first_card(participation))
     lead = _instructions(scenario, first) if participation.turns.exists() else None

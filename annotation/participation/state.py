@@ -282,7 +282,7 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
     place = Place.at(turn.step, turn.position, *sizes)
     return TurnPage(
         card=card,
-        example=turn.example,
+        example=turn.shown_example,
         place=place,
         progress=_progress(participation, turn, place),
         key=str(turn.pk),
@@ -305,12 +305,12 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
 def _revealed(turn: Turn) -> Reveal:
     given, comparison = turn.answer.as_given(), training_step.reveal(turn)
     kinds = training_step.other_kinds(turn)
-    return reveal_page(turn.card, turn.example, given, comparison, kinds)
+    return reveal_page(turn.card, turn.shown_example, given, comparison, kinds)
 
 
 def _reviewed(turn: Turn) -> tuple[Reveal, Question]:
     revealed = _revealed(turn)
-    return revealed, Question(turn.card, turn.example, revealed.filling)
+    return revealed, Question(turn.card, turn.shown_example, revealed.filling)
 
 
 def render_turn(

@@ -91,8 +91,12 @@ def _read(turn: Turn, fields: Mapping[str, str]) -> GivenAnswer:
     """
     if fields.get("gives_up") == "1" and turn.participation.kind == Kind.MODEL:
         return NO_ANSWER
-    card = turn.card
-    return card.kind.read(card, turn.example, fields)
+    card, options = turn.card, turn.example.options
+    given = card.kind.read(card, turn.shown_example, fields)
+    if not options:
+        return given
+    # Answers do not depend on the order in which the options were shown.
+    return given._replace(values=tuple(sorted(given.values, key=options.index)))
 
 
 def _same_or_conflict(turn: Turn, fields: Mapping[str, str]) -> None:

@@ -57,7 +57,8 @@ def _has_met_a_text(participation: Participation) -> bool:
 def first_card(participation: Participation) -> Card:
     """Return the card of the participation's first task, an upstream task if there are any."""
     order = cross_task.draw(participation) if participation.scenario.arm else []
-    return frozen.card_of_example(order[0]) if order else participation.scenario.task.card
+    card = frozen.card_of_example(order[0]) if order else participation.scenario.task.card
+    return participation.shown_card(card)
 
 
 def ends_a_task(participation: Participation, turn: Turn) -> bool:
@@ -78,8 +79,8 @@ def card_shown_after(participation: Participation, turn: Turn | None) -> Card | 
         return None
     order = participation.upstream_order
     if turn.position + 1 == len(order):
-        return participation.scenario.task.card
-    return frozen.card_of_example(order[turn.position + 1])
+        return participation.shown_card(participation.scenario.task.card)
+    return participation.shown_card(frozen.card_of_example(order[turn.position + 1]))
 
 
 def following(participation: Participation, turn: Turn, channel: str) -> Turn:

@@ -133,7 +133,7 @@ class Knowledge:
             rows = Example.objects.filter(split__task=task)
             fields = rows.values_list("pk", "context", "question", "gold", "options")
             for pk, context, question, gold, options in fields:
-                key = (card.title, card.wording(question), *options, *context)
+                key = (card.title, card.wording(question), *sorted(options), *context)
                 shown = card.selectable_question(question)
                 known = Known(gold, context, shown, card, options, task.pk in trains, pk)
                 self._known[key] = known
@@ -145,7 +145,7 @@ class Knowledge:
     def lookup(
         self, title: str, question: str, segments: list[str], options: Sequence[str] = ()
     ) -> Known:
-        return self._known[(title, question, *options, *segments)]
+        return self._known[(title, question, *sorted(options), *segments)]
 
     def predictions(self, model: str) -> dict[int, list[str]]:
         """Return predicted texts by test example, or {} if the study does not use the model."""
@@ -396,7 +396,7 @@ def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random)
     known = knowledge.lookup(title, question, segments, options)
     chosen, texts = decide(known, rng)
     if not known.card.is_highlighted:
-        return known.card.kind.fields(known.options, texts) if texts else {"no_answer": "1"}
+        return known.card.kind.fields(options, texts) if texts else {"no_answer": "1"}
     payload = {
         "v": 1,
         "no_answer": not chosen and not texts,

@@ -31,7 +31,7 @@ GROUPS: dict[str, list[str]] = {
         "base_reward", "minimum_pay", "idle_limit_hours", "idle_cutoff_seconds",
     ],
     "Order and presentation": [
-        "training_order", "annotation_order", "seed", "tasks_per_worker",
+        "training_order", "annotation_order", "shuffles_options", "seed", "tasks_per_worker",
         "help_examples_at_zero_shots", "try_the_tool", "auto_advance", "refuse_pastes",
         "interface_language",
     ],
@@ -52,6 +52,9 @@ GROUPS: dict[str, list[str]] = {
 }  # fmt: skip
 # Maps options to what plans and reports say if they are on, or "" if it is said elsewhere.
 OPTIONS = {
+    "shuffles_options": ("Labels and options are shown in an order drawn for each annotator, the"
+        " same throughout the participation.", "Labels and options were shown in an order drawn for"
+        " each annotator, the same throughout the participation."),
     "try_the_tool": ("Before the first example, annotators may try the tool on three made-up"
         " sentences, the same in all scenarios of a task; these are neither scored nor stored.",
         "Before the first example, annotators could try the tool on three made-up sentences, the"

@@ -3,6 +3,7 @@
 The same labels apply to every example. The text of an option is stored, never its letter.
 """
 
+import hashlib
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -313,6 +314,15 @@ def option_at(place: str, options: Sequence[str]) -> str:
     if place in map(str, range(len(options))):
         return options[int(place)]
     raise AnswerError("unknown_option", sentence("This is not one of the options."))
+
+
+def drawn_order(choices: Sequence[str], seed: str) -> list[int]:
+    """Return the places of labels or options in the order of the hashes of their texts.
+
+    Two texts have the same relative order in every list that contains both.
+    """
+    hashes = [hashlib.sha256(f"{seed}:{text}".encode()).hexdigest() for text in choices]
+    return sorted(range(len(choices)), key=hashes.__getitem__)
 
 
 def check_options(options: Sequence[str], gold: Sequence[str]) -> None:

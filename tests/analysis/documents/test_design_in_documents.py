@@ -65,6 +65,7 @@ TABLE: dict[str, Row | Keys | Arms] = {
     "annotators": Row({"annotators": 5}, {PLAN, METHODS, CHECKLIST}),
     "training_order": Row({"training_order": "file_order"}, STEPS),
     "annotation_order": Row({"annotation_order": "file_order"}, STEPS),
+    "shuffles_options": Row({"shuffles_options": True}, OPTION),
     "seed": Row({"seed": 8}, {PLAN, REPORT, CHECKLIST}),
     "tasks_per_worker": Row({"tasks_per_worker": 2}, {PLAN, METHODS, REPORT}),
     "help_examples_at_zero_shots": Row({"help_examples_at_zero_shots": True}, STEPS),
