@@ -43,6 +43,7 @@ from annotation.monitoring import funnel
 from annotation.monitoring.sample import Row
 from annotation.pay import ledger
 from annotation.pay.budget import PAUSED
+from annotation.protocol.activity_summary import SIGNS
 from annotation.recruitment.platform_adapters import source_of
 from annotation.study import compared_files
 from tasks.cards import place
@@ -282,11 +283,11 @@ class StudyRecord:
         return counts["passed"], counts["n"]
 
     @cached_property
-    def page_signs(self) -> tuple[int, int]:
-        """Count (focus losses, pastes) in the browsers of participants in the analysis."""
+    def page_signs(self) -> dict[str, int]:
+        """Sum the reports of the browsers of participants in the analysis, by field of Activity."""
         activity = Activity.objects.filter(turn__participation__in=self.people.analysed())
-        sums = activity.aggregate(blurs=Sum("blurs"), pastes=Sum("pastes"))
-        return sums["blurs"] or 0, sums["pastes"] or 0
+        sums = activity.aggregate(**{name: Sum(name) for name in ("blurs", "pastes", *SIGNS)})
+        return {name: value or 0 for name, value in sums.items()}
 
     @cached_property
     def exit_answers(self) -> dict[str, Counter[str]]:

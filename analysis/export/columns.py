@@ -71,6 +71,14 @@ CHANNELS = {
     " showed it, channel of the previous turn",
     "channel": "page or api: channel of the answer; empty if there is no answer",
 }
+# Signs in Activity, which raise quality flags.
+SIGNS = {
+    "copies": "number of times text of the page was copied, except from an answer field",
+    "left_after_copy": "number of times the page lost focus within 10 s after a copy",
+    "automated": "1 if an automated browser or a script submitted the answer, else 0",
+    "no_input": "1 if the answer was submitted without a press, tap, key or click, else 0",
+    "narrow": "1 if the window had less than 60 % of the screen's width at submission, else 0",
+}
 
 
 @dataclass(frozen=True)
@@ -134,6 +142,10 @@ ANSWERS = (
         "activity__away_seconds", None, 0.0),
     OfTurn("pastes", "number of paste events (reported by the browser)", "activity__pastes",
         None, 0),
+    *(
+        OfTurn(name, f"{meaning} (reported by the browser)", f"activity__{name}", None, 0)
+        for name, meaning in SIGNS.items()
+    ),
     OfTurn("shown_channel", CHANNELS["shown_channel"], "channel",
         "page or api: channel that showed it"),
     OfTurn("channel", CHANNELS["channel"], "answer__channel", "channel of the answer: page or api"),
@@ -222,12 +234,15 @@ _OWN: dict[str, dict[str, str]] = {
         "longest_absence": "longest time between two answers or on one answer, in seconds",
         "blurs": "sum over all answers",
         "pastes": "sum over all answers",
+        **dict.fromkeys(SIGNS, "sum over all answers"),
         "checks": "number of attention checks answered",
         "checks_passed": "number of attention checks passed",
         "flags": "quality flags, separated by spaces: too_fast (at least 5 % of the answers),"
         " fast_person (log median over 3 SDs below the mean of 5 or more others), one_answer"
         " (at least 90 % of 10 or more answers), run (15 or more), absence (over 1 h), paste, blur"
-        " (more than 0.2 per answer), checks (at least one failed), shared_browser",
+        " (more than 0.2 per answer), copies, left_after_copy and no_input (at least 5 % of the"
+        " answers), automated (at least one), narrow (at least 50 %), checks (at least one failed),"
+        " shared_browser",
     },
     "scenarios.csv": SCENARIO | {"kind": "person, simulated or model"} | SPREAD,
     "human_performance.csv": meanings(rendering.PERFORMANCE),

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Q
 
 from analysis.examples import difficulty, gold_audit
-from analysis.export.columns import ALLOCATED, ANSWERS, COLUMNS
+from analysis.export.columns import ALLOCATED, ANSWERS, COLUMNS, SIGNS
 from analysis.heavy import pd
 from analysis.models import differences, models_columns
 from analysis.scores import ceilings, findings, frames, means, overlap, sensitivity, tested
@@ -134,7 +134,8 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
             *allocated, stages[row.participation], row.mean_s1, row.sd_examples, row.n,
             row.training_s1, row.training_n, own.seconds, own.active_seconds, *times,
             browsers.get(row.participation), own.too_fast, own.modal_share, own.longest_run,
-            own.longest_absence, own.blurs, own.pastes, own.checks, own.checks_passed,
+            own.longest_absence, own.blurs, own.pastes, *(getattr(own, name) for name in SIGNS),
+            own.checks, own.checks_passed,
             " ".join(raised),
         ]  # fmt: skip
 

@@ -229,6 +229,7 @@ REMARK = Column(
 INTEGERS = {
     "task_version", "shots", "split", "position", "in_analysis", "start", "end", "n", "training_n",
     "too_fast", "longest_run", "blurs", "pastes", "checks", "checks_passed", "arrival", "outcome",
+    "copies", "left_after_copy", "automated", "no_input", "narrow",
     "cents", "entries", "of", "nested", "in_shots", "not_in_shots", "test_examples", "contexts",
     "from_shots", "to_shots", "n_from", "n_to", "splits", "seats", "arrived", "declined",
     "consented", "trained", "qualified", "completed", "analysed", "at_work", "screened_out",

@@ -809,7 +809,15 @@ class Migration(migrations.Migration):
                 ('blurs', models.PositiveIntegerField(default=0)),
                 ('away_seconds', models.FloatField(default=0.0)),
                 ('pastes', models.PositiveIntegerField(default=0)),
+                ('copies', models.PositiveIntegerField(default=0)),
+                ('left_after_copy', models.PositiveIntegerField(default=0)),
+                ('automated', models.PositiveSmallIntegerField(default=0)),
+                ('no_input', models.PositiveSmallIntegerField(default=0)),
+                ('narrow', models.PositiveSmallIntegerField(default=0)),
             ],
+            options={
+                'constraints': [models.CheckConstraint(condition=models.Q(('automated__lte', 1), ('narrow__lte', 1), ('no_input__lte', 1)), name='signs_of_a_submission_are_0_or_1')],
+            },
         ),
         migrations.CreateModel(
             name='Reading',

@@ -141,7 +141,8 @@ class Turn(models.Model):
 class Activity(models.Model):
     """Activity signals on one example, added up as they arrive. The only mutable row of a turn.
 
-    `seconds` is the active time until `last_at`. Typed text and pressed keys are not stored.
+    `seconds` is the active time until `last_at`. Texts and keys are not stored. The counts are
+    unverified reports of the browser (docs/statistics.md#reports-of-the-browser).
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
@@ -150,6 +151,20 @@ class Activity(models.Model):
     blurs = models.PositiveIntegerField(default=0)
     away_seconds = models.FloatField(default=0.0)
     pastes = models.PositiveIntegerField(default=0)
+    copies = models.PositiveIntegerField(default=0)
+    left_after_copy = models.PositiveIntegerField(default=0)
+    # 1 if the answer was submitted by a program, without a press or key, or in a narrow window.
+    automated = models.PositiveSmallIntegerField(default=0)
+    no_input = models.PositiveSmallIntegerField(default=0)
+    narrow = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(automated__lte=1, no_input__lte=1, narrow__lte=1),
+                name="signs_of_a_submission_are_0_or_1",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"activity of turn {self.turn_id}"

@@ -15,7 +15,7 @@ from annotation.models import ORDERS, Kind, Participation, Study
 from annotation.protocol import qualification
 from annotation.protocol.activity_summary import Signs, answers_by_participation, signs
 
-SHARE_TOO_FAST = 0.05  # of the answers, to tolerate slips
+SHARE = 0.05  # of the answers, to tolerate slips
 MODAL_SHARE = 0.9  # requires at least FEWEST answers
 FEWEST = 10
 LONGEST_RUN = 15  # identical answers in a row
@@ -33,8 +33,21 @@ FLAGS = {
     "absence": "long absence",
     "paste": "pasted text",
     "blur": "page often left",
+    "copies": "copied text",
+    "left_after_copy": "page left after copying",
+    "automated": "submitted by a program",
+    "no_input": "submitted without a press or key",
+    "narrow": "narrow window",
     "checks": "failed attention checks",
     "shared_browser": "shared browser",
+}
+# Signs that are flagged from this share of the answers, and the finding for this number of them.
+OF_SIGNS = {
+    "copies": (SHARE, "text of the page was copied {} times"),
+    "left_after_copy": (SHARE, "the page was left within 10 s after copying {} times"),
+    "automated": (0, "a program or script submitted {} answers"),
+    "no_input": (SHARE, "{} answers were submitted without a press or key"),
+    "narrow": (0.5, "{} answers were given in a window below 60 % of the screen's width"),
 }
 
 
@@ -58,7 +71,7 @@ ALONE = Pace()
 def flags(work: Signs, others: Pace = ALONE, shares_browser: bool = False) -> dict[str, str]:
     """Return a dict from flags to findings. `others` are the other annotators of the group."""
     seen = {}
-    if work.n and work.too_fast >= SHARE_TOO_FAST * work.n and work.too_fast:
+    if work.n and work.too_fast >= SHARE * work.n and work.too_fast:
         seen["too_fast"] = f"{work.too_fast} of {work.n} answers were too fast to have been read"
     if is_fast_person(work.median_seconds, others):
         seen["fast_person"] = (
@@ -79,6 +92,10 @@ def flags(work: Signs, others: Pace = ALONE, shares_browser: bool = False) -> di
             f"the page was left {work.blurs} times,"
             f" for {work.away_seconds / 60:.0f} minutes in total"
         )
+    for name, (share, finding) in OF_SIGNS.items():
+        count = getattr(work, name)
+        if count and count >= share * work.n:
+            seen[name] = finding.format(count)
     if work.checks_passed < work.checks:
         missed = work.checks - work.checks_passed
         seen["checks"] = f"{missed} of {work.checks} attention checks failed"

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from typing import Any
 
 from annotation.models import Participation, PaymentBatch, Step, Turn
+from annotation.protocol.activity_summary import SIGNS
 
 WHOLE = frozenset({"read", "pay"})
 
@@ -108,6 +109,7 @@ def _shown(turn: Turn) -> dict[str, Any]:
             "times_left": activity.blurs,
             "seconds_away": activity.away_seconds,
             "pastes": activity.pastes,
+            **{name: getattr(activity, name) for name in SIGNS},
         }
     if given is not None:
         told["answer"] = {

@@ -3,8 +3,8 @@
 A page sends pings while it is visible and was used recently. Each ping adds the time since the
 last activity, up to the study's cut-off (docs/statistics.md#active-time). The wait for a decision
 and breaks between two parts do not count: waiting is paid separately (annotation/pay/ledger.py),
-and a break is not work. The page's other reports (how often and how long it was left, pastes) are
-stored only as unverified counts.
+and a break is not work. The page's other reports (REPORTED) come with a ping or with the answer
+and are stored only as unverified counts.
 
 The page also sends the draft of an answer after a pause in typing (static/js/drafts.js), so that
 another tab or device can continue it. The last write wins. A draft is never an answer: only its
@@ -21,7 +21,11 @@ from tasks.clock import database_now
 from tasks.sentences import sentence
 from tasks.spans import LONGEST_PAYLOAD, AnswerError
 
-MAX_PER_PING = 1000
+# What the page reports about one example, and the highest value that is stored.
+REPORTED = {
+    "blurs": 100_000, "away_seconds": 10_000_000, "pastes": 100_000, "copies": 100_000,
+    "left_after_copy": 100_000, "automated": 1, "no_input": 1, "narrow": 1,
+}  # fmt: skip
 
 
 def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
@@ -41,7 +45,7 @@ def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
             defaults={
                 "seconds": active.total_seconds(),
                 "last_at": now,
-                **_told(turn, fields),
+                **_reported(turn, fields),
             },
         )
         return True
@@ -55,15 +59,21 @@ def _current(token: str, turn_id: int) -> Turn | None:
     return turn if is_current and participation.status == Status.WORKING else None
 
 
-def _told(turn: Turn, fields: Mapping[str, str]) -> dict[str, float]:
-    """Add the counts in this ping to the stored counts, limited by ping."""
+def store_reports(turn: Turn, fields: Mapping[str, str]) -> None:
+    """Store what the page reported with the answer that was just stored, if anything."""
+    if not REPORTED.keys().isdisjoint(fields):
+        given = {"seconds": turn.answer.active_seconds, "last_at": turn.answer.submitted_at}
+        Activity.objects.update_or_create(turn=turn, defaults=given | _reported(turn, fields))
+
+
+def _reported(turn: Turn, fields: Mapping[str, str]) -> dict[str, float]:
+    """Add the counts in these fields to the stored counts."""
     before = getattr(turn, "activity", None)
     counts = {}
-    for name in ("blurs", "away_seconds", "pastes"):
+    for name, limit in REPORTED.items():
         text = fields.get(name, "0")
         more = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-        limit = 24 * 3600 if name == "away_seconds" else MAX_PER_PING
-        counts[name] = (getattr(before, name) if before else 0) + min(more, limit)
+        counts[name] = min((getattr(before, name) if before else 0) + more, limit)
     return counts
 
 

@@ -1,4 +1,4 @@
-"""Summarise a participation's behaviour: times, runs, absences and pastes of its answers.
+"""Summarise a participation's behaviour: times, runs, and the browser's reports on its answers.
 
 This module does not judge; monitoring/flags.py defines when a quality flag is raised. All values
 can be recomputed from the exported CSV files.
@@ -17,6 +17,7 @@ from annotation.models import AnswerSpan, Participation, Step, Turn
 from tasks.models import Example
 
 READ_AT_MOST = 12  # words per second, which no reader exceeds
+SIGNS = ("copies", "left_after_copy", "automated", "no_input", "narrow")  # of Activity
 AT_ONCE = 20  # participations whose answers are in memory at once
 
 
@@ -31,6 +32,7 @@ class Answered:
     blurs: int = 0
     away_seconds: float = 0.0
     pastes: int = 0
+    signs: tuple[int, ...] = (0,) * len(SIGNS)
     right: bool = False
 
     @property
@@ -54,6 +56,12 @@ class Signs(NamedTuple):
     pastes: int
     checks: int
     checks_passed: int
+    # Reports of the browser (SIGNS).
+    copies: int = 0
+    left_after_copy: int = 0
+    automated: int = 0
+    no_input: int = 0
+    narrow: int = 0
 
 
 def signs(answers: Sequence[Answered]) -> Signs:
@@ -84,6 +92,9 @@ def signs(answers: Sequence[Answered]) -> Signs:
         pastes=sum(answer.pastes for answer in answers),
         checks=len(checks),
         checks_passed=sum(answer.right for answer in checks),
+        **{
+            name: sum(answer.signs[place] for answer in answers) for place, name in enumerate(SIGNS)
+        },
     )
 
 
@@ -108,6 +119,7 @@ def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[
             "participation_id", "pk", "step", "shown_at", "answer__submitted_at", "example_id",
             "answer__label", "answer__values", "answer__active_seconds", "answer__s1",
             "activity__blurs", "activity__away_seconds", "activity__pastes",
+            *(f"activity__{name}" for name in SIGNS),
         )  # fmt: skip
         for participation, group in groupby(rows, key=lambda row: row[0]):
             yield participation, [
@@ -121,11 +133,12 @@ def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[
                     blurs=blurs or 0,
                     away_seconds=away or 0.0,
                     pastes=pastes or 0,
+                    signs=tuple(sign or 0 for sign in own),
                     right=s1 == 1,
                 )
                 for (
                     _pk, turn, step, shown_at, submitted_at, example, label, values, active, s1,
-                    blurs, away, pastes,
+                    blurs, away, pastes, *own,
                 ) in group
             ]  # fmt: skip
 

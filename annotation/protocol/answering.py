@@ -26,7 +26,7 @@ from annotation.models import (
     Turn,
 )
 from annotation.models.answers import insert_together
-from annotation.protocol import annotation_step, qualification
+from annotation.protocol import active_time, annotation_step, qualification
 from tasks.answers.kind import NO_ANSWER
 from tasks.clock import database_now
 from tasks.metrics import score
@@ -72,6 +72,7 @@ def submit(
         if participation.status != Status.WORKING:
             raise Conflict(Conflict.GIVEN_UP)
         following = store_answer(asked, _read(asked, fields), channel)
+        active_time.store_reports(asked, fields)
         if asked.is_revealed:
             return participation, asked
         if following is None and asked.step == Step.ANCHOR:

@@ -34,6 +34,8 @@ function beginTurn() {
   startClock(shown);
   if (!shown) return;
   begunAt = performance.now();
+  unsure = {};
+  isPressed = isScripted = false;
   if (shown.dataset.where) document.title = shown.dataset.where;
   markAsked(drawer(), shown.dataset.askedWindow);
   // Answer elements show their own scripted parts.
@@ -285,34 +287,63 @@ for (const type of ["mousedown", "click"]) {
 // --- The time worked ------------------------------------------------------------------------------
 // The time is displayed live. While the page is visible and was used within the cut-off of the
 // study, it sends a signal every 20 seconds. The server counts with its own clock, and this clock
-// only displays an estimate. The page also reports how often and how long it was left, and that
-// text was pasted, but never the text itself.
+// only displays an estimate. The page also reports how often and how long it was left, that text
+// was copied or pasted, and whether a program may have answered, but never a text or a key
+// (docs/statistics.md#reports-of-the-browser). These counts are sent with a signal or with the answer.
 
 const EVERY = 20_000; // milliseconds between two activity signals
-const USED = ["pointerdown", "pointermove", "keydown", "scroll", "touchstart", "input"];
+const USED = [
+  "pointerdown", "pointermove", "keydown", "scroll", "touchstart", "input", "click", "change", "submit",
+];
+const AFTER_COPY = 10_000; // milliseconds
 
 let clock = null;
 let usedAt = performance.now();
 let leftAt = null;
-let told = { blurs: 0, away_seconds: 0, pastes: 0 };
+let copiedAt = -Infinity;
+let told = {}; // counts that were not sent
+let unsure = {}; // counts that were sent with an answer, until the reply arrives
+let isPressed = false; // whether a press, tap, key or click began on this turn
+let isScripted = false; // whether a script changed or submitted the answer
+
+const add = (name, more = 1, counts = told) => { counts[name] = (counts[name] ?? 0) + more; };
 
 const idle = () => (performance.now() - usedAt) / 1000;
 
 for (const event of USED) {
-  addEventListener(event, () => { usedAt = performance.now(); }, { capture: true, passive: true });
+  addEventListener(event, ({ isTrusted, type }) => {
+    usedAt = performance.now();
+    if (isTrusted) isPressed ||= /down|start|click/.test(type);
+    else isScripted ||= /change|submit/.test(type);
+  }, { capture: true, passive: true });
 }
-addEventListener("paste", () => { told.pastes += 1; }, { capture: true });
+addEventListener("paste", () => add("pastes"), { capture: true });
+document.addEventListener("copy", ({ target }) => {
+  if (/** @type {Element} */ (target).matches("input, textarea")) return;
+  copiedAt = performance.now();
+  add("copies");
+});
+document.addEventListener("htmx:configRequest", ({ detail }) => {
+  if (!detail.elt.matches(".turn-form")) return;
+  for (const name in told) add(name, told[name], unsure);
+  told = {};
+  if (!isPressed) unsure.no_input = 1;
+  if (isScripted || navigator.webdriver) unsure.automated = 1;
+  if (outerWidth < 0.6 * screen.width) unsure.narrow = 1;
+  Object.assign(detail.parameters, unsure);
+});
 
 function leave() {
   if (leftAt !== null || !clock) return;
   leftAt = performance.now();
-  told.blurs += 1;
+  add("blurs");
+  if (leftAt - copiedAt < AFTER_COPY) add("left_after_copy");
   ping();
 }
 
 function comeBack() {
   if (leftAt === null) return;
-  told.away_seconds += Math.round((performance.now() - leftAt) / 1000);
+  add("away_seconds", Math.round((performance.now() - leftAt) / 1000));
   leftAt = null;
   usedAt = performance.now();
 }
@@ -327,14 +358,14 @@ async function ping() {
   const token = document.querySelector("[name=csrfmiddlewaretoken]")?.value;
   if (!shown || !token) return;
   const sent = told;
-  told = { blurs: 0, away_seconds: 0, pastes: 0 };
+  told = {};
   const body = new URLSearchParams({ turn: shown.dataset.key, csrfmiddlewaretoken: token });
   for (const name in sent) body.set(name, String(sent[name]));
   try {
     const reply = await fetch(shown.dataset.ping, { method: "POST", body, keepalive: true });
     if (!reply.ok) throw new Error(`${reply.status}`);
   } catch {
-    for (const name in sent) told[name] += sent[name];
+    for (const name in sent) add(name, sent[name]);
   }
 }
 

@@ -10,6 +10,7 @@ interface HtmxEvent extends CustomEvent {
 interface DocumentEventMap {
   "htmx:afterSettle": HtmxEvent;
   "htmx:beforeRequest": HtmxEvent;
+  "htmx:configRequest": HtmxEvent;
   "htmx:afterRequest": HtmxEvent;
   "htmx:responseError": HtmxEvent;
   "htmx:sendError": HtmxEvent;

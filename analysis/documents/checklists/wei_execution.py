@@ -224,12 +224,15 @@ def _of_seats(facts: Facts) -> list[str]:
 
 
 def _tools(facts: Facts, answers: Answers) -> list[Entry]:
-    blurs, pastes = facts.page_signs
+    seen = facts.page_signs
     signs = (
         "Browsers of all annotators in the analysis reported"
-        f" {count(blurs, 'page exit')} and {count(pastes, 'paste event')}."
+        f" {count(seen['blurs'], 'page exit')}, {count(seen['copies'], 'copy event')} (after"
+        f" {seen['left_after_copy']}, the page was left), {count(seen['pastes'], 'paste event')};"
+        f" answers submitted by a program: {seen['automated']}, without a press or key:"
+        f" {seen['no_input']}, in a narrow window: {seen['narrow']}."
     )
-    watched = ["Page exits and pastes were counted and raise quality flags."]
+    watched = ["Page exits, copies, pastes and signs of programs were counted and raise flags."]
     if _refuses_pastes(facts):
         watched.append("Text could not be pasted into typed answers.")
     if facts.manifest["exit_questionnaire"]:
@@ -237,7 +240,7 @@ def _tools(facts: Facts, answers: Answers) -> list[Entry]:
     else:
         watched.append("Annotators were not asked about AI or other help.")
     if facts.manifest["programs_as_people"]:
-        watched.append("Programs in human annotators' seats do not report page exits or pastes.")
+        watched.append("Programs in human annotators' seats do not report these signs.")
     return [
         answers.entry("3.5", "Same tools", signs),
         status("3.5.1", "Oversight of tools", Status.PARTIAL, *watched),

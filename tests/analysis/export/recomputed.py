@@ -15,6 +15,9 @@ from tests.analysis.export.recomputed_scores import Judged, Texts, judge, s1, sc
 Run = tuple[str, str, str, str]  # of an uploaded model: its name, task, shots, split
 Expected = dict[tuple[str, ...], dict[str, Any]]  # key of a row -> its numbers
 CELL = ["kind", "task", "shots"]
+COUNTS = (
+    "blurs", "pastes", "copies", "left_after_copy", "automated", "no_input", "narrow",
+)  # fmt: skip
 
 
 def texts_of(cell: str) -> Texts:
@@ -68,7 +71,7 @@ class Exported:
         for column in ("shown_at", "submitted_at"):
             given[column] = pd.to_datetime(given[column], format="ISO8601")
         given["own_seconds"] = (given["submitted_at"] - given["shown_at"]).dt.total_seconds()
-        return given.astype(dict.fromkeys(("active_seconds", "blurs", "pastes"), float))
+        return given.astype(dict.fromkeys(("active_seconds", *COUNTS), float))
 
     @staticmethod
     def scored(rows: pd.DataFrame) -> list[float]:

@@ -64,7 +64,11 @@ def under_s1(owner, folder) -> Study:
     for number, scenario in enumerate([*scenarios[:2] * 8, *scenarios[2:] * 2, scenarios[4]]):
         seat = factories.seat(scenario)
         turn = seat.latest_turn()
-        active_time.ping(seat.token, turn.pk, {"blurs": str(number % 3), "pastes": "1"})
+        active_time.ping(
+            seat.token,
+            turn.pk,
+            {"blurs": str(number % 3), "pastes": "1", "copies": "2", "narrow": "1"},
+        )
         if number in (2, 3):
             fields = factories.fields_for(turn.example, some_right(number)(turn))
             answering.submit(seat.token, turn.pk, fields, Channel.API)

@@ -10,7 +10,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from tests.analysis.export import recomputed_scores as again
-from tests.analysis.export.recomputed import CELL, Expected, Exported, texts_of
+from tests.analysis.export.recomputed import CELL, COUNTS, Expected, Exported, texts_of
 from tests.analysis.export.recomputed_scores import Texts
 
 MODEL_SEATS = 100
@@ -86,7 +86,7 @@ def _work(answers: pd.DataFrame, words: pd.Series) -> dict[str, float]:
         "modal_share": test["answer"].value_counts(normalize=True).max(),
         "longest_run": runs.value_counts().max() if len(test) else 0,
         "longest_absence": marks.diff().max().total_seconds() if len(answers) else 0,
-        "blurs": answers["blurs"].sum(), "pastes": answers["pastes"].sum(),
+        **{name: answers[name].sum() for name in COUNTS},
         "checks": len(checks), "checks_passed": (checks["own_s1"] == 1).sum(),
     }  # fmt: skip
 

@@ -61,6 +61,11 @@ def test_an_answer_faster_than_reading_is_too_fast():
         (answers(5, 5, pause=4000), "absence"),
         (answers(5, 5, pastes=1), "paste"),
         (answers(*[5] * 10, blurs=1), "blur"),
+        (answers(5, 5, signs=(1, 0, 0, 0, 0)), "copies"),
+        (answers(5, 5, signs=(0, 1, 0, 0, 0)), "left_after_copy"),
+        (answers(5, 5, signs=(0, 0, 1, 0, 0)), "automated"),
+        (answers(5, 5, signs=(0, 0, 0, 1, 0)), "no_input"),
+        (answers(5, 5, signs=(0, 0, 0, 0, 1)), "narrow"),
         (answers(5, 5, step="check", right=False), "checks"),
     ],
 )

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
+from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -111,6 +112,44 @@ def test_invalid_numbers_in_a_ping_count_as_zero(study):
     active_time.ping(seat.token, seat.latest_turn().pk, told)
     stored = Activity.objects.get()
     assert (stored.blurs, stored.away_seconds, stored.pastes) == (0, 0, 0)
+
+
+SIGNS = {"copies": 3, "left_after_copy": 1, "automated": 1, "no_input": 1, "narrow": 1}
+
+
+def test_reports_that_come_with_an_answer_are_stored_and_capped(client, study):
+    seat = factories.seat(study.scenarios.get())
+    turn = seat.latest_turn()
+    active_time.ping(seat.token, turn.pk, {"copies": "1", "narrow": "1"})
+    fields = factories.fields_for(turn.example, turn.example.gold) | {"turn": turn.pk}
+    sent = {"copies": "2", "left_after_copy": "1", "automated": "7", "no_input": "1", "narrow": "1"}
+    client.post(reverse("answer", args=[seat.token]), fields | sent)
+    client.post(reverse("answer", args=[seat.token]), fields | sent)  # sent twice: stored once
+    stored = Activity.objects.values(*SIGNS, "seconds", "last_at").get()
+    answer = Answer.objects.get()
+    assert stored == SIGNS | {"seconds": answer.active_seconds, "last_at": answer.submitted_at}
+
+
+def test_an_answer_without_reports_stores_no_activity(study):
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=1)
+    assert not Activity.objects.exists()
+
+
+def test_signs_are_exported_flagged_and_in_the_annotator_s_data(client, ada, study, tmp_path):
+    seat = factories.seat(study.scenarios.get())
+    turn = seat.latest_turn()
+    fields = factories.fields_for(turn.example, turn.example.gold) | {"turn": turn.pk}
+    client.post(reverse("answer", args=[seat.token]), fields | SIGNS)
+    call_command("export_study", study.name, str(tmp_path / "export"), verbosity=0)
+    with (tmp_path / "export" / "answers.csv").open(encoding="utf-8-sig") as file:
+        row = next(csv.DictReader(file))
+    assert {name: int(row[name]) for name in SIGNS} == SIGNS
+    page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
+    for finding in ("copied 3 times", "within 10 s after copying 1 times", "submitted 1 answers"):
+        assert finding in page
+    data = client.get(reverse("own_data", args=[seat.token])).json()
+    assert SIGNS.items() <= data["examples"][0].items()
 
 
 def test_the_active_time_is_stored_with_the_answer(study):
