@@ -14,6 +14,7 @@ from analysis.documents.checklists.short_form import (
 )
 from analysis.documents.wording import count
 from annotation.models import ModelRun, Study
+from annotation.models.study import DEFAULT_CONSENT
 from annotation.study.own_questions import AFTER, TEXT, of_moment
 from tasks.answer_keys import LONG_TEXT, NUMBER, SHORT_TEXT
 
@@ -223,6 +224,10 @@ def _of_seats(facts: Facts) -> list[str]:
     return told
 
 
+# The last paragraph of the consent text that new studies begin with.
+AI_INSTRUCTION = DEFAULT_CONSENT.rpartition("\n\n")[2]
+
+
 def _tools(facts: Facts, answers: Answers) -> list[Entry]:
     seen = facts.page_signs
     signs = (
@@ -233,6 +238,8 @@ def _tools(facts: Facts, answers: Answers) -> list[Entry]:
         f" {seen['no_input']}, in a narrow window: {seen['narrow']}."
     )
     watched = ["Page exits, copies, pastes and signs of programs were counted and raise flags."]
+    if AI_INSTRUCTION in facts.manifest["consent_text"]:
+        watched.append(f"Annotators agreed to a text that says: {AI_INSTRUCTION}")
     if _refuses_pastes(facts):
         watched.append("Text could not be pasted into typed answers.")
     if facts.manifest["exit_questionnaire"]:

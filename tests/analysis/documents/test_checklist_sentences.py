@@ -333,6 +333,13 @@ def test_orders_checks_pastes_and_screening_are_reported(researcher):
     assert none["1.8.1"].answer == "No differences between shots are planned."
 
 
+def test_an_instruction_against_ai_is_reported_if_the_consent_has_it(researcher):
+    study = factories.make_study(researcher, factories.make_task())
+    said = "Annotators agreed to a text that says: Please work alone, without"
+    assert said in whole(wei(study)["3.5.1"])
+    assert said not in whole(wei(study, consent_text="You agree.")["3.5.1"])
+
+
 def test_refused_pastes_are_reported_only_for_typed_answers(researcher):
     labels = factories.make_task(labels=factories.LABELS)
     study = factories.make_study(researcher, labels, refuse_pastes=True)
