@@ -7,6 +7,7 @@ import itertools
 import math
 from collections import Counter
 from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
 from tasks.answer_keys import LABEL
@@ -31,6 +32,8 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
     """
     test = next(file for file in files if file.kind == "test")
     trains = [file for file in files if file.kind == "train"]
+    tested = {(record.context, record.question) for record in test.records}
+    texts = {record.id: record.context for record in test.records}
     return {
         "splits": [
             {
@@ -45,8 +48,8 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
         "not_nested": not_nested(trains),
         "renumbering": renumbering(trains),
         "duplicates": _duplicates(files),
-        "overlap_with_test": _overlap(trains, test),
-        "reused_ids": _reused_ids(trains, test),
+        "overlap_with_test": _ids(trains, lambda r: (r.context, r.question) in tested),
+        "reused_ids": _ids(trains, lambda r: texts.get(r.id, r.context) != r.context),
         "respelled": _ids(files, lambda record: record.respelled),
         "same_options": _ids(files, lambda record: len(set(record.options)) < len(record.options)),
         **_bounds(card, test),
@@ -169,17 +172,6 @@ def _duplicates(files: list[SplitFile]) -> list[dict[str, Any]]:
     return entries
 
 
-def _overlap(trains: list[SplitFile], test: SplitFile) -> list[dict[str, Any]]:
-    """Return training examples with the same texts and question as a test example."""
-    tested = {(record.context, record.question) for record in test.records}
-    return _ids(trains, lambda record: (record.context, record.question) in tested)
-
-
-def _reused_ids(trains: list[SplitFile], test: SplitFile) -> list[dict[str, Any]]:
-    texts = {record.id: record.context for record in test.records}
-    return _ids(trains, lambda record: texts.get(record.id, record.context) != record.context)
-
-
 def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
     """Return the trivial baseline and the highest reachable score on the test file, x 100."""
     golds = [record.gold for record in test.records]
@@ -208,7 +200,10 @@ def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
     frequent candidate is the one that is listed most often in all examples, the first on ties.
     """
     if card.kind.is_one_choice and not card.no_answer:
-        shares = [_share_of_right(card, record) for record in test.records]
+        shares = [
+            fmean(score([text], record.gold, card.gold_rule).s1 for text in record.options)
+            for record in test.records
+        ]
         return [{"name": "a random option", "s1": 100 * math.fsum(shares) / len(shares)}]
     if card.no_answer or not all(record.candidates for record in test.records):
         return []
@@ -225,12 +220,6 @@ def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
             ("the most frequent listed entity", frequently),
         )
     ]
-
-
-def _share_of_right(card: Card, record: Record) -> float:
-    """Return the expected S1 of choosing a random option of the example."""
-    scores = [score([text], record.gold, card.gold_rule).s1 for text in record.options]
-    return math.fsum(scores) / len(scores)
 
 
 def lines(report: dict[str, Any]) -> list[str]:

@@ -83,7 +83,8 @@ def findings(
         text: places_of(text, segments, question)
         for text in [*comparison.right, *comparison.missed]
     }
-    given = [_of_span(span, wanted, comparison, other_kinds or {}) for span in _distinct(answer)]
+    distinct = {span.text: span for span in reversed(answer.spans)}.values()
+    given = [_of_span(span, wanted, comparison, other_kinds or {}) for span in distinct]
     coupled = {text for finding in given for text in finding.gold}
     in_text = [*given, *_missed(comparison, coupled)]
     in_text.sort(key=lambda finding: (finding.segment, finding.start))
@@ -110,7 +111,8 @@ def findings_on(
         said = findings(answer, comparison, asked.context, question, other_kinds)
         return _one_for_the_other(said) if card.max_spans == 1 else said
     if card.answered_by == LABEL:
-        return (_label(answer.label, gold),)
+        kind: Kind = "right_label" if answer.label in gold else "other_label"
+        return (Finding(kind, answer.label, tuple(gold)),)
     if not card.kind.is_one_text or answer.no_answer:
         return (*_of_texts(answer.texts, comparison), *_missed_texts(comparison.missed))
     if not card.kind.is_judged and comparison.s1 < 1:
@@ -142,15 +144,6 @@ def _of_texts(texts: Sequence[str], comparison: Comparison) -> Iterator[Finding]
 
 def _missed_texts(texts: Iterable[str]) -> Iterator[Finding]:
     return (Finding("missed", gold=(text,)) for text in texts)
-
-
-def _label(label: str, gold: Sequence[str]) -> Finding:
-    kind: Kind = "right_label" if label in gold else "other_label"
-    return Finding(kind, label, tuple(gold))
-
-
-def _distinct(answer: GivenAnswer) -> Iterator[Span]:
-    yield from {span.text: span for span in reversed(answer.spans)}.values()
 
 
 def _of_span(

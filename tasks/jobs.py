@@ -77,12 +77,6 @@ def known() -> set[str]:
     return KINDS.keys() | MODULES.keys()
 
 
-def _kind_of(job: Job) -> JobKind:
-    if job.kind not in KINDS:
-        import_module(MODULES[job.kind])
-    return KINDS[job.kind]
-
-
 def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any]:
     """Register `chunk(job, number)`, with numbers from 0, for jobs of this kind.
 
@@ -241,7 +235,9 @@ def _result_of_chunk(job: Job) -> Any:
             f"Part {job.done + 1} was started {MAX_ATTEMPTS} times but never finished, because its"
             " process was stopped or it takes too long. Check the server's memory, then try again."
         )
-    kind = _kind_of(job)
+    if job.kind not in KINDS:
+        import_module(MODULES[job.kind])
+    kind = KINDS[job.kind]
     with _renewed(job, kind.limit):
         return kind.chunk(job, job.done)
 

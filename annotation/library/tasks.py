@@ -1,6 +1,5 @@
 """Pages for tasks: the list, and one task with its card, data report, team and checks."""
 
-from functools import partial
 from typing import Any
 
 from django import forms
@@ -117,12 +116,19 @@ class CardTextsForm(PageForm):
 def tasks(request: ResearcherRequest) -> HttpResponse:
     """List the newest version of each task, without archived tasks unless requested."""
     rows = list(Task.objects.listed().select_related("imported_by"))
+    families = {
+        name: (
+            name.replace("_", " ").capitalize(),
+            lambda task, name=name: task.card.family == name,
+        )
+        for name in sorted({task.card.family for task in rows})
+    }
     shown = listing.listing(
         request.GET,
         rows,
         COLUMNS,
         _text,
-        _families(rows),
+        families,
         is_archived=lambda row: bool(row.archived_at),
     )
     if listing.wants_csv(request.GET):
@@ -147,15 +153,6 @@ def _text(task: Task) -> str:
     """Return the text in which the list's search looks."""
     card = task.card
     return f"{task} {card.title} {card.description} {card.family} {card.source} {card.language}"
-
-
-def _families(tasks: list[Task]) -> listing.Filters[Task]:
-    families = sorted({task.card.family for task in tasks})
-    return {name: (name.replace("_", " ").capitalize(), partial(_is_of, name)) for name in families}
-
-
-def _is_of(family: str, task: Task) -> bool:
-    return task.card.family == family
 
 
 @signed_in("GET")

@@ -92,7 +92,8 @@ def of_study(study: Study, now: datetime) -> Iterator[Happened]:
         yield from _not_synced(study)
     yield from _deletion(study, now)
     yield from _webhooks(study, now)
-    yield from _jobs(study, now)
+    jobs = Job.objects.filter(_ENDED, parameters__study=study.pk, touched_at__gte=now - FRESH)
+    yield from filter(None, map(_of_job, jobs))
 
 
 def _arrivals(study: Study) -> Iterator[Happened]:
@@ -145,12 +146,6 @@ def _webhooks(study: Study, now: datetime) -> Iterator[Happened]:
 
 
 _ENDED_WEBHOOKS = {"what__startswith": ENDED, "what__endswith": WITH_MAKER}
-
-
-def _jobs(study: Study, now: datetime) -> Iterator[Happened]:
-    for job in Job.objects.filter(_ENDED, parameters__study=study.pk, touched_at__gte=now - FRESH):
-        if event := _of_job(job):
-            yield event
 
 
 _ENDED = Q(state__in=(Job.State.DONE, Job.State.FAILED), owner__isnull=False)

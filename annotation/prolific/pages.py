@@ -309,11 +309,9 @@ def prolific_sync(request: ResearcherRequest, name: str) -> HttpResponse:
     return redirect("platforms", study.name)
 
 
-def _to_visit(request: ResearcherRequest, done: Panel, name: str) -> HttpResponse:
-    return redirect("panel_visit", name, done.pk)
-
-
-panel_new = posts.page(NewPanel, _page, to=_to_visit)
+panel_new = posts.page(
+    NewPanel, _page, to=lambda _request, done, name: redirect("panel_visit", name, done.pk)
+)
 prolific_plan = posts.page(Plan, _page, to="platforms")
 
 

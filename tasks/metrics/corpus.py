@@ -13,14 +13,9 @@ ACCEPTABLE = "acceptable"  # label in glue-cola, the Gym's only task with the Ma
 def classification_f1(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
     """Return the mean F1 of labels in golds or predictions, exactly as spelt (0 if never gold)."""
     said, right = first_golds(predictions, golds)
-    labels = {*said, *right}
-    return math.fsum(_f1_of_label(label, said, right) for label in labels) / len(labels)
-
-
-def _f1_of_label(label: str, said: Sequence[str], right: Sequence[str]) -> float:
-    hits = sum(a == b == label for a, b in zip(said, right, strict=True))
-    # The label occurs in one of the lists, so the denominator is at least 1.
-    return 2 * hits / (said.count(label) + right.count(label))
+    hits = Counter(a for a, b in zip(said, right, strict=True) if a == b)
+    counts = Counter(said) + Counter(right)
+    return math.fsum(2 * hits[label] / n for label, n in counts.items()) / len(counts)
 
 
 def matthews(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
@@ -83,11 +78,7 @@ def _constant(numbers: Sequence[float]) -> bool:
 def correlation(first: Sequence[float], second: Sequence[float]) -> float:
     deviations = []
     for numbers in (first, second):
-        mean = math.fsum(numbers) / len(numbers)
-        differences = [number - mean for number in numbers]
-        # Scale the numbers first, so that squares and products do not overflow.
-        largest = max(map(abs, differences))
-        scaled = [difference / largest for difference in differences]
+        scaled = _centred(numbers)
         length = math.sqrt(math.fsum(value * value for value in scaled))
         deviations.append([value / length for value in scaled])
     return max(-1.0, min(1.0, math.fsum(a * b for a, b in zip(*deviations, strict=True))))
