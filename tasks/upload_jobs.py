@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import transaction
 
-from tasks import checking, data_report, disk, exporting, jobs, teams, uploads
+from tasks import checking, data_report, exporting, jobs, teams, uploads
 from tasks.cards import Card, CardError, load_card, parse_card
 from tasks.datasets.making import write_folder
 from tasks.formats import FormatError, content_hash, layout, read_folder
@@ -72,14 +72,9 @@ def parts(upload: TaskUpload) -> list[dict[str, Any]]:
 def of_task(task: Task, card: Card, owner: Any) -> TaskUpload:
     """Check a task's files with another card, as a new upload. Raises DiskFull, storing nothing."""
     upload = TaskUpload.objects.create(owner=owner)
-    try:
-        with disk.named():
-            folder = folder_of(upload)
-            folder.mkdir(parents=True)
-            write_folder(folder, card, exporting.files_of(task))
-    except BaseException:
-        uploads.drop(upload)
-        raise
+    with uploads.dropped_on_error(upload):
+        folder_of(upload).mkdir(parents=True)
+        write_folder(folder_of(upload), card, exporting.files_of(task))
     uploads.changed(upload)
     start_check(upload, owner)
     return upload

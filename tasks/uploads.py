@@ -57,11 +57,18 @@ def begun(owner: Any) -> Iterator[TaskUpload]:
     """Create an upload and delete it if the block raises an exception. Raises UploadError."""
     upload = TaskUpload.objects.create(owner=owner)
     try:
-        with disk.named():
+        with dropped_on_error(upload):
             yield upload
     except disk.DiskFull as error:
-        drop(upload)
         raise UploadError(str(error)) from None
+
+
+@contextlib.contextmanager
+def dropped_on_error(upload: TaskUpload) -> Iterator[None]:
+    """Delete the upload if the block raises an exception. Raises DiskFull."""
+    try:
+        with disk.named():
+            yield
     except BaseException:
         drop(upload)
         raise

@@ -95,11 +95,8 @@ class Datasets(ApiView):
             upload = dataset_uploads.begin(file.name, file.chunks(), read.reading, request.user)
         except uploads.UploadError as error:
             raise Unprocessable({"file": [str(error)]}) from None
-        try:
+        with uploads.dropped_on_error(upload):
             return self._made(request, upload, read, mapping)
-        except BaseException:
-            uploads.drop(upload)
-            raise
 
     def _made(
         self, request: Request, upload: TaskUpload, read: DatasetForm, mapping: dict[str, Any]
@@ -201,11 +198,8 @@ class Gym(ApiView):
             upload = gym_uploads.begin(sent, request.user, options.get("partition") or "")
         except uploads.UploadError as error:
             raise Unprocessable({"files": error.problems}) from None
-        try:
+        with uploads.dropped_on_error(upload):
             return self._begun(request, upload, options)
-        except BaseException:
-            uploads.drop(upload)
-            raise
 
     def _begun(self, request: Request, upload: TaskUpload, options: dict[str, Any]) -> Response:
         seen = gym_uploads.seen(upload)["tasks"]

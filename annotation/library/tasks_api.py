@@ -119,11 +119,8 @@ class Tasks(RowsView):
             raise Unprocessable({"shipped_card": [str(e) for e in form.errors["card"]]})
         uploads.drop_old()
         upload = TaskUpload.objects.create(owner=request.user, card_name=form.cleaned_data["card"])
-        try:
+        with uploads.dropped_on_error(upload):
             return _taken(request, upload)
-        except BaseException:
-            uploads.drop(upload)
-            raise
 
 
 def _taken(request: Request, upload: TaskUpload) -> Response:
