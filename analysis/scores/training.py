@@ -107,7 +107,7 @@ def columns(rows: Sequence[SimpleNamespace]) -> list[Column]:
                 name,
                 _OF_BLOCK,
                 "S1 x 100",
-                get=partial(lambda place, row: row.scores[place].text, place),
+                get=partial(lambda place, row: row.texts[place], place),
             )
             for place, name in enumerate(names)
         ),
@@ -193,6 +193,7 @@ def training(study: Study, kind: str = Kind.PERSON) -> list[SimpleNamespace]:
                 split=scenario.split_number,
                 n=n,
                 scores=scores,
+                texts=[score.text for score in scores],
             )
         )
     return rows
