@@ -4,16 +4,16 @@ import json
 import os
 import sys
 import tempfile
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from handful.connection import Connection, HandfulError, Jobs, Record, Rows, checked
 from handful.studies import Studies
 from handful.tasks import Tasks
 
 
-class Client:
+class Client(AbstractContextManager["Client"]):
     """The entry point to `tasks`, `studies`, `models` and `jobs` on a server.
 
     The server and token default to HANDFUL_SERVER and HANDFUL_TOKEN, and then to the stored login.
@@ -27,9 +27,6 @@ class Client:
         self.tasks = Tasks(self.connection, self.jobs)
         self.studies = Studies(self.connection, self.jobs)
         self.models = Models(self.connection, self.jobs)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_error: object) -> None:
         self.close()

@@ -7,9 +7,9 @@ import email.utils
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -64,7 +64,7 @@ def _line(name: str, said: Sequence[str] | str) -> str:
     return f"  {name}: {said if isinstance(said, str) else ' '.join(map(str, said))}"
 
 
-class Connection:
+class Connection(AbstractContextManager["Connection"]):
     """A connection to the API of one server with one token.
 
     Failed requests are retried after a pause that doubles, or after `Retry-After`. A request that
@@ -90,9 +90,6 @@ class Connection:
             timeout=timeout,
             transport=transport,
         )
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_error: object) -> None:
         self.close()

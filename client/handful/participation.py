@@ -6,13 +6,14 @@ kinds. The server decides what comes next, and each call returns the new state. 
 repeated, the first answer counts.
 """
 
+from contextlib import AbstractContextManager
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 from handful.connection import Connection, Record
 
 
-class Participation:
+class Participation(AbstractContextManager["Participation"]):
     """A seat in a study. `state` is the latest state, and its `step` is the expected step.
 
     Every method raises ApiError if the server refuses, with the current `state`.
@@ -50,9 +51,6 @@ class Participation:
         participation = cls(server, told["token"], **(options or {}))
         participation.state = told["state"]
         return participation
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_error: object) -> None:
         self._connection.close()
