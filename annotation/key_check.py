@@ -5,17 +5,16 @@ different IDENTITY_KEY, most participants could not be paid. Neither error would
 server refuses to start.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import CommandError
-from django.db import DatabaseError, connections
+from django.db import DatabaseError
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from annotation.models import KeyCheck
+from tasks.installation import check_database, has_table
 
 NAMES = ("WORKER_KEY", "IDENTITY_KEY")
 
@@ -69,21 +68,9 @@ def require_for_command() -> None:
 
 def store_after_migrate(using: str, **_kwargs: Any) -> None:
     """Store the current keys unless keys are already stored (receiver of post_migrate)."""
-    if using == "default" and _has_table():
+    if using == "default" and has_table(KeyCheck):
         stored = KeyCheck.objects.values_list("name", flat=True)
         accept(*(name for name in NAMES if name not in set(stored)))
 
 
-def _has_table() -> bool:
-    return KeyCheck._meta.db_table in connections["default"].introspection.table_names()
-
-
-@register(Tags.database)
-def keys_fit_the_data(
-    *, databases: Sequence[str] | None = None, **_kwargs: Any
-) -> list[CheckMessage]:
-    """Check the keys, in `manage.py check --database default` and in every migrate."""
-    if "default" not in (databases or []) or not _has_table():
-        return []
-    sentence = wrong()
-    return [Error(sentence, id="annotation.E002")] if sentence else []
+check_database(KeyCheck, wrong, "annotation.E002")

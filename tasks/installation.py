@@ -11,7 +11,7 @@ has the name of the former first migration but creates other tables.
 import logging
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import CommandError
 from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 from tasks.models import Installation
 
@@ -108,12 +108,12 @@ def refuse_old(using: str, **_kwargs: Any) -> None:
 
 def bind_after_migrate(using: str, **_kwargs: Any) -> None:
     """Bind the folder to the database (post_migrate receiver, also if only other apps migrate)."""
-    if using == "default" and _has_table():
+    if using == "default" and has_table(Installation):
         bind()
 
 
-def _has_table() -> bool:
-    return Installation._meta.db_table in connections["default"].introspection.table_names()
+def has_table(model: type[Model]) -> bool:
+    return model._meta.db_table in connections["default"].introspection.table_names()
 
 
 def _rows() -> QuerySet[Installation]:
@@ -125,12 +125,15 @@ def _file() -> Path:
     return Path(settings.VAR_DIR) / FILE
 
 
-@register(Tags.database)
-def folder_is_its_own(
-    *, databases: Sequence[str] | None = None, **_kwargs: Any
-) -> list[CheckMessage]:
-    """Check that var/ belongs to this database (`check --database default`, and migrate)."""
-    if "default" not in (databases or []) or not _has_table():
-        return []
-    sentence = conflict()
-    return [Error(sentence, id="tasks.E001")] if sentence else []
+def check_database(model: type[Model], conflict: Callable[[], str], id: str) -> None:
+    """Register a check for `check --database default` and migrate, once the model has a table."""
+
+    @register(Tags.database)
+    def check(*, databases: Sequence[str] | None = None, **_kwargs: Any) -> list[CheckMessage]:
+        if "default" not in (databases or []) or not has_table(model):
+            return []
+        sentence = conflict()
+        return [Error(sentence, id=id)] if sentence else []
+
+
+check_database(Installation, conflict, "tasks.E001")
