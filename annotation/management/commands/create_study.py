@@ -5,8 +5,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import models
@@ -16,6 +14,7 @@ from annotation.models import Study
 from annotation.study import design, design_file, lifecycle, minutes
 from annotation.study.design_file import DesignFile
 from annotation.web.fields import read_amount
+from tasks.management.commands.import_clues import active_account
 from tasks.models import Task
 
 # Every design field except the audience table is a flag.
@@ -67,7 +66,8 @@ class Command(BaseCommand):
         for field, flag in (("name", "NAME"), ("shots", "--shots")):
             if field not in fields:
                 raise CommandError(f"Set {flag}, or {field} in the --design file.")
-        study = Study(owner=self._owner(options["owner"]), **{"title": fields["name"], **fields})
+        owner = active_account(options["owner"], "Set the study's owner with --owner USERNAME.")
+        study = Study(owner=owner, **{"title": fields["name"], **fields})
         tasks = list(map(design_file.task_named, names))
         upstream = options["upstream_tasks"] or (read.upstream if read else [])
         sham = options["sham_task"] or (read.sham if read else "")
@@ -108,21 +108,6 @@ class Command(BaseCommand):
                 for message in messages
             ]
             raise CommandError("The study was not created.\n" + "\n".join(lines)) from None
-
-    def _owner(self, name: str | None) -> User:
-        users = get_user_model().objects.filter(is_active=True)
-        if name:
-            owner = users.filter(username=name).first()
-            if owner is None:
-                raise CommandError(f"The researcher {name!r} does not exist.")
-            return owner
-        if users.count() != 1:
-            raise CommandError(
-                "Set the study's owner with --owner USERNAME."
-                if users.exists()
-                else "No researcher exists yet. Run python manage.py createsuperuser."
-            )
-        return users.get()
 
     def _amount(self, text: Any, name: str) -> Decimal:
         try:

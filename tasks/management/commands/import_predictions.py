@@ -5,12 +5,11 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from tasks.formats import FormatError
+from tasks.management.commands.import_clues import active_account
 from tasks.models import PredictionFile
 from tasks.models.choices import Arm
 from tasks.models.predictions import ExternalData, Method, Numbering, Seen, SizeClass, Tuning
@@ -52,8 +51,9 @@ class Command(BaseCommand):
         if not folder.is_dir():
             raise CommandError(f"{folder} is not a folder.")
         details = {key: options[key] for key in (*DETAILS, *RUN)}
+        by = active_account(options["by"], "Set the uploading researcher with --by USERNAME.")
         try:
-            files = add(model, self._uploads(folder), self._researcher(options["by"]), **details)
+            files = add(model, self._uploads(folder), by, **details)
         except PredictionsError as error:
             raise CommandError(f"Nothing was imported:\n{error}") from None
         except ValidationError as error:
@@ -82,17 +82,3 @@ class Command(BaseCommand):
         if problems:
             raise PredictionsError(problems)
         return uploads
-
-    def _researcher(self, name: str | None) -> User:
-        users = get_user_model().objects.filter(is_active=True)
-        if name:
-            users = users.filter(username=name)
-        if users.count() != 1:
-            raise CommandError(
-                f"The researcher {name!r} does not exist."
-                if name
-                else "Set the uploading researcher with --by USERNAME."
-                if users.exists()
-                else "No researcher exists yet. Run python manage.py createsuperuser."
-            )
-        return users.get()
