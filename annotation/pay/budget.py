@@ -123,14 +123,13 @@ def reserved(
         return 0
     live = Q(status__in=LIVE) & ~Q(pk__in=_idle(study, now))
     seated = _people(study).filter(live | Q(pk=returning.pk if returning else None))
-    entered = Sum("ledger__cents", filter=~Q(ledger__kind=ledger.Kind.BONUS), default=0)
-    sums = seated.annotate(entered=entered).values_list("entered", flat=True)
+    sums = seated.annotate(entered=ledger.WITHOUT_BONUSES).values_list("entered", flat=True)
     return sum(max(most - earned, 0) for earned in sums)
 
 
 def _still_due(left: ParticipationQuerySet) -> int:
     """Return what is due to annotators who left, without bonuses, in cents. Runs two queries."""
-    entered = Sum("ledger__cents", filter=~Q(ledger__kind=ledger.Kind.BONUS), default=0)
+    entered = ledger.WITHOUT_BONUSES
     unpaid = left.filter(is_paid=True).defer(*ORDERS).annotate(entered=entered)
     last = {turn.participation_id: turn for turn in Turn.objects.latest_of(left)}
     due = 0

@@ -13,7 +13,7 @@ from datetime import timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Max, Q, Sum
+from django.db.models import Max
 
 from annotation.models import (
     AuditEntry,
@@ -89,7 +89,7 @@ def holds(study: Study) -> list[Hold]:
 def _earned(study: Study) -> dict[int, tuple[int, int, bool]]:
     """Return (cents without bonuses, scenario, completed) by participation, if it has entries."""
     people = study.participations.filter(kind=Kind.PERSON, ledger__isnull=False).annotate(
-        cents=Sum("ledger__cents", filter=~Q(ledger__kind=ledger.Kind.BONUS), default=0)
+        cents=ledger.WITHOUT_BONUSES
     )
     completed = Status.COMPLETED
     return {

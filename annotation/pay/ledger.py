@@ -39,6 +39,8 @@ Kind = LedgerEntry.Kind
 
 MAX_BONUS = 10_000  # in currency units
 SAME_BONUS_WITHIN = timedelta(minutes=1)
+# Annotation of participations: cents in the ledger, without bonuses.
+WITHOUT_BONUSES = Sum("ledger__cents", filter=~Q(ledger__kind=Kind.BONUS), default=0)
 
 
 def cents(amount: Decimal) -> int:
