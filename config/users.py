@@ -23,7 +23,6 @@ from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import Permission, User
 from django.core import signing
 from django.db import DatabaseError, transaction
@@ -42,7 +41,7 @@ from annotation.accounts.pages import AddressForm, FirstOwnerForm, TimeZoneForm,
 from annotation.models import AuditEntry, Invitation, Preferences, Topic
 from annotation.study import team
 from annotation.study.team_pages import InvitationForm
-from annotation.web.access import ResearcherRequest
+from annotation.web.access import ResearcherRequest, signed_in
 from annotation.web.fields import is_shown_again
 from config.sessions import TIME_ZONE
 from tasks import mail
@@ -50,8 +49,7 @@ from tasks.clock import database_now
 from tasks.models import Installation
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
+@signed_in("GET", "POST")
 @never_cache
 def users(request: ResearcherRequest) -> HttpResponse:
     """List the accounts, or invite a user or change an account. For administrators only."""
@@ -229,8 +227,7 @@ DAYS = 3  # validity of an email confirmation link
 SALT = "address of an account"
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
+@signed_in("GET", "POST")
 @never_cache
 def your_account(request: ResearcherRequest) -> HttpResponse:
     chosen = Preferences.objects.filter(user=request.user).first() or Preferences(user=request.user)
@@ -244,8 +241,7 @@ def your_account(request: ResearcherRequest) -> HttpResponse:
     return render(request, "account/your_account.html", {"form": form}, status=status)
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
+@signed_in("GET", "POST")
 @reauthentication_required
 @never_cache
 def change_address(request: ResearcherRequest) -> HttpResponse:
@@ -267,8 +263,7 @@ def change_address(request: ResearcherRequest) -> HttpResponse:
     return redirect("your_account")
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
+@signed_in("GET", "POST")
 @never_cache
 def confirm_address(request: ResearcherRequest, token: str) -> HttpResponse:
     """GET asks for confirmation. POST stores the address. Invalid or expired links give 404."""
