@@ -14,7 +14,7 @@ from annotation.models import ORDERS, Decision, Kind, Participation, Status, Ste
 from annotation.monitoring import decisions, flags, progress
 from annotation.protocol import blinding
 from annotation.web.access import annotator_of, study_of
-from annotation.web.paging import RowsView, documented, field_of, page_of, small_list
+from annotation.web.paging import RowsView, documented, field_of, small, small_list
 from annotation.web.problems import Unprocessable
 from annotation.web.views import ApiView, PostTwin, tagged
 from tasks.columns import Column
@@ -177,11 +177,7 @@ class Behaviour(ApiView):
 class Scenarios(ApiView):
     """The seats in each scenario, on one page."""
 
-    @extend_schema(
-        summary="A study's scenarios and their seats",
-        operation_id="scenarios_list",
-        responses=page_of("Scenarios", documented(SCENARIOS)),
-    )
+    @small("Scenarios", "A study's scenarios and their seats", documented(SCENARIOS))
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "see")
         rows = progress.for_study(study).seats

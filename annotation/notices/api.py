@@ -14,7 +14,7 @@ from annotation.models import Delivery, Event
 from annotation.notices import webhooks
 from annotation.web.access import study_of
 from annotation.web.form_bodies import as_object, check_known
-from annotation.web.paging import RowsView, page_of, small_list
+from annotation.web.paging import RowsView, small, small_list
 from annotation.web.problems import Unprocessable
 from annotation.web.views import ApiView
 from tasks.columns import Column
@@ -56,11 +56,7 @@ class WebhookBody(serializers.Serializer):
 class Webhooks(ApiView):
     """A study's webhooks, for its owners."""
 
-    @extend_schema(
-        summary="A study's webhooks",
-        operation_id="webhooks_list",
-        responses=page_of("Webhooks", WebhookShape().get_fields()),
-    )
+    @small("Webhooks", "A study's webhooks", WebhookShape().get_fields())
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "own")
         return small_list(WebhookShape(study.webhooks.all(), many=True).data)

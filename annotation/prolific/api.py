@@ -21,7 +21,7 @@ from annotation.prolific.places import start_by_hand
 from annotation.prolific.sync import sync
 from annotation.web import form_bodies
 from annotation.web.access import study_of
-from annotation.web.paging import page_of, small_list
+from annotation.web.paging import small, small_list
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.views import ApiView, PostTwin, StudyTwin
 
@@ -44,11 +44,7 @@ class Panels(PostTwin):
     step = platforms.NewPanel
     reply = PanelShape
 
-    @extend_schema(
-        summary="A study's other platforms",
-        operation_id="panels_list",
-        responses=page_of("Panels", PanelShape().get_fields()),
-    )
+    @small("Panels", "A study's other platforms", PanelShape().get_fields())
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "own")
         return small_list(self._row(request, panel) for panel in study.panels.all())
@@ -133,11 +129,7 @@ class Prolific(PostTwin):
     step = platforms.Plan
     reply = ThereShape(many=True)
 
-    @extend_schema(
-        summary="The studies on Prolific",
-        operation_id="prolific_list",
-        responses=page_of("Prolific", ThereShape().get_fields()),
-    )
+    @small("Prolific", "The studies on Prolific", ThereShape().get_fields())
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "own")
         return small_list(_rows(study))

@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from django.urls import reverse
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,7 +14,7 @@ from annotation.recruitment.links import links_with_states
 from annotation.study import lifecycle
 from annotation.web import form_bodies
 from annotation.web.access import study_of
-from annotation.web.paging import documented, page_of, small_list
+from annotation.web.paging import documented, small, small_list
 from annotation.web.problems import Unprocessable
 from annotation.web.views import PostTwin
 from tasks.columns import Column
@@ -42,11 +41,7 @@ class Lists(PostTwin):
         "end": serializers.IntegerField(required=False, help_text="id of the entry to end"),
     }
 
-    @extend_schema(
-        summary="Allow and deny lists",
-        operation_id="lists_list",
-        responses=page_of("Lists", documented(RULES)),
-    )
+    @small("Lists", "Allow and deny lists", documented(RULES))
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "read")
         rules = study.access_rules.select_related("made_by").order_by("pk")
@@ -73,10 +68,8 @@ class Links(PostTwin):
     }
     reply = LinkRow(many=True)
 
-    @extend_schema(
-        summary="A study's personal links; requires access to identities",
-        operation_id="links_list",
-        responses=page_of("Links", LinkRow().get_fields()),
+    @small(
+        "Links", "A study's personal links; requires access to identities", LinkRow().get_fields()
     )
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "pay")

@@ -32,10 +32,11 @@ PIECE = 500  # rows to read and send at a time
 class Pages(CursorPagination):
     """Cursor pagination by primary key. New rows cause no repeats or gaps."""
 
-    page_size = 100
-    page_size_query_param = "page_size"
-    max_page_size = 1000
-    ordering = "pk"
+    def get_page_size(self, request: Request) -> int:
+        wanted = request.query_params.get("page_size", "100")
+        if not re.fullmatch("[0-9]{1,5}", wanted) or not 1 <= int(wanted) <= 1000:
+            raise ValidationError({"page_size": ["Expected a whole number from 1 to 1000."]})
+        return int(wanted)
 
     def decode_cursor(self, request: Request) -> Any:
         """Decode a cursor as DRF does, but raise NotFound if its position is invalid."""
@@ -130,7 +131,6 @@ class RowsView(ApiView):
             return self._stream(rows, request.accepted_renderer, names)
         pages = Pages()
         pages.ordering = self.ordering
-        _check_page_size(request)
         shown = pages.paginate_queryset(rows, request, view=self)
         return pages.get_paginated_response([self.record(row) for row in shown or ()])
 
@@ -168,16 +168,6 @@ class RowsView(ApiView):
         raise NotImplementedError
 
 
-def _check_page_size(request: Request) -> None:
-    wanted = request.query_params.get(Pages.page_size_query_param)
-    if wanted is None:
-        return
-    if not (
-        wanted.isascii() and wanted.isdecimal() and len(wanted) < 6 and 1 <= int(wanted) <= 1000
-    ):
-        raise ValidationError({"page_size": ["Expected a whole number from 1 to 1000."]})
-
-
 # Maps the types of columns' values to serializer fields that document them.
 KINDS: dict[Any, type[serializers.Field]] = {
     str: serializers.CharField, int: serializers.IntegerField, float: serializers.FloatField,
@@ -205,6 +195,12 @@ def page_of(name: str, fields: dict[str, Any]) -> serializers.Serializer:
             "results": form_bodies.shape(f"{name}Row", fields, many=True),
         },
     )
+
+
+def small(name: str, summary: str, fields: dict[str, Any]) -> Callable[..., Any]:
+    """Document a GET request that returns all rows at once (`small_list`)."""
+    operation_id, responses = f"{name.lower()}_list", page_of(name, fields)
+    return extend_schema(summary=summary, operation_id=operation_id, responses=responses)
 
 
 def small_list(rows: Iterable[Any]) -> Response:
