@@ -80,27 +80,18 @@ class HoldsParticipation(BasePermission):
 
 
 class Documented(OpenApiAuthenticationExtension):
-    target_class = TokenAuthentication
+    target_class: Any = TokenAuthentication
     name = "token"
+    words = "A token from the API tokens page."
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        return {
-            "type": "http",
-            "scheme": "bearer",
-            "description": "A token from the API tokens page.",
-        }
+        return {"type": "http", "scheme": "bearer", "description": self.words}
 
 
-class DocumentedParticipation(OpenApiAuthenticationExtension):
+class DocumentedParticipation(Documented):
     target_class = ParticipationToken
     name = "participation"
-
-    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        return {
-            "type": "http",
-            "scheme": "bearer",
-            "description": "The token of one participation, from POST /api/v1/join/CODE/.",
-        }
+    words = "The token of one participation, from POST /api/v1/join/CODE/."
 
 
 class PerHolder(SimpleRateThrottle):
