@@ -101,31 +101,24 @@ class WholeNumberField(forms.IntegerField):
         return super().to_python(value)
 
 
-def _is_row_number(value: Any) -> bool:
-    """Return whether the value has at most 18 ASCII digits. Databases refuse larger numbers."""
-    return re.fullmatch(r"[0-9]{1,18}", str(value)) is not None
+def _check_row_number(field: forms.Field, value: Any) -> None:
+    """Refuse values without 1 to 18 ASCII digits. Databases refuse larger numbers."""
+    if not re.fullmatch(r"[0-9]{1,18}", str(value)):
+        sentence = field.error_messages["invalid_choice"]
+        raise ValidationError(sentence, code="invalid_choice", params={"value": value})
 
 
 class RowField(forms.ModelChoiceField):
     def to_python(self, value: Any) -> Any:
-        if value not in self.empty_values and not _is_row_number(value):
-            raise ValidationError(
-                self.error_messages["invalid_choice"],
-                code="invalid_choice",
-                params={"value": value},
-            )
+        if value not in self.empty_values:
+            _check_row_number(self, value)
         return super().to_python(value)
 
 
 class RowsField(forms.ModelMultipleChoiceField):
     def clean(self, value: Any) -> Any:
         for number in value or ():
-            if not _is_row_number(number):
-                raise ValidationError(
-                    self.error_messages["invalid_choice"],
-                    code="invalid_choice",
-                    params={"value": number},
-                )
+            _check_row_number(self, number)
         return super().clean(value)
 
 
