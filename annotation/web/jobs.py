@@ -44,16 +44,8 @@ class JobShape(serializers.Serializer):
 
 def as_record(job: Job) -> dict[str, Any]:
     outcome = OUTCOMES.get(job.kind)
-    return {
-        "id": job.pk,
-        "kind": job.kind,
-        "state": job.state,
-        "done": job.done,
-        "total": job.total,
-        "queue_is_away": job.queue_is_away,
-        "error": job.error,
-        "result": outcome(job) if outcome and job.is_done else None,
-    }
+    record = {name: getattr(job, name) for name in JobShape().fields}
+    return record | {"result": outcome(job) if outcome and job.is_done else None}
 
 
 class OneJob(ApiView):
