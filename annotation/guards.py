@@ -1,9 +1,9 @@
 """Database triggers that refuse changes to what was answered (docs/protocol.md#invariants).
 
-These tables are insert-only: turns, answers and their spans, reading times, answers to custom
-questions, model runs, the ledger, decisions, exposures, comments and the audit log. Examples never
-change, nor do the manifest and options of a study that is not a draft. Triggers refuse every UPDATE
-and DELETE except those that GUARDED allows; erasing answers requires a tombstone. PostgreSQL's
+These tables are insert-only: turns, answers and their spans, confidence, reading times, answers to
+custom questions, model runs, the ledger, decisions, exposures, comments and the audit log. Examples
+never change, nor do the manifest and options of a study that is not a draft. Triggers refuse every
+UPDATE and DELETE except those that GUARDED allows; erasing answers requires a tombstone. PostgreSQL's
 TRUNCATE and SQLite's INSERT OR REPLACE bypass row triggers, so each has a separate guard. The
 database also refuses an answer that was submitted before its example was shown and, if the design
 restricts humans to the pages, a person's turn or answer that was sent through the API.
@@ -23,6 +23,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 TURN, ANSWER, SPAN = "annotation_turn", "annotation_answer", "annotation_answerspan"
 READING = "annotation_reading"
+CONFIDENCE = "annotation_confidence"
 LEDGER, DECISION, EXPOSURE = (
     "annotation_ledgerentry",
     "annotation_decision",
@@ -104,6 +105,10 @@ GUARDED = {
     ),
     READING: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {READING} r WHERE r.turn_id = NEW.turn_id)",
+        may_go=_erased_turn("OLD.turn_id"),
+    ),
+    CONFIDENCE: Rule(
+        replaces=f"EXISTS (SELECT 1 FROM {CONFIDENCE} c WHERE c.turn_id = NEW.turn_id)",
         may_go=_erased_turn("OLD.turn_id"),
     ),
     RUN: Rule(
@@ -194,7 +199,10 @@ def _of_a_program(participation: str) -> str:
 
 BY_A_PROGRAM = {
     TURN: _of_a_program("NEW.participation_id"),
-    ANSWER: _of_a_program(f"(SELECT u.participation_id FROM {TURN} u WHERE u.id = NEW.turn_id)"),
+    **dict.fromkeys(
+        (ANSWER, CONFIDENCE),
+        _of_a_program(f"(SELECT u.participation_id FROM {TURN} u WHERE u.id = NEW.turn_id)"),
+    ),
 }
 
 

@@ -41,6 +41,7 @@ urlpatterns = [
     path("work/<str:token>/begin/", participation.begin, name="begin"),
     path("work/<str:token>/try/<int:number>/", participation.try_tool, name="try_tool"),
     path("work/<str:token>/answer/", participation.answer, name="answer"),
+    path("work/<str:token>/confidence/", participation.confidence, name="confidence"),
     path("work/<str:token>/continue/", participation.go_on, name="continue"),
     path("work/<str:token>/comprehend/", participation.comprehend, name="comprehend"),
     path("work/<str:token>/wait/", participation.wait, name="wait"),

@@ -13,9 +13,19 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import guards
-from annotation.models import ApiToken, Kind, Participation, Scenario, Status, Study, Turn, Worker
+from annotation.models import (
+    ApiToken,
+    Channel,
+    Kind,
+    Participation,
+    Scenario,
+    Status,
+    Study,
+    Turn,
+    Worker,
+)
 from annotation.prolific import studies
-from annotation.protocol import answering, training_step
+from annotation.protocol import answering, confidence, training_step
 from annotation.recruitment import consent, identities, seats
 from annotation.study import consequences, design, lifecycle
 from tasks.cards import Card, parse_card
@@ -363,17 +373,24 @@ def go_on(token: str) -> tuple[Participation, Turn | None]:
     return left, turn
 
 
-def work_through(participation: Participation, answer=None, limit: int = 10_000) -> int:
+def work_through(participation: Participation, answer=None, limit: int = 10_000, rate=None) -> int:
     """Answer every remaining example of this participation; return the number of answers.
 
-    `answer(turn)` returns the texts of the answer, by default the gold.
+    `answer(turn)` returns the texts of the answer, by default the gold. `rate(turn)` returns the
+    fields of the reply about confidence, by default those of a skipped question.
     """
+    rate = rate or (lambda turn: {"skip": "1"})
     answer = answer or (lambda turn: right_texts(turn.example))
     for count in range(limit):
         turn: Turn | None = participation.latest_turn()
         participation.refresh_from_db()
         if participation.status != Status.WORKING:
             return count
+        if turn.awaits_confidence:
+            sent = (participation.token, turn.pk, rate(turn), Channel.PAGE)
+            _participation, turn = confidence.give(*sent)
+            if turn is None:
+                return count
         if turn.given is not None:
             _participation, turn = go_on(participation.token)
         answering.submit(participation.token, turn.pk, fields_for(turn.shown_example, answer(turn)))

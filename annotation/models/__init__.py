@@ -9,6 +9,7 @@ from annotation.models.answers import (
     Answer,
     AnswerSpan,
     Channel,
+    Confidence,
     Draft,
     Reading,
     Turn,

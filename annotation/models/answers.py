@@ -1,14 +1,17 @@
 """Turns and answers. Database triggers make them insert-only (annotation/guards.py)."""
 
 import itertools
+import random
 from datetime import datetime, timedelta
 
 from django.db import connection, models
 from django.db.models import F, Q
+from django.db.models.functions import Length
+from django.db.models.lookups import LessThanOrEqual
 from django.db.models.signals import post_save
 from django.utils import timezone
 
-from annotation.models.study import REVEALED, Step
+from annotation.models.study import RATED, REVEALED, Step
 from tasks import frozen
 from tasks.cards import Card
 from tasks.clock import database_now
@@ -19,6 +22,7 @@ from tasks.spans import GivenAnswer as GivenAnswer
 
 # A longer gap between a worker's steps counts as absence instead of work.
 LONGEST_COUNTED_GAP = timedelta(minutes=5)
+LONGEST_REASON = 200  # characters
 
 
 class Channel(models.TextChoices):
@@ -32,7 +36,7 @@ class TurnQuerySet(models.QuerySet["Turn"]):
     def latest_of(self, participations: models.QuerySet) -> "TurnQuerySet":
         own = self.filter(participation=models.OuterRef("pk")).order_by("-pk")
         latest = participations.order_by().values(latest=models.Subquery(own.values("pk")[:1]))
-        return self.filter(pk__in=latest).select_related("answer", "activity")
+        return self.filter(pk__in=latest).select_related("answer", "activity", "confidence")
 
 
 class Turn(models.Model):
@@ -105,12 +109,39 @@ class Turn(models.Model):
         """Return the example with its options in the order in which this annotator sees them."""
         return self.participation.shown_example(self.example)
 
+    @property
+    def asks_confidence(self) -> bool:
+        """Return whether the annotator is asked how sure the answer to this example is.
+
+        The positions are drawn for each participation and step, with the study's seed.
+        """
+        design = self.participation.scenario.design
+        if not design.confidence_share or self.step not in RATED:
+            return False
+        length = len(self.participation.order_of(self.step))
+        seed = f"{design.seed}:{self.participation.pseudonym}:{self.shown_step}:confidence"
+        drawn = random.Random(seed).sample(range(length), round(design.confidence_share * length))
+        return self.position in drawn
+
+    @property
+    def awaits_confidence(self) -> bool:
+        """Return whether the answer is stored and the question about confidence is still open."""
+        is_answered = self.given is not None and self.asks_confidence
+        return is_answered and not hasattr(self, "confidence")
+
+    @property
+    def left_at(self) -> datetime:
+        """Return the time of the last step on this example, without reading a reveal."""
+        if rated := getattr(self, "confidence", None):
+            return rated.given_at
+        return self.given.submitted_at if self.given else self.shown_at
+
     def prime_empty_relations(self) -> None:
-        """Cache that this turn has no answer, activity or draft, which saves queries.
+        """Cache which of these relations of the turn are empty, which saves queries.
 
         A new turn has none of them. For others, Participation.latest_turn queried which exist.
         """
-        for name in ("answer", "activity", "draft"):
+        for name in ("answer", "activity", "draft", "confidence"):
             if not vars(self).get(f"has_{name}"):
                 self._meta.get_field(name).set_cached_value(self, None)  # type: ignore[union-attr]  # a reverse one-to-one has it
 
@@ -190,6 +221,41 @@ class Reading(models.Model):
 
     def __str__(self) -> str:
         return f"reading of turn {self.turn_id}"
+
+
+class Confidence(models.Model):
+    """How sure an annotator is of a stored answer, and why. Insert-only.
+
+    `value` is 1 to 5 (0, 25, 50, 75, 100 %), or null if the question was skipped.
+    """
+
+    turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
+    value = models.SmallIntegerField(null=True)
+    reason = models.CharField(max_length=LONGEST_REASON, blank=True)
+    # Active time from the answer until this row.
+    seconds = models.FloatField()
+    given_at = models.DateTimeField()
+    channel = models.CharField(max_length=4, choices=Channel)
+
+    class Meta:
+        constraints = [
+            one_of("channel", Channel, "a_confidence_has_a_known_channel"),
+            models.CheckConstraint(
+                condition=Q(value__isnull=True, reason="")
+                | Q(value__isnull=False, value__gte=1, value__lte=5),
+                name="confidence_is_1_to_5_or_skipped",
+            ),
+            models.CheckConstraint(
+                condition=LessThanOrEqual(Length("reason"), LONGEST_REASON),
+                name="a_reason_has_at_most_200_characters",
+            ),
+            models.CheckConstraint(
+                condition=Q(seconds__gte=0.0), name="confidence_comes_after_the_answer"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"confidence in turn {self.turn_id}"
 
 
 class Draft(models.Model):

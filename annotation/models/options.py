@@ -113,6 +113,15 @@ class StudyOptions:
         default=2,
         validators=[MinValueValidator(2), MaxValueValidator(10)],
     )
+    confidence_share = models.FloatField(
+        "share of answers with a question about confidence",
+        default=0,
+        help_text="After an answer, before the reveal or the next example, annotators are asked how"
+        " sure they are, on five points. The answer is already final. 0: never, 1: after every"
+        " answer. Otherwise, the examples are drawn for each annotator.",
+        validators=[MinValueValidator(0), MaxValueValidator(1)],
+    )
+    asks_reasons = models.BooleanField("ask for a one-line reason as well", default=False)
     max_screen_outs_in_a_row = models.PositiveIntegerField(
         "pause after this number of screen-outs in a row",
         default=5,

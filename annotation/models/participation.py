@@ -61,7 +61,8 @@ LATEST_TURN = """
     SELECT turn.*,
            EXISTS (SELECT 1 FROM annotation_answer WHERE turn_id = turn.id) AS has_answer,
            EXISTS (SELECT 1 FROM annotation_activity WHERE turn_id = turn.id) AS has_activity,
-           EXISTS (SELECT 1 FROM annotation_draft WHERE turn_id = turn.id) AS has_draft
+           EXISTS (SELECT 1 FROM annotation_draft WHERE turn_id = turn.id) AS has_draft,
+           EXISTS (SELECT 1 FROM annotation_confidence WHERE turn_id = turn.id) AS has_confidence
     FROM annotation_turn turn
     WHERE participation_id = %s ORDER BY id DESC LIMIT 1
 """

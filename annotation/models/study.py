@@ -62,6 +62,8 @@ class Step(models.TextChoices):
 JUDGED_STEPS = (Step.TRAINING, Step.SCREENING)
 # Steps that show the gold after each answer.
 REVEALED = (Step.UPSTREAM, Step.TRAINING)
+# Steps after whose answers the design can ask for confidence. Checks must look like examples.
+RATED = (Step.TRAINING, Step.ANNOTATION, Step.CHECK)
 
 
 class Role(models.TextChoices):
@@ -343,6 +345,14 @@ class Study(StudyOptions, Row):
             models.CheckConstraint(
                 condition=Q(anchor_examples=0) | Q(upstream_examples__isnull=True),
                 name="anchors_are_not_of_a_cross_task_study",
+            ),
+            models.CheckConstraint(
+                condition=Q(options__confidence_share__gte=0, options__confidence_share__lte=1),
+                name="confidence_is_asked_on_a_share",
+            ),
+            models.CheckConstraint(
+                condition=Q(options__asks_reasons=False) | Q(options__confidence_share__gt=0),
+                name="a_reason_follows_a_question_about_confidence",
             ),
             # Languages depend on the message catalogues, so this constraint does not list them.
             models.CheckConstraint(

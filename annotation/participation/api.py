@@ -34,6 +34,7 @@ from annotation.privacy import withdrawal
 from annotation.protocol import (
     answering,
     comprehension,
+    confidence,
     own_questions,
     qualification,
     training_step,
@@ -243,6 +244,19 @@ class Answer(Work):
                 participation, HTTPStatus.UNPROCESSABLE_ENTITY, error.code, told, {"answer": [told]}
             )
         return Response(state_of(participation, turn))
+
+
+class Confidence(Work):
+    @documented("How sure the answer is, if asked; shows nothing before", bodies.ConfidenceBody)
+    def post(self, request: Request) -> Response:
+        sent = read(bodies.ConfidenceBody, request)
+        point, reason = sent.get("confidence"), sent.get("reason", "")
+        fields = {"skip": "1"} if point is None else {"confidence": str(point), "reason": reason}
+        try:
+            given = confidence.give(str(request.auth), sent["turn"], fields, Channel.API)
+        except AnswerError as error:
+            raise Unfit({"reason": [translated(error.sentence)]}) from None
+        return Response(state_of(*given))
 
 
 class Continue(Work):

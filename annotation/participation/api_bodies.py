@@ -10,6 +10,7 @@ from typing import Any
 from rest_framework import serializers
 
 from annotation.models import Arm, ExitAnswers, Kind, ModelRun
+from annotation.models.answers import LONGEST_REASON
 from annotation.participation.forms import MAX_EXIT_ANSWER
 from tasks.answers import KINDS
 from tasks.spans import QUESTION
@@ -82,6 +83,15 @@ class AnswerFields(Body):
 class AnswerBody(Body):
     turn = place(help_text="`question.turn` of the state")
     answer = AnswerFields()
+
+
+class ConfidenceBody(Body):
+    turn = place(help_text="`question.turn` of the state")
+    confidence = serializers.IntegerField(
+        min_value=1, max_value=5, required=False, allow_null=True,
+        help_text="0, 25, 50, 75 or 100 % sure; null or omitted: skipped",
+    )  # fmt: skip
+    reason = verbatim(required=False, max_length=LONGEST_REASON)
 
 
 class ConsentBody(Body):

@@ -38,8 +38,8 @@ from tasks.spans import GivenAnswer
 DECLINED = "declined"
 # Values of `step`. For "gone", `status` is the reason.
 STEPS = (
-    "consent", "own_questions", "instructions", "comprehension", "question", "reveal", "review",
-    "waiting", "between", "finished", "gone", DECLINED,
+    "consent", "own_questions", "instructions", "comprehension", "question", "confidence", "reveal",
+    "review", "waiting", "between", "finished", "gone", DECLINED,
 )  # fmt: skip
 
 
@@ -70,8 +70,9 @@ def record_of(participation: Participation) -> dict[str, Any]:
     translation.activate(participation.scenario.design.interface_language)
     scenario = participation.scenario
     turns = participation.turns.filter(answer__isnull=False).order_by("pk")
+    turns = turns.select_related("example", "answer", "confidence")
     answered: list[dict[str, Any]] = []
-    for turn in turns.select_related("example", "answer").prefetch_related("answer__spans"):
+    for turn in turns.prefetch_related("answer__spans"):
         card, given = turn.card, turn.answer.as_given()
         total = len(participation.order_of(turn.step))
         place = Place(turn.shown_step, turn.position + 1, total)
@@ -83,7 +84,7 @@ def record_of(participation: Participation) -> dict[str, Any]:
             "question": _question(page),
             "answer": _given(given),
         }
-        if turn.is_revealed:
+        if turn.is_revealed and not turn.awaits_confidence:
             compared = training_step.reveal(turn)
             told["reveal"] = _revealed(reveal_page(card, turn.shown_example, given, compared))
         answered.append(told)
@@ -209,7 +210,10 @@ def _at_turn(participation: Participation, page: TurnPage) -> dict[str, Any]:
         "task": task_of(page.card, page.shows_examples),
         "question": _question(page),
     }
-    if page.review:
+    if page.rated:
+        shown |= {"answer": _given(page.rated), "asks_reason": page.asks_reason}
+        shown["points"] = {point: str(words) for point, words, _percent in page.levels}
+    elif page.review:
         shown["review"] = [_mistake(mistake) for mistake in page.review]
     elif page.reveal is not None:
         shown |= {"answer": _given(page.reveal.answer), "reveal": _revealed(page.reveal)}

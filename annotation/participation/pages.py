@@ -20,7 +20,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect
 
-from annotation.models import Answer, OwnAnswer, Participation, Status, Turn
+from annotation.models import Answer, Channel, OwnAnswer, Participation, Status, Turn
 from annotation.participation import try_out
 from annotation.participation.forms import ComprehensionForm, ConsentForm, OwnForm, turn_of
 from annotation.participation.landing import count_refusal, landing_page
@@ -44,6 +44,7 @@ from annotation.protocol import (
     training_step,
     upstream_step,
 )
+from annotation.protocol import confidence as confidence_step
 from annotation.recruitment import consent as consent_step
 from annotation.recruitment import join_errors, registry, seats, visitors
 from annotation.recruitment.platform_adapters import Exit, NotAdmitted
@@ -303,6 +304,18 @@ def answer(request: access.PageRequest, token: str) -> HttpResponse:
         return _state(
             request, visitors.participation_of(token), error=translated(error.sentence), status=422
         )
+    return _after_post(request, participation, turn)
+
+
+@worker_page("POST")
+def confidence(request: access.PageRequest, token: str) -> HttpResponse:
+    """Store how sure the annotator is, and show the reveal or the next example."""
+    sent, channel = turn_of(request.POST), Channel.PAGE
+    try:
+        participation, turn = confidence_step.give(token, sent, request.POST, channel)
+    except AnswerError as error:
+        told = translated(error.sentence)
+        return _state(request, visitors.participation_of(token), error=told, status=422)
     return _after_post(request, participation, turn)
 
 

@@ -269,7 +269,8 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
     scenario = participation.scenario
     turn.participation = participation
     card, revealed, review, tally = turn.card, None, [], []
-    if turn.is_revealed and turn.given is not None:
+    rated = turn.answer.as_given() if turn.awaits_confidence else None
+    if turn.is_revealed and turn.given is not None and rated is None:
         review = training_review.shown_after(participation, turn)
         if not review:
             revealed = _revealed(turn)
@@ -287,10 +288,13 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         progress=_progress(participation, turn, place),
         key=str(turn.pk),
         answer_url=reverse("answer", args=[participation.token]),
+        confidence_url=reverse("confidence", args=[participation.token]) if rated else "",
         continue_url=reverse("continue", args=[participation.token]),
         token=participation.token,
         cutoff_seconds=int(scenario.idle_cutoff.total_seconds()),
         shows_examples=scenario.shows_help_examples,
+        rated=rated,
+        asks_reason=scenario.design.asks_reasons,
         reveal=revealed,
         review=review,
         reviewed=[(mistake, list(map(_reviewed, mistake.turns))) for mistake in review],

@@ -19,9 +19,11 @@ from annotation.models import Step
 from annotation.participation.progress import Place, Progress
 from annotation.participation.question import Question
 from annotation.participation.reveal import Reveal
+from annotation.protocol.confidence import POINTS, percent
 from annotation.protocol.training_review import Mistake
 from tasks.cards import Card
 from tasks.models import Example
+from tasks.spans import GivenAnswer
 
 # Titles of the window after an answer.
 VERDICTS = {
@@ -52,6 +54,10 @@ class TurnPage:
     shows_examples: bool = False
     progress: Progress = field(default_factory=Progress)
     reveal: Reveal | None = None
+    # The answer whose confidence is asked, and whether its reason is asked as well.
+    rated: GivenAnswer | None = None
+    asks_reason: bool = False
+    confidence_url: str = ""
     # At the end of training: the most common mistakes, and the reveals of some of them.
     review: Sequence[Mistake] = ()
     reviewed: Sequence[tuple[Mistake, list[tuple[Reveal, Question]]]] = ()
@@ -75,13 +81,19 @@ class TurnPage:
 
     @property
     def state(self) -> str:
-        if self.review:
-            return "review"
+        if self.review or self.rated:
+            return "review" if self.review else "confidence"
         return "reveal" if self.reveal else "question"
 
     @property
     def template(self) -> str:
-        return "participation/_review.html" if self.review else "participation/_turn.html"
+        own = self.state if self.state in ("review", "confidence") else "turn"
+        return f"participation/_{own}.html"
+
+    @property
+    def levels(self) -> list[tuple[str, Any, int]]:
+        """Return the points of confidence, their words, and their percentages."""
+        return [(str(point), words, percent(point)) for point, words in POINTS.items()]
 
     @cached_property
     def question(self) -> Question:
@@ -90,7 +102,7 @@ class TurnPage:
     def form(self, csrf_token: str) -> SafeString:
         """Return the cached form shared by all, or "" if it has a message or an earlier answer."""
         place, card, example = self.place, self.card, self.example
-        said = self.error or self.notice or self.sent or self.back_url or self.reveal or self.review
+        said = self.error or self.notice or self.sent or self.back_url or self.state != "question"
         if said or place.begins_test or self.progress.is_milestone:
             return SafeString()
         texts = (example.question, *example.context), tuple(example.options)

@@ -87,8 +87,7 @@ def active_time_to(participation: Participation, last: Turn | None) -> timedelta
         return participation.worked_before_first(
             end or participation.consented_at or participation.arrived_at
         )
-    marks = [last.shown_at]
-    marks += [last.given.submitted_at] if last.given else []
+    marks = [last.left_at]
     marks += [last.activity.last_at] if getattr(last, "activity", None) else []
     cutoff = timedelta(seconds=participation.study.idle_cutoff_seconds)
     return last.worked_until(_stopped_at(participation, last) or max(marks), cutoff)
@@ -97,7 +96,7 @@ def active_time_to(participation: Participation, last: Turn | None) -> timedelta
 def _stopped_at(participation: Participation, last: Turn) -> datetime | None:
     """Return when work on the latest turn ended without another example, or None."""
     if last.given is not None and not last.is_revealed:
-        return last.given.submitted_at
+        return last.left_at
     since = participation.waiting_since
     return since if since is not None and since >= last.shown_at else None
 

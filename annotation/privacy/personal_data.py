@@ -67,7 +67,9 @@ def personal_data(
 
 def _answers(participation: Participation) -> dict[str, Any]:
     """Return the examples that were shown, with their answers."""
-    turns = participation.turns.select_related("example", "answer", "activity", "draft", "reading")
+    turns = participation.turns.select_related(
+        "example", "answer", "activity", "draft", "reading", "confidence"
+    )
     return {
         "examples": [_shown(turn) for turn in turns.prefetch_related("answer__spans")],
         "questions_of_the_study": [
@@ -93,7 +95,7 @@ def _earnings(participation: Participation) -> list[dict[str, Any]]:
 def _shown(turn: Turn) -> dict[str, Any]:
     """Return an example with its answer and activity counts."""
     given, activity = turn.given, getattr(turn, "activity", None)
-    reading = getattr(turn, "reading", None)
+    reading, rated = getattr(turn, "reading", None), getattr(turn, "confidence", None)
     told: dict[str, Any] = {
         "step": Step.ANNOTATION if turn.step == Step.CHECK else turn.step,
         "shown_at": turn.shown_at,
@@ -102,6 +104,7 @@ def _shown(turn: Turn) -> dict[str, Any]:
         "question": turn.example.question,
         "unsent_answer": turn.draft.content if hasattr(turn, "draft") else None,
         "seconds_at_the_right_answer": reading.seconds if reading else None,
+        "confidence": {"point": rated.value, "reason": rated.reason} if rated else None,
         "answer": None,
     }
     if activity is not None:

@@ -6,24 +6,27 @@ stops at the end of a part, and continues when the worker comes for the next par
 
 from datetime import datetime
 
-from annotation.models import JUDGED_STEPS, Participation, Status, Step, Turn
+from annotation.models import JUDGED_STEPS, Confidence, Participation, Status, Step, Turn
 from annotation.pay import budget, ledger
 from annotation.protocol import activity_summary
 from annotation.recruitment import seats
 from tasks.clock import database_now
 
 
-def following(answered: Turn) -> Turn | None:
-    """Return the unsaved next turn, or None after the last example or at the part's end."""
+def following(answered: Turn, rated: Confidence | None = None) -> Turn | None:
+    """Return the unsaved next turn, or None after the last example or at the part's end.
+
+    It is shown with the response to the answer or, if the annotator was asked, to `rated`.
+    """
     participation, given, position = answered.participation, answered.answer, answered.position + 1
     step = Step.ANNOTATION if answered.step == Step.CHECK else answered.step
     is_last = position == len(participation.order_of(step))
     in_a_part = participation.part and step == Step.ANNOTATION
     if is_last or (in_a_part and seats.ends_before(participation, position)):
         return None
-    # It is shown with the response to this answer, so it has the same time.
+    channel = rated.channel if rated else given.channel
     return participation.show(
-        step, position, given.channel, after=answered, shown_at=given.submitted_at, save=False
+        step, position, channel, after=answered, shown_at=answered.left_at, save=False
     )
 
 

@@ -73,7 +73,7 @@ def submit(
             raise Conflict(Conflict.GIVEN_UP)
         following = store_answer(asked, _read(asked, fields), channel)
         active_time.store_reports(asked, fields)
-        if asked.is_revealed:
+        if asked.is_revealed or asked.awaits_confidence:
             return participation, asked
         if following is None and asked.step == Step.ANCHOR:
             following = annotation_step.after_anchors(participation, asked, channel)
@@ -131,7 +131,8 @@ def store_answer(turn: Turn, given: GivenAnswer, channel: str) -> Turn | None:
     if draft := getattr(turn, "draft", None):
         draft.delete()
     spans = [AnswerSpan(answer=turn.answer, **span._asdict()) for span in given.spans]
-    following = None if turn.is_revealed else annotation_step.following(turn)
+    waits = turn.is_revealed or turn.awaits_confidence
+    following = None if waits else annotation_step.following(turn)
     insert_together([turn.answer, *spans, *([following] if following else [])])
     return following
 

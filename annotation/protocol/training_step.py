@@ -168,6 +168,7 @@ def go_on(
             or turn is None
             or turn.given is None
             or not turn.is_revealed
+            or turn.awaits_confidence
         ):
             return participation, turn
         is_read = _note_reading(turn, participation.scenario.idle_cutoff)
@@ -186,9 +187,11 @@ def go_on(
 
 def _note_reading(turn: Turn, idle_cutoff: timedelta) -> bool:
     """Store how long the reveal was read. Return False if this was stored before."""
-    now = max(database_now(), turn.answer.submitted_at)
+    now = max(database_now(), turn.left_at)
     active = turn.active_until(now, idle_cutoff).total_seconds()
-    seconds = max(0.0, active - turn.answer.active_seconds)
+    rated = getattr(turn, "confidence", None)
+    seconds = active - turn.answer.active_seconds - (rated.seconds if rated else 0)
+    seconds = max(0.0, seconds)
     _reading, is_new = Reading.objects.get_or_create(
         turn=turn, defaults={"seconds": seconds, "continued_at": now}
     )
@@ -198,9 +201,10 @@ def _note_reading(turn: Turn, idle_cutoff: timedelta) -> bool:
 def reveal(turn: Turn) -> Comparison:
     """Compare a training answer with the gold.
 
-    Raises ValueError for any other turn: gold leaves the server only through this function.
+    Raises ValueError for any other turn, and while the question about confidence is open: gold
+    leaves the server only through this function.
     """
-    if not turn.is_revealed or turn.given is None:
+    if not turn.is_revealed or turn.given is None or turn.awaits_confidence:
         raise ValueError("only an answered turn of a training step is revealed")
     card = turn.card
     example = turn.example

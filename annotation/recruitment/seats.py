@@ -200,7 +200,7 @@ def _state_to_go_on_in(participation: Participation) -> str:
     last = participation.latest_turn()
     # The work stopped between two parts if an answered example has no successor. After the training
     # step, this could also be a reveal that is still shown, but the end of a part is stored.
-    if last is not None and last.given is not None and (
+    if last is not None and last.given is not None and not last.awaits_confidence and (
         not last.is_revealed or participation.submissions.filter(outcome="completed").exists()
     ):  # fmt: skip
         return Status.BETWEEN
@@ -307,8 +307,7 @@ def enter_sitting(participation: Participation, part: int) -> Participation:
     position = 0 if last.step in BEFORE_ANNOTATION else last.position + 1
     if not ends_before(locked, position):
         locked.store(status=Status.WORKING)
-        until = last.given.submitted_at if last.given else last.shown_at
-        locked.show(Step.ANNOTATION, position, last.channel, after=last, until=until)
+        locked.show(Step.ANNOTATION, position, last.channel, after=last, until=last.left_at)
     return locked
 
 

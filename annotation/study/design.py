@@ -111,6 +111,10 @@ def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] =
         refuse("estimated_minutes", f"Enter at most {minutes.MOST}.")
     if study.equivalence_margin is not None and math.isnan(study.equivalence_margin):
         refuse("equivalence_margin", "Enter a number of points, or leave it empty.")
+    if math.isnan(study.confidence_share or 0):
+        refuse("confidence_share", "Enter a number from 0 to 1.")
+    if study.asks_reasons and not study.confidence_share:
+        refuse("asks_reasons", "Needs a question about confidence: enter a share above 0.")
     if "\0" in study.consent_text or not study.consent_text.strip():
         refuse("consent_text", "Enter the consent text.")
     elif len(study.consent_text) > LONGEST_CONSENT:

@@ -41,7 +41,8 @@ GROUPS: dict[str, list[str]] = {
         "max_screen_outs_in_a_row", "decision_minutes", "attention_checks",
     ],
     "Consent and questions": [
-        "consent_text", "ethics_contact", "own_questions", "exit_questionnaire",
+        "consent_text", "ethics_contact", "own_questions", "confidence_share", "asks_reasons",
+        "exit_questionnaire",
     ],
     "Prolific": ["prolific_reward", "participants_choose_scenario", "audience"],
     "Analysis": [

@@ -24,6 +24,7 @@ ROWS = [line.split("|")[1].strip() for line in RECORD.splitlines() if line.start
 # Start of the row in the record -> the tables that it describes.
 TOLD = {
     "answers, times": "Turn Answer AnswerSpan Activity Participation Tombstone Allocation",
+    "confidence in answers": "Confidence",
     "how long each reveal": "Reading",
     "drafts": "Draft",
     "exit questionnaire": "ExitAnswers OwnAnswer",

@@ -133,6 +133,8 @@ class Run:
             return await self.seat.post("work/continue/", {"leaving": step})
         if step == "question":
             return await self._answer(state)
+        if step == "confidence":
+            return await self._rate(state)
         if step == "reveal":
             self._keep(state)
         if step in ("reveal", "review"):
@@ -200,6 +202,28 @@ class Run:
         self.facts.invalid += 1
         return await self._store(state, {"gives_up": True})
 
+    async def _rate(self, state: State) -> State:
+        """Ask once how sure the model is. Without a valid reply, skip the question."""
+        asked, given = state["question"], state["answer"]
+        past = [one for one in self.history if one["question"]["turn"] != asked["turn"]]
+        line = conversation.answer_line(state["task"]["answer"]["kind"], asked, given["texts"])
+        reply = await self._asked(
+            [
+                *conversation.messages(self._lead(state), past, state, self.declared),
+                Message(role="assistant", content=line),
+                Message(role="user", content=templates.CONFIDENCE),
+            ]
+        )
+        try:
+            found = conversation.given_text(reply.text)[:1]
+        except conversation.Invalid:
+            found = ""
+        body = {"turn": asked["turn"], "confidence": int(found) if found in [*"12345"] else None}
+        following = await self.seat.post("work/confidence/", body)
+        self.history = (await self.seat.get("work/history/"))["answered"]
+        self.facts.save(self.notes)
+        return following
+
     async def _store(self, state: State, answer: dict[str, Any]) -> State:
         """Send the answer. If an answer was stored before a crash, the stored answer counts."""
         body = {"turn": state["question"]["turn"], "answer": answer}
@@ -209,7 +233,7 @@ class Run:
             if refused.status != 409 or refused.state is None:
                 raise
             following = refused.state
-        if following["step"] != "reveal" and self.declared.context == "all":
+        if following["step"] not in ("reveal", "confidence") and self.declared.context == "all":
             # Use the answer in the server's record, as a resumed run would.
             self.history = (await self.seat.get("work/history/"))["answered"]
         self.facts.save(self.notes)

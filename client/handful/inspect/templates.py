@@ -48,6 +48,10 @@ Before you begin, please answer these questions about the instructions.
 $questions
 End your reply with a line Answer: [the number of the chosen option for each question].""")
 
+CONFIDENCE = """\
+How sure are you that your answer is right? 1: 0 %, 2: 25 %, 3: 50 %, 4: 75 %, 5: 100 %.
+End your reply with a line Answer: and one of these five numbers."""
+
 # The answer is the last line, so that a model may reason before it: Answer: and JSON.
 FORMATS = {
     "label": "End your reply with a line Answer: and the name of one label: $labels.",
@@ -108,6 +112,7 @@ class Declared:
             **{f"verdict {name}": text for name, text in VERDICTS.items()},
             "retry": RETRY.template,
             "comprehension": COMPREHENSION.template,
+            "confidence": CONFIDENCE,
             **{f"format {name}": text for name, text in FORMATS.items()},
             "no answer": NO_ANSWER,
         }

@@ -13,6 +13,8 @@ from annotation import guards
 from annotation.models import (
     Answer,
     AnswerSpan,
+    Channel,
+    Confidence,
     Decision,
     Exposure,
     Reading,
@@ -22,19 +24,20 @@ from annotation.models import (
     Turn,
 )
 from annotation.pay import ledger
+from annotation.protocol import confidence
 from annotation.study import lifecycle
 from tasks.models import Example
 from tests import factories
 
 pytestmark = pytest.mark.engines
 
-TABLES = [guards.TURN, guards.ANSWER, guards.SPAN, guards.READING]
+TABLES = [guards.TURN, guards.ANSWER, guards.SPAN, guards.READING, guards.CONFIDENCE]
 
 
 @pytest.fixture
 def answered(researcher):
     """A participation with answered turns, one of them with a span."""
-    study = factories.make_study(researcher, factories.make_task(), shots=[2])
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], confidence_share=1)
     participation = factories.seat(study.scenarios.get())
     factories.work_through(participation, limit=4)
     assert AnswerSpan.objects.exists()
@@ -50,6 +53,7 @@ def refused(sql: str) -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_the_database_refuses_to_update_what_was_answered(answered, table):
     columns = {guards.TURN: "position", guards.ANSWER: "s1", guards.READING: "seconds"}
+    columns[guards.CONFIDENCE] = "seconds"
     column = columns.get(table, "segment")
     refused(f"UPDATE {table} SET {column} = 1")
 
@@ -59,7 +63,7 @@ def test_the_database_refuses_to_delete_what_was_answered(answered, table):
     refused(f"DELETE FROM {table}")
 
 
-@pytest.mark.parametrize("model", [Turn, Answer, AnswerSpan, Reading])
+@pytest.mark.parametrize("model", [Turn, Answer, AnswerSpan, Reading, Confidence])
 def test_the_models_cannot_get_round_the_guards(answered, model):
     with pytest.raises(DatabaseError), transaction.atomic():
         model.objects.all()._raw_delete(using="default")
@@ -87,7 +91,7 @@ def test_only_a_participation_with_a_tombstone_can_be_erased(researcher):
 @pytest.mark.django_db(transaction=True)
 def test_guards_are_restored_after_a_table_rebuild(answered):
     """SQLite rebuilds a table to alter it, and drops its triggers without a word."""
-    for model in (AnswerSpan, Answer, Reading, Turn):
+    for model in (AnswerSpan, Answer, Reading, Confidence, Turn):
         with connection.schema_editor() as editor:
             if connection.vendor == "sqlite":
                 editor._remake_table(model)
@@ -220,7 +224,8 @@ def test_an_unused_study_can_return_to_draft_and_be_deleted(researcher):
 
 
 def test_an_answer_cannot_be_submitted_before_it_was_shown(answered):
-    turn = answered.latest_turn()
+    sent = (answered.token, answered.latest_turn().pk, {"skip": "1"}, Channel.PAGE)
+    _participation, turn = confidence.give(*sent)
     early = Answer(
         turn=turn, no_answer=True, s1=0, tokeniser="1", active_seconds=0, channel=turn.channel
     )

@@ -58,6 +58,10 @@ class Pages:
     def answer(self, token: str, turn: int, fields: dict[str, str]) -> Any:
         return self._post("answer", token, {"turn": turn, **fields}, **{"HX-Request": "true"})
 
+    def confidence(self, token: str, turn: int, point: int | None, reason: str = "") -> Any:
+        fields = {"skip": "1"} if point is None else {"confidence": point, "reason": reason}
+        return self._post("confidence", token, {"turn": turn, **fields}, **{"HX-Request": "true"})
+
     def go_on(self, token: str, leaving: str = "reveal") -> Any:
         return self._post("continue", token, {"leaving": leaving})
 
@@ -108,6 +112,11 @@ class Api:
 
     def answer(self, token: str, turn: int, fields: dict[str, str]) -> Any:
         return self._post("answer", token, {"turn": turn, "answer": as_json(fields)})
+
+    def confidence(self, token: str, turn: int, point: int | None, reason: str = "") -> Any:
+        return self._post(
+            "confidence", token, {"turn": turn, "confidence": point, "reason": reason}
+        )
 
     def go_on(self, token: str, leaving: str = "reveal") -> Any:
         return self._post("continue", token, {"leaving": leaving})

@@ -1,0 +1,83 @@
+"""The question about confidence, after an answer and before its reveal or the next example.
+
+The design decides after which answers it is asked (Turn.asks_confidence). The answer is already
+stored and final, and the gold is not shown yet. Only the first reply counts.
+"""
+
+from collections.abc import Mapping
+
+from django.db import transaction
+from django.utils.translation import gettext_lazy
+
+from annotation.models import Confidence, Participation, Status, Turn
+from annotation.models.answers import LONGEST_REASON
+from annotation.protocol import annotation_step, answering
+from tasks.clock import database_now
+from tasks.sentences import sentence
+from tasks.spans import AnswerError
+
+# Points and their meaning. The page shows the probability of being right next to the words.
+POINTS = {
+    1: gettext_lazy("Not sure at all"),
+    2: gettext_lazy("A little sure"),
+    3: gettext_lazy("Half sure"),
+    4: gettext_lazy("Quite sure"),
+    5: gettext_lazy("Completely sure"),
+}
+
+
+def percent(point: int) -> int:
+    """Return the probability of being right that a point means, in percent."""
+    return 25 * (point - 1)
+
+
+def give(
+    token: str, turn_id: int, fields: Mapping[str, str], channel: str
+) -> tuple[Participation, Turn | None]:
+    """Store a reply, and in the annotation step show the next example or end the step.
+
+    Repeating a request, or sending it at another time, changes nothing. Returns the participation
+    and its latest turn, or None if it has just finished. Raises Participation.DoesNotExist,
+    answering.PeopleUsePages and AnswerError.
+    """
+    with transaction.atomic():
+        participation = Participation.objects.lock(token)
+        answering.check_channel(channel, participation.kind, participation.scenario.design)
+        turn = participation.latest_turn()
+        if turn is None or turn.pk != turn_id or not turn.awaits_confidence:
+            return participation, turn
+        if participation.status != Status.WORKING:
+            return participation, turn
+        value, reason = _read(fields)
+        now = max(database_now(), turn.answer.submitted_at)
+        active = turn.active_until(now, participation.scenario.idle_cutoff).total_seconds()
+        turn.confidence = Confidence.objects.create(
+            turn=turn,
+            value=value,
+            reason=reason if participation.scenario.design.asks_reasons else "",
+            seconds=max(0.0, active - turn.answer.active_seconds),
+            given_at=now,
+            channel=channel,
+        )
+        if turn.is_revealed:
+            return participation, turn
+        following = annotation_step.following(turn, turn.confidence)
+        if following is None:
+            annotation_step.end(participation, turn)
+        else:
+            following.save()
+        return participation, following
+
+
+def _read(fields: Mapping[str, str]) -> tuple[int | None, str]:
+    """Return the point, or None if the question was skipped, and the reason. Raises AnswerError."""
+    if fields.get("skip"):
+        return None, ""
+    point, reason = fields.get("confidence", ""), " ".join(fields.get("reason", "").split())
+    if point not in map(str, POINTS):
+        raise AnswerError("no_confidence", sentence("Please choose one, or skip this question."))
+    if len(reason) > LONGEST_REASON or "\0" in reason:
+        raise AnswerError(
+            "bad_reason", sentence("Please write one line of at most 200 characters.")
+        )
+    return int(point), reason
