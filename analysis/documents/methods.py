@@ -120,6 +120,7 @@ def _steps(record: StudyRecord) -> str:
         f" ({wording.order(manifest['annotation_order'])}) without feedback."
     )
     sentences += planned_analysis.anchors(manifest, REPORTED)
+    sentences += planned_analysis.confidence(manifest, REPORTED)
     if part := wording.parts_of_tests(manifest, REPORTED):
         sentences.append(part)
     if 0 in shots:

@@ -25,13 +25,13 @@ from analysis.scores import (
     marks,
     means,
     metrics,
+    of_arms,
     performance,
     rendering,
     sensitivity,
     training,
 )
-from analysis.scores.anchors import ANCHORS
-from analysis.scores.attrition import ADMISSION, ATTRITION, SAMPLE
+from analysis.scores.attrition import ADMISSION, SAMPLE
 from analysis.scores.columns import ASSUMES, Table
 from analysis.scores.markup import PaperTable, as_latex
 from analysis.scores.overlap import OVERLAP
@@ -285,8 +285,7 @@ TABLES: dict[str, tuple[str, Maker]] = {
     SAMPLE.name: _simple(SAMPLE),
     **{name: (findings_columns.table(name, []).title, partial(_finding, name))
        for name in findings.TABLES},
-    ANCHORS.name: _simple(ANCHORS),
-    ATTRITION.name: _simple(ATTRITION),
+    **{table.name: _simple(table) for table in of_arms.TABLES},
     ADMISSION.name: (ADMISSION.title, _admission),
     OVERLAP.name: _simple(OVERLAP),
     "sensitivity": ("Sensitivity to inclusion criteria", _sensitivity),

@@ -140,6 +140,24 @@ def anchors(manifest: Manifest, verbs: wording.Verbs = wording.PLANNED) -> list[
     ]
 
 
+def confidence(manifest: Manifest, verbs: wording.Verbs = wording.PLANNED) -> list[str]:
+    """Return a description of the question about confidence, if the design asks it."""
+    share = manifest.get("confidence_share")
+    if not share:
+        return []
+    are, of = verbs.are, "all examples" if share == 1 else f"{100 * share:g} % of the examples"
+    reason = " and for a one-line reason" if manifest["asks_reasons"] else ""
+    return [
+        f"For {of} of the training and annotation steps, drawn for each annotator, annotators"
+        f" {are} asked how sure they {are} of being right (0, 25, 50, 75 or 100 %){reason}, after"
+        " the final answer and before the gold answer or the next example. Annotators can skip the"
+        " question. Calibration (mean confidence against mean S1, expected calibration"
+        " error over the five points, Brier score) and the change of mean confidence between"
+        f" numbers of shots {are} reported for the annotation step, with 95 % bootstrap intervals"
+        " over annotators; no hypothesis is tested on them."
+    ]
+
+
 def _contrasts(scenarios: list[dict[str, Any]], rule: dict[str, Any]) -> list[Block]:
     planned = wording.pairs(scenarios)
     if not planned:

@@ -215,6 +215,7 @@ def _procedure(manifest: Manifest) -> list:
         f" submission time). The announced duration is {wording.announced(manifest)}.",
     ]
     items += planned_analysis.anchors(manifest)
+    items += planned_analysis.confidence(manifest)
     if 0 in shots:
         helped = wording.help_at_zero_shots(manifest)
         items.append(

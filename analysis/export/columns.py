@@ -7,16 +7,16 @@ from analysis.cross_task import cross_task, learners
 from analysis.examples import difficulty
 from analysis.models import models_columns
 from analysis.scores import (
-    anchors,
-    attrition,
     ceilings,
     findings_columns,
     metrics,
+    of_arms,
     overlap,
     rendering,
     sensitivity,
     training,
 )
+from analysis.scores.attrition import ADMISSION
 from analysis.scores.findings import ALPHAS
 from analysis.scores.findings_columns import ALPHA
 from annotation.models import Reason
@@ -136,6 +136,10 @@ ANSWERS = (
         " pay)", "answer__active_seconds", "of the answer"),
     OfTurn("reveal_seconds", "active seconds from the answer to Continue, while the gold was shown;"
         " empty in all other steps, and before Continue", "reading__seconds", None),
+    OfTurn("confidence", "confidence in the answer: 1 to 5, which means 0, 25, 50, 75 and 100 %"
+        " sure of being right; empty: not asked, or skipped", "confidence__value"),
+    OfTurn("reason", "one-line reason for the confidence, verbatim; empty: none",
+        "confidence__reason"),
     OfTurn("blurs", "number of times the page lost focus (reported by the browser)",
         "activity__blurs", None, 0),
     OfTurn("away_seconds", "total seconds without focus (reported by the browser)",
@@ -163,6 +167,8 @@ CONTRASTS = _without(_CONTRASTS, "task", "question")
 DIFFERENCES = _without(meanings(models_columns.DIFFERENCES), "task", "question")
 
 
+# Tables of *Statistics* that are also files of the export.
+SUMMED = [table for table in of_arms.TABLES if table is not ADMISSION]
 # Maps files to columns to meanings, without the columns of STUDY, which all files have.
 _OWN: dict[str, dict[str, str]] = {
     "examples.csv": {
@@ -261,8 +267,9 @@ _OWN: dict[str, dict[str, str]] = {
     },
     "intervals.csv": OF_CELL | {"shots": "shots of the group"} | INTERVALS,
     "contrasts.csv": OF_CELL | CONTRASTS,
-    "anchors.csv": OF_CELL | _without(meanings(anchors.ANCHORS.columns), "task"),
-    "attrition.csv": OF_CELL | _without(meanings(attrition.ATTRITION.columns), "task"),
+    **{
+        f"{table.name}.csv": OF_CELL | _without(meanings(table.columns), "task") for table in SUMMED
+    },
     "ceilings.csv": OF_CELL
     | {"shots": "shots of the group"}
     | _without(meanings(ceilings.COLUMNS), "task", "shots"),

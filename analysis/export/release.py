@@ -69,7 +69,8 @@ README = """
 The pages in `seen/` show the real texts and open offline, but without scripts: words cannot be
 highlighted and answers are typed, as in a browser without JavaScript. {pictures}
 `audit_log.csv` omits downloads, work on the results, and accounts, which do not change the study.
-Reasons in `decisions.csv` and free text in `questionnaire.csv` and `own_answers.csv` are verbatim,
+Reasons in `decisions.csv` and `answers.csv`, and free text in `questionnaire.csv` and
+`own_answers.csv`, are verbatim,
 except that known platform ids are replaced by [id]. Read them before you publish.
 """
 PICTURED = """\
@@ -137,7 +138,8 @@ def write_data(study: Study, folder: Path, round_times: str = "") -> None:
     """Write all files but Parquet into a folder, within one `snapshot`. Raises ReleaseError."""
     masked = _masked(study)
     files.write_files(study, folder)
-    for name, columns in WRITTEN.items():
+    reasons = {"answers.csv": ["reason"]} if study.asks_reasons else {}
+    for name, columns in (WRITTEN | reasons).items():
         publishing.change_columns(folder / name, dict.fromkeys(columns, masked))
     if round_times:
         publishing.round_files(folder, round_times)

@@ -8,12 +8,10 @@ from typing import Any
 from django.db.models import Q
 
 from analysis.examples import difficulty, gold_audit
-from analysis.export.columns import ALLOCATED, ANSWERS, COLUMNS, SIGNS
+from analysis.export.columns import ALLOCATED, ANSWERS, COLUMNS, SIGNS, SUMMED
 from analysis.heavy import pd
 from analysis.models import differences, models_columns
 from analysis.scores import ceilings, findings, frames, means, overlap, sensitivity, tested
-from analysis.scores.anchors import ANCHORS
-from analysis.scores.attrition import ATTRITION
 from analysis.scores.columns import in_file
 from analysis.scores.findings_columns import COLUMNS as TABLES
 from analysis.scores.performance import kinds
@@ -176,7 +174,8 @@ def scenarios_rows(frame: pd.DataFrame) -> Iterator[list[Any]]:
 
 CONCLUDED = (
     "agreement.csv", "intervals.csv", "contrasts.csv", "ceilings.csv", "items.csv",
-    "anchors.csv", "attrition.csv", "sensitivity.csv", "overlap.csv", "model_differences.csv",
+    *(f"{table.name}.csv" for table in SUMMED),
+    "sensitivity.csv", "overlap.csv", "model_differences.csv",
 )  # fmt: skip
 HEAD = 5  # columns before the figures: study, manifest, kind, task and version
 
@@ -210,8 +209,7 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
         paired = differences.differences(study, kind)
         whole: tuple[tuple[str, Sequence[Column], Sequence[Any]], ...] = (
             ("contrasts.csv", TABLES["contrasts"], judged),
-            ("anchors.csv", ANCHORS.columns, ANCHORS.rows(study, kind)),
-            ("attrition.csv", ATTRITION.columns, ATTRITION.rows(study, kind)),
+            *((f"{own.name}.csv", own.columns, own.rows(study, kind)) for own in SUMMED),
             ("sensitivity.csv", sensitivity.COLUMNS, sensitivity.table(study, kind)),
             ("overlap.csv", overlap.COLUMNS, overlap.table(study, kind)),
             ("model_differences.csv", models_columns.DIFFERENCES, paired),

@@ -14,14 +14,13 @@ from analysis.scores import (
     findings,
     findings_columns,
     marks,
+    of_arms,
     overlap,
     performance,
     rendering,
     sensitivity,
     training,
 )
-from analysis.scores.anchors import ANCHORS
-from analysis.scores.attrition import ADMISSION, ATTRITION
 from analysis.scores.columns import TableRows, as_records, type_of
 from annotation.models import Kind, Study
 from annotation.protocol.blinding import scores_of
@@ -143,6 +142,9 @@ class Findings(ApiView):
         ceiling = Rows()
         contrasts = Rows(allow_null=True)
         anchors = Rows(help_text="balance of the arms, raw and adjusted contrasts")
+        confidence = Rows(help_text="mean confidence, overconfidence, ECE and Brier score")
+        calibration = Rows(help_text="S1 at each point of confidence")
+        plateau = Rows(help_text="the point of no further gain in the training step")
         attrition = Rows()
         admission = Rows(help_text="annotators judged and admitted in each arm")
 
@@ -161,7 +163,7 @@ class Findings(ApiView):
                 name: as_records(columns, found[name]) if name in found else missing
                 for name, columns in findings_columns.COLUMNS.items()
             }
-            for table in (ANCHORS, ATTRITION, ADMISSION):
+            for table in of_arms.TABLES:
                 rows[table.name] = as_records(table.columns, table.rows(study, kind))
             pending = job and {
                 "state": job.state if job.pk else "not begun",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from analysis.stats.two_way import BOTH
@@ -191,6 +192,31 @@ def cell(value: Any) -> Any:
     return value
 
 
+def estimated(name: str, heading: str, meaning: str, unit: str, stored: str = "") -> list[Column]:
+    """Return the columns of an Estimate: one on the page, and four in files."""
+    of = stored or name
+    form = {"points": signed_points, "0 to 1": "{:.3f}".format}.get(unit, points)
+
+    def text(row: Any) -> str:
+        value, *ends = getattr(row, name)
+        return NOTHING if math.isnan(value) else f"{form(value)} ({between(ends, form)})"
+
+    limit = "limit of its 95 % interval (bootstrap over annotators)"
+    parts = [("", meaning), ("_low", f"lower {limit}"), ("_high", f"upper {limit}")]
+    return [
+        Column("", heading, f"{meaning}, with its 95 % interval (bootstrap over annotators)",
+               get=text),
+        *(Column(f"{of}{end}", meaning=words, unit=unit, get=partial(_part, name, index))
+          for index, (end, words) in enumerate(parts)),
+        Column(f"{of}_no_interval", meaning="reason for a missing interval",
+               get=partial(_part, name, len(parts))),
+    ]  # fmt: skip
+
+
+def _part(name: str, index: int, row: Any) -> Any:
+    return getattr(row, name)[index]
+
+
 SD1 = "sample standard deviation (ddof 1), x 100; empty for a single one"
 SD0 = "population standard deviation (ddof 0), x 100"
 RECIPE = "recipe string: every choice that affects the number"
@@ -238,7 +264,7 @@ INTEGERS = {
     "against_gold", "annotators", "new_people", "base_people", "replicate", "retries", "seed",
     "input_tokens", "output_tokens", "invalid", "refusals", "in_family", "number", "began_from",
     "completed_from", "began_to", "completed_to", "errors", "same", "model_errors", "telling",
-    "telling_same", "new_runs", "base_runs",
+    "telling_same", "new_runs", "base_runs", "confidence", "point", "skipped",
 }  # fmt: skip
 NUMBERS = {
     "reachable", "s1", "seconds", "active_seconds", "reveal_seconds", "away_seconds", "mean_s1",
@@ -256,7 +282,15 @@ NUMBERS = {
     "total_elapsed_seconds", "new", "base", "new_sd", "base_sd", "gain", "boot_low_95",
     "boot_high_95", "difference_low_95", "difference_high_95", "value", "temperature", "cost_usd",
     "share_from", "share_to", "p_fisher", "trimmed", "lee_low", "lee_high", "share",
-    "others", "telling_others",
+    "others", "telling_others", "chance", "anchor_mean_from", "anchor_sd_from", "anchor_mean_to",
+    "anchor_sd_to", "r",
+} | {
+    f"{name}{end}"
+    for name in (
+        "balance", "raw", "adjusted", "mean_confidence", "s1_rated", "overconfidence", "ece",
+        "brier", "change", "plateau", "plateau_gain",
+    )
+    for end in ("", "_low", "_high")
 }  # fmt: skip
 TIMES = {"shown_at", "submitted_at", "at"}
 

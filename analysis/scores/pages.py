@@ -18,14 +18,13 @@ from analysis.scores import (
     frames,
     marks,
     means,
+    of_arms,
     overlap,
     performance,
     rendering,
     training,
 )
 from analysis.scores import sensitivity as rules
-from analysis.scores.anchors import ANCHORS
-from analysis.scores.attrition import ADMISSION, ATTRITION
 from analysis.stats import two_way
 from annotation.models import Study
 from annotation.protocol.blinding import scores_of
@@ -130,7 +129,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
             )
             for name in findings.TABLES
         ],
-        "of_arms": [table.page(study, kind) for table in (ANCHORS, ATTRITION, ADMISSION)],
+        "of_arms": [table.page(study, kind) for table in of_arms.TABLES],
         "told": attrition.told(study),
     }
     return render(request, "scores/analysis.html", context)

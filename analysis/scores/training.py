@@ -18,9 +18,10 @@ from django.db.models import Count
 
 from analysis.heavy import pd
 from analysis.scores import frames
-from analysis.scores.columns import mean_and_sd
+from analysis.scores.columns import Table, estimated, mean_and_sd
 from analysis.scores.performance import kinds
-from annotation.models import Kind, Scenario, Study
+from analysis.stats import learning
+from annotation.models import Kind, Scenario, Step, Study
 from tasks.cards import place
 from tasks.columns import Column
 from tasks.models import Example, Split
@@ -232,3 +233,28 @@ def _score(
         n=n,
         text=mean_and_sd(mean, sd_ddof1) if nested else "not nested",
     )
+
+
+PLATEAU = Table(
+    "plateau",
+    "Point of no further gain",
+    "Training examples after which S1 rises no more, from the course of each person's S1 over the"
+    " training step: the best fit of a straight rise followed by a constant level. 0 means no rise;"
+    " one less than the number of examples means a rise to the end. The answer to the first example"
+    " precedes all reveals.",
+    [
+        Column("task", "Task"),
+        Column("shots", "Shots"),
+        Column("n", "n", "annotators who completed and are in the analysis"),
+        Column("training_n", "Examples", "examples in the training step", get="examples"),
+        *estimated(
+            "point", "Point", "examples until the point of no further gain", "examples", "plateau"
+        ),
+        *estimated(
+            "gain", "Gain", "rise of the mean S1 until that point", "points", "plateau_gain"
+        ),
+    ],
+    lambda study, kind: learning.plateau_rows(
+        frames.answers_in_order(study, kind, Step.TRAINING), study.seed
+    ),
+)

@@ -14,7 +14,15 @@ from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import np, pd
-from analysis.stats.uncertainty import Numbers, t_interval, why_no_interval
+from analysis.stats.uncertainty import (
+    ROUNDING,
+    Estimate,
+    Numbers,
+    estimate,
+    sums_and_resamples,
+    t_interval,
+    why_no_interval,
+)
 from tasks.cards import place
 
 GROUP = ["task", "shots"]
@@ -135,7 +143,46 @@ def group_means(frame: pd.DataFrame, key: Sequence[str]) -> pd.DataFrame:
     return grouped.mean().to_frame().assign(n=grouped.size()).reset_index()
 
 
+def plateaus(curves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of examples after which each curve rises no more, and its gain until then.
+
+    Curves are in rows, one value per example. The least-squares fit is a + b · min(position, point)
+    with b > 0, or a constant: then both are 0.
+    """
+    length = curves.shape[1]
+    bends = np.minimum(np.arange(length), np.arange(1, length)[:, None]).astype(float)
+    bends -= bends.mean(1, keepdims=True)
+    norms = (bends**2).sum(1)
+    slopes = np.maximum(curves @ bends.T / norms, 0)
+    best = (slopes**2 * norms).argmax(1)
+    slope = slopes[np.arange(len(curves)), best]
+    found = np.where(slope > ROUNDING, best + 1, 0)
+    return found, slope * found
+
+
 # Tables for the figures ---------------------------------------------------------------------------
+
+
+def plateau_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
+    """Return one row per cell with at least three training examples, from changes within persons.
+
+    `point` is the point of no further gain, `gain` in S1 x 100. Each annotator of a group has the
+    same weight at each position, so their levels cancel out.
+    """
+    values, rows = in_order(training), []
+    for task, shots in sorted({key[:2] for key in values}, key=lambda it: (place(it[0]), it[1])):
+        people = [own for key, own in values.items() if key[:2] == (task, shots)]
+        n, examples = len(people), min(map(len, people))  # training splits can differ in size
+        if examples > 2:
+            group = np.stack([own[:examples] for own in people])
+            curves = sums_and_resamples(group, seed + shots) / n
+            point, gain = (estimate(one, n) for one in plateaus(100 * curves))
+            rows.append(
+                SimpleNamespace(
+                    task=task, shots=shots, n=n, examples=examples, point=point, gain=gain
+                )
+            )
+    return rows
 
 
 def learning_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:

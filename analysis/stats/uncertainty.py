@@ -117,6 +117,25 @@ def _resampled(
         return (np.nan_to_num(own) * weights).sum(1) / weights.sum(1)
 
 
+# A value with the limits of its 95 % interval, and the reason if there is none.
+Estimate: TypeAlias = tuple[float, float, float, str]
+
+
+def sums_and_resamples(group: np.ndarray, seed: int, resamples: int = 2000) -> np.ndarray:
+    """Return the sums over the first axis (annotators), and then over resamples of it."""
+    times = _times_drawn(np.random.default_rng(seed), resamples, len(group), is_drawn=True)
+    return np.concatenate([group.sum(0)[None], np.tensordot(times, group, 1)])
+
+
+def estimate(values: np.ndarray, annotators: int) -> Estimate:
+    """Return the first value with the percentile interval of the others, which are resamples."""
+    others = values[1:][np.isfinite(values[1:])]
+    if annotators < FEWEST_FOR_BOOTSTRAP or not len(others):
+        return float(values[0]), math.nan, math.nan, f"fewer than {FEWEST_FOR_BOOTSTRAP} annotators"
+    low, high = np.quantile(others, [0.025, 0.975])
+    return float(values[0]), float(low), float(high), ""
+
+
 def _times_drawn(draw: np.random.Generator, size: int, number: int, is_drawn: bool) -> np.ndarray:
     """Return how often each unit is in each resample, or 1 if units are not drawn."""
     if not is_drawn:

@@ -31,7 +31,8 @@ class SimulationForm(PageForm):
     policy = forms.CharField(
         max_length=100,
         initial="noisy:0.8",
-        help_text=f"One of {', '.join(POLICIES)}; noisy:0.8 is right with probability 0.8.",
+        help_text=f"One of {', '.join(POLICIES)}; noisy:0.8 is right with probability 0.8."
+        " If confidence is asked, +confidence:1 after it means one point too sure.",
     )
     number = WholeNumberField(
         required=False,

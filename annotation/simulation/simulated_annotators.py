@@ -24,6 +24,7 @@ from annotation.models import Study
 from annotation.study import compared_files, screening
 from tasks import spans
 from tasks.cards import Card
+from tasks.metrics import score
 from tasks.models import Example, Prediction, Split
 from tasks.tokens import tokens
 
@@ -32,6 +33,7 @@ POLICIES = (
     "gold", "empty", "majority", "random", "noisy:P", "noisy:P:SD", "transfer:P:GAIN",
     "copier:MODEL:P", "mixed:MODEL:P:SHARE",
 )  # fmt: skip
+CONFIDENCE = "+confidence:"  # after a policy: points by which annotators are too sure, or 0
 OWN = 0.8  # probability that a copier's own answer is right
 
 
@@ -169,6 +171,11 @@ Policy = Callable[[Known, random.Random], Choice]
 
 def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
     """Return the policy with this name for one annotator. Raises ValueError for unknown names."""
+    name, _mark, shift = name.partition(CONFIDENCE)
+    try:
+        int(shift or 0)
+    except ValueError:
+        raise ValueError(f"{CONFIDENCE}{shift}: expected a number of points, such as 1") from None
     if name == "gold":
         return gold
     if name in ("empty", "majority"):
@@ -357,6 +364,7 @@ def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str)
     """
     rng = random.Random(seed)
     decide = policy_of(policy, knowledge, rng)
+    is_right = False
     page = lxml.html.fromstring(site.get(address))
     begun = page.xpath("//a[contains(@class, 'main-action')][starts-with(@href, '/work/')]/@href")
     if begun:
@@ -371,13 +379,17 @@ def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str)
         if path.endswith("/answer/"):
             turn = page.xpath("descendant-or-self::section[@id='turn']")[0]
             yield "annotation" if turn.get("data-step") == "check" else turn.get("data-step")
-            fields |= _answer(page, decide, knowledge, rng)
+            own, is_right = _answer(page, decide, knowledge, rng)
+            fields |= own
+        if path.endswith("/confidence/"):
+            fields["confidence"] = str(_confidence(policy, is_right, rng))
         html = site.post(form.action, fields, htmx="hx-post" in form.attrib)
         page = lxml.html.fromstring(html)
 
 
 LEADING = (
-    "/start/", "/consent/", "/comprehend/", "/begin/", "/answer/", "/continue/", "/next-task/",
+    "/start/", "/consent/", "/comprehend/", "/begin/", "/answer/", "/confidence/", "/continue/",
+    "/next-task/",
 )  # fmt: skip
 
 
@@ -386,8 +398,23 @@ def _path(form: Any) -> str:
     return urlsplit(form.action or "").path
 
 
-def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random) -> dict[str, str]:
-    """Read the question on the page, and return form data with an answer."""
+def _confidence(policy: str, is_right: bool, rng: random.Random) -> int:
+    """Return a point from 1 to 5, calibrated for answers that are right with the policy's P.
+
+    Three trials with probability P, and one more success if the answer is right: then answers at a
+    point are right as often as the point says. CONFIDENCE shifts the points.
+    """
+    name, _mark, shift = policy.partition(CONFIDENCE)
+    numbers = [float(part) for part in name.split(":")[1:] if part[:1].isdigit()]
+    chance = numbers[0] if numbers else 1.0
+    successes = sum(rng.random() < chance for _trial in range(3)) + is_right
+    return min(5, max(1, 1 + successes + int(shift or 0)))
+
+
+def _answer(
+    page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random
+) -> tuple[dict[str, str], bool]:
+    """Read the question on the page. Return form data with an answer, and whether it is right."""
     segments = [box.text_content() for box in page.xpath("descendant::*[@data-passage]")]
     question = page.xpath("descendant::*[@data-question]")[0].text_content()
     title = page.xpath("descendant-or-self::section[@id='turn']/@data-title")[0]
@@ -395,8 +422,11 @@ def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random)
     options = [box.text_content() for box in boxes]
     known = knowledge.lookup(title, question, segments, options)
     chosen, texts = decide(known, rng)
+    given = [*texts, *(span.text for span in chosen)]
+    is_right = score(given, known.gold, known.card.gold_rule).s1 == 1
     if not known.card.is_highlighted:
-        return known.card.kind.fields(options, texts) if texts else {"no_answer": "1"}
+        fields = known.card.kind.fields(options, texts) if texts else {"no_answer": "1"}
+        return fields, is_right
     payload = {
         "v": 1,
         "no_answer": not chosen and not texts,
@@ -410,4 +440,5 @@ def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random)
             for s in sorted(chosen)
         ],
     }
-    return {"answer": json.dumps(payload, separators=(",", ":")), "typed": "\n".join(texts)}
+    answer = json.dumps(payload, separators=(",", ":"))
+    return {"answer": answer, "typed": "\n".join(texts)}, is_right

@@ -261,6 +261,12 @@ def _explanations(facts: Facts) -> Entry:
         for question in of_moment(facts.manifest["own_questions"], AFTER)
         if question.kind == TEXT
     ]
+    if facts.manifest.get("asks_reasons"):
+        return status(
+            "3.6", title, Status.PARTIAL,
+            "Annotators could give a one-line reason after"
+            f" {100 * facts.manifest['confidence_share']:g} % of their answers.",
+        )  # fmt: skip
     if asked:
         return status(
             "3.6", title, Status.PARTIAL,

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand
 
 from analysis.scores.anchors import ANCHORS
 from analysis.scores.columns import as_csv
+from analysis.scores.confidence import CONFIDENCE
 from analysis.scores.performance import performance
 from analysis.scores.rendering import as_markdown
 from annotation.models import Kind, Study
@@ -27,11 +28,12 @@ class Command(BaseCommand):
         parser.add_argument("--name", help="name of the study (default: clues-POLICY)")
         parser.add_argument("--owner", help="user name of the researcher")
         parser.add_argument("--anchors", type=int, default=0, help="anchor examples of each task")
+        parser.add_argument("--confidence", type=float, default=0, help="share of answers rated")
         parser.add_argument("--processes", type=int, default=2)
 
     def handle(self, *args: Any, **options: Any) -> None:
         started = monotonic()
-        letters = options["policy"].replace(":", "-").replace(".", "")
+        letters = options["policy"].replace(":", "-").replace(".", "").replace("+", "-")
         name = options["name"] or f"clues-{letters}"
         owner = options["owner"]
         users = get_user_model().objects
@@ -43,7 +45,7 @@ class Command(BaseCommand):
             "create_study", name, tasks=list(CLUES), shots=[0, 10, 20, 30], annotators=3,
             seed=options["seed"], owner=owner, open=True, rehearsal=True,
             try_the_tool=False,  # not part of CLUES
-            anchor_examples=options["anchors"],
+            anchor_examples=options["anchors"], confidence_share=options["confidence"],
         )  # fmt: skip
         call_command(
             "simulate_workers", name, policy=options["policy"], seed=options["seed"],
@@ -51,7 +53,8 @@ class Command(BaseCommand):
         )  # fmt: skip
         study = Study.objects.get(name=name)
         self.stdout.write(as_markdown(performance(study, Kind.SIMULATED)))
-        if options["anchors"]:
-            rows = ANCHORS.rows(study, Kind.SIMULATED)
-            self.stdout.write(as_csv(ANCHORS.columns, rows))
+        for option, table in (("anchors", ANCHORS), ("confidence", CONFIDENCE)):
+            if options[option]:
+                rows = table.rows(study, Kind.SIMULATED)
+                self.stdout.write(as_csv(table.columns, rows))
         self.stdout.write(f"{monotonic() - started:.0f} s in total")

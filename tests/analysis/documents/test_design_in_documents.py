@@ -91,6 +91,8 @@ TABLE: dict[str, Row | Keys | Arms] = {
     "screening_examples": Row({"screening_examples": 1}, EVERY, RULE),
     "anchor_examples": Row({"anchor_examples": 1}, STEPS),
     "adjusts_for_anchors": Row({"adjusts_for_anchors": True}, OPTION, {"anchor_examples": 1}),
+    "confidence_share": Row({"confidence_share": 0.5}, OPTION),
+    "asks_reasons": Row({"asks_reasons": True}, STEPS, {"confidence_share": 0.5}),
     "max_screen_outs_in_a_row": Row({"max_screen_outs_in_a_row": 3}, {PLAN}, RULE),
     "decision_minutes": Row({"decision_minutes": 30}, STEPS, {"qualification": "researcher"}),
     "attention_checks": Row({"attention_checks": 1}, STEPS, tasks=(0,)),

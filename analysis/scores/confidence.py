@@ -1,0 +1,171 @@
+"""How sure annotators are of their test answers, and how often they are right at each point."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from analysis.heavy import np
+from analysis.scores.columns import Table, estimated
+from analysis.stats.uncertainty import Estimate, estimate, sums_and_resamples
+from annotation.models import Confidence, Step, Study
+from tasks.cards import place
+from tasks.columns import Column
+
+NONE: Estimate = (np.nan, np.nan, np.nan, "")
+CHANCES = (0, 0.25, 0.5, 0.75, 1)  # probability of being right that each point means
+
+
+def by_annotator(answers: Iterable[tuple[int, int, float]]) -> np.ndarray:
+    """Return annotators x points x (answers, sum of S1, sum of squared errors).
+
+    The answers are (annotator, point from 1 to 5, S1 in [0, 1]).
+    """
+    found: dict[int, np.ndarray] = {}
+    for annotator, point, s1 in answers:
+        own = found.setdefault(annotator, np.zeros((len(CHANCES), 3)))
+        own[point - 1] += 1, s1, (s1 - CHANCES[point - 1]) ** 2
+    return np.stack(list(found.values())) if found else np.zeros((0, len(CHANCES), 3))
+
+
+def measures(sums: np.ndarray) -> np.ndarray:
+    """Return mean confidence, mean S1, ECE and Brier score over answers, for each sample.
+
+    The bins of the expected calibration error (Guo et al. 2017) are the five points.
+    """
+    answers, right, errors = np.moveaxis(sums, -1, 0)
+    expected = answers * np.array(CHANCES)
+    gaps = np.abs(right - expected)
+    return np.stack([part.sum(-1) for part in (expected, right, gaps, errors)]) / answers.sum(-1)
+
+
+@dataclass(frozen=True)
+class Rated:
+    """Confidence of the annotators in a cell. Estimates are x 100, except for ECE and Brier."""
+
+    task: str
+    shots: int
+    n: int
+    answers: int
+    skipped: int
+    confidence: Estimate
+    s1: Estimate
+    over: Estimate
+    ece: Estimate
+    brier: Estimate
+    # Mean confidence minus that at the next smaller number of shots of the task.
+    change: Estimate
+
+
+@dataclass(frozen=True)
+class AtPoint:
+    """S1 x 100 of the answers of a cell with one point of confidence."""
+
+    task: str
+    shots: int
+    point: int
+    chance: float
+    answers: int
+    s1: Estimate
+
+
+def _cells(study: Study, kind: str) -> Iterator[tuple[str, int, int, np.ndarray]]:
+    """Yield task, shots, skipped questions and the group of each cell, in the paper's order."""
+    people = study.participations.analysed().in_cells().filter(kind=kind)
+    rows = Confidence.objects.filter(
+        turn__participation__in=people, turn__step=Step.ANNOTATION
+    ).order_by("pk")
+    cells: dict[tuple[str, int], list[tuple[int, int | None, float]]] = defaultdict(list)
+    scenario = "turn__participation__scenario"
+    for task, shots, who, point, s1 in rows.values_list(
+        f"{scenario}__task__name", f"{scenario}__shots", "turn__participation", "value",
+        "turn__answer__s1",
+    ):  # fmt: skip
+        cells[task, shots].append((who, point, s1))
+    for (task, shots), found in sorted(cells.items(), key=lambda it: (place(it[0][0]), it[0][1])):
+        rated = [(who, point, s1) for who, point, s1 in found if point is not None]
+        if rated:
+            yield task, shots, len(found) - len(rated), by_annotator(rated)
+
+
+def rated(study: Study, kind: str) -> list[Rated]:
+    """Return one row per task and number of shots with stored confidence."""
+    found: list[Rated] = []
+    before: tuple[str, np.ndarray, int] = ("", np.array([]), 0)
+    for task, shots, skipped, group in _cells(study, kind):
+        n = len(group)
+        sums = sums_and_resamples(group, study.seed + shots)
+        sure, right, ece, brier = measures(sums)
+        change = NONE
+        if before[0] == task:
+            change = estimate(100 * (sure - before[1]), min(n, before[2]))
+        values = {
+            "confidence": 100 * sure, "s1": 100 * right, "over": 100 * (sure - right),
+            "ece": ece, "brier": brier,
+        }  # fmt: skip
+        own = {name: estimate(samples, n) for name, samples in values.items()}
+        number = int(group[:, :, 0].sum())
+        found.append(Rated(task, shots, n, number, skipped, **own, change=change))
+        before = task, sure, n
+    return found
+
+
+def at_points(study: Study, kind: str) -> list[AtPoint]:
+    """Return one row per cell and point that annotators chose."""
+    found = []
+    for task, shots, _skipped, group in _cells(study, kind):
+        sums = sums_and_resamples(group, study.seed + shots)
+        answers, right, _errors = np.moveaxis(sums, -1, 0)
+        with np.errstate(invalid="ignore"):
+            shares = 100 * right / answers
+        for index, chance in enumerate(CHANCES):
+            if number := int(answers[0, index]):
+                own = estimate(shares[:, index], len(group))
+                found.append(AtPoint(task, shots, index + 1, 100 * chance, number, own))
+    return found
+
+
+_CELL = [Column("task", "Task"), Column("shots", "Shots")]
+_N = Column("n", "n", "annotators in the analysis who rated at least one answer")
+INTRO = (
+    "How sure annotators were of their answers in the annotation step, stated before the next"
+    " example: 0, 25, 50, 75 or 100 %. Overconfidence is mean confidence minus mean S1. ECE is the"
+    " mean distance of S1 from confidence over the five points, and Brier the mean squared distance"
+    " of each answer's S1 from its confidence; both are 0 at best. All are means over answers."
+)
+CONFIDENCE = Table(
+    "confidence",
+    "Confidence",
+    INTRO,
+    [
+        *_CELL,
+        _N,
+        Column("answers", "Answers", "rated answers"),
+        Column("skipped", "Skipped", "questions about confidence that annotators skipped"),
+        *estimated("confidence", "Confidence", "mean confidence", "percent", "mean_confidence"),
+        *estimated("s1", "S1", "mean S1 of the rated answers", "S1 x 100", "s1_rated"),
+        *estimated("over", "Overconfidence", "mean confidence minus mean S1", "points",
+                   "overconfidence"),
+        *estimated("ece", "ECE", "expected calibration error", "0 to 1"),
+        *estimated("brier", "Brier", "Brier score", "0 to 1"),
+        *estimated("change", "Change", "mean confidence minus that at the next smaller number of"
+                   " shots", "points"),
+    ],
+    rated,
+)  # fmt: skip
+CALIBRATION = Table(
+    "calibration",
+    "Calibration",
+    "S1 of the answers at each point of confidence. Calibrated annotators are right as often as"
+    " they say.",
+    [
+        *_CELL,
+        Column("point", "Point", "confidence, from 1 to 5"),
+        Column("chance", "Confidence", "probability of being right that the point means",
+               "percent"),
+        Column("answers", "Answers", "answers with this point"),
+        *estimated("s1", "S1", "mean S1 of these answers", "S1 x 100", "s1_rated"),
+    ],
+    at_points,
+)  # fmt: skip

@@ -1,0 +1,111 @@
+"""Confidence and the point of no further gain: page, CSV, API, LaTeX, export and documents."""
+
+import csv
+import io
+import json
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from analysis.scores.confidence import CONFIDENCE
+from analysis.scores.training import PLATEAU
+from tests import factories
+from tests.analysis.export.tampering import Export
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study(researcher):
+    """Two arms of one: at 0 shots sure and right, at 4 shots half sure and wrong once in four."""
+    task = factories.make_task(labels=factories.LABELS, name="toy-labels", shots=(4,), test_size=4)
+    study = factories.make_study(
+        researcher, task, shots=[0, 4], annotators=1, hide_test_scores=False, confidence_share=1,
+        asks_reasons=True,
+    )  # fmt: skip
+    for scenario, point, wrong in zip(study.scenarios.order_by("shots"), "53", (0, 1), strict=True):
+        rate = {"confidence": point, "reason": f"It is, {point}"}
+        factories.work_through(
+            factories.seat(scenario), _mistaking(wrong),
+            rate=lambda turn, rate=rate: {"skip": "1"} if turn.position == 3 else rate,
+        )  # fmt: skip
+    return study
+
+
+def _mistaking(left):
+    def answer(turn):
+        (gold,) = turn.example.gold
+        is_wrong = turn.step == "annotation" and turn.position < left
+        return [("negative" if gold == "positive" else "positive") if is_wrong else gold]
+
+    return answer
+
+
+def rows_of(ada, study, table) -> list[dict]:
+    reply = ada.get(reverse("analysis_file", args=[study.name, table]))
+    assert reply.status_code == 200
+    return list(csv.DictReader(io.StringIO(reply.content.decode())))
+
+
+def test_page_csv_api_and_latex_show_confidence_and_its_change(ada, study):
+    page = ada.get(reverse("analysis", args=[study.name])).content.decode()
+    for name in ("confidence", "calibration", "plateau"):
+        assert f'<h2 id="{name}">' in page
+    zero, four = rows_of(ada, study, "confidence")
+    assert (zero["answers"], zero["skipped"], zero["change"]) == ("3", "1", "")
+    assert [float(zero[name]) for name in ("mean_confidence", "ece", "brier")] == [1, 0, 0]
+    assert float(four["overconfidence"]) == pytest.approx(0.5 - 2 / 3)
+    assert float(four["brier"]) == pytest.approx(0.25)
+    assert float(four["change"]) == -0.5
+    assert four["ece_no_interval"] == "fewer than 10 annotators"
+    (right, half) = rows_of(ada, study, "calibration")
+    assert (right["point"], float(right["s1_rated"])) == ("5", 1)
+    assert (half["point"], float(half["s1_rated"])) == ("3", pytest.approx(2 / 3))
+    api = ada.get(reverse("api_analysis", args=[study.name])).json()[0]
+    assert api["confidence"][1]["brier"] == pytest.approx(0.25)
+    assert [row["plateau"] for row in api["plateau"]] == [0]
+    tex = ada.get(reverse("table_latex", args=[study.name, "confidence"])).content.decode()
+    assert "Overconfidence" in tex
+
+
+def test_the_export_has_points_and_reasons_and_agrees(study, tmp_path, capsys):
+    call_command("export_study", study.name, str(tmp_path / "export"), verbosity=0)
+    export = Export(tmp_path / "export")
+    assert export.verify() == 0, capsys.readouterr().out
+    rated = [(row["confidence"], row["reason"]) for row in export["answers.csv"]]
+    assert rated.count(("5", "It is, 5")) == 3
+    assert rated.count(("3", "It is, 3")) == 6  # three in training, three in the test
+    assert rated.count(("", "")) == 3
+    assert [row["mean_confidence"] for row in export["confidence.csv"]] == ["1.0", "0.5"]
+    assert len(export["calibration.csv"]) == 2
+    assert [row["training_n"] for row in export["plateau.csv"]] == ["4"]
+
+
+def test_a_design_without_confidence_has_no_such_table(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(), hide_test_scores=False)
+    page = ada.get(reverse("analysis", args=[study.name])).content.decode()
+    assert 'id="confidence"' not in page
+    assert 'id="calibration"' not in page
+
+
+def test_simulated_annotators_have_the_declared_confidence(researcher):
+    task = factories.make_task(labels=factories.LABELS, name="toy-labels", shots=(4,), test_size=30)
+    study = factories.make_study(
+        researcher, task, shots=[0, 4], annotators=10, rehearsal=True, confidence_share=1
+    )
+    call_command("simulate_workers", study.name, policy="noisy:0.7+confidence:1", processes=1)
+    zero, four = CONFIDENCE.rows(study, "simulated")
+    assert (zero.n, four.n, zero.answers) == (10, 10, 300)
+    assert zero.over[1] <= 100 * (1 - 0.7**4) / 4 + 5
+    assert zero.over[1] > 0  # too sure, and the interval says so
+    assert four.change[1] < 0 < four.change[2]
+    (plateau,) = PLATEAU.rows(study, "simulated")
+    assert plateau.point[1] == 0
+
+
+def test_the_manifest_and_preregistration_state_the_share(ada, study):
+    manifest = json.loads(study.manifest)
+    assert (manifest["confidence_share"], manifest["asks_reasons"]) == (1, True)
+    page = ada.get(reverse("preregistration", args=[study.name])).content.decode()
+    assert "how sure they are of being right" in " ".join(page.split())
