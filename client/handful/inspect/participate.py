@@ -8,6 +8,7 @@ or Continue that arrives twice counts once.
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -205,19 +206,18 @@ class Run:
     async def _rate(self, state: State) -> State:
         """Ask once how sure the model is. Without a valid reply, skip the question."""
         asked, given = state["question"], state["answer"]
-        past = [one for one in self.history if one["question"]["turn"] != asked["turn"]]
-        line = conversation.answer_line(state["task"]["answer"]["kind"], asked, given["texts"])
-        reply = await self._asked(
-            [
-                *conversation.messages(self._lead(state), past, state, self.declared),
-                Message(role="assistant", content=line),
-                Message(role="user", content=templates.CONFIDENCE),
-            ]
-        )
-        try:
-            found = conversation.given_text(reply.text)[:1]
-        except conversation.Invalid:
-            found = ""
+        found = ""
+        # The model has not answered training examples that it was shown with their gold.
+        if self.declared.examples != "shown" or asked["step"] != "training":
+            past = [one for one in self.history if one["question"]["turn"] != asked["turn"]]
+            kind = state["task"]["answer"]["kind"]
+            said = conversation.messages(self._lead(state), past, state, self.declared)
+            line = conversation.answer_line(kind, asked, given["texts"])
+            said.append(Message(role="assistant", content=line))
+            said.append(Message(role="user", content=templates.CONFIDENCE))
+            reply = await self._asked(said)
+            with suppress(conversation.Invalid):
+                found = conversation.given_text(reply.text)[:1]
         body = {"turn": asked["turn"], "confidence": int(found) if found in [*"12345"] else None}
         following = await self.seat.post("work/confidence/", body)
         self.history = (await self.seat.get("work/history/"))["answered"]
