@@ -70,7 +70,7 @@ def test_resampled_tables_are_pending_until_the_job_is_done(client, study, by_to
     (reply,) = client.get(address, headers=by_token).json()
     assert reply["pending"] is None
     tables = {"intervals", "agreement", "aggregates", "ceiling", "contrasts"}
-    tables |= {"anchors", "attrition", "admission"}
+    tables |= {"anchors", "attrition", "admission", "confidence", "calibration", "plateau"}
     assert set(reply) == {"kind", "marks", "pending", *tables}
     assert reply["intervals"][0]["t_low_95"] is None
     assert len(reply["contrasts"]) == 1
@@ -82,7 +82,7 @@ def test_a_study_without_answers_has_no_pending_job(client, researcher, by_token
     assert reply == {
         "kind": "person", "marks": [], "pending": None, "intervals": [], "agreement": [],
         "aggregates": [], "ceiling": [], "contrasts": [], "attrition": [], "admission": [],
-        "anchors": [],
+        "anchors": [], "confidence": [], "calibration": [], "plateau": [],
     }  # fmt: skip
 
 
@@ -326,7 +326,8 @@ def all_csvs(client, study, folder):
 
 def is_on_scale(column, cell):
     """Scores, shares, their SDs, intervals and differences are not x 100; other numbers may be."""
-    if type_of(column) == "integer" or re.search(OTHER_UNITS, column):
+    is_plateau = column in ("plateau", "plateau_low", "plateau_high")  # a number of examples
+    if type_of(column) == "integer" or is_plateau or re.search(OTHER_UNITS, column):
         return True
     # A difference's interval, or a slope over more examples than there are, may pass what can be.
     most = 2 if re.search("low|high|^per_", column) else 1
