@@ -3,10 +3,10 @@
 These tables are insert-only: turns, answers and their spans, confidence, reading times, answers to
 custom questions, model runs, the ledger, decisions, exposures, comments and the audit log. Examples
 never change, nor do the manifest and options of a study that is not a draft. Triggers refuse every
-UPDATE and DELETE except those that GUARDED allows; erasing answers requires a tombstone. PostgreSQL's
-TRUNCATE and SQLite's INSERT OR REPLACE bypass row triggers, so each has a separate guard. The
-database also refuses an answer that was submitted before its example was shown and, if the design
-restricts humans to the pages, a person's turn or answer that was sent through the API.
+UPDATE and DELETE except those that GUARDED allows; erasing answers requires a tombstone.
+PostgreSQL's TRUNCATE and SQLite's INSERT OR REPLACE bypass row triggers, so each has a separate
+guard. The database also refuses an answer that was submitted before its example was shown and, if
+the design restricts humans to the pages, a person's turn or answer that was sent through the API.
 
 A migration drops the guards and restores them in the same transaction, so they remain in place if
 it fails (guards_in_migrations.py). `install` updates the guards after every migrate, and a system

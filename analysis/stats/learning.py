@@ -16,7 +16,6 @@ from typing import Any
 from analysis.heavy import np, pd
 from analysis.stats.uncertainty import (
     ROUNDING,
-    Estimate,
     Numbers,
     estimate,
     sums_and_resamples,

@@ -281,7 +281,7 @@ def test_programs_in_seats_and_chosen_scenarios_are_reported(studies):
     for number, words in (
         ("1.1", "allows programs in human annotators' seats"),
         ("3.3", "allows programs in human annotators' seats"),
-        ("3.5.1", "Programs in human annotators' seats do not report page exits"),
+        ("3.5.1", "Programs in human annotators' seats do not report these signs"),
     ):
         assert words not in whole(plain[number]), number
         assert words in whole(other[number]), number
