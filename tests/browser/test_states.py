@@ -192,6 +192,12 @@ def test_the_page_matches_its_stored_picture(open_browser, researcher, request, 
     assert differing <= MOST, f"{differing:.1%} of {state} differs: compare {path} with {seen}"
 
 
+def test_the_position_in_the_review_is_not_cut(open_browser, researcher):
+    page = open_browser(**DESKTOP)
+    review(page, researcher)
+    assert page.locator("[data-progress]").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+
+
 @pytest.mark.parametrize(
     "change",
     [
