@@ -485,3 +485,21 @@ def test_a_training_example_is_spoken_from_question_to_next(page, put):
     one.go_on()
     speech.after()
     assert speech.focused == "heading, Which places?"
+
+
+@pytest.mark.long
+def test_a_label_is_spoken_from_question_to_next(page, put):
+    one = Desk(page, put("Good.", "Bad.", gold=["negative"], labels=factories.LABELS))
+    page.locator("h1[data-focus]").focus()
+    page.wait_for_timeout(700)  # just after a swap, Enter says nothing
+    speech = Speech(page)
+    assert speech.after("Tab") == "radio, positive The writer likes it."
+    page.keyboard.press("1")
+    assert speech.after("Tab") == "button, Submit"
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-state=reveal]")
+    speech.after()
+    assert speech.focused == "heading, Not right, The right answer: negative"
+    one.go_on()
+    speech.after()
+    assert speech.focused == "heading, Which places?"
