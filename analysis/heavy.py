@@ -1,13 +1,13 @@
 """Lazy imports of numpy, pandas, scipy and Altair. Other modules must import them from here.
 
-Together they take up 165 MB and most of the startup time of a process. A process that only serves
-annotators never needs them (tests/analysis/test_heavy.py). Modules with annotations of their types
-use ``from __future__ import annotations``, so that signatures do not load them.
+Together they take up 165 MB and most of a process's startup time. A process that serves only
+annotators never needs them (tests/analysis/test_heavy.py). Modules whose annotations mention their
+types use ``from __future__ import annotations``, so that signatures don't load them.
 
-``importlib.util.LazyLoader``, which lazy_loader uses too, is not thread-safe before Python 3.12.3:
-a second thread can see a partially loaded module. The import here is the normal one with its lock.
+``importlib.util.LazyLoader``, which lazy_loader also uses, isn't thread-safe before Python 3.12.3:
+a second thread can see a partially loaded module. The import here is the normal, locked one.
 
-``scipy.stats`` is left out, because its import took up most of the time of the first report.
+``scipy.stats`` is left out, because importing it took most of the time needed for the first report.
 Quantiles and tails come from ``scipy.special``, which ``scipy.stats`` uses internally.
 """
 
@@ -19,7 +19,7 @@ __all__ = ["alt", "np", "optimize", "pd", "special"]
 
 
 class Heavy(ModuleType):
-    """A module that is imported when one of its attributes is first used."""
+    """A module that is imported when one of its attributes is first accessed."""
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(import_module(self.__name__), name)

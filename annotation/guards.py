@@ -71,7 +71,7 @@ def _erased_turn(turn: str) -> str:
 
 
 def _text(row: str, column: str) -> str:
-    """Return SQL for the JSON of a column as text."""
+    """Return SQL for a JSON column as text."""
     return f"""coalesce(CAST({row}."{column}" AS text), '')"""
 
 
@@ -80,7 +80,7 @@ def _same(column: str) -> str:
 
 
 def _renamed(column: str) -> str:
-    """Return SQL that is true if only user u's name was replaced by `deleted-` and u's ID."""
+    """Return SQL that is true if only user u's name changed, to `deleted-` plus u's ID."""
     return (
         f"' ' || NEW.{column} || ' ' = replace(' ' || OLD.{column} || ' ',"
         " ' ' || u.username || ' ', ' deleted-' || u.id || ' ')"
@@ -323,7 +323,7 @@ def install(connection: BaseDatabaseWrapper) -> None:
 
 
 def lift(connection: BaseDatabaseWrapper) -> list[Guard]:
-    """Drop all guards, even those with another definition, and return them."""
+    """Drop all guards, including ones defined differently, and return them."""
     standing = [guard for guard in _standing(connection) if guard.table in GUARDED]
     with connection.cursor() as cursor:
         for guard in standing:

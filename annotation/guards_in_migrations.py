@@ -1,8 +1,8 @@
 """Lock the tables and drop the guards during each migration.
 
 On PostgreSQL, a migration first locks every table. It yields to any transaction that holds one
-table and waits for another, so `migrate` can run while annotators answer: they wait, and neither
-side is aborted. The guards are dropped after that and restored at the end.
+table and is waiting for another, so `migrate` can run while annotators are answering: they wait,
+and neither side is aborted. The guards are then dropped, and restored at the end.
 """
 
 import random
@@ -33,10 +33,10 @@ TABLES_ARE_HELD = (
 def take_all_tables(connection: BaseDatabaseWrapper) -> None:
     """Lock all our tables until the end of the transaction, without deadlocks.
 
-    Requests that store answers lock the same tables in another order. If one of them holds a table
-    and waits for another, this releases all locks and tries again before PostgreSQL detects a
-    deadlock. The table of participations is locked first, as in each step, so that running steps
-    can finish. Raises CommandError if tables are still locked after PATIENCE seconds.
+    Requests that store answers lock the same tables in a different order. If a request holds one
+    table and is waiting for another, this releases all locks and tries again before PostgreSQL
+    detects a deadlock. The participation table is locked first, as in every step, so that running
+    steps can finish. Raises CommandError if tables are still locked after PATIENCE seconds.
     """
     # Only tables of installed apps, as the database may contain others.
     names = connection.introspection.django_table_names(only_existing=True, include_views=False)
@@ -61,7 +61,7 @@ def take_all_tables(connection: BaseDatabaseWrapper) -> None:
 
 
 class Lift(Operation):
-    """First operation of a migration. Drops the guards in the migration's transaction."""
+    """A migration's first operation. Drops the guards within the migration's transaction."""
 
     def __init__(self) -> None:
         self.stood: list[Guard] = []
@@ -76,7 +76,7 @@ class Lift(Operation):
 
 
 class PutBack(Lift):
-    """Last operation of a migration. Restores the dropped guards on tables that still exist."""
+    """A migration's last operation. Restores the dropped guards on tables that still exist."""
 
     def __init__(self, lifted: Lift) -> None:
         self.lifted = lifted
@@ -90,11 +90,11 @@ class PutBack(Lift):
 
 
 def go_with_each_migration(plan: Any, **_kwargs: Any) -> None:
-    """Drop and restore the guards within each migration of our tables (receiver of pre_migrate).
+    """Drop and restore the guards within each migration of our tables (pre_migrate receiver).
 
-    SQLite cannot rebuild a table that a trigger refers to, and data migrations fill guarded
-    columns. If a migration fails or is killed, dropping the guards is rolled back too. Raises
-    CommandError if the plan reverses a migration, before anything changes.
+    SQLite can't rebuild a table that a trigger refers to, and data migrations fill guarded columns.
+    If a migration fails or is killed, its rollback restores the guards too. Raises CommandError,
+    before anything changes, if the plan reverses a migration.
     """
     if any(backwards for _migration, backwards in plan):
         raise CommandError(NO_WAY_BACK)

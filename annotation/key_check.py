@@ -49,7 +49,7 @@ def wrong() -> str:
 
 
 def require() -> None:
-    """Raise ImproperlyConfigured if a key is wrong. Passes without a migrated database."""
+    """Raise ImproperlyConfigured if a key is wrong. An unmigrated database always passes."""
     try:
         sentence = wrong()
     except DatabaseError:
@@ -67,7 +67,7 @@ def require_for_command() -> None:
 
 
 def store_after_migrate(using: str, **_kwargs: Any) -> None:
-    """Store the current keys unless keys are already stored (receiver of post_migrate)."""
+    """Store the current keys if none are stored yet (post_migrate receiver)."""
     if using == "default" and has_table(KeyCheck):
         stored = KeyCheck.objects.values_list("name", flat=True)
         accept(*(name for name in NAMES if name not in set(stored)))

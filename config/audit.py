@@ -1,7 +1,7 @@
 """Middleware and signal handlers that write requests to the audit log.
 
 Step functions write their own entries in their own transaction. For any other change by a
-researcher, the middleware adds an entry when the response is ready, so new URLs are covered.
+researcher, the middleware adds an entry once the response is ready, so new URLs are covered.
 Downloads and API reads are logged too, at most once an hour per user or token and URL. No decision
 depends on these entries, which are the only rows that a researcher's GET writes.
 """
@@ -45,7 +45,7 @@ TOPICS = {
 
 
 def audited(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
-    """Make the request available to step functions, and log changes that they did not log."""
+    """Make the request available to step functions, and log changes they didn't log."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         if is_of_annotators(request.path_info):
@@ -88,7 +88,7 @@ def _enter(request: HttpRequest, response: HttpResponse) -> None:
 
 
 def _taken(request: HttpRequest, response: HttpResponse) -> str:
-    """Describe the data in the response for the log, or return "" for an ordinary page."""
+    """Describe the response's data for the log, or return "" for an ordinary page."""
     name = _name(request)
     if response.status_code != 200:
         return ""
@@ -101,7 +101,7 @@ def _taken(request: HttpRequest, response: HttpResponse) -> str:
 
 
 def _once_an_hour(request: HttpRequest, user: User, what: str, topic: str) -> None:
-    """Write an entry unless this user or token already has the same one in this clock hour."""
+    """Write an entry unless this user or token already has the same entry in this clock hour."""
     token = getattr(request, "auth", None)
     hour = database_now().strftime("%Y-%m-%dT%H")
     holder = f"{user.pk} {token.pk if isinstance(token, ApiToken) else ''}"
@@ -142,7 +142,7 @@ def _study(request: HttpRequest) -> Study | None:
 
 
 def _about(request: HttpRequest) -> str:
-    """Return the other URL arguments, such as a pseudonym or a version, separated by spaces."""
+    """Return the other URL arguments, such as a pseudonym or version, separated by spaces."""
     match = request.resolver_match
     parts = match.kwargs if match else {}
     besides = [v for k, v in parts.items() if k != "name" or not _is_of_a_study(request)]

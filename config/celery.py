@@ -2,10 +2,11 @@
 
 Start them with `celery -A config.celery worker` and `celery -A config.celery beat`
 (docs/operating.md). Only apps.py imports this module, when it sends a job, so a server without a
-broker does not need Celery.
+broker doesn't need Celery.
 
 A message contains only a job number and a chunk number. The work, its attempts and its result are
-in the database, so lost or repeated messages are harmless. Jobs do the retries (tasks/jobs.py).
+in the database, so lost or repeated messages are harmless. Jobs handle retries themselves
+(tasks/jobs.py).
 """
 
 import logging
@@ -98,7 +99,7 @@ def send(job: int, number: int) -> None:
 
 @app.task(name="handful.tick")
 def tick() -> None:
-    """Run all periodic work that is due, like cron. Row locks prevent overlapping runs."""
+    """Run all periodic work that is due, as cron does. Row locks prevent overlapping runs."""
     call_command("tick")
 
 

@@ -1,4 +1,4 @@
-"""System checks for the settings and files of an installation: `manage.py check --deploy`.
+"""System checks for an installation's settings and files: `manage.py check --deploy`.
 
 The checks in running_checks.py also need `--database default`, because they use the database and
 the network. Guards, keys and the owner of var/ are checked where they are defined.

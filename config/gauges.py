@@ -1,6 +1,6 @@
-"""Gauges for /metrics that are computed from the database at each scrape.
+"""Gauges for /metrics, computed from the database at each scrape.
 
-All nodes that share a database report the same values. The counters do not need the database.
+All nodes that share a database report the same values. The counters don't need the database.
 """
 
 import logging
@@ -53,7 +53,7 @@ class Stored(Collector):
 def _gauge(
     name: str, help_text: str, labels: list[str], rows: Iterable[tuple]
 ) -> GaugeMetricFamily:
-    """Return a gauge. Each row contains the label values, followed by the number."""
+    """Return a gauge. Each row holds the label values, followed by the number."""
     family = GaugeMetricFamily(name, help_text, labels=labels)
     for *values, number in rows:
         family.add_metric([str(value) for value in values], number)
@@ -61,7 +61,7 @@ def _gauge(
 
 
 def _counts() -> Iterator[GaugeMetricFamily]:
-    """Yield gauges that count rows by the values of some columns."""
+    """Yield gauges that count rows by column values."""
     # "retrying": failed at least once and will be sent again.
     retried = Q(mail=Notice.MailState.WAITING, attempts__gt=0)
     mail_state = Case(When(retried, then=Value("retrying")), default=F("mail"))
@@ -80,7 +80,7 @@ def _counts() -> Iterator[GaugeMetricFamily]:
 
 
 def _seats() -> GaugeMetricFamily:
-    """Count seats of open and paused studies. Abandoned seats count as taken until a tick."""
+    """Count seats in open and paused studies. Abandoned seats count as taken until a tick."""
     running = Q(study__status__in=RUNNING)
     offered = Scenario.objects.filter(running).aggregate(n=Sum("seats", default=0))["n"]
     seated = Participation.objects.filter(running, kind=Kind.PERSON).seated()

@@ -1,7 +1,7 @@
 """Public help pages under /help/, rendered from docs/, and the search over studies and help.
 
-The URL of a page is the path of its document without `.md`; docs/README.md is /help/ itself.
-Anchors follow the rules of GitHub, so links work there as well as here.
+A page's URL is its document's path without `.md`; docs/README.md is /help/ itself. Anchors follow
+GitHub's rules, so links work in both places.
 """
 
 import posixpath
@@ -84,7 +84,7 @@ def search(request: ResearcherRequest) -> HttpResponse:
 
 
 def _found(user: User, words: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the type, the title and the URL of each result."""
+    """Yield each result's type, title and URL."""
     seen, read, paid = (Study.objects.visible_to(user, right) for right in ("see", "read", "pay"))
     for study in seen.filter(Q(title__icontains=words) | Q(name__icontains=words))[:MOST]:
         yield "Study", study.title, reverse("study", args=[study.name])
@@ -110,7 +110,7 @@ def _found(user: User, words: str) -> Iterator[tuple[str, str, str]]:
 
 @cache
 def rendered(file: str) -> Page:
-    """Render a document. The result is cached, as documents do not change while a server runs."""
+    """Render a document. The result is cached, as documents don't change while a server runs."""
     parser = _parser()
     tokens = parser.parse(COMMENT.sub("", (DOCS / file).read_text(encoding="utf-8")))
     title, contents = "", []
@@ -170,7 +170,7 @@ def _lead_home(tokens: Sequence[Token], folder: str) -> None:
 
 
 def _leads_to(target: str, folder: str) -> str:
-    """Resolve a link in a document of that folder. Return "" if its target is not served."""
+    """Resolve a link in a document in that folder. Return "" if its target isn't served."""
     if re.match(r"[a-z]+:|#", target):
         return target
     path, hash_, anchor = target.partition("#")
@@ -184,7 +184,7 @@ def _leads_to(target: str, folder: str) -> str:
 
 
 def _address(file: str) -> str:
-    """Return the URL of a document, relative to /help/."""
+    """Return a document's URL, relative to /help/."""
     return f"{file.removesuffix('.md')}/".removesuffix("README/")
 
 

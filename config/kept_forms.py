@@ -1,9 +1,9 @@
 """Preserve form input if the session ended before the form was submitted.
 
-The response is the sign-in page with the signed input in a hidden field, so the server stores
-nothing for visitors who are not signed in. After signing in, the researcher reviews the input and
-submits it or opens it in its form; it is never submitted automatically. A form opened before its
-user signed in again in another tab gets the same page. Annotators' pages do not use this.
+The response is the sign-in page with the signed input in a hidden field, so the server doesn't
+store anything for visitors who aren't signed in. After signing in, the researcher reviews the input
+and submits it or opens it in its form; it is never submitted automatically. A form opened before
+its user signed in again in another tab gets the same page. Annotators' pages don't use this.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ SHOWN_AGAIN = {"study_new", "study_edit", "report"}
 
 @dataclass(frozen=True)
 class Kept:
-    """Form input and the URL that it was sent to. Only the names of files are included."""
+    """Form input and the URL it was sent to. Files are included by name only."""
 
     address: str
     fields: list[tuple[str, str]]

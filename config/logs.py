@@ -1,7 +1,7 @@
 """Log formatters that add a request ID and remove secrets.
 
-A personal link is an annotator's only credential, so it must not appear in logs. Secrets are
-removed from the formatted text, including tracebacks, for the records of every library.
+A personal link is an annotator's only credential, so it must never appear in logs. Secrets are
+removed from the formatted text, including tracebacks, in every library's records.
 """
 
 import json

@@ -1,9 +1,9 @@
 """Metrics in the Prometheus format. They are disabled unless METRICS_TOKEN is set.
 
-Each process counts requests and answers in a separate file (the client library's multiprocess
-mode) in a folder on this machine. /metrics returns the sums over all processes on the machine.
-Gauges are read from the database at each scrape (config/gauges.py). Labels contain route names
-instead of URLs, so they contain no secret links.
+Each process counts requests and answers in a separate file (the client library's multiprocess mode)
+in a folder on this machine. /metrics returns the sums over all processes on the machine. Gauges are
+read from the database at each scrape (config/gauges.py). Labels contain route names instead of
+URLs, so secret links can't leak.
 """
 
 import contextlib
@@ -57,10 +57,10 @@ instruments = functools.cache(Instruments)
 
 
 def folder_of_server() -> Path:
-    """Return the metrics folder of this server's processes, and delete folders of stopped servers.
+    """Return the metrics folder for this server's processes, and delete those of stopped servers.
 
-    The folder is named after the parent process, so it keeps the counts of restarted processes.
-    Raises ImproperlyConfigured if another user owns the folder.
+    The folder is named after the parent process, so restarted processes keep their counts. Raises
+    ImproperlyConfigured if another user owns the folder.
     """
     start = f"handful-metrics-{os.geteuid()}-"
     root = Path(tempfile.gettempdir())

@@ -100,7 +100,7 @@ def durability() -> Iterator[CheckMessage]:
 
 
 def network_of(path: Path, mounts: str) -> str:
-    """Return the network file system of `path` from /proc/self/mounts, or "" if it is local."""
+    """Return the network file system that `path` is on, from /proc/self/mounts, or "" if local."""
     rows = [line.split()[1:3] for line in mounts.splitlines()]
     within = [(place, kind) for place, kind in rows if path.is_relative_to(place)]
     _place, kind = max(within, key=lambda row: len(row[0]), default=("", ""))
@@ -115,7 +115,7 @@ def _asked(sql: str) -> Any:
 
 @asked_for
 def clocks() -> Iterator[CheckMessage]:
-    """Check that the clocks of machine and database agree, and that neither was set back."""
+    """Check that the machine's and database's clocks agree, and that neither was set back."""
     ahead = database_now() - timezone.now()
     if abs(ahead) > SKEW:
         yield Error(
@@ -137,7 +137,7 @@ def clocks() -> Iterator[CheckMessage]:
 
 @asked_for
 def cron() -> Iterator[CheckMessage]:
-    """Check that `tick` has run recently and that none of its parts fails."""
+    """Check that `tick` has run recently and that none of its parts is failing."""
     started = PeriodicPart.objects.exclude(started_at=None).order_by("-started_at").first()
     hint = "Add the line from docs/operating.md#cron, or start the timer, as the server's user."
     if started is None:

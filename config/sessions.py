@@ -1,7 +1,7 @@
-"""Expiry and time zone of researchers' sessions, and deletion of expired data.
+"""Session expiry and time zone for researchers, and deletion of expired data.
 
-Django deletes an expired entry of the cache table only if it is requested again or the table is
-full. Hashes of user names and IP addresses would otherwise remain for years.
+Django deletes an expired cache entry only when it is requested again or the table is full. Hashes
+of user names and IP addresses would otherwise remain for years.
 """
 
 import time
@@ -35,10 +35,10 @@ TIME_ZONE = "time_zone"  # in the session
 def of_researchers(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Show researchers' pages in their chosen time zone. Files and the API use UTC.
+    """Show researchers' pages in the time zone they chose. Files and the API use UTC.
 
-    A session expires a fixed time after its last use. The last use is updated at most once an
-    hour. Annotators' pages and the automatic requests of open pages do not extend a session.
+    A session expires a fixed time after its last use, which is updated at most once an hour.
+    Annotators' pages and the automatic requests of open pages don't extend a session.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
@@ -53,7 +53,7 @@ def of_researchers(
 
 
 def _renew(request: HttpRequest) -> None:
-    """Extend the session, and apply a time zone that was chosen in another browser."""
+    """Extend the session, and apply a time zone chosen in another browser."""
     now = int(time.time())
     # API clients with Basic authentication have a user but no session.
     if SESSION_KEY not in request.session:

@@ -63,7 +63,7 @@ def _turn_to_hash() -> Iterator[None]:
 
 
 class LimitedArgon2(Argon2PasswordHasher):
-    """Django's Argon2 hasher, limited to two hashes at once. Raises TooManyAttempts."""
+    """Django's Argon2 hasher, limited to two simultaneous hashes. Raises TooManyAttempts."""
 
     def encode(self, password: str, salt: str) -> str:
         with _turn_to_hash():

@@ -25,7 +25,7 @@ LIST = re.compile(r",(?![^(]*\))")  # commas between selectors, not those inside
 
 
 def without_unused(css: str) -> str:
-    """Return a minified style sheet without rules that only match the parts in UNUSED."""
+    """Return a minified style sheet without the rules that only match parts listed in UNUSED."""
     kept = []
     for head, body in _blocks(css):
         if head.startswith(("@media", "@supports")):
@@ -39,7 +39,7 @@ def without_unused(css: str) -> str:
 
 
 def _blocks(css: str) -> Iterator[tuple[str, str]]:
-    """Yield the prelude and the content of each top-level block."""
+    """Yield each top-level block's prelude and content."""
     depth = start = opened = 0
     for part in re.finditer(r""""[^"]*"|'[^']*'|[{}]""", css):
         if part[0] == "{":

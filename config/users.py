@@ -1,10 +1,10 @@
 """User accounts: the administrators' page, the first account, and a user's own account.
 
 Administrators invite users, close and reopen accounts, and help with signing in. The first account
-needs a code that the server prints at startup. It is derived from SECRET_KEY and the database's
-ID, so it is not stored and each process prints the same one. It becomes invalid once the
-Installation row says that it was used. A new email address is stored when the user opens the link
-sent to it, and the old address is notified. A server that sends no email stores it immediately.
+needs a code that the server prints at startup. It is derived from SECRET_KEY and the database's ID,
+so it isn't stored and each process prints the same code. It becomes invalid once the Installation
+row says that it was used. A new email address is stored when the user opens the link sent to it,
+and the old address is notified. A server that doesn't send email stores it immediately.
 """
 
 import base64
@@ -133,7 +133,7 @@ def _invite(request: ResearcherRequest) -> HttpResponse:
 
 
 def _link(user: User) -> str:
-    """Return a link to choose a new password. It works once, for three days."""
+    """Return a link for choosing a new password. It works once, for three days."""
     key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
     return str(get_adapter().get_reset_password_from_key_url(key))
 
@@ -152,7 +152,7 @@ GROUP = 4  # characters between two hyphens of the code
 
 
 class NoMore(Exception):
-    """The first account already exists."""
+    """Raised if the first account already exists."""
 
 
 def first_owner_code() -> str:
@@ -169,12 +169,12 @@ def is_first_owner_code(typed: str) -> bool:
 
 
 def awaits_first_owner() -> bool:
-    """Return whether there are no accounts and the first one was never created."""
+    """Return whether there are no accounts and the first was never created."""
     return not User.objects.exists() and Installation.objects.filter(owned_since=None).exists()
 
 
 def create_first_owner(user: User) -> None:
-    """Store the first account with all permissions. Raises NoMore if one already exists."""
+    """Store the first account with all permissions. Raises NoMore if it already exists."""
     with transaction.atomic():
         # If two visitors submit the code at once, the row lock lets only one update succeed.
         mine = Installation.objects.filter(owned_since=None).update(owned_since=database_now())
@@ -202,7 +202,7 @@ def say_first_owner_code() -> None:
 @never_cache
 @sensitive_post_parameters()
 def first_visit(request: HttpRequest) -> HttpResponse:
-    """GET asks for the code that the server printed. POST creates the first account.
+    """GET asks for the code printed by the server. POST creates the first account.
 
     Returns 404 once an account exists, also for the second of two simultaneous requests.
     """
@@ -282,7 +282,7 @@ def confirm_address(request: ResearcherRequest, token: str) -> HttpResponse:
 @receiver(password_set)
 @receiver(password_reset)
 def end_tokens(request: HttpRequest, user: User, **_signal: object) -> None:
-    """Revoke the user's API tokens, as someone who knew the old password may have created them."""
+    """Revoke the user's API tokens: someone who knew the old password may have created them."""
     if ended := accounts.revoke_tokens(user, by=user):
         messages.info(request, f"API tokens of this account were revoked: {ended}.")
 
@@ -300,7 +300,7 @@ def _send_link(request: ResearcherRequest, address: str) -> bool:
 
 
 def _read(token: str) -> tuple[User, str] | None:
-    """Return the user and the new address of a link, or None if it was used or is invalid."""
+    """Return the user and new address in a link, or None if it was used or is invalid."""
     try:
         key, old, address = signing.loads(token, salt=SALT, max_age=DAYS * 86400)
     except signing.BadSignature:

@@ -1,4 +1,4 @@
-"""WSGI entry point, which `manage.py serve` runs with granian."""
+"""WSGI entry point. `manage.py serve` runs it with granian."""
 
 import gc
 import os

@@ -1,5 +1,5 @@
 """Tasks: examples, cards, scores of single answers, predictions and jobs.
 
-Start with formats.py and importing.py. This package does not know studies. Its pure core (metrics,
-spans, comparison, formats, cards, predictions.format) uses neither Django nor pandas.
+Start with formats.py and importing.py. This package knows nothing about studies. Its pure core
+(metrics, spans, comparison, formats, cards, predictions.format) uses neither Django nor pandas.
 """

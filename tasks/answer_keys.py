@@ -1,4 +1,4 @@
-"""Names of the answer kinds in tasks/answers/, and checks of card values."""
+"""Names of the answer kinds in tasks/answers/, and checks for card values."""
 
 import math
 import re

@@ -62,7 +62,7 @@ class Label:
 
 @dataclass(frozen=True)
 class QuestionType:
-    """A type of question. It is recognised by the exact wording of the data."""
+    """A question type, recognised by its exact wording in the data."""
 
     match: str
     name: str
@@ -73,7 +73,7 @@ class QuestionType:
 
 @dataclass(frozen=True)
 class Help:
-    """A help window with a definition and an example that is not in any split."""
+    """A help window with a definition and an example that isn't in any split."""
 
     title: str
     definition: str
@@ -82,14 +82,14 @@ class Help:
 
 @dataclass(frozen=True)
 class LabelHelp(Help):
-    """The help window of a label. Pages translate its title."""
+    """A label's help window. Pages translate its title."""
 
     label: str
 
 
 @dataclass(frozen=True)
 class KindHelp(Help):
-    """The help window of a question type. Pages translate its title."""
+    """A question type's help window. Pages translate its title."""
 
     kind: str
 
@@ -138,7 +138,7 @@ def _labels(value: Any) -> Wrong:
 
 
 def _key(check: Callable[[Any], Wrong], *kinds: str, part: type[Any] | None = None) -> Any:
-    """Return a key's metadata: check, answer kinds (none: all), and the class of its tables."""
+    """Return a key's metadata: check, answer kinds (none: all), and its tables' class."""
     return {"check": check, "kinds": kinds, "part": part}
 
 
@@ -215,7 +215,7 @@ class Card:
         return usual if self.longest is None else self.longest
 
     def misfit(self, metric: str) -> str:
-        """Return why this metric cannot score answers to this task, or "" if it can."""
+        """Return why this metric can't score the task's answers, or "" if it can."""
         return misfit(metric, self.answered_by, [label.name for label in self.labels])
 
     @property
@@ -224,7 +224,7 @@ class Card:
 
     @property
     def examples_per_shot(self) -> int:
-        """Return the examples per shot. Each text is asked once for each question type."""
+        """Return the examples per shot. Each text is asked about once per question type."""
         return max(1, len(self.question_types))
 
     @property
@@ -245,14 +245,14 @@ class Card:
         return None
 
     def wording(self, question: str) -> str:
-        """Return the question in the wording of the card, or the original question."""
+        """Return the question in the card's wording, or the original question."""
         for kind in self.question_types:
             if kind.match == question:
                 return kind.wording
         return self.question if self.question is not None else question
 
     def selectable_question(self, question: str) -> str | None:
-        """Return the displayed question if it can be highlighted in this task, otherwise None."""
+        """Return the displayed question if it can be highlighted in this task, or else None."""
         return self.wording(question) if self.question_selectable else None
 
     def question_type(self, question: str) -> str:
@@ -260,7 +260,7 @@ class Card:
         return next((kind.name for kind in self.question_types if kind.match == question), "")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the card for JSON and TOML. Tuples become lists, absent values are omitted."""
+        """Return the card for JSON and TOML. Tuples become lists; absent values are omitted."""
         return {
             key: [dict(v) if isinstance(v, dict) else v for v in value]
             if isinstance(value, (list, tuple))
@@ -305,7 +305,7 @@ def load_card(path: Path) -> Card:
 
 
 def parse_card(data: dict[str, Any], source: str) -> Card:
-    """Build a card from its keys. Raises CardError, in which `source` is the file."""
+    """Build a card from its keys. Raises CardError, where `source` names the file."""
     wrong = [f"{source}: {sentence}" for sentence in _only(data, REQUIRED, OPTIONAL)]
     wrong += [
         f"{source}: key {name}{within}: {expected}"
@@ -357,7 +357,7 @@ def _contradictions(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _only(
     data: dict[str, Any], required: tuple[str, ...], optional: tuple[str, ...]
 ) -> Iterator[str]:
-    """Yield one sentence for each missing or unknown key. A misspelt key is reported only once."""
+    """Yield a sentence for each missing or unknown key. A misspelt key is reported only once."""
     missing = [key for key in required if key not in data]
     unknown = [key for key in data if key not in required and key not in optional]
     near = {key: get_close_matches(key, missing, 1) for key in unknown}

@@ -1,8 +1,8 @@
-"""The process that reads an uploaded file with limited time and memory.
+"""The process that reads an uploaded file within time and memory limits.
 
 `python -m tasks.check_process SECONDS BYTES` (processor time and address space) reads one request
-from standard input and writes one reply, both as JSON. It only imports the pure core, so that it
-starts in about 50 ms, and it executes nothing from the request. tasks/checking.py starts it.
+from standard input and writes one reply, both as JSON. It only imports the pure core, so it starts
+in about 50 ms, and it never executes anything from the request. tasks/checking.py starts it.
 """
 
 import base64
@@ -60,7 +60,7 @@ def card(path: str) -> dict[str, Any]:
 
 
 def split(path: str, card: dict[str, Any]) -> dict[str, Any]:
-    """Return {examples}, the number of examples in a file of the task, or {errors}."""
+    """Return {examples}, the number of examples in one of the task's files, or {errors}."""
     try:
         return {"examples": len(read_split(Path(path), _card(card)).records)}
     except FormatError as error:

@@ -1,8 +1,9 @@
-"""Checks of uploads in a process with limited resources, so that they do not block the server.
+"""Checks uploads in a process with limited resources, so that they don't block the server.
 
 An upload may be crafted to occupy a processor for hours. Python runs one thread at a time, so
-annotators would wait. Each check is therefore a process of low priority (tasks/check_process.py). A
-server process runs one check at a time while its other threads answer annotators.
+annotators would have to wait. Each check is therefore a low-priority process
+(tasks/check_process.py). A server process runs one check at a time while its other threads serve
+annotators.
 """
 
 import json
@@ -35,19 +36,19 @@ one_at_a_time = threading.BoundedSemaphore(1)
 
 
 class TooComplex(Exception):
-    """Raised if a check exceeds its time or memory limit. The message omits the file's name."""
+    """Raised if a check exceeds its time or memory limit. The message omits the file name."""
 
 
 class Busy(Exception):
-    """Raised if this server process is checking another upload. Users should try again shortly."""
+    """Raised if this server process is already checking an upload. Users should retry shortly."""
 
 
 @contextmanager
 def one_of(account: int, waits: bool = False) -> Iterator[None]:
     """Allow one check per account at a time across all server processes. Raises Busy.
 
-    With `waits`, only after PATIENCE, as when a page's example is in progress. This leaves
-    capacity for other accounts. A killed process's lock expires after LIMIT.
+    With `waits`, only raises it after PATIENCE, for example while a page's example is in progress.
+    This leaves capacity for other accounts. A killed process's lock expires after LIMIT.
     """
     key = f"upload-check:{account}"
     until = time.monotonic() + (PATIENCE if waits else 0)

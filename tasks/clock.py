@@ -1,4 +1,4 @@
-"""The clock that all server processes share, which is the clock of the database."""
+"""The clock shared by all server processes: the database's."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -23,10 +23,10 @@ _known: Difference | None = None
 
 
 def database_now() -> datetime:
-    """Return the current time according to the clock of the database.
+    """Return the current time by the database's clock.
 
-    The clocks of machines differ and are adjusted, and one machine compares times that another
-    machine stored. SQLite is local and uses the machine's own clock.
+    Clocks drift between machines and get adjusted, and one machine may compare times stored by
+    another. SQLite is local and uses the machine's own clock.
     """
     return timezone.now() if connection.vendor == "sqlite" else timezone.now() + _ahead()
 

@@ -1,4 +1,4 @@
-"""Definitions of table columns for pages, files and the API."""
+"""Table column definitions for pages, files and the API."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -61,13 +61,13 @@ FORMS: dict[str, Callable[[Any], str]] = {
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table, used by the page, the CSV and the API.
+    """A table column, used by the page, the CSV and the API.
 
     `name` is its name in CSV and JSON ("" if it is only on the page), `heading` its title on the
     page ("" if it is only in files), and `unit` the unit of its numbers on the page. `show` formats
     a value. By default, the unit determines the format (FORMS). `get` reads the value from a row or
-    is the name of an attribute ("score.mean"), by default `name`. CSV and JSON contain `stored`.
-    `kind` is the type of the values in the API.
+    is an attribute name ("score.mean"), by default `name`. CSV and JSON contain `stored`. `kind` is
+    the values' type in the API.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Column:
         return read(row)
 
     def stored(self, row: Any) -> Any:
-        """Return the value for CSV and JSON, in which scores, SDs and differences are not x 100."""
+        """Return the value for CSV and JSON, where scores, SDs and differences aren't x 100."""
         value = self.value(row)
         if self.unit not in SHOWN_X_100:
             return value
@@ -125,6 +125,6 @@ def on_page(columns: Iterable[Column]) -> list[Column]:
 
 
 def cells(columns: Iterable[Column], rows: Iterable[Any]) -> list[list[str]]:
-    """Return the cells of the page as text, row by row."""
+    """Return the page's cells as text, row by row."""
     shown = on_page(columns)
     return [[column.text(row) for column in shown] for row in rows]

@@ -1,4 +1,4 @@
-"""The data report of a task, which contains what researchers must know before annotation.
+"""A task's data report, which contains what researchers must know before annotation.
 
 It is built at import and stored with the task. Problems are reported but not repaired.
 """
@@ -88,7 +88,7 @@ def _is_unreachable(card: Card, record: Record) -> bool:
 
 
 def _odd_labels(card: Card, files: list[SplitFile]) -> list[str]:
-    """Return the labels that the question in the data spells differently, as in MNLI."""
+    """Return the labels that the question spells differently in the data, as in MNLI."""
     questions = {record.question for file in files for record in file.records}
     return [
         label.name
@@ -145,7 +145,7 @@ def renumbering(trains: list[SplitFile]) -> dict[str, dict[str, int]]:
 
 
 def rechained(files: list[SplitFile]) -> list[SplitFile]:
-    """Renumber training files so that equal numbers are nested, if that is possible."""
+    """Renumber training files so that files with the same number are nested, where possible."""
     chains = renumbering([file for file in files if file.kind == "train"])
     numbers = {
         (int(size), published): int(number)
@@ -196,8 +196,8 @@ def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
 def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
     """Return the scores x 100 of guessing among listed candidates, or [] without lists.
 
-    For a random candidate, it is the mean over the distinct candidates of each example. The most
-    frequent candidate is the one that is listed most often in all examples, the first on ties.
+    A random candidate's score is the mean over each example's distinct candidates. The most
+    frequent candidate is the one listed most often across all examples, or the first if tied.
     """
     if card.kind.is_one_choice and not card.no_answer:
         shares = [
@@ -228,7 +228,7 @@ def lines(report: dict[str, Any]) -> list[str]:
 
 
 def counts(report: dict[str, Any]) -> list[str]:
-    """Return sentences on the contents of the files and the range of scores."""
+    """Return sentences about the files' contents and the range of scores."""
     return [*_sizes_told(report), *_bounds_told(report)]
 
 
@@ -290,7 +290,7 @@ def _bounds_told(report: dict[str, Any]) -> list[str]:
 
 
 def origin(made_from: dict[str, Any]) -> str:
-    """Return a sentence on the origin of a task made from a dataset or a Few-shot Gym task."""
+    """Return a sentence about the origin of a task made from a dataset or a Few-shot Gym task."""
     if made_from["format"] == "gym":
         seeds = ", ".join(map(str, made_from["seeds"]))
         drawn = f", drawn with seed {made_from['seed']}" if made_from["seed"] is not None else ""

@@ -1,7 +1,7 @@
-"""Datasets that are uploaded in the browser and converted to the files of a task.
+"""Datasets uploaded in the browser and converted to a task's files.
 
-A dataset is stored in the folder of the upload (tasks/uploads.py) under names with a leading dot,
-which are not part of the task. The generated files are checked and imported like any upload.
+A dataset is stored in the upload's folder (tasks/uploads.py) under names with a leading dot, which
+aren't part of the task. The generated files are checked and imported like any upload.
 """
 
 import dataclasses
@@ -59,19 +59,19 @@ def path_of(upload: TaskUpload) -> Path | None:
 
 
 def seen(upload: TaskUpload) -> dict[str, Any]:
-    """Return the reply of `process.columns` and `reading`."""
+    """Return the reply to `process.columns` and `reading`."""
     content = (uploads.folder_of(upload) / SEEN).read_text(encoding="utf-8")
     return json.loads(content)
 
 
 def fields(upload: TaskUpload) -> dict[str, Any]:
-    """Return the latest values of the columns form by field, or {} if there are none."""
+    """Return the columns form's latest values by field, or {} if there are none."""
     place = uploads.folder_of(upload) / FIELDS
     return json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
 
 
 def store_fields(upload: TaskUpload, values: dict[str, Any]) -> None:
-    """Store the input to the columns form. Raises DiskFull."""
+    """Store the columns form's input. Raises DiskFull."""
     with disk.named():
         (uploads.folder_of(upload) / FIELDS).write_text(json.dumps(values), encoding="utf-8")
 
@@ -84,7 +84,7 @@ def example(upload: TaskUpload, wanted: Wanted, owner: Any) -> dict[str, Any]:
 
 
 def make(upload: TaskUpload, wanted: Wanted, owner: Any) -> None:
-    """Replace the files and check them. Raises UploadError, in which case nothing has changed."""
+    """Replace the files and check them. Raises UploadError, in which case nothing changes."""
     path = path_of(upload)
     if path is None:
         raise UploadError("The file no longer exists. Upload it again.")
@@ -116,6 +116,6 @@ def make(upload: TaskUpload, wanted: Wanted, owner: Any) -> None:
 
 
 def origin(upload: TaskUpload) -> dict[str, Any]:
-    """Return {made_from, defaults, notes, hash} of the generated files, or {} if there are none."""
+    """Return the generated files' {made_from, defaults, notes, hash}, or {} if there are none."""
     place = uploads.folder_of(upload) / ORIGIN
     return json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}

@@ -1,4 +1,4 @@
-"""File handling: full disks are reported with advice, and folders of deleted rows are removed."""
+"""File handling: report full disks with advice, and remove deleted rows' folders."""
 
 import contextlib
 import errno
@@ -38,7 +38,7 @@ def sentence() -> str:
 
 
 def sweep(root: Path, rows: QuerySet[Any]) -> None:
-    """Delete folders of deleted rows after an hour, as new rows may not be committed yet."""
+    """Delete deleted rows' folders after an hour, as new rows may not be committed yet."""
     # List folders before rows, because a folder created later belongs to a row.
     folders = list(root.iterdir()) if root.is_dir() else []
     known = {str(pk) for pk in rows.values_list("pk", flat=True)}

@@ -1,7 +1,7 @@
 """Export of a task version as files in the published layout, for training a model.
 
-The files contain what annotators see, so that reading them results in the same content hash.
-Attention checks are not part of a task and are left out.
+The files contain what annotators see, so importing them gives the same content hash. Attention
+checks aren't part of a task and are left out.
 """
 
 import io
@@ -17,11 +17,11 @@ from tasks.models import Example, Split, Task
 
 
 class ExportError(Exception):
-    """Raised if nothing was written. The message is the reason."""
+    """Raised if nothing was written. The message gives the reason."""
 
 
 def files_of(task: Task) -> list[SplitFile]:
-    """Return the files of a task as they were imported, without attention checks."""
+    """Return a task's files as they were imported, without attention checks."""
     return [
         SplitFile(
             split.kind,
@@ -49,7 +49,7 @@ def record_of(example: Example) -> Record:
 
 
 def as_zip(task: Task) -> bytes:
-    """Return a ZIP of card and files. Without timestamps, equal tasks have equal bytes."""
+    """Return a ZIP of the card and files. Without timestamps, equal tasks give equal bytes."""
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(packed, "w") as archive:
         making.write_folder(Path(place), task.card, files_of(task))
@@ -60,7 +60,7 @@ def as_zip(task: Task) -> bytes:
 
 
 def export(task: Task, folder: Path) -> list[SplitFile]:
-    """Write all or nothing into a new folder. Raises ExportError if it exists, or OSError."""
+    """Write everything to a new folder, or nothing. Raises ExportError if it exists, or OSError."""
     if folder.exists():
         raise ExportError(f"{folder} already exists; choose a new folder")
     if not folder.parent.is_dir():

@@ -1,8 +1,8 @@
-"""The statements in a reveal, such as right, too short or missed (docs/protocol.md#the-reveal).
+"""A reveal's statements, such as right, too short or missed (docs/protocol.md#the-reveal).
 
-There is one finding per difference between an answer and the gold, in the order of the text. If an
-answer overlaps a gold text, they share a finding ("'Los' is too short: the answer is Los Angeles"),
-and the gold text is not listed again as missed. Pages provide the wording.
+There is one finding per difference between an answer and the gold, in text order. If an answer
+overlaps a gold text, they share a finding ("'Los' is too short: the answer is Los Angeles"), and
+the gold text is not listed again as missed. Pages provide the wording.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,9 +43,9 @@ BOUNDARIES: tuple[Kind, ...] = ("too_short", "too_long", "shifted", "joined")
 class Finding:
     """A statement about an answer.
 
-    `given` is the highlighted text or chosen label, or "" for missed gold. `gold` has the gold
-    answers that it is about. `surplus` has the superfluous words at either end. `segment` and
-    `start` are the position, or None for labels and for gold that is not in the text.
+    `given` is the highlighted text or chosen label, or "" for missed gold. `gold` holds the gold
+    answers it refers to. `surplus` holds the superfluous words at either end. `segment` and `start`
+    are the position, or None for labels and for gold that isn't in the text.
     """
 
     kind: Kind
@@ -63,7 +63,7 @@ class Finding:
 
     @property
     def is_on_boundaries(self) -> bool:
-        """Return whether only the boundaries are wrong, so a definition would not help."""
+        """Return whether only the boundaries are wrong, so that a definition wouldn't help."""
         return self.kind in BOUNDARIES
 
 
@@ -74,9 +74,9 @@ def findings(
     question: str | None = None,
     other_kinds: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
-    """Return the findings on an answer in text order, with those without a position last.
+    """Return an answer's findings in text order, with those without a position last.
 
-    `other_kinds` maps gold texts of other questions about the same text to the question type. It
+    `other_kinds` maps gold texts from other questions about the same text to the question type. It
     contains only texts that may be shown, so it is empty until all these questions are answered.
     """
     wanted = {

@@ -35,7 +35,7 @@ LONGEST_STRATUM = 100  # characters
 
 
 class FormatError(ValueError):
-    """Raised if a file cannot be imported. Has the place of the error and what was expected."""
+    """Raised if a file can't be imported. Says where the error is and what was expected."""
 
     def __init__(self, file: str, line: int | None, field: str | None, expected: str):
         place = file + (f", line {line}" if line else "") + (f", field {field}" if field else "")
@@ -106,8 +106,8 @@ def digest_of(hashes: Iterable[str]) -> str:
 def content_hash(card: Card, files: list[SplitFile]) -> str:
     """Return the SHA-256 of the card and of every record in every file.
 
-    Explanations, options and strata are included only if present, so that files without them have
-    the same hash as before these fields existed.
+    Explanations, options and strata are included only if present, so files without them keep the
+    hash they had before these fields existed.
     """
     ordered = sorted(files, key=lambda file: (file.kind, file.shots or 0, file.number or 0))
     content = [
@@ -136,7 +136,7 @@ def is_beside(name: str) -> bool:
 
 
 def layout(folder: Path) -> list[Path]:
-    """List the files of the only task in a folder, without reading them. Raises FormatError."""
+    """List the files of a folder's only task, without reading them. Raises FormatError."""
     paths, prefixes = [], set()
     for path in sorted(folder.iterdir()):
         name = path.name
@@ -171,7 +171,7 @@ def read_split(path: Path, card: Card) -> SplitFile:
 
 
 def _check_shots(file: str, shots: int, records: list[Record], card: Card) -> None:
-    """Check that k shots are k examples, or at most k of each label (a rare label has fewer)."""
+    """Check that k shots are k examples, or at most k per label (a rare label has fewer)."""
     if card.shots_per_label:
         counts = Counter(gold for record in records for gold in record.gold[:1])
         for label, number in counts.items():
@@ -241,7 +241,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def json_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
-    """Yield (number, text) of lines that are not blank. Raises FormatError for too long ones."""
+    """Yield (number, text) for each non-blank line. Raises FormatError for overlong lines."""
     number = 0
     while line := file.readline(LONGEST_LINE + 1):
         number += 1

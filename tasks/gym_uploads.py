@@ -1,4 +1,4 @@
-"""Uploads of Few-shot Gym tasks in the browser: read, shown, confirmed and imported.
+"""Few-shot Gym tasks uploaded in the browser: read, shown, confirmed and imported.
 
 The files are in a subfolder of the upload (tasks/uploads.py), grouped by the task in their names. A
 process with limits reads them. The import is a job with one chunk per task.
@@ -70,7 +70,7 @@ def _first(problems: list[str]) -> list[str]:
 
 
 def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
-    """Write each file, or each member of a ZIP, to the folder of its task. Raises UploadError."""
+    """Write each file, or each member of a ZIP, to its task's folder. Raises UploadError."""
     folder.mkdir(parents=True)
     left, stored = uploads.MAX_BYTES, 0
     for file in files:
@@ -98,7 +98,9 @@ def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
 
 
 def confirm(upload: TaskUpload, kinds: dict[str, str], sample: Sample | None, owner: Any) -> None:
-    """Start the import if every task can be made. Raises UploadError, importing nothing."""
+    """Start the import if every task can be made. Raises UploadError, in which case nothing is
+    imported.
+    """
     drawn = dataclasses.asdict(sample) if sample else None
     folder = str(folder_of(upload))
     reply = uploads.check("gym_make", owner, *TOO_COMPLEX, folder=folder, kinds=kinds, sample=drawn)
@@ -116,7 +118,7 @@ def confirm(upload: TaskUpload, kinds: dict[str, str], sample: Sample | None, ow
 
 @jobs.job(uploads.IMPORT_GYM, limit=timedelta(minutes=10))
 def _import(job: Job, number: int) -> dict[str, Any]:
-    """Import one of the tasks completely. Return {name, version, created}."""
+    """Import one of the tasks in full. Return {name, version, created}."""
     upload = TaskUpload.objects.filter(pk=job.parameters["upload"]).first()
     if upload is None:
         raise jobs.JobError("The upload was discarded. Tasks already imported remain.")

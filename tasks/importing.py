@@ -1,7 +1,7 @@
 """Import of files as a task version. If anything fails, nothing is stored.
 
-Unchanged content is not stored again. Changed content becomes a new version next to the old one, so
-that answers never lose their examples.
+Unchanged content isn't stored again. Changed content becomes a new version next to the old one, so
+answers never lose their examples.
 """
 
 import time
@@ -62,13 +62,13 @@ def import_task(
 ) -> ImportResult:
     """Store the task, or return the stored task with the same content.
 
-    Examples are stored in pieces, so that annotators on SQLite do not wait for all of them. Until
-    the last piece is stored, `Task.objects` excludes the task. A killed import is resumed when the
-    same content is imported again.
+    Examples are stored in batches, so that annotators on SQLite don't have to wait for all of them.
+    Until the last batch is stored, `Task.objects` excludes the task. A killed import is resumed
+    when the same content is imported again.
 
     `by` is the user who imports the task. None means the command line, which may import for an
     `owner`. `made_from` describes the source and sampling (tasks/datasets/making.py). Raises
-    teams.NotInTeam for a new version of a task of another team.
+    teams.NotInTeam for a new version of another team's task.
     """
     digest = content_hash(card, files)
     stored = Task.objects.filter(name=card.name, content_hash=digest).first()
@@ -127,7 +127,7 @@ def _begin(
 
 
 def _pieces(task: Task, files: list[SplitFile]) -> Iterator[list[Example]]:
-    """Yield the examples that are not stored yet, in pieces of about PIECE characters."""
+    """Yield the examples not stored yet, in batches of about PIECE characters."""
     piece: list[Example] = []
     size = 0
     for file in files:

@@ -1,11 +1,11 @@
 """Startup checks that the database and the var/ folder belong to this installation.
 
-Files of uploads, jobs and bundles are stored in var/ under the keys of their rows. Another database
-with the same folder (a rehearsal or staging server) would consider them orphaned and delete them.
-The folder and its database therefore share an id.
+Files for uploads, jobs and bundles are stored in var/ under their rows' keys. Another database with
+the same folder (a rehearsal or staging server) would consider them orphaned and delete them. The
+folder and its database therefore share an id.
 
-Databases from before release 0.2.0 are refused too. Since 0.2.0 each app has one migration, which
-has the name of the former first migration but creates other tables.
+Databases from before release 0.2.0 are refused too. Since 0.2.0 each app has a single migration,
+which has the former first migration's name but creates other tables.
 """
 
 import logging
@@ -55,7 +55,7 @@ def bind() -> None:
 
 
 def conflict() -> str:
-    """Return an error message if the folder belongs to another database, otherwise ""."""
+    """Return an error message if the folder belongs to another database, or else ""."""
     own = _rows().first()
     path = _file()
     if own is None or not path.exists() or path.read_text().strip() == str(own.folder_id):
@@ -91,7 +91,7 @@ def require() -> None:
 
 
 def is_old(connection: BaseDatabaseWrapper) -> bool:
-    """Return whether this database was made by migrations from before 0.2.0."""
+    """Return whether migrations from before 0.2.0 created this database."""
     tables = connection.introspection.table_names()
     if OLD_TABLE in tables or "django_migrations" not in tables:
         return OLD_TABLE in tables
@@ -117,7 +117,7 @@ def has_table(model: type[Model]) -> bool:
 
 
 def _rows() -> QuerySet[Installation]:
-    """Query without columns from later migrations, because the check runs before them."""
+    """Query without columns added by later migrations, because the check runs before them."""
     return Installation.objects.only("folder_id")
 
 

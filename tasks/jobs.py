@@ -57,12 +57,12 @@ send: Callable[[int, int], None] | None = None
 
 
 class JobError(Exception):
-    """Raised if a chunk fails. The message has the cause and advice."""
+    """Raised if a chunk fails. The message gives the cause and advice."""
 
 
 @dataclass(frozen=True)
 class JobKind:
-    """The function that runs a chunk, and the maximum time for which its lease is renewed."""
+    """The function that runs a chunk, and the longest time its lease can be renewed."""
 
     chunk: Callable[[Job, int], Any]
     limit: timedelta
@@ -121,7 +121,7 @@ def start(kind: str, parameters: dict[str, Any], *, total: int, owner: Any, seed
 
 
 def record(kind: str, parameters: dict[str, Any], *, result: list[Any], owner: Any) -> Job:
-    """Store a finished job for work done elsewhere. `result` lists the results of its chunks."""
+    """Store a finished job for work done elsewhere. `result` lists its chunks' results."""
     made = {"kind": kind, "parameters": parameters, "owner": owner, "total": len(result)}
     outcome = {"state": Job.State.DONE, "done": len(result), "result": result}
     job, _made = Job.objects.get_or_create(
@@ -131,7 +131,7 @@ def record(kind: str, parameters: dict[str, Any], *, result: list[Any], owner: A
 
 
 def folder_of(job: Job) -> Path:
-    """Return the folder for the job's files, which the first chunk that needs it creates."""
+    """Return the folder for the job's files, created by the first chunk that needs it."""
     return _root() / str(job.pk)
 
 
@@ -153,7 +153,7 @@ def sweep() -> None:
 
 
 def retry(job: Job) -> None:
-    """Let a failed job resume from the failed chunk."""
+    """Let a failed job resume from the chunk that failed."""
     Job.objects.filter(pk=job.pk, state=Job.State.FAILED).update(
         state=Job.State.WAITING, error="", touched_at=database_now(), attempts=0, sent_at=None
     )
@@ -174,10 +174,10 @@ def advance(job: Job) -> None:
 
 
 def _send_word(job: Job, send: Callable[[int, int], None]) -> None:
-    """Enqueue the next chunk, unless it is running or already enqueued.
+    """Enqueue the next chunk if it isn't running or enqueued already.
 
-    The row records the time, so that polls do not enqueue it repeatedly. A later poll or tick
-    enqueues it again if the message was lost or its worker was killed. If the queue does not
+    The row records the time, so that polls don't enqueue it repeatedly. A later poll or tick
+    enqueues it again if the message was lost or its worker was killed. If the queue doesn't
     respond, `job.queue_is_away` is set and the chunk waits.
     """
     if job.is_done or job.has_failed:
@@ -195,7 +195,7 @@ def _send_word(job: Job, send: Callable[[int, int], None]) -> None:
 
 
 def run_chunk(job: Job, number: int | None = None) -> bool:
-    """Run the next or given chunk. Return False if it is not free or the job was deleted."""
+    """Run the next or given chunk. Return False if it isn't free or the job was deleted."""
     try:
         goes_on = _run_chunk(job, number)
         job.refresh_from_db()
@@ -248,7 +248,7 @@ def _own(job: Job) -> QuerySet[Job]:
 
 
 def _give_back(job: Job, state: str, attempts: int = 0, **changes: Any) -> bool:
-    """End the lease and store the changes. Return False if the lease was lost."""
+    """Release the lease and store the changes. Return False if the lease was lost."""
     ended = {"attempts": attempts, "lease": "", "leased_until": None, "sent_at": None}
     return bool(_own(job).update(**ended, state=state, touched_at=database_now(), **changes))
 
@@ -307,9 +307,9 @@ def _sentence(error: Exception) -> str:
 
 
 def poll(request: HttpRequest, job: Job, address: str) -> HttpResponse:
-    """Advance the job and return its progress. When it has ended, the browser reloads.
+    """Advance the job and return its progress. Once it finishes, the browser reloads.
 
-    `address` is the URL of the page. Without JavaScript, a button polls and redirects to the page.
+    `address` is the page's URL. Without JavaScript, a button polls and redirects to the page.
     """
     if "again" in request.POST:
         retry(job)

@@ -1,7 +1,7 @@
 """Search, filters, sorting, pagination and CSV export for all long lists.
 
-The query (`q`, `show`, `sort`, `page`, `format`) determines the list, so that its URL can be
-shared. Unknown values are ignored.
+The query (`q`, `show`, `sort`, `page`, `format`) determines the list, so its URL can be shared.
+Unknown values are ignored.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter of rows with its query and, if counted, its number of rows."""
+    """A row filter with its query and, if counted, its number of rows."""
 
     name: str
     words: str
@@ -93,7 +93,8 @@ def listing(
 ) -> Listing[Row]:
     """Select rows by the query. `rows` are in default order.
 
-    `text` is searched for all words, ignoring case. Archived rows are shown only by their filter.
+    All words are searched for in `text`, ignoring case. Archived rows are shown only by their
+    filter.
     """
     words = " ".join(asked.get("q", "").split())
     wanted = words.casefold().split()
@@ -144,7 +145,7 @@ def listing(
 
 
 def ordered(rows: Iterable[Row], column: Column, is_descending: bool) -> list[Row]:
-    """Sort rows by a column. Rows without a value are last in both orders."""
+    """Sort rows by a column. Rows without a value come last in either order."""
     values = [(row, _plain(column.value(row))) for row in rows]
     known = [(row, value) for row, value in values if value not in (None, "")]
     known = [(row, v.casefold() if isinstance(v, str) else v) for row, v in known]
@@ -158,13 +159,13 @@ def _plain(value: Any) -> Any:
 
 
 def _cell(value: Any) -> Any:
-    """Format a value for human-readable files. NaN is empty, and no text is a formula."""
+    """Format a value for human-readable files. NaN is empty, and text is never a formula."""
     written = cell(_plain(value))
     return no_formula(written) if isinstance(written, str) else written
 
 
 def _heading(asked: QueryDict, number: int, column: Column, sort: str) -> Heading:
-    """Build a heading. The first click sorts numbers in descending order, text in ascending."""
+    """Build a heading. The first click sorts numbers in descending order and text ascending."""
     first, second = (f"-{column.name}", column.name)
     if not column.unit:
         first, second = second, first

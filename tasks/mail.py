@@ -1,4 +1,4 @@
-"""Email functions that raise no exception if the mail server is down."""
+"""Email functions that don't raise an exception if the mail server is down."""
 
 import logging
 from smtplib import SMTPException
@@ -14,7 +14,7 @@ def message(subject: str, text: str, to: str) -> EmailMessage:
 
 
 def send(subject: str, text: str, to: str) -> bool:
-    """Send an email immediately. Return False if the mail server does not accept it."""
+    """Send an email immediately. Return False if the mail server doesn't accept it."""
     try:
         return bool(message(subject, text, to).send())
     except (OSError, SMTPException) as error:

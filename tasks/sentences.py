@@ -1,8 +1,8 @@
 """Sentences for annotators in the pure core, which pages translate.
 
 `sentence` and `counted` mark a sentence for the catalogues. .ci/catalogues.py searches for their
-names, so their arguments must be literals. They return the English text with the values of its
-placeholders, and pages look up the translation (annotation/web/wording.py).
+names, so their arguments must be literals. They return the English text with its placeholders
+filled in, and pages look up the translation (annotation/web/wording.py).
 """
 
 from dataclasses import dataclass, field

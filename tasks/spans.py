@@ -31,15 +31,15 @@ class Span(NamedTuple):
     text: str
 
     def overlaps(self, other: "Span") -> bool:
-        """Return whether both spans share a character. Adjacent spans do not."""
+        """Return whether both spans share a character. Adjacent spans don't."""
         return self.segment == other.segment and self.start < other.end and other.start < self.end
 
 
 class GivenAnswer(NamedTuple):
     """An answer: spans in order, a label, values, or an explicit "no answer".
 
-    `values` are the chosen options in the order of the example, a number, or typed text. If there
-    are also spans, they are typed answers that are not in the text.
+    `values` are the chosen options in the example's order, a number, or typed text. If there are
+    also spans, they are typed answers that aren't in the text.
     """
 
     spans: tuple[Span, ...]
@@ -49,7 +49,7 @@ class GivenAnswer(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        """Return the set that is scored: distinct texts in order, or [] for no answer."""
+        """Return the set that is scored: distinct texts in order, or [] for "no answer"."""
         if self.label:
             return [self.label]
         return list(dict.fromkeys([*(span.text for span in self.spans), *self.values]))
@@ -67,7 +67,7 @@ class AnswerError(ValueError):
 
 
 def anywhere(text: str, segments: Sequence[str], question: str | None = None) -> Iterator[Span]:
-    """Yield every occurrence of a text, also inside words, in segments and then the question."""
+    """Yield every occurrence of a text, even inside words, in segments and then the question."""
     numbered = [*enumerate(segments), *([] if question is None else [(QUESTION, question)])]
     for number, segment in numbered:
         start = segment.find(text) if text else -1
@@ -118,10 +118,10 @@ def ceiling(
 def read_payload(
     payload: str, segments: Sequence[str], question: str | None, granularity: str
 ) -> tuple[list[Span], bool]:
-    """Return the spans of a payload in order, and its "no answer". Raises AnswerError.
+    """Return a payload's spans in order, and its "no answer". Raises AnswerError.
 
-    The payload is `{"v", "no_answer", "spans": [{"field", ...}]}`. `question` is the text of the
-    question if it can be highlighted in the task, otherwise None. Only offsets are read.
+    The payload is `{"v", "no_answer", "spans": [{"field", ...}]}`. `question` is the question's
+    text if it can be highlighted in the task, or else None. Only offsets are read.
     """
     if len(payload) > LONGEST_PAYLOAD:
         raise AnswerError("too_long", sentence("The answer is too long."))
@@ -195,7 +195,9 @@ def checked(
     no_answer_possible: bool,
     values: Sequence[str] = (),
 ) -> GivenAnswer:
-    """Check the rules for spans and `values`, typed answers not in the text. Raises AnswerError."""
+    """Check the rules for spans and for `values`, typed answers that aren't in the text. Raises
+    AnswerError.
+    """
     spans = sorted(spans)
     number = len(spans) + len(values)
     if no_answer and number:
@@ -235,10 +237,10 @@ def read_typed(
 ) -> list[Span]:
     """Read typed answers, one per line, which must match the text exactly.
 
-    Only outer blanks and invisible characters of a line are dropped, because no token starts or
-    ends with them. A line is matched to the first occurrence on token boundaries that does not
-    overlap that of another line. Lines with fewer occurrences are matched first, so that the order
-    of lines does not matter. Repeated lines count once. Raises AnswerError.
+    Only a line's outer whitespace and invisible characters are dropped, because tokens never start
+    or end with them. A line is matched to the first occurrence on token boundaries that doesn't
+    overlap another line's. Lines with fewer occurrences are matched first, so the order of lines
+    doesn't matter. Repeated lines count once. Raises AnswerError.
     """
     lines = typed_lines(typed)
     if no_answer and lines:
@@ -252,7 +254,7 @@ def read_typed(
 
 
 def typed_lines(typed: str) -> list[str]:
-    """Return the distinct lines that are not empty, stripped. Raises AnswerError."""
+    """Return the distinct non-empty lines, stripped. Raises AnswerError."""
     if len(typed) > LONGEST_PAYLOAD:
         raise AnswerError("too_long", sentence("The answer is too long."))
     refuse_broken(typed)
@@ -286,7 +288,7 @@ def _placed(lines: Sequence[str], places: dict[str, list[Span]]) -> list[Span]:
 
 
 def trimmed(line: str) -> str:
-    """Strip blanks and invisible characters."""
+    """Strip whitespace and invisible characters."""
     start, end = 0, len(line)
     while start < end and is_separator(line[start]):
         start += 1
@@ -296,7 +298,7 @@ def trimmed(line: str) -> str:
 
 
 def refuse_broken(text: str) -> None:
-    """Raise AnswerError for unpaired surrogates, which cannot be sent back, and for U+0000."""
+    """Raise AnswerError for unpaired surrogates, which can't be sent back, and for U+0000."""
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise AnswerError("bad_characters", sentence("The answer contains an invalid character."))
 
@@ -306,7 +308,7 @@ def cut(text: str) -> str:
 
 
 def _not_found(line: str, texts: Sequence[str], granularity: str) -> AnswerError:
-    """Return the error for a typed line that is not in the text, with a suggestion."""
+    """Return the error for a typed line that isn't in the text, with a suggestion."""
     meant = next(filter(None, (_similar(line, text, granularity) for text in texts)), "")
     if meant:
         return AnswerError(

@@ -1,8 +1,8 @@
 """Task teams, whose members may add versions and attach checks.
 
-The team consists of the importer of the first version and the users added since. Every user may
-read a task and use any version in a study. A task without an owner (imported on the command line
-without --owner, or before tasks had teams) belongs to superusers, who can add others.
+The team consists of the user who imported the first version and the users added since. Every user
+may read a task and use any version in a study. A task without an owner (imported on the command
+line without --owner, or before tasks had teams) belongs to superusers, who can add others.
 """
 
 from django.contrib.auth import get_user_model
@@ -23,7 +23,7 @@ class NotInTeam(Exception):
 
 
 class TeamError(ValueError):
-    """Raised if a user could not be added. The message is the reason."""
+    """Raised if a user couldn't be added. The message gives the reason."""
 
 
 def owner(name: str) -> User | None:
@@ -37,7 +37,7 @@ def owner(name: str) -> User | None:
 
 
 def may_change(name: str, user: User | None) -> bool:
-    """Return whether a user may change a task, which any may create. None is the command line."""
+    """Return whether a user may change a task; any may create one. None is the command line."""
     if user is None or user.is_superuser or not Task.with_unfinished.filter(name=name).exists():
         return True
     its_owner = owner(name)
@@ -53,7 +53,7 @@ def check(name: str, user: User | None) -> None:
 
 
 def add(name: str, username: str, by: User) -> None:
-    """Add a user to the team of a task. Raises NotInTeam, TeamError."""
+    """Add a user to a task's team. Raises NotInTeam, TeamError."""
     check(name, by)
     user = get_user_model().objects.filter(username=username, is_active=True).first()
     if user is None:
@@ -68,6 +68,6 @@ def set_archived(row: Task | LanguageModel, is_archived: bool) -> None:
 
 
 def archive_task(task: Task, is_archived: bool, by: User) -> None:
-    """Archive or restore a version of a task as a member of its team. Raises NotInTeam."""
+    """Archive or restore a task version as a member of its team. Raises NotInTeam."""
     check(task.name, by)
     set_archived(task, is_archived)

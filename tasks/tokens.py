@@ -66,7 +66,7 @@ def _cut(text: str, granularity: str) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=2048)
 def tokens(text: str, granularity: str = WORD) -> tuple[tuple[int, int], ...]:
-    """Return (start, end) of each token. Blanks and invisible characters separate tokens."""
+    """Return (start, end) for each token. Whitespace and invisible characters separate tokens."""
     return tuple(_cut(text, granularity))
 
 
@@ -80,7 +80,8 @@ def on_boundaries(text: str, start: int, end: int, granularity: str = WORD) -> b
 def _is_edge(text: str, index: int, granularity: str, side: int) -> bool:
     """Return whether a token starts (side 0) or ends (side 1) at `index`.
 
-    Tokens contain no blanks, so usually only the few characters between two blanks are split.
+    Tokens never contain whitespace, so usually only the few characters between two spaces are
+    split.
     """
     first = text.rfind(" ", max(0, index - _NEAR), index) + 1
     last = text.find(" ", index, index + _NEAR)
@@ -116,7 +117,7 @@ _LONG = 6  # mean characters per run; in texts that are split into words, it is 
 
 
 def has_no_spaces(text: str) -> bool:
-    """Return whether a text is mostly in a script without spaces and not split into words."""
+    """Return whether a text is mostly in a script without spaces and isn't split into words."""
     runs = [sum(1 for _ in _cut(run, CHAR)) for run in _UNSPACED.findall(text)]
     if not runs or sum(runs) < _LONG * len(runs) or sum(runs) < 2 * _LONG:
         return False

@@ -1,7 +1,7 @@
-"""Jobs that check the files of an upload and import them as a task (tasks/jobs.py).
+"""Jobs that check an upload's files and import them as a task (tasks/jobs.py).
 
 Files are imported only if all are valid and, except for programs, the user has confirmed. The
-imported files are exactly the files that were checked.
+imported files are exactly those that were checked.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def _own_card(upload: TaskUpload) -> Path | None:
 
 
 def files_of(upload: TaskUpload) -> list[Path]:
-    """Return the stored files of the task. Raises FormatError."""
+    """Return the task's stored files. Raises FormatError."""
     paths = layout(folder_of(upload))
     if upload.card_name:
         _folder, prefix = CLUES[upload.card_name]
@@ -64,13 +64,15 @@ def problems(upload: TaskUpload) -> list[str]:
 
 
 def parts(upload: TaskUpload) -> list[dict[str, Any]]:
-    """Return the results of the check so far, which are described in `_check`."""
+    """Return the results of the check so far, as described in `_check`."""
     job = upload.job
     return job.result if job and job.kind in (CHECK, IMPORT_WHOLE) else []
 
 
 def of_task(task: Task, card: Card, owner: Any) -> TaskUpload:
-    """Check a task's files with another card, as a new upload. Raises DiskFull, storing nothing."""
+    """Check a task's files with another card, as a new upload. Raises DiskFull, in which case
+    nothing is stored.
+    """
     upload = TaskUpload.objects.create(owner=owner)
     with uploads.dropped_on_error(upload):
         folder_of(upload).mkdir(parents=True)
@@ -91,13 +93,13 @@ def start_check(upload: TaskUpload, owner: Any) -> None:
 
 
 def import_whole(upload: TaskUpload, owner: Any, rechain: bool) -> None:
-    """Start to check and import without confirmation, for programs that called `problems`."""
+    """Start checking and importing without confirmation, for programs that called `problems`."""
     total = len([name for name in names(upload) if name != "task.toml"])
     _begin(upload, IMPORT_WHOLE, {"rechain": rechain}, total + 3, owner)
 
 
 def record_check(upload: TaskUpload, result: list[dict[str, Any]], owner: Any) -> None:
-    """Store the check of generated files, with results in the form of `_check`."""
+    """Store the check of generated files, with results as in `_check`."""
     _attach(upload, lambda files: jobs.record(CHECK, files, result=result, owner=owner))
 
 
@@ -118,7 +120,7 @@ def _attach(upload: TaskUpload, make: Callable[[dict[str, Any]], Job]) -> None:
 
 
 def _upload_of(job: Job) -> TaskUpload:
-    """Return the upload of a job. Raises JobError if it has been discarded or changed."""
+    """Return a job's upload. Raises JobError if it has been discarded or changed."""
     upload = TaskUpload.objects.filter(
         pk=job.parameters["upload"], revision=job.parameters["revision"]
     ).first()
@@ -176,7 +178,7 @@ def _checked(upload: TaskUpload, name: str, what: str, **request: Any) -> dict[s
 
 
 def checked(upload: TaskUpload) -> dict[str, Any]:
-    """Return the check of all files (`_check`) if it found no errors, otherwise {}."""
+    """Return the check of all files (`_check`) if it found no errors, or else {}."""
     job, last = upload.job, parts(upload)[-1:]
     return last[0] if job and job.is_done and last and "hash" in last[0] else {}
 
@@ -210,7 +212,9 @@ def _import(job: Job, number: int) -> dict[str, Any]:
 
 @jobs.job(IMPORT_WHOLE, limit=timedelta(minutes=30))
 def _import_whole(job: Job, number: int) -> dict[str, Any]:
-    """Run a part of the check, then import. Ends with {name, version, created} or {problems}."""
+    """Run a part of the check, then import. The last part returns {name, version, created} or
+    {problems}.
+    """
     upload = _upload_of(job)
     if number < job.total - 1:
         return _checked_part(upload, job, number, job.total - 2)

@@ -1,4 +1,4 @@
-"""Gains across tasks, for studies that train annotators on upstream tasks (CrossFit).
+"""Cross-task gains, for studies that train annotators on upstream tasks (CrossFit).
 
 Start with cross_task.py.
 """

@@ -1,7 +1,7 @@
-"""Gains between the arms of a cross-task study. Upstream training is in upstream.py.
+"""Gains between the arms of a cross-task study. See upstream.py for upstream training.
 
-An annotator's score is computed on the test set of the unseen task with the metric of its card, as
-in every table. analysis/stats/arg.py computes gains over the study's unseen tasks.
+An annotator's score is computed on the unseen task's test set with the metric from its card, as in
+every table. analysis/stats/arg.py computes gains across the study's unseen tasks.
 """
 
 import math
@@ -33,10 +33,11 @@ QUESTION = "other people on these tasks and test examples"
 
 @dataclass(frozen=True)
 class Gain:
-    """The difference between two arms on one unseen task or over all unseen tasks.
+    """The difference between two arms on one unseen task or across all unseen tasks.
 
-    Scores are multiplied by 100 and gains are in percent. For one task, intervals cover that task
-    alone. `refused` explains a missing relative gain. Published rows have only the gain.
+    Scores are multiplied by 100 and gains are percentages. A single task's interval covers that
+    task alone. `refused` explains why a relative gain is missing. Published rows contain only the
+    gain.
     """
 
     kind: str
@@ -65,10 +66,11 @@ class Gain:
 
 
 def scores(study: Study, kind: str, left_out: Collection[int] = ()) -> Scores:
-    """Return the scores of analysed annotators of one kind, by unseen task and arm.
+    """Return the scores of one kind of analysed annotators, by unseen task and arm.
 
-    Scores are on the test set with the metric of the task's card. The best score is 1, and
-    undefined scores are NaN. Participations whose keys are in `left_out` are ignored.
+    Scores are computed on the test set with the metric from the task's card. The best possible
+    score is 1, and undefined scores are NaN. Participations whose keys are in `left_out` are
+    ignored.
     """
     frame = frames.annotators(study)
     frame = frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)]
@@ -80,12 +82,12 @@ def scores(study: Study, kind: str, left_out: Collection[int] = ()) -> Scores:
 
 
 def gains(study: Study, kind: str, left_out: Collection[int] = ()) -> list[Gain]:
-    """Return the gains of one kind of annotators."""
+    """Return the gains for one kind of annotator."""
     return gains_of(study, kind, scores(study, kind, left_out))
 
 
 def gains_of(study: Study, kind: str, found: Scores) -> list[Gain]:
-    """Return one row per contrast over tasks with scores in both arms, then one per task."""
+    """Return one row per contrast across tasks scored in both arms, then one per task."""
     metrics = {task.name: task.card.metric for task in study.tasks.all()}
     rows = []
     for (new, base), meaning in CONTRASTS.items():
@@ -108,7 +110,7 @@ def gains_of(study: Study, kind: str, found: Scores) -> list[Gain]:
 
 
 def _row(head: tuple[str, str, str, str], task: str, metric: str, found: arg.Arg) -> Gain:
-    """Convert `found` to a table row. A row over several tasks has no means or SDs."""
+    """Convert `found` to a table row. Rows that span several tasks omit means and SDs."""
     gains, numbers = found.gains, dict[str, Any]()
     if len(gains) == 1:
         for name in ("new", "base", "new_sd", "base_sd"):
@@ -219,7 +221,7 @@ GAINS = [
 
 
 def of_gains(*names: str) -> list[Column]:
-    """Return the columns of GAINS with these names, or these headings if they have no name."""
+    """Return the GAINS columns with these names, or these headings if they are unnamed."""
     return [column for column in GAINS if (column.name or column.heading) in names]
 
 
@@ -313,7 +315,7 @@ PLAN = [
 
 @cache
 def published() -> tuple[SimpleNamespace, ...]:
-    """Load ARGs in percent of multi-task learning and MAML by partition (CrossFit, Table 1)."""
+    """Load ARGs in percent for multi-task learning and MAML by partition (CrossFit, Table 1)."""
     return tuple(
         SimpleNamespace(partition=row["partition"], method=row["method"], gain=float(row["arg"]))
         for row in rows_of("crossfit_table1.csv")
@@ -321,7 +323,7 @@ def published() -> tuple[SimpleNamespace, ...]:
 
 
 def joint(study: Study, kind: str) -> list[Gain]:
-    """Return the gains, then models' published ones, or [] if the study itself has no gains."""
+    """Return the study's gains, then the published model gains, or [] if the study has none."""
     rows = gains(study, kind)
     for row in published() if rows else ():
         if row.partition == study.partition:
@@ -354,7 +356,7 @@ _NO_MEAN = (
 
 
 def sentences(study: Study, kind: str) -> Iterator[str]:
-    """Yield sentences on the gains, and on those without programs that answered for humans."""
+    """Yield sentences about the gains, with and without humans for whom a program answered."""
     yield from _sentences(gains(study, kind))
     programs = marks.by_program(study).analysed().filter(kind=kind).values_list("pk", flat=True)
     if programs:

@@ -1,8 +1,8 @@
-"""Gains of annotators and models next to each other, as in CrossFit, section 5 and Figures 4 and 5.
+"""Annotator and model gains side by side, as in CrossFit, section 5 and Figures 4 and 5.
 
 A learner is the study's annotators, an uploaded model with arms, or a model in an annotator's seat.
-The gain of a model is computed like that of annotators, from the mean over its runs. Only
-annotators have intervals: other runs of a model do not show what other models gain.
+A model's gain is computed like the annotators' gain, from the mean across its runs. Only annotators
+have intervals: repeated runs of one model say nothing about what other models gain.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tasks.columns import NOTHING, Column, points, two_digits
 
 
 def model_gains(study: Study, _kind: str = "") -> list[Gain]:
-    """Return the gains of each model, whose name is the `kind` of its rows."""
+    """Return each model's gains, with the model's name as the `kind` of its rows."""
     if not study.is_cross_task:
         return []
     found = dict(sorted([*_uploaded(study), *_seated(study)]))
@@ -36,7 +36,7 @@ def model_gains(study: Study, _kind: str = "") -> list[Gain]:
 
 
 def _uploaded(study: Study) -> Iterator[tuple[str, Scores]]:
-    """Yield uploaded models with their scores on the training splits that all their arms have."""
+    """Yield uploaded models with their scores on the training splits shared by all their arms."""
     files = compared_files.of_arms(study).filter(shots__in=study.shots)
     under = test_sets.of_files(files, study.tasks.all())
     runs: dict[str, dict[str, dict[str, dict[int | None, float]]]] = defaultdict(
@@ -74,10 +74,10 @@ MODEL_GAINS = [
 
 @dataclass(frozen=True)
 class Learner(Gain):
-    """The gain of a learner in one contrast over `tasks`: all unseen ones, or those of a category.
+    """A learner's gain in one contrast across `tasks`: all unseen tasks or one category's.
 
-    `kind` is the name of the learner. `shared` is the correlation with the gains of `people`, and
-    `seen` the number of upstream tasks in the category.
+    `kind` is the learner's name. `shared` is the correlation with the gains of `people`, and `seen`
+    is the number of upstream tasks in the category.
     """
 
     tasks: tuple[Gain, ...] = ()
@@ -91,7 +91,7 @@ class Learner(Gain):
 
     @cached_property
     def relative(self) -> dict[str, float]:
-        """Return the relative gain of each task that has one, by name."""
+        """Return the relative gains that exist, by task name."""
         return {row.task: row.gain for row in self.tasks if math.isfinite(row.gain)}
 
     @cached_property
@@ -100,7 +100,7 @@ class Learner(Gain):
 
 
 def learners(study: Study, kind: str) -> list[Learner]:
-    """Return annotators of one kind and then models, by contrast. Models are never pooled."""
+    """Return annotators of one kind, then models, by contrast. Models are never pooled."""
     people = [] if kind == Kind.MODEL else cross_task.gains(study, kind)
     rows = [replace(row, kind=WHO[Kind(kind)]) for row in people]
     for row in model_gains(study):
@@ -118,7 +118,7 @@ def _share(own: tuple[float, float, float]) -> str:
 
 
 def _band(name: str, heading: str) -> list[Column]:
-    """Return columns for a share of tasks: one on the page, three in files."""
+    """Return the columns for a share of tasks: one on the page, three in files."""
     words = f"share of the tasks with a relative gain {heading.lower()}, with {WILSON}"
     return [
         Column("", heading, words, "", _share, lambda row: row.bands[name]),
@@ -142,7 +142,7 @@ LEARNERS = [
 
 
 def correlations(study: Study, kind: str) -> list[Learner]:
-    """Return one row per model and contrast with three or more tasks in common with annotators."""
+    """Return one row per model and contrast that shares at least three tasks with annotators."""
     found, rows = learners(study, kind), []
     people = {own.contrast: own for own in found if own.kind in WHO.values()}
     for own in found:
@@ -168,7 +168,7 @@ CORRELATIONS = [
 
 
 def categories(study: Study, kind: str) -> list[Learner]:
-    """Return mean gains by category of the ontology. Tasks without one are left out."""
+    """Return mean gains by ontology category. Tasks without a category are left out."""
     of = {task.name: task.card.ontology or "" for task in study.tasks.all()}
     seen = Counter(task.card.ontology for task in study.upstream_tasks.all())
     rows = []
@@ -190,7 +190,7 @@ CATEGORIES = [
 
 
 def bars(study: Study, kind: str) -> list[Gain]:
-    """Return the gains of the upstream arm against the direct arm, which is the paper's base."""
+    """Return the upstream arm's gains over the direct arm, the paper's baseline."""
     found = [own for own in learners(study, kind) if own.contrast == (Arm.UPSTREAM, Arm.DIRECT)]
     return [row for own in found for row in (*own.tasks, *([own] if own.task == ALL else []))]
 

@@ -1,4 +1,4 @@
-"""Pages for the results of a cross-task study."""
+"""Results pages for a cross-task study."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render

@@ -1,6 +1,6 @@
 """Upstream training in a cross-task study: the manipulation check and the learning curve.
 
-Each answer is scored with S1, whatever the metric of the unseen task.
+Answers are always scored with S1, whatever the unseen task's metric.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tasks.columns import Column
 
 @dataclass(frozen=True)
 class UpstreamAnswer:
-    """An answer in the upstream step. `block` is the rank of its task, `number` of its example."""
+    """An answer in the upstream step. `block` is its task's rank and `number` its example's."""
 
     annotator: str
     arm: str

@@ -1,6 +1,6 @@
 """Data structures for documents: sections of paragraphs, facts, tables, quotations and figures.
 
-A document is rendered as a web page, an offline file or Markdown.
+A document can be rendered as a web page, an offline file or Markdown.
 """
 
 import re
@@ -49,7 +49,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Quote:
-    """A quotation with a name. Line breaks are preserved."""
+    """A named quotation. Line breaks are preserved."""
 
     name: str
     text: str
@@ -58,7 +58,7 @@ class Quote:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table with caption, headings and text cells. The first cell of a row is its header."""
+    """A table with a caption, headings and text cells. The first cell in each row is its header."""
 
     caption: str
     columns: Sequence[str]
@@ -71,13 +71,13 @@ class Grid:
     def of(
         cls, caption: str, columns: Sequence[Column], rows: Iterable[Any], notes: Sequence[str] = ()
     ) -> "Grid":
-        """Build a table from rows with the same columns and formatting as on the page."""
+        """Build a table from rows, with the same columns and formatting as on the page."""
         headings = [column.heading for column in table_columns.on_page(columns)]
         return cls(caption, headings, table_columns.cells(columns, rows), notes)
 
     @property
     def is_tight(self) -> bool:
-        """Return whether all cells are short enough to be displayed without wrapping."""
+        """Return whether all cells are short enough to display without wrapping."""
         return all(len(cell) <= LONGEST_UNBROKEN for row in self.rows for cell in row)
 
 
@@ -93,7 +93,7 @@ class Picture:
 
 
 class Reply(StrEnum):
-    """The type of answer that a checklist item expects."""
+    """The type of answer a checklist item expects."""
 
     STATUS = "status"  # a value of checklists.short_form.Status
     TEXT = "text"  # a number or a description
@@ -105,7 +105,7 @@ class Reply(StrEnum):
 class Entry:
     """A checklist item with its answer and evidence. `title` is our own wording.
 
-    `field` is the short-form field that provides the answer, or "" if the study itself does.
+    `field` is the short-form field that supplies the answer, or "" if the study itself does.
     """
 
     number: str
@@ -237,6 +237,6 @@ def _code(text: str) -> str:
 
 
 def _fence(text: str, least: int) -> str:
-    """Return a run of backticks that is longer than any run in the text."""
+    """Return a run of backticks longer than any in the text."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     return "`" * max(least, longest + 1)

@@ -1,6 +1,6 @@
-"""The title block of a report (title, authors, ethics approval, design) and its licence.
+"""A report's title block (title, authors, ethics approval, design) and licence.
 
-Details that only researchers know are stored together with the report's checklist answers.
+Details that only researchers know are stored with the report's checklist answers.
 """
 
 from collections.abc import Mapping
@@ -40,12 +40,12 @@ def front(record: StudyRecord, answers: Mapping[str, str]) -> Front:
 
 
 def title(record: StudyRecord, answers: Mapping[str, str]) -> str:
-    """Return the report title that the researcher entered, or one based on the study's title."""
+    """Return the report title entered by the researcher, or one based on the study's title."""
     return " ".join(_lines(answers.get("title", ""))) or f"Report: {record.study.title}"
 
 
 def to_publish(study: Study, answers: Mapping[str, str]) -> list[tuple[str, bool, str]]:
-    """Return each requirement for publication as (name, whether it is met, field on the report)."""
+    """Return each publication requirement as (name, whether it is met, field on the report)."""
     unanswered = [name for name in short_form.FIELDS if not answers.get(name)]
     done, of = len(short_form.FIELDS) - len(unanswered), len(short_form.FIELDS)
     return [
@@ -59,7 +59,7 @@ def to_publish(study: Study, answers: Mapping[str, str]) -> list[tuple[str, bool
 def page_style(study: Study) -> str:
     """Return CSS that prints the study, its design and the Handful version in the page footer.
 
-    The study's name is not escaped, because names cannot contain special characters of CSS.
+    The study's name isn't escaped, because names can't contain characters special to CSS.
     """
     words = (
         f"{study.name} · design {study.manifest_hash[:12] or 'draft'} · Handful {settings.VERSION}"

@@ -1,4 +1,4 @@
-"""The methods section of a report: the frozen design, how the study was run, and the analysis."""
+"""A report's methods section: the frozen design, how the study was run, and the analysis."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -22,8 +22,8 @@ from tasks.answers import KINDS
 def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph]:
     """Return the methods section, from the design to the tests and pay.
 
-    `tables` maps the captions of the report's tables to their number of rows. For tables of
-    differences, only rows with a p value are counted.
+    `tables` maps the captions of the report's tables to their row counts. In tables of differences,
+    only rows with a p value are counted.
     """
     texts = [
         _design(record),
@@ -42,7 +42,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
 
 
 def per_browser(record: StudyRecord) -> str:
-    """Return a sentence on participations whose exclusivity holds per browser, or ""."""
+    """Return a sentence about participations exclusive only per browser, or ""."""
     number = dict(record.platforms).get(OpenLink.words)
     if not number:
         return ""
@@ -321,6 +321,6 @@ def _pay(record: StudyRecord) -> str:
 
 
 def _listed(words: Iterable[str]) -> str:
-    """Join words as "a", "a and b" or "a, b and c"."""
+    """Join words: "a", "a and b" or "a, b and c"."""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last

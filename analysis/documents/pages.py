@@ -70,7 +70,7 @@ class AnswersForm(forms.Form):
             )
 
     def typed(self) -> dict[str, str]:
-        """Return the submitted answers by item. A restored form may lack some."""
+        """Return the submitted answers by item. A restored form may omit some."""
         names = {item: f"item-{item}" for item in ASKED}
         return {item: self.data[name] for item, name in names.items() if name in self.data}
 
@@ -133,7 +133,7 @@ def opened_study(request: ResearcherRequest, name: str, right: str = "") -> Stud
 
 
 def markdown_file(document: blocks.Document | None, filename: str) -> HttpResponse:
-    """Download a document as Markdown. Raises Http404 without a document."""
+    """Download a document as Markdown. Raises Http404 if it is None."""
     if document is None:
         raise Http404("A draft has none. It is created when you open the study.")
     return download(blocks.as_markdown(document), filename)
@@ -141,7 +141,7 @@ def markdown_file(document: blocks.Document | None, filename: str) -> HttpRespon
 
 @reading
 def preregistration_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show the preregistration of the frozen design. Drafts have none until they are opened."""
+    """Show the frozen design's preregistration. A draft doesn't have one until it is opened."""
     study = study_of(request, name, "read")
     context = {"study": study, "document": preregistration.for_study(study)}
     return render(request, "documents/preregistration.html", context)
@@ -190,10 +190,10 @@ def _report(
     sample: SampleForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """Render the report page, with rejected `answers` in place of the stored ones.
+    """Render the report page, showing rejected `answers` in place of the stored ones.
 
-    `versions` come from the submitted page. By default, they are the current versions. `sample` is
-    a rejected sample form.
+    `versions` come from the submitted page and default to the current versions. `sample` is a
+    rejected sample form.
     """
     asked = _asked(study, answers or {}, problems or {})
     stated = {field["name"]: field["answer"] for field in asked if not field["wrong"]}
@@ -219,7 +219,7 @@ def _report(
 def _asked(
     study: Study, answers: Mapping[str, str], problems: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return the questions of the report with their answers and errors."""
+    """Return the report's questions with their answers and errors."""
     stored = dict(study.report_answers.values_list("item", "text")) | dict(answers)
     asked = []
     for name, question in ASKED.items():
@@ -282,7 +282,7 @@ def checklist_file(request: ResearcherRequest, name: str, form: str, ext: str) -
 @login_required
 @require_POST
 def report_run(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Run one part of the job that computes the report. The first request starts the job."""
+    """Run one part of the job that computes the report. The first request starts it."""
     study = opened_study(request, name, right_to("report_run"))
     address = reverse("report", args=[study.name])
     job = results.job_of(study, owner=request.user)
@@ -329,7 +329,7 @@ def table_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
 
 @reading
 def latex_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the list of tables that can be copied or downloaded as LaTeX. Nothing is computed."""
+    """List the tables that can be copied or downloaded as LaTeX. Nothing is computed."""
     study, _kind, context = of_kind(request, name)
     chosen = study.report_answers.filter(item="exhibits").values_list("text", flat=True)
     context |= {"titles": paper_tables.titles(study), "chosen": ", ".join(chosen).split(", ")}

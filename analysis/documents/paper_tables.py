@@ -1,4 +1,4 @@
-"""Tables of a study in the form in which a paper prints them.
+"""A study's tables, formatted for print in a paper.
 
 Rows and columns are the same as on the page, in the CSV file and in the API. The recipe, remarks
 and column meanings are added as notes.
@@ -66,7 +66,7 @@ Maker = Callable[[Study, str], Iterator[PaperTable]]
 
 
 def titles(study: Study) -> dict[str, str]:
-    """Return the titles of the study's tables by name, without computing the tables."""
+    """Return the titles of the study's tables by name, without computing any tables."""
     return {name: title for name, (title, _make) in _makers(study).items()}
 
 
@@ -76,13 +76,13 @@ def _makers(study: Study) -> dict[str, tuple[str, Maker]]:
 
 
 def tables(study: Study, kind: str, name: str) -> list[PaperTable]:
-    """Return the non-empty tables of a name in `titles`. Findings are computed immediately."""
+    """Return the non-empty tables for a name in `titles`. Findings are computed immediately."""
     _title, make = _makers(study)[name]
     return [table for table in make(study, kind) if table.rows]
 
 
 def latex(study: Study, kind: str, name: str) -> str:
-    """Return the tables as LaTeX, or a LaTeX comment if they are all empty."""
+    """Return the tables as LaTeX, or a LaTeX comment if all are empty."""
     texts = [as_latex(table) for table in tables(study, kind, name)]
     return "\n".join(texts) or "% This table has no rows yet.\n"
 
@@ -97,7 +97,7 @@ def _table(
     about: str = "",
     groups: Sequence[tuple[str, int]] = (),
 ) -> PaperTable:
-    """Build a table with the notes that all tables share."""
+    """Build a table with the notes shared by all tables."""
     own = sorted({recipe(t.card.gold_rule, metric=t.card.metric) for t in study.tasks.all()})
     notes = [*filter(None, [about]), f"Recipe: {'; '.join(own)}", *marks.sentences(study)]
     caption = f"{title}: {study.title}, {WHO[Kind(kind)]}"
@@ -196,7 +196,7 @@ def _methods(study: Study, kind: str) -> Iterator[PaperTable]:
 
 
 def _sizes(study: Study, kind: str) -> Iterator[PaperTable]:
-    """Yield the numbers of CLUES, Figure 4, for uploaded models that state their parameters."""
+    """Yield the numbers from CLUES, Figure 4, for uploaded models with known parameter counts."""
     sizes = dict(LanguageModel.objects.exclude(parameters=None).values_list("name", "parameters"))
     scored = model_tables.model_rows(compared_files.files(study))
     rows = [row for row in scored if row.model in sizes and row.score.n > 1]
@@ -211,7 +211,7 @@ def _sizes(study: Study, kind: str) -> Iterator[PaperTable]:
 
 
 def _simple(table: Table) -> tuple[str, Maker]:
-    """Return a maker of tables with the same rows and columns as on the page."""
+    """Return a function for tables with the same rows and columns as on the page."""
 
     def tables_of(study: Study, kind: str) -> Iterator[PaperTable]:
         rows = table.rows(study, kind)
@@ -241,9 +241,9 @@ def _figure(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
 
 
 def task_rows(study: Study, _kind: str = "") -> list[tuple[Task, list[int], int]]:
-    """Return the study's tasks, without upstream tasks, with the sizes of training and test files.
+    """Return the study's tasks, except upstream tasks, with training and test file sizes.
 
-    Only the training files of the study are included. Sizes are in ascending order.
+    Only the study's own training files are included. Sizes are in ascending order.
     """
     trained = Q(kind=Split.Kind.TRAIN, shots__in=study.shots, number__in=study.splits)
     found = []

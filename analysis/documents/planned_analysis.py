@@ -1,4 +1,4 @@
-"""The planned analysis in a preregistration, including the parts for cross-task studies."""
+"""A preregistration's planned analysis section, including parts for cross-task studies."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from tasks.columns import Column, on_page
 
 
 def blocks(manifest: Manifest) -> list[Block]:
-    """Return the planned computations, which are fixed before the first seat is taken."""
+    """Return the planned computations, fixed before the first seat is taken."""
     return [
         Bullets(
             [
@@ -54,7 +54,7 @@ SCORES = [
 
 
 def _further(manifest: Manifest) -> list[str]:
-    """Return sentences on further intervals for the means and on inter-annotator agreement."""
+    """Return sentences about inter-annotator agreement and further intervals for the means."""
     largest = max(wording.group_sizes(manifest["scenarios"]).values())
     over_people = (
         f" and, with at least {FEWEST_FOR_BOOTSTRAP} annotators, over annotators and over both"
@@ -76,7 +76,7 @@ def _further(manifest: Manifest) -> list[str]:
 
 
 def _votes(manifest: Manifest) -> str:
-    """Return how answers are aggregated, which depends on the answer types of the tasks."""
+    """Return how answers are aggregated, which depends on the tasks' answer types."""
     kinds = {wording.way(task["card"]) for task in manifest["tasks"]}
     choices = {kind.name for kind in KINDS.values() if kind.is_one_choice}
     votes = {
@@ -125,7 +125,7 @@ def _equivalence(manifest: Manifest) -> list[str]:
 
 
 def anchors(manifest: Manifest, verbs: wording.Verbs = wording.PLANNED) -> list[str]:
-    """Return a description of the anchor examples and the primary contrast, if there are any."""
+    """Return a description of any anchor examples and the primary contrast."""
     if not manifest.get("anchor_examples"):
         return []
     are, is_, kinds = verbs.are, verbs.is_, ("raw", "adjusted")
@@ -187,7 +187,7 @@ def _contrasts(scenarios: list[dict[str, Any]], rule: dict[str, Any]) -> list[Bl
 
 
 def _power(groups: list[tuple[int, int]]) -> Grid:
-    """Return a table of the differences that contrasts between these group sizes can detect."""
+    """Return a table of the differences detectable in contrasts between these group sizes."""
     number = len(groups)
     levels = sorted({LEVEL, LEVEL / number}, reverse=True)
     rows = [
@@ -226,7 +226,7 @@ OF_CURVE = "Learning curve within an upstream task"
 
 
 def arms(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Return sentences on the arms and their training, or "" if the study is not cross-task."""
+    """Return sentences about the arms and their training, or "" unless the study is cross-task."""
     frozen, v = manifest["cross_task"], verbs
     if not frozen:
         return ""
@@ -251,7 +251,7 @@ def arms(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 
 def planned(manifest: Manifest) -> list[Block]:
-    """Return the planned analysis of the arms, or [] if the study is not cross-task."""
+    """Return the planned analysis of the arms, or [] unless the study is cross-task."""
     if not manifest["cross_task"]:
         return []
     return [
@@ -278,7 +278,7 @@ def planned(manifest: Manifest) -> list[Block]:
 
 
 def interval(manifest: Manifest) -> str:
-    """Return the method for the interval of a gain, which depends on the number of unseen tasks."""
+    """Return the interval method for a gain, which depends on the number of unseen tasks."""
     if len({scenario["task"] for scenario in manifest["scenarios"]}) == 1:
         return "Fieller's"
     return (
@@ -288,7 +288,7 @@ def interval(manifest: Manifest) -> str:
 
 
 def _bootstrap(manifest: Manifest) -> str:
-    """Return a sentence on the bootstrap over annotators if the planned groups are large enough."""
+    """Return a sentence about the bootstrap over annotators if planned groups are large enough."""
     seats: Counter[tuple[str, str]] = Counter()
     for scenario in manifest["scenarios"]:
         seats[scenario.get("arm", ""), scenario["task"]] += scenario["seats"]
@@ -304,7 +304,7 @@ def _bootstrap(manifest: Manifest) -> str:
 
 
 def results(study: Study) -> list[Block]:
-    """Return the section on gains, with published models and the manipulation check."""
+    """Return the gains section, with published models and the manipulation check."""
     rows = cross_task.gains(study, Kind.PERSON)
     if not rows:
         return [Paragraph("No unseen task has been completed by participants in two arms yet.")]

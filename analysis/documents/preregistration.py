@@ -1,6 +1,6 @@
-"""The preregistration of a study, which describes its frozen design in text.
+"""A study's preregistration, which describes its frozen design in prose.
 
-The text comes from the manifest, and every export contains the hash of the manifest. The only
+The text is generated from the manifest, and every export contains the manifest's hash. The only
 exceptions are the opening time, the version of the consent text, and the number of seats taken
 before opening.
 """
@@ -35,7 +35,7 @@ NO_HYPOTHESES = " The design contains no hypotheses."
 
 @dataclass(frozen=True)
 class Opening:
-    """Data about the opening that the manifest does not contain."""
+    """Details of the opening that the manifest doesn't contain."""
 
     hash: str
     at: datetime
@@ -44,7 +44,7 @@ class Opening:
 
 
 def for_study(study: Study) -> Document | None:
-    """Return the preregistration as it was generated at opening, or None for a draft."""
+    """Return the preregistration generated at opening, or None for a draft."""
     if study.is_draft or study.opened_at is None:
         return None
     opening = Opening(

@@ -1,4 +1,4 @@
-"""Sentences on recruitment, and report sections on the participants behind a result."""
+"""Sentences about recruitment, and report sections about the participants behind a result."""
 
 import json
 from types import SimpleNamespace
@@ -47,12 +47,12 @@ def came_from_prolific(record: StudyRecord) -> bool:
 
 
 def reached(record: StudyRecord) -> list[str]:
-    """Return the audience in the past tense, or a sentence that Prolific was not used."""
+    """Return the audience in the past tense, or a sentence saying that Prolific wasn't used."""
     return audience(record.manifest, REPORTED, came_from_prolific(record))
 
 
 def audience(manifest: Manifest, verbs: Verbs = PLANNED, on_prolific: bool = True) -> list[str]:
-    """Return sentences on who is invited on Prolific, or [] if the design has no restrictions."""
+    """Return sentences about who is invited on Prolific, or [] if the design is unrestricted."""
     asked = manifest["audience"] or {}
     wanted = [
         f"{name} {_flat(asked[key])}{end}"
@@ -77,7 +77,7 @@ def audience(manifest: Manifest, verbs: Verbs = PLANNED, on_prolific: bool = Tru
 
 
 def _flat(value: Any) -> str:
-    """Format a condition as text, such as "sex (female 50, male 50)"."""
+    """Format a condition as text, for example "sex (female 50, male 50)"."""
     if isinstance(value, dict):
         return ", ".join(
             f"{name} ({_flat(each)})" if isinstance(each, dict) else f"{name} {_flat(each)}"
@@ -87,7 +87,7 @@ def _flat(value: Any) -> str:
 
 
 def programs(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Return a sentence if programs may take the seats of human annotators, otherwise ""."""
+    """Return a sentence if programs may take human annotators' seats, otherwise ""."""
     if not manifest["programs_as_people"]:
         return ""
     return (
@@ -109,7 +109,7 @@ SENSITIVITY = "Sensitivity to inclusion criteria"
 
 
 def of_attrition(record: StudyRecord) -> list[Block]:
-    """Return completions by arm and Lee's bounds. Empty without a difference between shots."""
+    """Return completions by arm and Lee's bounds, or [] without a difference between shots."""
     rows = ATTRITION.rows(record.study, Kind.PERSON)
     if not rows:
         return []
@@ -118,7 +118,7 @@ def of_attrition(record: StudyRecord) -> list[Block]:
 
 
 def of_admission(record: StudyRecord) -> list[Block]:
-    """Return the pass rates by arm. Empty if the design has no rule."""
+    """Return pass rates by arm, or [] if the design has no rule."""
     study = record.study
     rows = ADMISSION.rows(study, Kind.PERSON)
     if not rows:
@@ -131,7 +131,7 @@ def of_admission(record: StudyRecord) -> list[Block]:
 
 
 def sensitivity_to_criteria(record: StudyRecord) -> list[Block]:
-    """Return each task's cells as reported, and again under each criterion that changes one."""
+    """Return each task's cells as reported and under every criterion that changes any of them."""
     if record.answered.empty:
         return []
     tables = sensitivity.task_tables(sensitivity.table(record.study, Kind.PERSON, record.frame))

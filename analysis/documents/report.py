@@ -1,7 +1,8 @@
-"""The report of a study for use in a paper.
+"""A study report for use in a paper.
 
-Numbers are gathered in study_record.py and tables computed in results.py. The report covers human
-annotators, has separate sections on simulated annotators and models, and contains no names.
+Numbers are gathered in study_record.py, and tables are computed in results.py. The report covers
+human annotators, has separate sections for simulated annotators and models, and never contains
+names.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,10 +53,10 @@ def for_study(
     masked: Callable[[str], str] = str,
     sums: str = "",
 ) -> Document | None:
-    """Return the report of a study, or None for a draft.
+    """Return a study's report, or None for a draft.
 
-    `sent` holds rejected answers, shown in place of the stored ones. `masked` is applied to
-    user-entered text. `sums` is the SHA-256 of SHA256SUMS if the report is part of a bundle.
+    `sent` holds rejected answers, which are shown in place of the stored ones. `masked` is applied
+    to user-entered text. `sums` is the SHA-256 of SHA256SUMS if the report is part of a bundle.
     """
     if study.is_draft:
         return None
@@ -112,7 +113,7 @@ def document(record: Record, answers: Mapping[str, str]) -> Document:
 
 
 def _section(title: str, blocks: Sequence[Block], marked: Sequence[Block] = ()) -> list[Section]:
-    """Return a section that ends with the study's remarks, or [] without blocks."""
+    """Return a section that ends with the study's remarks, or [] if `blocks` is empty."""
     return [Section(title, [*blocks, *marked])] if blocks else []
 
 
@@ -124,7 +125,7 @@ def _hypotheses(record: StudyRecord) -> list[Section]:
 
 
 def _sizes(blocks: Iterable[Block]) -> dict[str, int]:
-    """Count the rows of each table by caption. For differences, count only rows with a p value."""
+    """Count each table's rows by caption. For differences, count only rows with a p value."""
     sizes = {}
     for grid in (block for block in blocks if isinstance(block, Grid)):
         known = [dict(zip(grid.columns, row, strict=True)).get("p") != NOTHING for row in grid.rows]
@@ -317,7 +318,7 @@ def _changes(record: StudyRecord) -> list[Block]:
 
 
 def _sample(record: StudyRecord) -> list[Section]:
-    """Return the section with the sample table, or [] without data on the participants."""
+    """Return the section with the sample table, or [] without participant data."""
     rows = record.sample
     if not rows:
         return []

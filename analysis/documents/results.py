@@ -1,9 +1,9 @@
-"""The parts of the report that take long to compute, cached as the result of a job.
+"""The slow parts of the report, cached as a job's result.
 
-If few answers are in the analysis (findings.is_small), they are computed with the page. Otherwise
-the page starts a job. The key of a job includes the frozen design, the completed participations and
-whether they are in the analysis, the prediction files, and the number of model runs. A stored
-result cannot become stale, because completed participations and files never change.
+If only a few answers are in the analysis (findings.is_small), the parts are computed with the page.
+Otherwise the page starts a job. A job's key includes the frozen design, the completed
+participations and whether they are in the analysis, the prediction files, and the number of model
+runs. A stored result can't become stale, because completed participations and files never change.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ from tasks.models import Job
 
 
 def pictures(record: StudyRecord) -> list[Block]:
-    """Return the figures, or tables of the same numbers if figures cannot be drawn."""
+    """Return the figures, or tables of their numbers if figures can't be drawn."""
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
     shown: list[Block] = []
@@ -109,7 +109,7 @@ def _asked(study: Study, columns: list[Column]) -> list[Column]:
 
 
 def _grid(caption: str, columns: Sequence[Column], rows: Sequence[Any], notes: list[str]) -> Grid:
-    """Build a table. Its notes explain the mark for small groups only if a cell contains it."""
+    """Build a table. Its notes explain the small-group mark only if a cell contains it."""
     grid = Grid.of(caption, columns, rows)
     if not any(FEW in cell for row in grid.rows for cell in row):
         notes = [note.replace(f"; {ASSUMES}", "") for note in notes]
@@ -128,7 +128,7 @@ AGREEMENT = "Agreement"  # table caption, which the methods section looks up
 
 
 def agreement(record: StudyRecord) -> list[Block]:
-    """Return agreement and aggregated answers, or [] if no cell has two annotators."""
+    """Return agreement and aggregated answers, or [] unless some cell has two annotators."""
     agreements = findings.agreements(record.answered)
     if all(row.n < 2 for row in agreements):
         return []
@@ -253,9 +253,9 @@ def parameters(study: Study) -> dict[str, Any]:
 
 
 def job_of(study: Study, owner: Any = None) -> Job | None:
-    """Return the job that computes the parts, or None if no job is needed.
+    """Return the job that computes the parts, or None if a job isn't needed.
 
-    It is started if `owner` is given. Otherwise, a new job is returned unsaved.
+    The job is started if `owner` is given; otherwise, a new job is returned unsaved.
     """
     if is_small(study, Kind.PERSON):
         return None
@@ -282,7 +282,7 @@ def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
 
 
 def parts(record: StudyRecord) -> dict[str, list[Block]]:
-    """Return each part by name. If the job is not done, compute it now (for files and programs)."""
+    """Return the parts by name. If the job isn't done, compute them (for files and programs)."""
     job = job_of(record.study)
     if job is None or not job.is_done:
         return {name: make(record) for name, make in PARTS.items()}

@@ -1,7 +1,7 @@
 """Figures on how a study was run: arrivals and exits, pay, decisions and changes.
 
 They are gathered once for the report and cover human annotators unless a name says otherwise.
-Amounts are in cents and times in seconds. The only names are the annotators' pseudonyms.
+Amounts are in cents and times in seconds. The only names in them are annotators' pseudonyms.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ NO_CHANGE = re.compile(r"opened$|\d+ stud(y|ies) on Prolific drafted$")
 
 
 class StudyRecord:
-    """The numbers of one opened study. Each number is computed once.
+    """The numbers for one opened study. Each is computed once.
 
-    `masked` is applied to user-entered text, for publication with identities.without_ids. `sums` is
-    the SHA-256 of SHA256SUMS in the bundle that contains the report.
+    `masked` is applied to user-entered text; for publication, it is identities.without_ids. `sums`
+    is the SHA-256 of SHA256SUMS in the bundle that contains the report.
     """
 
     def __init__(self, study: Study, masked: Callable[[str], str] = str, sums: str = ""):
@@ -75,7 +75,7 @@ class StudyRecord:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """Return one row per participation of every kind (scores/frames.py)."""
+        """Return one row per participation, of any kind (scores/frames.py)."""
         return frames.annotators(self.study)
 
     @cached_property
@@ -84,7 +84,7 @@ class StudyRecord:
 
     @cached_property
     def answered(self) -> pd.DataFrame:
-        """Return analysed participants' answers in the annotation step (scores/findings.py)."""
+        """Return analysed participants' answers from the annotation step (scores/findings.py)."""
         return findings.answered(self.study, Kind.PERSON)
 
     @cached_property
@@ -110,10 +110,10 @@ class StudyRecord:
 
     @cached_property
     def workers(self) -> dict[str, int]:
-        """Count the distinct participants who arrived, consented, and are in the analysis.
+        """Count the distinct participants who arrived, who consented, and who are in the analysis.
 
-        Participants with several tasks have several participations but are counted once. Each
-        decline is counted separately, because no row is stored for it.
+        Participants with several tasks have several participations but are counted once. Declines
+        are counted individually, because no rows are stored for them.
         """
         reached = {"arrived": Q(), "consented": Q(consented_at__isnull=False), "analysed": ANALYSED}
         counts = {name: Count("worker", distinct=True, filter=it) for name, it in reached.items()}
@@ -124,8 +124,8 @@ class StudyRecord:
     def refused_arrivals(self) -> dict[str, int]:
         """Count refusals on the landing page by reason, at most once per browser.
 
-        A person may be counted more than once. `met` and `done` are for people who did the tasks
-        before.
+        A person may be counted more than once. `met` and `done` refer to people who had already
+        done the tasks.
         """
         return dict(self.study.refused_arrivals.values_list("reason", "number"))
 
@@ -179,7 +179,7 @@ class StudyRecord:
 
     @cached_property
     def marks(self) -> list[str]:
-        """Return the remarks that appear under all tables."""
+        """Return the remarks shown under all tables."""
         return marks.sentences(self.study)
 
     @cached_property
@@ -194,7 +194,7 @@ class StudyRecord:
 
     @property
     def rewards(self) -> list[int]:
-        """Return the rewards in cents of the studies created on Prolific, in ascending order."""
+        """Return the rewards of studies created on Prolific, in cents and ascending order."""
         return [reward for reward, _minutes in self._on_prolific]
 
     @property
@@ -215,9 +215,9 @@ class StudyRecord:
 
     @cached_property
     def settled(self) -> list[ledger.Wage]:
-        """Return the times and earnings of settled participations that were not withdrawn.
+        """Return times and earnings for settled participations that weren't withdrawn.
 
-        Participations left unpaid by a decision are included, but their earnings are never summed.
+        Participations deliberately left unpaid are included, but their earnings are never summed.
         """
         return ledger.wages(seat for seat in self._seats if seat.status != Status.WITHDRAWN)
 
@@ -227,17 +227,17 @@ class StudyRecord:
 
     @property
     def withdrawn_with_pay(self) -> int:
-        """Count the withdrawn participations whose earnings are included in `amounts`."""
+        """Count withdrawn participations whose earnings are included in `amounts`."""
         gone = [seat for seat in self._seats if seat.status == Status.WITHDRAWN and seat.is_paid]
         return sum(bool(seat.earned) for seat in gone)  # type: ignore[attr-defined]  # annotated
 
     @cached_property
     def wages(self) -> list[ledger.Wage]:
-        """Return the settled participations that have been paid."""
+        """Return the paid settled participations."""
         return [wage for wage in self.settled if wage.participation.is_paid]
 
     def median(self, name: str, wages: list[ledger.Wage] | None = None) -> float | None:
-        """Return the median of a Wage attribute, by default of paid ones, or None if unknown."""
+        """Return a Wage attribute's median, over paid wages by default, or None if unknown."""
         values = [getattr(wage, name) for wage in (self.wages if wages is None else wages)]
         known = [value for value in values if value is not None]
         return statistics.median(known) if known else None
@@ -261,14 +261,14 @@ class StudyRecord:
 
     @cached_property
     def paid(self) -> int:
-        """Return the part of the earnings in cents that belongs to paid batches."""
+        """Return how much of the earnings, in cents, is in paid batches."""
         entries = LedgerEntry.objects.filter(participation__study=self.study)
         paid = entries.filter(payment__batch__state="paid")
         return paid.aggregate(total=Sum("cents"))["total"] or 0
 
     @cached_property
     def seconds_per_answer(self) -> float | None:
-        """Return the mean active seconds per test answer of participants in the analysis."""
+        """Return the mean active seconds per test answer for participants in the analysis."""
         answers = self._answers().filter(turn__step=Step.ANNOTATION)
         return answers.aggregate(mean=Avg("active_seconds"))["mean"]
 
@@ -277,7 +277,7 @@ class StudyRecord:
 
     @cached_property
     def check_results(self) -> tuple[int, int]:
-        """Return (passed, answered) attention checks of participants in the analysis."""
+        """Return (passed, answered) attention checks for participants in the analysis."""
         checks = self._answers().filter(turn__step=Step.CHECK)
         counts = checks.aggregate(n=Count("pk"), passed=Count("pk", filter=Q(s1=1)))
         return counts["passed"], counts["n"]
@@ -352,7 +352,7 @@ class StudyRecord:
 
     @property
     def sources(self) -> str:
-        """Describe the sources of participants. Declines are stored without a source."""
+        """Describe where participants came from. Declines are stored without a source."""
         sources = [f"{n} via {name}" for name, n in self.platforms]
         if self.whole.declined:
             sources.append(f"{self.whole.declined} declined, source not stored")
@@ -369,15 +369,15 @@ class StudyRecord:
 
     @cached_property
     def models(self) -> list[SimpleNamespace]:
-        """Return the scores of models with uploaded predictions."""
+        """Return scores for models with uploaded predictions."""
         files = compared_files.files(self.study)
         return model_tables.model_rows(files)
 
     @cached_property
     def changes(self) -> list[tuple[datetime, str]]:
-        """Return the changes since opening in chronological order, except changes to the team.
+        """Return the changes since opening, except team changes, in chronological order.
 
-        The log may name researchers, so only sentences that match a known form are repeated.
+        The log may name researchers, so only sentences in a known form are repeated.
         """
         events = self.study.events.filter(at__gt=self.study.opened_at, topic=Topic.STUDY)
         return [
@@ -388,7 +388,7 @@ class StudyRecord:
 
     @cached_property
     def pilots(self) -> int:
-        """Count earlier studies of the same owner on these tasks."""
+        """Count the same owner's earlier studies on these tasks."""
         names = [task.name for task in self.tasks]
         others = Study.objects.filter(owner=self.study.owner_id, tasks__name__in=names)
         earlier = others.filter(opened_at__lt=self.study.opened_at).exclude(pk=self.study.pk)

@@ -1,4 +1,4 @@
-"""Sentences and formats that plans and reports share, so that both use the same terms."""
+"""Sentences and formats shared by plans and reports, so that both use the same terms."""
 
 import itertools
 import math
@@ -72,7 +72,7 @@ WAYS = {
 
 
 def way(card: dict[str, Any]) -> str:
-    """Return the key of WAYS for a card in the manifest."""
+    """Return the WAYS key for a card in the manifest."""
     usual = LABEL if card.get("labels") else "typed" if card.get("typed") else SPANS
     return card.get("answer") or usual
 
@@ -82,7 +82,7 @@ def order(name: str) -> str:
 
 
 def count(number: int, word: str) -> str:
-    """Format a number with its noun, such as "1 task" or "2 tasks"."""
+    """Format a number with its noun, for example "1 task" or "2 tasks"."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
@@ -91,13 +91,13 @@ def shots_of(manifest: Manifest) -> set[int]:
 
 
 def per_label(manifest: Manifest) -> str:
-    """Return a clause on the tasks that have k examples per correct answer at k shots, or ""."""
+    """Return a clause about tasks with k examples per correct answer at k shots, or ""."""
     names = [task["name"] for task in manifest["tasks"] if task["card"].get("shots_per_label")]
     return f" (for {', '.join(names)}: k per correct answer)" if names else ""
 
 
 def parts_of_tests(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Return a sentence on tests that use only part of the imported file, or "" without any."""
+    """Return a sentence about tests that use only part of the imported file, or ""."""
     parts = [
         f"{task['name']}, {split['examples']} of {task['card']['test_of']} test examples"
         + (f" drawn with seed {task['card']['test_seed']}" if "test_seed" in task["card"] else "")
@@ -134,7 +134,7 @@ def minutes_of(manifest: Manifest) -> list[int]:
 
 
 def announced(manifest: Manifest) -> str:
-    """Format the announced duration, such as "20 to 60 minutes"."""
+    """Format the announced duration, for example "20 to 60 minutes"."""
     told = minutes_of(manifest)
     if len(set(told)) == 1:
         return count(told[0], "minute")
@@ -142,7 +142,7 @@ def announced(manifest: Manifest) -> str:
 
 
 def help_at_zero_shots(manifest: Manifest) -> str:
-    """Return whether instructions show help examples at zero shots, or "" if no card has any."""
+    """Return whether instructions show help examples at zero shots, or "" if cards lack them."""
     cards = [parse_card(task["card"], task["name"]) for task in manifest["tasks"]]
     if not any(window.example for card in cards for window in card.help_windows):
         return ""
@@ -163,7 +163,7 @@ def is_paid(manifest: Manifest) -> bool:
 
 
 def stopping(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Return a sentence on optional stopping, or "" for a rehearsal."""
+    """Return a sentence about optional stopping, or "" for a rehearsal."""
     if manifest["rehearsal"]:
         return ""
     if manifest["hide_test_scores"]:
@@ -236,7 +236,7 @@ def has_fixed_amounts(manifest: Manifest) -> bool:
 
 
 def rate(manifest: Manifest, verbs: Verbs, has_fixed_reward: bool = False) -> list[str]:
-    """Return sentences on the rate and its time. With fixed amounts, it is a lower bound."""
+    """Return sentences about the rate and its time. With fixed amounts, it is a lower bound."""
     if not is_paid(manifest):
         return [f"No payment {verbs.is_} promised."]
     if not float(manifest["hourly_rate"]):
@@ -250,7 +250,7 @@ def rate(manifest: Manifest, verbs: Verbs, has_fixed_reward: bool = False) -> li
 
 
 def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
-    """Return sentences on the bounds on pay, or [] if there are none."""
+    """Return sentences about the bounds on pay, or [] if pay is unbounded."""
     pay, currency, v = manifest["pay"], manifest["currency"], verbs
     sentences = []
     if float(pay["base_reward"]):
@@ -290,7 +290,7 @@ REWARDS = {
 
 
 def reward_on_prolific(manifest: Manifest) -> list[str]:
-    """Return sentences on how the reward on Prolific is set, or [] without an hourly rate."""
+    """Return sentences about how the Prolific reward is set, or [] without an hourly rate."""
     if not float(manifest["hourly_rate"]):
         return []
     same = "fixed in advance and the same in all scenarios"
@@ -312,7 +312,7 @@ def can_screen_out(manifest: Manifest) -> bool:
 
 
 def pausing(manifest: Manifest) -> list[str]:
-    """Return sentences on screen-outs that pause the study automatically, or [] if none do."""
+    """Return sentences about screen-outs that automatically pause the study, or []."""
     number = manifest["max_screen_outs_in_a_row"]
     screens = manifest["qualification"]["rule"] != Qualification.NONE
     if number is None or not (screens or manifest["comprehension_questions"].strip()):
@@ -331,7 +331,7 @@ def same_recipe(manifest: Manifest) -> list[Fact]:
 
 
 def metrics(manifest: Manifest) -> str:
-    """Return sentences on the metrics of the test sets, or "" if S1 is the only one."""
+    """Return sentences about the test sets' metrics, or "" if S1 is the only one."""
     by_metric: dict[str, list[str]] = {}
     for task in manifest["tasks"]:
         by_metric.setdefault(task["card"].get("metric", "S1"), []).append(task["name"])
@@ -372,7 +372,7 @@ def recomputed(manifest: Manifest) -> str:
 
 
 def group_sizes(scenarios: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
-    """Count the planned annotators of the direct arm by (task, shots) over training splits."""
+    """Count the direct arm's planned annotators by (task, shots) over all training splits."""
     seats: Counter[tuple[str, int]] = Counter()
     for scenario in scenarios:
         if scenario.get("arm", Arm.DIRECT) == Arm.DIRECT:
@@ -391,7 +391,7 @@ def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int
 
 
 def data_warnings(manifest: Manifest) -> list[Block]:
-    """Return the warnings on leakage and ceilings that were frozen with the design, or []."""
+    """Return the leakage and ceiling warnings frozen with the design, or []."""
     sentences = manifest["data_warnings"]
     if not sentences:
         return []

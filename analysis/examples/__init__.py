@@ -1,4 +1,4 @@
-"""Results for single examples: difficulty, disagreement, comments, and the audit of gold answers.
+"""Per-example results: difficulty, disagreement, comments, and the gold answer audit.
 
 Start with difficulty.py.
 """

@@ -1,8 +1,8 @@
-"""The difficulty of test examples. The example with the lowest mean S1 comes first.
+"""Test example difficulty. The example with the lowest mean S1 comes first.
 
-Discrimination is computed over humans and models together. Each annotator of the chosen kind counts
-as one respondent. Each model also counts once, with its S1 averaged over shots and splits, because
-the runs of a model are not independent.
+Discrimination is computed across humans and models together. Each annotator of the chosen kind
+counts as one respondent. So does each model, with its S1 averaged over shots and splits, because a
+model's runs aren't independent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FEW = (
 
 
 def columns(shots: Sequence[int]) -> list[Column]:
-    """Return the columns of the page, except for the example."""
+    """Return the page's columns, except for the example."""
     return [
         Column(
             "mean",
@@ -88,7 +88,7 @@ def columns(shots: Sequence[int]) -> list[Column]:
 
 
 def file_columns(shots: Sequence[int]) -> list[Column]:
-    """Return the CSV columns: the example, the columns of the page, and one per number of shots."""
+    """Return the CSV columns: the example, the page's columns, and one per number of shots."""
     return [
         Column("example", meaning="id of the example in its file", get="source_id"),
         *columns(shots),
@@ -154,7 +154,7 @@ def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[Simp
 
 
 def _models(task: Task) -> pd.DataFrame:
-    """Return respondent, example, s1 and right in [0, 1] per model and example, over all runs."""
+    """Return respondent, example, s1 and right in [0, 1] per model and example, across all runs."""
     is_right = Case(When(s1=1, then=Value(1.0)), default=Value(0.0), output_field=FloatField())
     rows = (
         Prediction.objects.filter(file__task=task)
@@ -178,7 +178,7 @@ def _item_rests(frame: pd.DataFrame, models: pd.DataFrame) -> tuple[dict[int, fl
 
 
 def _order(mean: float, example: int) -> tuple[float, int]:
-    """Return a sort key for the hardest example first. Rounding hides differences in summation."""
+    """Return a sort key that puts the hardest example first. Rounding hides summation error."""
     return round(mean, 9), example
 
 

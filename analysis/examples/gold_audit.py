@@ -1,4 +1,4 @@
-"""Examples with doubtful gold: all annotators agree with each other but not with the gold."""
+"""Examples with doubtful gold: all annotators agree with one another but not with the gold."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ TALLY = [
 
 @dataclass(frozen=True)
 class Unit:
-    """The answers of all `n` annotators to one example, which is given by its primary key."""
+    """The answers of all `n` annotators to one example. `example` is its primary key."""
 
     task: str
     example: int
@@ -145,7 +145,7 @@ def doubts(study: Study, kind: str) -> tuple[list[SimpleNamespace], list[SimpleN
 
 
 def rows(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return the doubtful examples without the tallies."""
+    """Return the doubtful examples without tallies."""
     return doubts(study, kind)[1]
 
 
@@ -155,12 +155,12 @@ def on(study: Study, example: Example) -> QuerySet[ExampleComment]:
 
 
 def add(study: Study, example: Example, text: str, by: User, gold: str = "") -> ExampleComment:
-    """Store a comment with its author, time and opinion on the gold. Comments never change."""
+    """Store a comment with its author, time and opinion of the gold. Comments never change."""
     return study.comments.create(example=example, text=text, gold=gold, by=by, at=database_now())
 
 
 def wrong_gold(said: Iterable[ExampleComment]) -> ExampleComment | None:
-    """Return the comment with the latest opinion if it marks the gold as wrong, or None."""
+    """Return the comment with the latest opinion if it says the gold is wrong, or None."""
     latest = None
     for comment in said:
         latest = comment if comment.gold else latest

@@ -1,7 +1,7 @@
-"""The answers to one test example: highlighted text, distinct answers and agreement.
+"""The answers to one test example: highlights, distinct answers and agreement.
 
-As in every table, only completed participations of one kind that are in the analysis are included.
-Other answers of this kind are listed separately.
+As in every table, only analysed, completed participations of one kind are included. Other answers
+of this kind are listed separately.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ MAX_NAMES = 20
 
 @dataclass(frozen=True)
 class Lane:
-    """The answer of one annotator and its comparison with the gold."""
+    """One annotator's answer, compared with the gold."""
 
     participation: Participation
     given: Given
@@ -86,7 +86,7 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True)
 class ExamplePage:
-    """One example with the answers of one kind of annotators, for one or all numbers of shots."""
+    """One example with answers from one kind of annotator, for one or all numbers of shots."""
 
     study: Study
     example: Example
@@ -107,7 +107,7 @@ class ExamplePage:
 
     @cached_property
     def _texts(self) -> list[tuple[int, str, str]]:
-        """Return (number, name, text) for each text that can be highlighted."""
+        """Return (number, name, text) for each highlightable text."""
         segments = zip(self.card.segments, self.example.context, strict=True)
         texts = [(number, *segment) for number, segment in enumerate(segments)]
         if self._selectable is not None:
@@ -116,7 +116,7 @@ class ExamplePage:
 
     @cached_property
     def _begins(self) -> dict[int, int]:
-        """Return the start of each text in the concatenation of all texts."""
+        """Return where each text starts in the concatenation of all texts."""
         lengths = (len(text) for _number, _name, text in self._texts)
         begins = itertools.accumulate(lengths, initial=0)
         return {number: begin for (number, _n, _t), begin in zip(self._texts, begins, strict=False)}
@@ -128,7 +128,7 @@ class ExamplePage:
 
     @property
     def length(self) -> int:
-        """Return the total length of the texts that can be highlighted."""
+        """Return the total length of the highlightable texts."""
         return sum(len(text) for _number, _name, text in self._texts)
 
     def _lanes(self, chosen: QuerySet[Participation]) -> list[Lane]:
@@ -150,7 +150,7 @@ class ExamplePage:
         return blinding.hidden(self.study)
 
     def _masked(self, lanes: list[Lane]) -> list[Lane]:
-        """Alias hidden annotators, ordered anew per page, or all pages would reveal the scores."""
+        """Alias hidden annotators in a new order per page, so that pages can't reveal scores."""
 
         def shuffled(lane: Lane) -> str:
             told = f"{self.example.content_hash}:{lane.participation.token}"
@@ -176,7 +176,7 @@ class ExamplePage:
 
     @cached_property
     def _counted(self) -> list[Lane]:
-        """Return the answers in the analysis for all numbers of shots."""
+        """Return the analysed answers for all numbers of shots."""
         return self._lanes(findings.counted(self.study, self.kind))
 
     @cached_property
@@ -185,7 +185,7 @@ class ExamplePage:
 
     @cached_property
     def apart(self) -> list[Lane]:
-        """Return answers of this kind and number of shots that are not in the analysis."""
+        """Return answers of this kind and number of shots outside the analysis."""
         counted = findings.counted(self.study, self.kind)
         others = self.study.participations.filter(kind=self.kind).exclude(pk__in=counted)
         return [lane for lane in self._lanes(others) if self.shots in (None, lane.shots)]
@@ -259,7 +259,7 @@ class ExamplePage:
 
     @cached_property
     def names(self) -> list[str]:
-        """Return the labels, or the example's options, for single-choice tasks. Otherwise empty."""
+        """Return the labels or the example's options for single-choice tasks, otherwise []."""
         if self.card.answered_by == OPTION:
             return list(dict.fromkeys(self.example.options))
         return [label.name for label in self.card.labels]
@@ -287,7 +287,7 @@ class ExamplePage:
 
     @property
     def facts(self) -> list[Fact]:
-        """Return the figures for the displayed answers with their meanings."""
+        """Return figures for the displayed answers, with their meanings."""
         values = [lane.comparison.s1 for lane in self.lanes]
         unit = [frozenset(lane.given.texts) for lane in self.lanes]
         pairs = self.n * (self.n - 1) // 2
@@ -324,7 +324,7 @@ class ExamplePage:
         ]
 
     def _disagreements(self, unit: list[frozenset[str]], pairs: int) -> list[Fact]:
-        """Return this example's part of alpha. For single labels, all distances are equal."""
+        """Return this example's contribution to alpha. For single labels, all distances agree."""
         facts = []
         for name in ["nominal"] if self.card.kind.is_one_text else agreement.DISTANCES:
             observed = agreement.observed_disagreement(unit, agreement.DISTANCES[name])
@@ -342,7 +342,7 @@ class ExamplePage:
 
     @property
     def by_shots(self) -> list[SimpleNamespace]:
-        """Return the scores by number of shots, even if the page shows only one number of shots."""
+        """Return the scores for every number of shots, even if the page shows only one of them."""
         rows = []
         for shots in sorted(self.study.shots):
             values = [lane.comparison.s1 for lane in self._counted if lane.shots == shots]

@@ -1,4 +1,4 @@
-"""Pages and API views for examples: difficulty, gold audit, and the answers to one example."""
+"""Pages and API views for examples: difficulty, gold audit, and answers to one example."""
 
 from typing import Any
 
@@ -112,7 +112,7 @@ def examples_file(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def audit(request: HttpRequest, name: str) -> HttpResponse:
-    """List the test examples on which all annotators of one kind contradict the gold."""
+    """List the test examples where all annotators of one kind contradict the gold."""
     study, kind, context = of_kind(request, name)
     tallies, doubts = gold_audit.doubts(study, kind)
     shown = columns.on_page(gold_audit.COLUMNS)
@@ -136,7 +136,7 @@ def _task(request: HttpRequest, tasks_of_study: list[Task]) -> Task:
 
 @reading
 def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """Show one test example with the annotators' highlights and the gold."""
+    """Show a test example with the annotators' highlights and the gold."""
     study = scores_of(request, name)
     return _example(request, study, example_of(study, pk))
 
@@ -155,7 +155,7 @@ def comment(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 
 
 def example_of(study: Study, pk: int) -> Example:
-    """Return a test example that belongs to one of the study's tasks, or raise Http404."""
+    """Return a test example from one of the study's tasks, or raise Http404."""
     return get_object_or_404(
         Example.objects.select_related("split__task"),
         pk=min(pk, 2**62),
@@ -167,7 +167,7 @@ def example_of(study: Study, pk: int) -> Example:
 def _example(
     request: HttpRequest, study: Study, shown: Example, form: CommentForm | None = None
 ) -> HttpResponse:
-    """Render the page of an example. `form` is a rejected comment, if there is one."""
+    """Render an example's page. `form` is a rejected comment, if there is one."""
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     all_shots = sorted(study.shots)

@@ -1,4 +1,4 @@
-"""Export of a study: CSV files, verify.py, Parquet files and the release bundle.
+"""Study export: CSV files, verify.py, Parquet files and the release bundle.
 
 Start with files.py; columns.py explains the columns. verify.py must not import project code.
 """

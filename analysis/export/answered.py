@@ -1,7 +1,7 @@
 """Answers with their examples, for export to Inspect, lm-evaluation-harness and other tools.
 
 As in answers.csv, workers appear under pseudonyms with their kind. Withdrawn participations,
-answers in an upstream step (which belong to other tasks), and attention checks are left out.
+attention checks, and upstream-step answers (which belong to other tasks) are left out.
 """
 
 import itertools
@@ -33,7 +33,7 @@ class Place(NamedTuple):
 
 
 def participations(study: Study) -> QuerySet[Participation]:
-    """Return participations with answers and `analysed` in a fixed order, except withdrawn ones."""
+    """Return non-withdrawn participations that have answers, with `analysed`, in a fixed order."""
     people = study.participations.exclude(status=Status.WITHDRAWN)
     people = people.filter(turns__answer__isnull=False, turns__step__in=STEPS).distinct()
     people = people.annotate(analysed=ANALYSED).select_related("scenario__task")
@@ -56,19 +56,19 @@ def tested(study: Study) -> Iterator[tuple[Participation, list[Answer]]]:
 
 
 def by_task(study: Study) -> Iterator[tuple[Card, Iterator[tuple[Participation, list[Answer]]]]]:
-    """Group the output of `tested` by task. Raises NothingAnswered."""
+    """Group the output from `tested` by task. Raises NothingAnswered."""
     groups = itertools.groupby(tested(study), key=lambda row: row[0].scenario.task)
     return ((task.card, people) for task, people in groups)
 
 
 def answers(participation: Participation) -> QuerySet[Answer]:
-    """Return the answers of a participation in the order of submission."""
+    """Return a participation's answers in order of submission."""
     stored = Answer.objects.filter(turn__participation=participation, turn__step__in=STEPS)
     return stored.select_related("turn__example").prefetch_related("spans").order_by("turn")
 
 
 def about(participation: Participation) -> dict[str, Any]:
-    """Return the participation and its scenario with the columns of annotators.csv."""
+    """Return the participation and its scenario, keyed by the columns of annotators.csv."""
     study, scenario = participation.study, participation.scenario
     return {
         "study": study.name,
@@ -86,17 +86,17 @@ def about(participation: Participation) -> dict[str, Any]:
 
 
 def place_name(participation: Participation) -> str:
-    """Return the place as in the names of prediction files, such as MNLI@1_10_3 or MNLI@1_0."""
+    """Return the place as in prediction file names, for example MNLI@1_10_3 or MNLI@1_0."""
     scenario = participation.scenario
     number = f"_{scenario.split_number}" if scenario.shots else ""
     return f"{scenario.task.name}@{scenario.task.version}_{scenario.shots}{number}"
 
 
 def joined(card: Card, answer: Answer) -> tuple[str, list[Place]]:
-    """Return the example's texts as one string, and the spans with their offsets in it.
+    """Return the example's texts as one string, with the spans and their offsets in it.
 
-    The question comes first if it can be highlighted. This never fails, because the offsets of
-    stored spans are valid and are only shifted here.
+    The question comes first if it can be highlighted. This never fails: stored spans have valid
+    offsets, and they are only shifted here.
     """
     example = answer.turn.example
     question = card.selectable_question(example.question)

@@ -41,7 +41,7 @@ from tasks.spans import QUESTION
 
 
 class Index(ApiView):
-    """The starting points of the API."""
+    """The API's entry points."""
 
     # Name to URL; the OpenAPI document lists what is below each.
     addresses: ClassVar = {

@@ -1,9 +1,9 @@
-"""The job that builds a release bundle. Each study has one bundle until it is rebuilt.
+"""The job that builds a release bundle. A study has one bundle, replaced on each rebuild.
 
-The first part writes all files from the database in one snapshot, so that they are consistent while
-annotators continue to answer. If Playwright and Chromium are installed, the next part prints the
-report. The remaining parts write the Parquet files, verify.py and the ZIP. Each part can be
-repeated, because files of a stopped process are not used.
+The first part writes all files drawn from the database in one snapshot, so that they are consistent
+while annotators continue to answer. If Playwright and Chromium are installed, the next part prints
+the report. The remaining parts write the Parquet files, verify.py and the ZIP. Each part can be
+repeated, because files left by a stopped process aren't used.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ PARTS = ("data", "print", *COLUMNS, "verify", "zip")
 
 
 def state(study: Study) -> str:
-    """Return a hash of a bundle's data. Turns and answers never change, so they are counted."""
+    """Return a hash of a bundle's data. Turns and answers never change, so counting is enough."""
     seats = study.participations.order_by("pk").values_list(
         "pk", "status", "in_analysis", "is_paid", "qualified", "consented_at", "comprehended_at",
         "finished_at", "returned_at", "worked_seconds",
@@ -102,8 +102,8 @@ def is_current(study: Study, job: Job) -> bool:
 def prepare(study: Study, owner: Any, round_times: str = "") -> Job:
     """Return the study's job if it is running or up to date, otherwise start a new one.
 
-    A job that rounds times differently is deleted. Concurrent requests get the same job, because a
-    finished job is deleted by its key and the database accepts only one job per study and rounding.
+    A job that rounds times differently is deleted. Concurrent requests get the same job, because
+    finished jobs are deleted by key and the database accepts only one job per study and rounding.
     """
     wanted = _parameters(study, round_times)
     old = job_of(study)

@@ -1,4 +1,4 @@
-"""Columns of all exported files and their meanings, the source of the data dictionary."""
+"""The columns of all exported files with their meanings: the source of the data dictionary."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -83,11 +83,11 @@ SIGNS = {
 
 @dataclass(frozen=True)
 class OfTurn:
-    """A column of answers.csv and of answers in the API, which have one row per turn.
+    """A column in answers.csv and in the API's answers, which have one row per turn.
 
-    The value is read from the turn by `lookup`, or computed without one. `brief` is its meaning in
-    the API: "" for the same meaning, None if the column is only in the file. Columns without
-    `meaning` are only in the API. `empty` is the cell for a missing value.
+    The value is read from the turn by `lookup`, or computed if there isn't one. `brief` is its
+    meaning in the API: "" if it is the same, None if the column is only in the file. Columns
+    without `meaning` are only in the API. `empty` is the cell used for a missing value.
     """
 
     name: str

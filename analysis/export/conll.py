@@ -1,8 +1,8 @@
-"""Answers as CoNLL files, one per participation, for tasks that are answered with spans.
+"""Answers as CoNLL files, one per participation, for tasks answered with spans.
 
-Each line has one token: its text, the start and end offsets in the text of the block, and a BIO
+Each line contains one token: its text, its start and end offsets in the block's text, and a BIO
 tag. Questions about the same text share a block, as their spans are of different kinds. Overlapping
-spans are left out, because the format cannot express them.
+spans are left out, because the format can't express them.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ class Block(NamedTuple):
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:
-    """Write the files and return the number of blocks in each. Raises NothingAnswered."""
+    """Write the files and return each file's number of blocks. Raises NothingAnswered."""
     counts, left_out = {}, []
     for participation, rows in answered.tested(study):
         card = participation.scenario.task.card
@@ -51,7 +51,7 @@ def write(study: Study, folder: Path) -> dict[str, int]:
 
 
 def blocks(card: Card, rows: list[Answer]) -> list[Block]:
-    """Return the texts in the order of the test file, with the spans of all their questions."""
+    """Return the texts in test file order, with the spans for all their questions."""
     found: dict[tuple[int, str], list[Place]] = {}
     for row in sorted(rows, key=lambda row: row.turn.example.position):
         text, places = answered.joined(card, row)
@@ -69,7 +69,7 @@ def _block(text: str, places: list[Place]) -> Block:
 
 
 def lines(card: Card, block: Block) -> Iterator[str]:
-    """Yield the lines of a block and a blank line, or nothing if the text has no tokens."""
+    """Yield a block's lines and a blank line, or nothing if the text contains no tokens."""
     found = tokens(block.text, card.granularity)
     for start, end in found:
         yield f"{block.text[start:end]}\t{start}\t{end}\t{_tag(block, start, end)}"

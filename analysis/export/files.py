@@ -1,8 +1,8 @@
-"""The CSV files of a study. Each file has one unit of observation and is streamed.
+"""A study's CSV files. Each file has one unit of observation and is streamed.
 
-Files are UTF-8 without a byte order mark and follow RFC 4180 (CRLF between records). Floats are the
-shortest text that is read back as the same number, and times are in ISO 8601 UTC. Text is never
-altered, even if a spreadsheet would read a leading "=" as a formula. Workers appear under
+Files are UTF-8 without a byte order mark and follow RFC 4180 (CRLF between records). Floats are
+written as the shortest text that reads back as the same number, and times are in ISO 8601 UTC. Text
+is never altered, even if a spreadsheet would read a leading "=" as a formula. Workers appear under
 pseudonyms. Links, tokens and keys are never written.
 """
 
@@ -81,7 +81,7 @@ read_csv(file, keep_default_na=False, na_values=[""])."""
 
 
 def write_export(study: Study, folder: Path) -> dict[str, int]:
-    """Write all files or none. Return rows by file. Raises FileExistsError unless it is empty."""
+    """Write all files or none into an empty folder. Return rows by file. Raises FileExistsError."""
     with whole_folder(folder) as building, snapshot():
         counts = write_files(study, building)
         write_sums(building)
@@ -90,9 +90,9 @@ def write_export(study: Study, folder: Path) -> dict[str, int]:
 
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
-    """Create a temporary folder next to `folder`, and rename it on success or delete it on error.
+    """Create a temporary folder next to `folder`, then rename it on success or delete it on error.
 
-    Raises FileExistsError if `folder` exists and is not empty.
+    Raises FileExistsError if `folder` exists and isn't empty.
     """
     folder = folder.absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -112,9 +112,9 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Read all files from one state of the database while annotators continue to answer.
+    """Read all files from a single database state while annotators continue to answer.
 
-    PostgreSQL has snapshots. SQLite provides one to a transaction that starts with a read.
+    PostgreSQL supports snapshots. SQLite gives one to any transaction that starts with a read.
     """
     if connection.in_atomic_block:
         yield
@@ -133,7 +133,7 @@ def snapshot() -> Iterator[None]:
 
 
 def write_files(study: Study, folder: Path) -> dict[str, int]:
-    """Write the CSVs, manifest, verify.py and README, and return the number of rows of each CSV."""
+    """Write the CSVs, manifest, verify.py and README, and return each CSV's number of rows."""
     frame = frames.annotators(study)
     rows: dict[str, Callable[[], Iterable[records.Row]]] = {
         "examples.csv": lambda: examples_rows(study),
@@ -167,7 +167,7 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
 
 
 def versions(study: Study) -> dict[str, Any]:
-    """Return software versions, seed and times, with nulls before the study opens or closes."""
+    """Return software versions, seed and times, with nulls until the study opens or closes."""
     closed = study.events.filter(what="closed for good").order_by("-pk").first()
     return {
         "handful": settings.VERSION,
@@ -185,13 +185,13 @@ def write_sums(folder: Path) -> str:
 
 
 def write_data_sums(folder: Path) -> str:
-    """Write SHA256SUMS for the files of an export: CSVs, manifest, versions and verify.py."""
+    """Write SHA256SUMS for an export's files: CSVs, manifest, versions and verify.py."""
     names = (*COLUMNS, "manifest.json", "versions.json", VERIFY.name)
     return _write_sums(folder, SUMS, [folder / name for name in names])
 
 
 def write_bundle_sums(folder: Path) -> str:
-    """Write SHA256SUMS.bundle for SHA256SUMS and the files missing from it. Return its SHA-256."""
+    """Write SHA256SUMS.bundle for SHA256SUMS and files it doesn't list. Return its SHA-256."""
     lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
     listed = {line.partition("  ")[2] for line in lines}
     paths = [path for path in _paths(folder) if path.relative_to(folder).as_posix() not in listed]
@@ -216,7 +216,7 @@ def _sha256(path: Path) -> str:
 
 
 class _Pieces:
-    """A writable file that returns everything written since the last call."""
+    """A writable file that returns everything written to it since the last call."""
 
     def __init__(self) -> None:
         self.written: list[bytes] = []
@@ -226,7 +226,7 @@ class _Pieces:
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing, because the class has no buffer."""
+        """Do nothing, because this class doesn't buffer."""
 
     def taken(self) -> bytes:
         taken, self.written = b"".join(self.written), []
@@ -237,7 +237,7 @@ def stream_export(study: Study) -> Iterator[bytes]:
     """Yield the export as a ZIP in pieces.
 
     verify.py comes first, before any query, so that the download starts immediately. All other
-    files are written in one snapshot before they are sent, so that slow connections keep no
+    files are written in one snapshot before they are sent, so that slow connections don't hold a
     transaction open.
     """
     pieces = _Pieces()

@@ -1,10 +1,9 @@
-"""Answers as samples of EleutherAI's lm-evaluation-harness (--log_samples).
+"""Answers as samples for EleutherAI's lm-evaluation-harness (--log_samples).
 
-Each participation has a folder named KIND_PSEUDONYM, as the harness names the folder of a model,
-with samples_TASK_TIME.jsonl and results_TIME.json. TASK has the form used in the names of
-prediction files. Samples have one field that the harness does not write: `channel`, as in
-answers.csv. Source: lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py in the
-repository of the harness.
+Each participation has a folder named KIND_PSEUDONYM, like the harness's model folders, with
+samples_TASK_TIME.jsonl and results_TIME.json. TASK has the same form as in prediction file names.
+Samples contain one field that the harness doesn't write: `channel`, as in answers.csv. Source:
+lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py in the harness's repository.
 """
 
 import hashlib
@@ -24,7 +23,7 @@ from tasks.predictions.completions import as_completion
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:
-    """Write the folders and return the number of samples per file. Raises NothingAnswered."""
+    """Write the folders and return each file's number of samples. Raises NothingAnswered."""
     counts = {}
     for participation, rows in answered.tested(study):
         own = folder / f"{participation.kind}_{participation.pseudonym}"

@@ -1,8 +1,8 @@
 """Answers as a folder for `datasets.load_from_disk`, with a data card.
 
-The folder has the format of `DatasetDict.save_to_disk`: dataset_dict.json, and for each step of the
-protocol a folder with state.json, dataset_info.json and an Arrow stream whose schema defines the
-types. Participations are written one at a time to limit memory use.
+The folder uses the `DatasetDict.save_to_disk` format: dataset_dict.json and, for each step of the
+protocol, a folder containing state.json, dataset_info.json and an Arrow stream whose schema defines
+the types. Participations are written one at a time to limit memory use.
 """
 
 import hashlib
@@ -67,7 +67,7 @@ In the training step, the gold was revealed after each answer; in the other step
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:
-    """Write the folder and return the number of rows in each split. Raises NothingAnswered."""
+    """Write the folder and return each split's number of rows. Raises NothingAnswered."""
     import pyarrow
 
     counts: Counter[str] = Counter()
@@ -116,7 +116,7 @@ def _schema() -> Any:
 
 
 def _rows(participation: Participation) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of a participation by step."""
+    """Return a participation's rows by step."""
     about, card = answered.about(participation), participation.scenario.task.card
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in answered.answers(participation):
@@ -147,7 +147,7 @@ def _row(card: Card, row: Answer) -> dict[str, Any]:
 
 
 def _describe(study: Study, folder: Path, step: str) -> None:
-    """Write state.json and dataset_info.json of a split. The fingerprint is a hash of its data."""
+    """Write a split's state.json and dataset_info.json. The fingerprint is a hash of its data."""
     with (folder / DATA).open("rb") as file:
         fingerprint = hashlib.file_digest(file, "sha256").hexdigest()[:16]
     _json(
@@ -163,7 +163,7 @@ def _describe(study: Study, folder: Path, step: str) -> None:
 
 
 def _card(study: Study, counts: Counter[str], kinds: Counter[str], programs: int) -> str:
-    """Return the data card. `programs` counts human answers that programs submitted."""
+    """Return the data card. `programs` counts human answers submitted by programs."""
     cards = [task.card for task in study.tasks.order_by("name")]
     named = ", ".join(f"{kind}: {count:,} answers" for kind, count in sorted(kinds.items()))
     if programs:

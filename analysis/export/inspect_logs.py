@@ -1,8 +1,8 @@
-"""Answers as logs of Inspect (inspect.aisi.org.uk), one per participation. Requires inspect-ai.
+"""Answers as Inspect logs (inspect.aisi.org.uk), one per participation. Requires inspect-ai.
 
-The model of a log is KIND/PSEUDONYM, so that humans are not listed as models. The task has the form
-used in the names of prediction files. Logs are written with Inspect's own library, so that
-`read_eval_log` and the viewer can open them.
+A log's model is KIND/PSEUDONYM, so that humans aren't listed as models. The task has the same form
+as in prediction file names. Logs are written with Inspect's own library, so that `read_eval_log`
+and the viewer can open them.
 """
 
 import importlib.util
@@ -25,7 +25,7 @@ def can_write() -> bool:
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:
-    """Write the logs and return the number of samples in each file. Raises NothingAnswered."""
+    """Write the logs and return each file's number of samples. Raises NothingAnswered."""
     from inspect_ai.log import write_eval_log
 
     counts = {}
@@ -85,7 +85,7 @@ def _log(participation: Participation, rows: list[Answer]) -> Any:
 
 
 def _sample(card: Card, model: str, row: Answer) -> Any:
-    """Build an EvalSample with the texts and question as shown to the annotator, and the answer."""
+    """Build an EvalSample with the texts and question shown to the annotator, and the answer."""
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
     from inspect_ai.scorer import Score

@@ -1,7 +1,7 @@
 """Answers as Label Studio tasks, one file per task, with a labelling interface.
 
-Answers of humans are annotations. Answers of simulated annotators and models are predictions, which
-Label Studio groups by `model_version`. Offsets are code points, as in Label Studio.
+Human answers are annotations. Simulated annotators' and models' answers are predictions, which
+Label Studio groups by `model_version`. Offsets are in code points, as in Label Studio.
 """
 
 import itertools

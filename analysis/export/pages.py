@@ -1,4 +1,4 @@
-"""Pages for the files of a study: the export and the release bundle."""
+"""Pages for a study's files: the export and the release bundle."""
 
 from datetime import datetime
 
@@ -48,7 +48,7 @@ def zip_of(study: Study) -> StreamingHttpResponse:
 
 @reading
 def release_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show the state of the bundle, and whether the study has changed since it was built."""
+    """Show the bundle's state and whether the study has changed since it was built."""
     return _release(request, opened_study(request, name))
 
 

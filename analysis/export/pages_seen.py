@@ -1,6 +1,6 @@
-"""The pages that annotators saw, for offline use: consent, instructions, questions and reveals.
+"""The pages shown to annotators, for offline use: consent, instructions, questions and reveals.
 
-They are rendered from the real templates and examples, without scripts, because browsers block
+They are rendered from the real templates and examples, but without scripts, because browsers block
 scripts in local files. screenshots.py takes pictures of the pages with scripts.
 """
 
@@ -28,11 +28,11 @@ NO_LINK = "(each annotator had a personal link here)"
 
 
 def pages(study: Study) -> dict[str, str]:
-    """Return the HTML of the pages by name, in the study's language.
+    """Return the pages' HTML by name, in the study's language.
 
     There is one consent page. Each task has its instructions, the first test example as a question
     at the fewest shots, and a revealed training example at the fewest shots with a training step. A
-    screening set is shown by its first example. Each arm of a cross-task study that is first
+    screening set is represented by its first example. In a cross-task study, each arm that is first
     trained on other tasks has its own consent page, which names the first of these tasks. Each of
     these tasks has its instructions, the first example as a question, and a revealed example.
     """
@@ -94,7 +94,7 @@ def _page(template: str, title: str, context: dict[str, Any]) -> str:
 
 
 def _consent(study: Study, card: Card) -> str:
-    """Render the consent page. Its first lines come from the card of the first task."""
+    """Render the consent page. Its first lines come from the first task's card."""
     context = {
         "study": study,
         "card": card,
@@ -131,8 +131,8 @@ def _turn(
 ) -> str:
     """Render an example as a question or a reveal.
 
-    `place` is (number, total) and defaults to the position in the file. The upstream step and the
-    training step look the same, as they do for annotators.
+    `place` is (number, total) and defaults to the position in the file. The upstream and training
+    steps look the same, as they do to annotators.
     """
     task, study = example.split.task, scenario.study
     card = task.card
@@ -156,7 +156,7 @@ def _turn(
 
 
 def _reveal(task: Task, example: Example) -> Reveal:
-    """Build the reveal of a made-up answer: the first gold text in place, or the first choice."""
+    """Build a made-up answer's reveal: the first gold text in place, or the first choice."""
     card = task.card
     question = card.selectable_question(example.question)
     answer = GivenAnswer((), "", True)

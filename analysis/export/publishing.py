@@ -1,7 +1,7 @@
-"""Files that a publication needs: citation, licence, Croissant metadata, and data card.
+"""Files needed for publication: citation, licence, Croissant metadata, and data card.
 
-They are generated from the design, the title block of the report (documents/front.py) and the
-columns of the files. Only people on the title block are named. Times can be rounded.
+They are generated from the design, the report's title block (documents/front.py) and the columns of
+the files. Only people on the title block are named. Times can be rounded.
 """
 
 import csv
@@ -56,13 +56,13 @@ def title(study: Study, answers: Mapping[str, str]) -> str:
 
 
 def authors(study: Study, answers: Mapping[str, str]) -> list[str]:
-    """Return the authors entered for the report. No other people are named."""
+    """Return the authors entered for the report. Other people are never named."""
     named = [line.strip() for line in answers.get("authors", "").splitlines() if line.strip()]
     return named or [f"The researchers of the study {study.name}"]
 
 
 def citation(study: Study, answers: Mapping[str, str], on: date) -> str:
-    """Return CITATION.cff (1.2.0). Names written as "Family, Given" are split, others are not."""
+    """Return CITATION.cff (1.2.0). Names are split only if written as "Family, Given"."""
     lines = [
         "cff-version: 1.2.0",
         'message: "If you use this data set, please cite it as below."',
@@ -85,12 +85,12 @@ def citation(study: Study, answers: Mapping[str, str], on: date) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Quote a text for YAML. JSON strings are valid YAML."""
+    """Quote text for YAML. JSON strings are valid YAML."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def front_matter(study: Study, answers: Mapping[str, str]) -> str:
-    """Return the front matter of a Hugging Face dataset card, for the README.md of the bundle."""
+    """Return the front matter of a Hugging Face dataset card, for the bundle's README.md."""
     cards = [task.card for task in study.tasks.order_by("name")]
     about: dict[str, Any] = {
         "pretty_name": title(study, answers),
@@ -170,7 +170,7 @@ def _record_set(name: str) -> dict[str, Any]:
 def files(
     study: Study, answers: Mapping[str, str], folder: Path, on: date
 ) -> Iterator[tuple[str, str]]:
-    """Yield the (name, text) of each file. LICENSE is included only if a licence was chosen."""
+    """Yield each file's (name, text). LICENSE is included only if a licence was chosen."""
     yield CITATION, citation(study, answers, on)
     if text := front.licence_text(answers, "; ".join(authors(study, answers))):
         yield LICENSE, text
@@ -197,7 +197,7 @@ def log_entries(study: Study) -> QuerySet[AuditEntry]:
 
 
 def log_rows(study: Study, masked: Callable[[str], str]) -> Iterator[list[Any]]:
-    """Yield one row (LOG_COLUMNS) per entry, oldest first. `masked` removes annotators' IDs."""
+    """Yield one row (LOG_COLUMNS) per entry, oldest first. `masked` strips annotators' IDs."""
     listed = list(log_entries(study))
     numbers: dict[str, str] = {}
     for entry in listed:
@@ -217,7 +217,7 @@ def log_rows(study: Study, masked: Callable[[str], str]) -> Iterator[list[Any]]:
 
 
 def _names(entry: AuditEntry) -> list[str]:
-    """Return the user names in an entry, in the order in which they are numbered."""
+    """Return an entry's user names in the order in which they are numbered."""
     names = [entry.by.get_username()] if entry.by else []
     if entry.topic == Topic.TEAM and entry.about:  # an invitation has no account yet
         names.append(entry.about)
@@ -258,7 +258,7 @@ a platform's log may still identify annotators by their durations.
 
 
 def round_cell(text: str, unit: str) -> str:
-    """Round a cell with a time down to the hour or day. Empty cells are unchanged."""
+    """Round a cell's time down to the hour or day. Empty cells are unchanged."""
     if not text:
         return ""
     at = datetime.fromisoformat(text).astimezone(UTC)
@@ -288,7 +288,7 @@ def change_columns(path: Path, columns: Mapping[str, Callable[[str], str]]) -> N
 
 
 def round_files(folder: Path, unit: str) -> None:
-    """Round the times of the CSVs in a folder, and record it in versions.json and README.md."""
+    """Round the times in a folder's CSVs, and record this in versions.json and README.md."""
     for name, columns in COLUMNS_OF_TIMES.items():
         change_columns(folder / name, dict.fromkeys(columns, lambda text: round_cell(text, unit)))
     versions = folder / "versions.json"

@@ -1,6 +1,6 @@
-"""Rows of the CSVs on how a study was run: allocations, decisions, exit answers and pay.
+"""CSV rows that record how a study was run: allocations, decisions, exit answers and pay.
 
-Models' predictions on test examples and the upstream step of cross-task studies are here too. Rows
+Models' predictions on test examples and the upstream step of cross-task studies are also here. Rows
 are streamed. Annotators appear under pseudonyms and researchers only by role.
 """
 
@@ -42,7 +42,7 @@ CHUNK = 2000
 
 
 def pool_rows(study: Study) -> Iterator[Row]:
-    """Yield each example that an arm may be trained on, in the frozen order of the pool."""
+    """Yield each example available for training an arm, in the pool's frozen order."""
     for (arm, task), rows in pools(study).items():
         card = rows[0].task.card
         for row in rows:
@@ -55,7 +55,7 @@ def pool_rows(study: Study) -> Iterator[Row]:
 
 
 def upstream_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per turn of an upstream step, ordered by pseudonym and turn."""
+    """Yield one row per upstream-step turn, ordered by pseudonym and turn."""
     turns = Turn.objects.filter(participation__study=study, step=Step.UPSTREAM)
     turns = turns.order_by("participation__pseudonym", "position")
     texts = texts_of_upstream(study)
@@ -181,7 +181,7 @@ def model_annotators_rows(study: Study) -> Iterator[Row]:
 
 
 def wages_rows(study: Study) -> Iterator[Row]:
-    """Yield one row with human annotators' earnings for their time, if any pay has been settled."""
+    """Yield one row with human annotators' earnings for their time, if any pay is settled."""
     if study.manifest and (record := StudyRecord(study)).wages:
         yield [
             len(record.wages), record.median("per_active_hour"),
@@ -204,7 +204,7 @@ def predictions_rows(study: Study) -> Iterator[Row]:
 def _by_columns(
     columns: Sequence[Column], rows: Callable[[Study], Iterable[Any]]
 ) -> Callable[[Study], Iterator[Row]]:
-    """Return a function for the rows of a table that is also on a page or in the API."""
+    """Return a function that yields the rows of a table also found on a page or in the API."""
     written = in_files(columns)
     return lambda study: ([column.stored(row) for column in written] for row in rows(study))
 

@@ -1,8 +1,8 @@
-"""The release bundle of a study, which contains everything needed to check, reuse and cite it.
+"""A study's release bundle, which contains everything needed to check, reuse and cite it.
 
 It contains the export (CSVs, manifest, verify.py), R code for a mixed model, Parquet files,
-metadata, instructions and cards, the pages that annotators saw, the preregistration, the report,
-and the output of verify.py. Data that link pseudonyms to people are never read.
+metadata, instructions and cards, the pages annotators saw, the preregistration, the report, and the
+output from verify.py. Data that link pseudonyms to people are never read.
 """
 
 import json
@@ -82,7 +82,7 @@ run `manage.py release_study` on a computer that has Playwright and Chromium or 
 
 
 class ReleaseError(Exception):
-    """Raised if the bundle cannot be written. Users see the message, which contains the reason."""
+    """Raised if the bundle can't be written. Users see the message, which gives the reason."""
 
 
 def write_release(
@@ -93,11 +93,11 @@ def write_release(
     key: Path | None = None,
     round_times: str = "",
 ) -> str:
-    """Write the bundle into a new folder or NAME.zip, and return the output of verify.py.
+    """Write the bundle to a new folder or NAME.zip, and return verify.py's output.
 
     `browser` takes pictures of pages. If it fails, `tell` is called with the reason. `key` is the
     SSH key that signs the checksums, and `round_times` is one of publishing.UNITS. The bundle
-    appears only when it is complete. Raises ReleaseError if the study is a draft, if verify.py
+    appears only once it is complete. Raises ReleaseError if the study is a draft, if verify.py
     finds a difference or if signing fails, and FileExistsError if the target exists.
     """
     if study.is_draft:
@@ -135,7 +135,7 @@ def _write(
 
 
 def write_data(study: Study, folder: Path, round_times: str = "") -> None:
-    """Write all files but Parquet into a folder, within one `snapshot`. Raises ReleaseError."""
+    """Write all files except Parquet to a folder, within one `snapshot`. Raises ReleaseError."""
     masked = _masked(study)
     files.write_files(study, folder)
     reasons = {"answers.csv": ["reason"]} if study.asks_reasons else {}
@@ -184,7 +184,7 @@ def _write_published(study: Study, folder: Path, masked: Callable[[str], str]) -
 
 
 def write_readme(folder: Path, pictured: str = NOT_PICTURED) -> None:
-    """Add a list of the other files to README.md. A second call replaces the list."""
+    """Add a list of the other files to README.md, replacing any earlier list."""
     printed = ", `report.pdf`" if (folder / "report.pdf").exists() else ""
     readme = folder / "README.md"
     before = readme.read_text(encoding="utf-8").partition(ALSO)[0]
@@ -193,7 +193,7 @@ def write_readme(folder: Path, pictured: str = NOT_PICTURED) -> None:
 
 
 def write_parquet(folder: Path, name: str) -> None:
-    """Convert one of the CSVs to Parquet. The file appears only when it is complete."""
+    """Convert one of the CSVs to Parquet. The file appears only once it is complete."""
     (folder / "parquet").mkdir(exist_ok=True)
     target = folder / "parquet" / f"{name.removesuffix('.csv')}.parquet"
     part = target.with_suffix(".part")
@@ -246,7 +246,7 @@ def _masked(study: Study) -> Callable[[str], str]:
 def _write_documents(
     study: Study, folder: Path, masked: Callable[[str], str], sums: str, round_times: str
 ) -> None:
-    """Write preregistration and report, which contains `sums`, the SHA-256 of SHA256SUMS."""
+    """Write the preregistration and the report, which cites `sums`, the SHA-256 of SHA256SUMS."""
     (folder / "style").mkdir()
     for name, path in STYLES.items():
         style = finders.find(path)
@@ -286,7 +286,7 @@ def _write_documents(
 
 
 def _rounded(study: Study, text: str, unit: str) -> str:
-    """Round the times in the report, except the time at which the study was opened."""
+    """Round the times in the report, except the study's opening time."""
     assert study.opened_at is not None  # drafts cannot be released
     opened = moment(study.opened_at)
     return opened.join(publishing.in_text(part, unit) for part in text.split(opened))
@@ -310,7 +310,7 @@ def _instructions(card: Card) -> str:
 
 
 def _write_pictures(folder: Path, browser: str | None, tell: Callable[[str], Any]) -> str:
-    """Take pictures of the pages in seen/ if there is a browser. Return a note for the README."""
+    """If given a browser, take pictures of the pages in seen/. Return a note for the README."""
     if browser is None:
         return NOT_PICTURED
     try:
@@ -323,7 +323,7 @@ def _write_pictures(folder: Path, browser: str | None, tell: Callable[[str], Any
 
 
 def print_report(folder: Path, browser: str | None, tell: Callable[[str], Any] = str) -> None:
-    """Print report.html as report.pdf if there is a browser. Pass errors to `tell`."""
+    """If given a browser, print report.html as report.pdf. Pass errors to `tell`."""
     if browser is None:
         return
     try:

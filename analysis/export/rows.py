@@ -1,4 +1,4 @@
-"""Rows of the CSVs with examples, answers, annotators and results."""
+"""CSV rows for examples, answers, annotators and results."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def examples_rows(study: Study) -> Iterator[list[Any]]:
 
 
 def _example_row(task: Task, place: list[Any], example: Example) -> list[Any]:
-    """Build the row of an example. `place` is its file, file kind, shots, split and position."""
+    """Build an example's row. `place` is its file, file kind, shots, split and position."""
     card = task.card
     question = card.selectable_question(example.question)
     return [
@@ -57,7 +57,7 @@ def _example_row(task: Task, place: list[Any], example: Example) -> list[Any]:
 
 
 def answers_rows(study: Study) -> Iterator[list[Any]]:
-    """Yield one row per turn in the order of display."""
+    """Yield one row per turn in display order."""
     cards = {task.pk: task.card for task in study.tasks.all()}
     labels = {pk: [label.name for label in card.labels] for pk, card in cards.items()}
     # Merge with a second stream in the same order, so that memory use is constant.
@@ -112,7 +112,7 @@ def _whole(value: float) -> int | None:
 
 
 def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
-    """Yield one row per participation. For a withdrawn one, write only its allocation."""
+    """Yield one row per participation, with only the allocation if it was withdrawn."""
     seen, stages = flags.for_study(study), funnel.stages(study)
     browsers, settled = _browsers(study), _settled(study)
     nothing = activity_summary.signs([])
@@ -152,7 +152,7 @@ def _settled(study: Study) -> dict[int, list[Any]]:
 
 
 def _browsers(study: Study) -> dict[int, str]:
-    """Replace browser ids by names that only show which participations share a browser."""
+    """Replace browser IDs with names that show only which participations share a browser."""
     names: dict[str, str] = {}
     known = study.participations.exclude(browser="").order_by("pk")
     return {
@@ -181,7 +181,7 @@ HEAD = 5  # columns before the figures: study, manifest, kind, task and version
 
 
 def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
-    """Map files to rows. Only answers of one kind and task are in memory at a time."""
+    """Map files to rows. Only one kind's answers to one task are in memory at a time."""
     concluded: dict[str, list[list[Any]]] = {name: [] for name in CONCLUDED}
     tasks = list(study.tasks.order_by("name"))
     versions = {task.name: task.version for task in tasks}
@@ -222,7 +222,7 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
 
 
 def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[str, Any]]:
-    """Return the test examples over all annotators, followed by their means by number of shots."""
+    """Return test examples across all annotators, then their means by number of shots."""
     units = {unit.example: unit for unit in gold_audit.units(frame)}
     columns = difficulty.columns([])
     found: list[dict[str, Any]] = []
@@ -243,7 +243,7 @@ def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[s
 
 
 def _of(name: str, columns: Sequence[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:
-    """Return the rows with the columns of this file."""
+    """Return the rows with this file's columns."""
     written = [column for column in columns if column.name in COLUMNS[name]]
     return [in_file(written, row) for row in rows]
 

@@ -1,7 +1,7 @@
-"""Pictures of the annotators' pages, taken with Playwright and an installed Chromium.
+"""Pictures of the annotator pages, taken with Playwright and an installed Chromium.
 
-Playwright is optional (the extra `pictures`). No browser is downloaded: Playwright uses the given
-browser or the first one on the path.
+Playwright is optional (the `pictures` extra). Browsers are never downloaded: Playwright uses the
+given browser or the first one on the path.
 """
 
 import shutil
@@ -33,7 +33,7 @@ PATIENCE = 30  # seconds per step in the browser
 
 
 class PictureError(Exception):
-    """Raised if taking pictures fails. Users see the message."""
+    """Raised if pictures can't be taken. Users see the message."""
 
 
 # Maps a name to Playwright's options for its pages.
@@ -70,7 +70,7 @@ def take(folder: Path, path: str) -> list[Path]:
 
 
 def print_report(html: Path, path: str) -> Path:
-    """Print a document as an A4 PDF with page numbers under the same name. Raises PictureError."""
+    """Print a document as an A4 PDF of the same name, with page numbers. Raises PictureError."""
     pdf = html.with_suffix(".pdf")
     _run(f"{path} printed nothing", [pdf], _print, html, pdf, path)
     return pdf
@@ -98,7 +98,7 @@ def _print(html: Path, pdf: Path, path: str) -> None:
 
 @contextmanager
 def _opened(path: str) -> Iterator[Any]:
-    """Open the browser. Raises PictureError if anything in it fails."""
+    """Open the browser. Raises PictureError if anything done in it fails."""
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError:
@@ -116,7 +116,7 @@ def _opened(path: str) -> Iterator[Any]:
 
 
 def _photograph(shots: Mapping[str, Sequence[tuple[Path, Path]]], path: str) -> None:
-    """Open each copy on each device and write its PNG. Pairs are (copy, PNG path)."""
+    """Open each copy on each device and write its PNG. Pairs contain (copy, PNG path)."""
     with _opened(path) as browser:
         for device, pairs in shots.items():
             page = browser.new_page(**DEVICES[device], color_scheme="light")
@@ -127,7 +127,7 @@ def _photograph(shots: Mapping[str, Sequence[tuple[Path, Path]]], path: str) -> 
 
 
 def _reason(message: str) -> str:
-    """Return the first line of Playwright's message, and the last line written by the browser."""
+    """Return the first line of Playwright's message and the browser's last line of output."""
     lines = message.partition("\nCall log:")[0].splitlines()
     written = [line.partition("[err] ")[2] for line in lines if "[err] " in line]
     return ": ".join([lines[0], *written[-1:]])

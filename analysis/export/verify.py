@@ -31,7 +31,7 @@ Key = tuple[str, ...]
 
 
 class Row(dict[str, str]):
-    """One row's cells by column, with its file and row number (the header is row 1)."""
+    """A row's cells by column, with its file and row number (the header is row 1)."""
 
     file: str
     number: int
@@ -43,7 +43,7 @@ class Row(dict[str, str]):
         return tuple(self[column] for column in columns)
 
     def texts(self, column: str) -> Key:
-        """Return the texts in a cell with a JSON list. Raises ValueError for any other cell."""
+        """Return the texts in a cell holding a JSON list. Raises ValueError for other cells."""
         try:
             return tuple(map("".join, json.loads(self[column])))
         except (TypeError, ValueError):
@@ -52,7 +52,7 @@ class Row(dict[str, str]):
 
 
 class Check:
-    """A line of the output: what was checked, how often, and the first differences."""
+    """A line of output: what was checked, how often, and the first differences."""
 
     def __init__(self, title: str):
         self.title, self.count = title, 0
@@ -65,7 +65,7 @@ class Check:
         self.differs(f"{row.file}, row {row.number}, {column}", row[column], expected)
 
     def cells(self, row: Row, **expected: str | float | None) -> None:
-        """Compare cells with text or numbers. None and NaN mean an empty cell."""
+        """Compare cells with text or numbers. None and NaN both mean an empty cell."""
         for column, value in expected.items():
             if isinstance(value, str) or value is None or math.isnan(value):
                 is_same = row[column] == (value if isinstance(value, str) else "")
@@ -84,7 +84,7 @@ class Check:
 
 
 def number(cell: str) -> float:
-    """Return the number in a cell, or NaN if there is none. NaN equals nothing."""
+    """Return the number in a cell, or NaN if it is empty. NaN equals nothing."""
     try:
         return float(cell)
     except ValueError:
@@ -92,7 +92,7 @@ def number(cell: str) -> float:
 
 
 def s1(predicted: Iterable[str], gold: Iterable[str]) -> float:
-    """Return the F1 of two sets of texts; two empty sets agree (CLUES, section 3)."""
+    """Return the F1 between two sets of texts; two empty sets agree (CLUES, section 3)."""
     predicted, gold = set(predicted), set(gold)
     if not predicted or not gold:
         return float(predicted == gold)
@@ -129,7 +129,7 @@ def t_quantile(df: float) -> float:
 
 
 def interval(matrix: list[list[float]], contexts: Sequence[object]) -> tuple[float, float]:
-    """Return the wider 95 % t interval over annotators (rows) or contexts, or NaN if undefined."""
+    """Return the wider of the 95 % t intervals over annotators (rows) and contexts, or NaN."""
     groups = defaultdict(list)
     for index, context in enumerate(contexts):
         groups[context].append(index)
@@ -158,7 +158,7 @@ def interval(matrix: list[list[float]], contexts: Sequence[object]) -> tuple[flo
 
 
 def read(folder: Path, name: str) -> Iterator[Row]:
-    """Yield the rows of a CSV one at a time. Raises ValueError with the name of the file."""
+    """Yield a CSV's rows one at a time. Raises ValueError with the file's name."""
     try:
         with (folder / name).open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file, strict=True)
@@ -190,7 +190,7 @@ class Example:
     segments: tuple[str, ...]
 
     def s1(self, texts: Sequence[str]) -> float:
-        """Return S1 against the gold texts, or the best S1 if gold texts are alternatives."""
+        """Return S1 against the gold texts, or the best S1 if the gold texts are alternatives."""
         if self.row["gold_rule"] == "any_of" and self.gold:
             return max(s1(texts, [text]) for text in self.gold)
         return s1(texts, self.gold)
@@ -210,7 +210,7 @@ class Annotator:
 
 
 class Export:
-    """The folder with its frozen design and the contents of its files."""
+    """The export folder, with its frozen design and file contents."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -233,14 +233,14 @@ class Export:
             self.seats[place] = own["seats"]
 
     def rows(self, name: str, check: Check) -> Iterator[Row]:
-        """Yield the rows of a CSV and count them. Each row must refer to the frozen design."""
+        """Yield and count a CSV's rows. Each row must refer to the frozen design."""
         for row in read(self.folder, name):
             check.count += 1
             self.belongs.cells(row, manifest=self.manifest)
             yield row
 
     def annotator(self, row: Row, check: Check) -> Annotator | None:
-        """Return the annotator of a row. Unknown and withdrawn annotators are differences."""
+        """Return a row's annotator. Unknown and withdrawn annotators count as differences."""
         found = self.annotators.get(row["annotator"])
         if found and found.row["status"] != "withdrawn":
             return found
@@ -248,7 +248,7 @@ class Export:
         return None
 
     def answers(self, name: str, check: Check) -> Iterator[tuple[Row, Annotator, Example]]:
-        """Yield the rows of a CSV, each with its annotator and example."""
+        """Yield a CSV's rows, each with its annotator and example."""
         for row in self.rows(name, check):
             step = row["step"] if "step" in row else row["arm"]
             place = row.of("shots", "split") if step == "training" else ("", "")
@@ -260,7 +260,7 @@ class Export:
                 yield row, annotator, example
 
     def before(self, annotator: Annotator) -> tuple[str, list[Example]]:
-        """Return the step before the annotation step and its examples. Zero shots use screening."""
+        """Return the step before annotation and its examples. With zero shots, it is screening."""
         task, shots, split = annotator.row.of("task", "shots", "split")
         place = ("screening", task, "", "") if shots == "0" else ("training", task, shots, split)
         return place[0], self.files.get(place, [])
@@ -410,7 +410,7 @@ def check_orders(export: Export, check: Check) -> None:
 
 
 def drawn(examples: list[Example], order: str, seed: str) -> list[Example]:
-    """Return the examples of a step in one of the orders of the design (docs/protocol.md)."""
+    """Return a step's examples in one of the design's orders (docs/protocol.md)."""
     if order == "file_order":
         return examples
     rng, groups = random.Random(seed), defaultdict(list)

@@ -1,12 +1,12 @@
-"""Pure functions that take a data frame and return an Altair chart.
+"""Pure functions that turn a data frame into an Altair chart.
 
 Groups differ in shape and dash as well as in colour, so that black-and-white prints are readable.
 Colours are defined only in the chart's config, where static/js/figure.js replaces them with the
-light or dark colours of the page. Each function expects one row per mark, as in the CSV of the
-figure. All scores are multiplied by 100. Studies with several tasks have one panel per task. The
-shot curve shows scores of whole test sets under the metric of each task's card, which is named on
-the axis or, if there are several metrics, on each panel. Learning and drift show single answers,
-which are always scored with S1.
+page's light or dark colours. Each function expects one row per mark, as in the figure's CSV. All
+scores are multiplied by 100. Studies with several tasks get one panel per task. The shot curve
+shows whole-test-set scores under the metric from each task's card, which is named on the axis or,
+if there are several metrics, on each panel. Learning and drift show single answers, which are
+always scored with S1.
 """
 
 from __future__ import annotations
@@ -57,9 +57,10 @@ def marked(spec: dict[str, Any], mark: str) -> dict[str, Any]:
 def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
     """Draw the mean score by number of shots, with 95 % intervals over annotators and examples.
 
-    Data: task, metric (of its card), shots, what (mean or annotator), annotator, score, low and
-    high (only for means; empty for one annotator), n (annotators), baseline (the task's trivial
-    baseline). Scores are test-set scores x 100. Source: CLUES (2021), Table 4, as a curve.
+    Data: task, metric (from its card), shots, what (mean or annotator), annotator, score, low and
+    high (only for means; empty if there is only one annotator), n (annotators), baseline (the
+    task's trivial baseline). Scores are test-set scores x 100. Source: CLUES (2021), Table 4, as a
+    curve.
     """
     base = alt.Chart(frame)
     x, y, with_metric = _of_shots(frame, 18)
@@ -76,11 +77,11 @@ def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
 
 
 def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
-    """Draw the mean score by shots for humans and models, one line per annotator group or model.
+    """Draw mean scores by shots for humans and models, one line per annotator group or model.
 
     Data: task, metric, shots, who, source (study, uploaded or published), score, low, high (empty
     without an interval), n. Scores are multiplied by 100. Published figures have open marks and all
-    others filled ones. Source: CLUES (2021), figure 1, here with intervals.
+    others have filled marks. Source: CLUES (2021), figure 1, here with intervals.
     """
     names = list(dict.fromkeys(frame["who"]))
     base = alt.Chart(frame)
@@ -109,8 +110,8 @@ def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
 def gains(frame: pd.DataFrame) -> alt.FacetChart:
     """Draw relative gains in percent as bars, by task and learner, with 95 % intervals.
 
-    Data: contrast (of the arms), who (learner), task (the last may be all tasks: the ARG), metric,
-    gain, low and high (only of annotators). Source: CrossFit (2021), Figures 4 and 5.
+    Data: contrast (between arms), who (learner), task (the last may be all tasks: the ARG), metric,
+    gain, low and high (annotators only). Source: CrossFit (2021), Figures 4 and 5.
     """
     names, tasks = (list(dict.fromkeys(frame[name])) for name in ("who", "task"))
     scale, legend = alt.Scale(domain=names), alt.Legend(title=None, labelLimit=240)
@@ -193,7 +194,7 @@ def _shots(frame: pd.DataFrame) -> list[int]:
 
 
 def _of_steps(field: str, title: str, **scale: Any) -> alt.X:
-    """Return an axis for the examples in the order in which an annotator saw them."""
+    """Return an axis for examples in the order an annotator saw them."""
     axis = alt.Axis(format="d", tickMinStep=1, grid=False)
     return alt.X(field, title=title, axis=axis, scale=alt.Scale(zero=False, padding=10, **scale))
 
@@ -215,7 +216,7 @@ def _score_axis(field: str = "s1:Q", title: str = "S1 x 100 of single answers") 
 def _lines(
     frame: pd.DataFrame, x: alt.X, y: alt.Y, shots: Sequence[int], names: Mapping[str, str]
 ) -> alt.LayerChart:
-    """Draw annotators as thin lines, and the mean of each group as a dashed line with points."""
+    """Draw annotators as thin lines, and each group's mean as a dashed line with points."""
     base = alt.Chart(frame)
     legend = alt.Legend(title="Shots", values=_shots(frame))
     colour = alt.Color("shots:N", scale=alt.Scale(domain=list(shots)), legend=legend)
@@ -241,7 +242,7 @@ def _scale(shots: Sequence[Any], values: list[Any]) -> alt.Scale:
 
 
 def _layered(*layers: alt.Chart, data: pd.DataFrame) -> alt.LayerChart:
-    """Layer charts. Layering facets instead would result in another chart type."""
+    """Layer charts. Layering facets instead would produce a different chart type."""
     chart = alt.layer(*layers, data=data, width=220, height=180)
     assert isinstance(chart, alt.LayerChart)
     return chart
@@ -250,7 +251,7 @@ def _layered(*layers: alt.Chart, data: pd.DataFrame) -> alt.LayerChart:
 def _panels(
     chart: alt.LayerChart, own_x: bool = False, with_metric: bool = False
 ) -> alt.FacetChart:
-    """Draw a panel per task in the paper's order. `own_x` is for tasks of different lengths."""
+    """Draw one panel per task in the paper's order. `own_x` is for tasks of different lengths."""
     alt.data_transformers.disable_max_rows()  # figures contain all rows of a study
     names = sorted(set(chart.data["task"]), key=place)  # type: ignore[index]  # _layered gave it
     tasks = alt.Facet("task:N", title=None, sort=names)

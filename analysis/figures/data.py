@@ -1,4 +1,4 @@
-"""The figures of a study with their data, numbers and captions.
+"""A study's figures with their data, numbers and captions.
 
 Charts are drawn in figures/charts.py and numbers are computed in stats/learning.py. This module
 applies both to a study. If a figure would be misleading, the reason is shown instead (`why_not`).
@@ -41,7 +41,7 @@ PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"
 
 @dataclass(frozen=True)
 class Data:
-    """The rows behind a figure, as in its CSV, and the numbers in its table."""
+    """The rows behind a figure, as in its CSV, and the numbers for its table."""
 
     frame: pd.DataFrame
     numbers: Sequence[Any]
@@ -49,7 +49,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure, computed on first access. Without rows, `why_not` says why and what to do."""
+    """A figure, computed on first access. If it has no rows, `why_not` says why and what to do."""
 
     name: str
     title: str
@@ -112,7 +112,7 @@ def picture(figure: Figure, ext: str, width: str = "") -> bytes:
 
 
 def data(study: Study, kind: str, name: str) -> Data:
-    """Return one figure's data. The part on annotators is cached until participations change."""
+    """Return a figure's data. The annotators' part is cached until participations change."""
     if name == "models":
         people = data(study, kind, "shots").numbers
         drawn = humans_models.shown(humans_models.rows(study, kind, people))
@@ -147,7 +147,7 @@ def _data(study: Study, kind: str, name: str) -> Data:
 
 
 def _with_means(people: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
-    """Concatenate annotators and their means. The column `what` distinguishes the rows."""
+    """Concatenate annotators and their means, distinguished by the `what` column."""
     both = pd.concat([people.assign(what="annotator"), means.assign(what="mean")])
     names = ["task", "shots", "what"]
     return both[[*names, *(name for name in both.columns if name not in names)]]
@@ -191,7 +191,7 @@ def _shot_curve(study: Study, annotation: pd.DataFrame) -> Data:
 
 
 def in_file(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rename the columns as in CSV and JSON, and divide scores by 100."""
+    """Rename columns as in CSV and JSON, and divide scores by 100."""
     scores = [name for name in frame.columns if name in X_100]
     names = {"low": "low_95", "high": "high_95", "who": "name"}
     return frame.assign(**{name: frame[name].map(hundredth) for name in scores}).rename(
@@ -333,7 +333,7 @@ def _further_sentences(study: Study, name: str) -> str:
 
 
 def _why_not(study: Study, kind: str, name: str, begun: set[Step]) -> str:
-    """Return the reason why the figure would be empty or misleading, or "" if it is shown."""
+    """Return why the figure would be empty or misleading, or "" if it is shown."""
     if name == GAINS:
         return "" if learners.bars(study, kind) else "No learner has completed both arms yet."
     if name == "learning" and not any(study.shots):

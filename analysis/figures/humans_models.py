@@ -1,7 +1,8 @@
-"""The figure on humans and models by shots, as in CLUES, and the columns of every figure.
+"""The figure of humans and models by shots, as in CLUES, and the columns for every figure.
 
-Humans have a 95 % interval and uploaded models a t interval over training splits. Published figures
-have no intervals, because CLUES defines neither ± for humans nor the ddof of SDs.
+Humans have a 95 % interval, and uploaded models have a t interval over training splits. Published
+figures don't have intervals, because CLUES defines neither the ± for humans nor the ddof of its
+SDs.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ OVER_SPLITS = "other splits of the task"
 
 @dataclass(frozen=True)
 class SeriesRow:
-    """A point x 100, with NaN without an interval. `study` is "" unless it is for annotators."""
+    """A point x 100. Missing interval ends are NaN. `study` is "" except for annotators."""
 
     task: str
     metric: str
@@ -85,7 +86,7 @@ COLUMNS = [
 
 
 def rows(study: Study, kind: str, people: Sequence[Any]) -> list[SeriesRow]:
-    """Return the points of one study. `people` are its rows of the shot curve with intervals."""
+    """Return one study's points. `people` are its shot curve rows, with intervals."""
     who = model_tables.WHO[Kind(kind)]
     # Seated models have separate rows. Humans come from `people`, which has their intervals.
     others = [
@@ -121,7 +122,7 @@ def _of_model(row: model_tables.Row, task: str, metric: str, shots: int, score: 
 
 
 def _over_splits(score: Score) -> tuple[float, float]:
-    """Return the t interval of a mean over splits, cut at 100, or NaN for fewer than three."""
+    """Return the t interval for a mean over splits, cut at 100, or NaN for fewer than three."""
     if score.n < 3 or math.isnan(score.sd_ddof1):
         return math.nan, math.nan
     reach = special.stdtrit(score.n - 1, 0.975) * score.sd_ddof1 / math.sqrt(score.n)
@@ -129,10 +130,10 @@ def _over_splits(score: Score) -> tuple[float, float]:
 
 
 def shown(every: Sequence[SeriesRow]) -> list[SeriesRow]:
-    """Return the rows of the first MAX_SERIES series, which are drawn.
+    """Return the rows to draw: those of the first MAX_SERIES series.
 
-    Annotators come first, then uploaded models, published humans and published models. The best
-    come first within a group.
+    Annotators come first, then uploaded models, published humans and published models. Within a
+    group, the best come first.
     """
     kept = ranked(every)[:MAX_SERIES]
     return sorted((row for row in every if row.who in kept), key=lambda row: kept.index(row.who))
@@ -158,7 +159,7 @@ def frame(drawn: Sequence[SeriesRow]) -> pd.DataFrame:
 
 
 def _interval(name: str) -> list[Column]:
-    """Return columns for the t interval of a change: one on the page, two in files."""
+    """Return columns for a change's t interval: one on the page, two in files."""
     low, high, why_not = f"{name}_low", f"{name}_high", f"{name}_why_not"
     meaning = f"95 % t interval over annotators, which generalises to {PEOPLE}"
     return [

@@ -1,4 +1,4 @@
-"""Pages, downloads and API views for the figures of one study or several studies."""
+"""Pages, downloads and API views for the figures of one or more studies."""
 
 from typing import Any
 
@@ -28,10 +28,10 @@ from tasks.csv_files import download
 
 @reading
 def figures(request: HttpRequest, name: str) -> HttpResponse:
-    """Show each figure with its caption and downloads, for one kind of annotators.
+    """Show each figure with its caption and downloads, for one kind of annotator.
 
-    Slow parts have URLs of their own. The browser requests each drawing separately, and the numbers
-    of a figure when the user opens them.
+    Slow parts have their own URLs. The browser requests each drawing separately, and a figure's
+    numbers when the user opens them.
     """
     study, kind, context = of_kind(request, name)
     context |= {
@@ -45,7 +45,7 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpResponse:
-    """Download a figure as JSON, CSV, SVG, PNG or PDF, in the `width` single or double."""
+    """Download a figure as JSON, CSV, SVG, PNG or PDF, at single or double `width`."""
     kind, chosen = _figure(request, name, figure)
     filename = f"{name}-{figure}.{ext}"
     if ext == "csv":
@@ -58,7 +58,7 @@ def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpR
 def _drawn(
     request: HttpRequest, figure: figure_data.Figure, ext: str, filename: str
 ) -> HttpResponse:
-    """Return the specification of a figure, or a picture with the requested width."""
+    """Return a figure's specification, or a picture at the requested width."""
     width = request.GET.get("width", "")
     if ext == "json":
         return HttpResponse(figure.json, content_type="application/json")
@@ -102,9 +102,9 @@ def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_d
 
 
 def asked_for(request: HttpRequest) -> Comparison | None:
-    """Compare the studies in the `study` parameters for `kind`, or return None without a study.
+    """Compare the studies in the `study` parameters for `kind`, or return None if none are given.
 
-    Access is checked for each study, so that adding a study to the URL does not reveal it. Raises
+    Access is checked for each study, so that adding a study to the URL doesn't reveal it. Raises
     Http404 or PermissionDenied as `scores_of` does, and Http404 for too many studies.
     """
     names = list(dict.fromkeys(request.GET.getlist("study")))
@@ -203,9 +203,9 @@ def compare_latex(comparison: Comparison) -> str:
 
 class FigureData(ApiView):
     class DataOfFigure(serializers.Serializer):
-        """`data` are the rows behind the figure, `numbers` those of its table.
+        """`data` holds the figure's rows, and `numbers` holds its table's rows.
 
-        S1 and slopes on the scale from 0 to 1; column names give the unit of times.
+        S1 and slopes are on a scale from 0 to 1; column names give the unit of times.
         """
 
         kind = serializers.ChoiceField(Kind.choices)

@@ -1,4 +1,4 @@
-"""Figures laid out for the exact column widths of a paper, with legible text.
+"""Figures laid out for a paper's exact column widths, with legible text.
 
 The specification is first laid out for the width (panels per row, panel size, legend rows). The
 resulting SVG is then scaled to the exact width and converted to PDF and PNG.
@@ -17,7 +17,7 @@ MAX_PANELS = {"single": 2, "double": 3}  # panels per row
 
 
 def laid_out(spec: dict[str, Any], width: str, spare: float = 0) -> dict[str, Any]:
-    """Lay out a facet chart for `width` (a key of INCHES). Panels share `spare` more pixels."""
+    """Lay out a facet chart for `width` (an INCHES key). Panels share `spare` extra pixels."""
     panel = spec["facet"]["field"]
     panels = len({row[panel] for rows in spec.get("datasets", {}).values() for row in rows})
     # In one column, two panels are stacked. Three or more would be too high.
@@ -36,7 +36,7 @@ def laid_out(spec: dict[str, Any], width: str, spare: float = 0) -> dict[str, An
 
 
 def svg(spec: dict[str, Any], width: str) -> str:
-    """Return the SVG with this width. Raises ImportError without vl-convert."""
+    """Return the SVG at this width. Raises ImportError without vl-convert."""
     return _scaled(_drawn(spec, width), f"{INCHES[width]}in", INCHES[width], "in")
 
 
@@ -55,7 +55,7 @@ def picture(spec: dict[str, Any], ext: str, width: str) -> bytes:
 
 
 def _drawn(spec: dict[str, Any], width: str) -> str:
-    """Draw the figure twice, because the size of axes and legend is known only after drawing."""
+    """Draw the figure twice, because axis and legend sizes are known only after drawing."""
     natural = _side(_vega(laid_out(spec, width)))
     return _vega(laid_out(spec, width, INCHES[width] * PIXELS - natural))
 
@@ -69,14 +69,14 @@ def _vega(spec: dict[str, Any]) -> str:
 
 
 def _side(drawn: str, name: str = "width") -> float:
-    """Return the width or height of an SVG from vl-convert in pixels."""
+    """Return the width or height, in pixels, of an SVG from vl-convert."""
     match = re.search(rf'<svg[^>]*? {name}="([\d.]+)"', drawn)
     assert match is not None  # vl-convert writes both
     return float(match[1])
 
 
 def _scaled(drawn: str, width: str, size: float, unit: str) -> str:
-    """Scale the SVG to this width. The height and the laid-out font sizes scale with it."""
+    """Scale the SVG to this width. Its height and font sizes scale with it."""
     was, high = _side(drawn), _side(drawn, "height")
     sides = f'width="{width}" height="{size * high / was:.4f}{unit}"'
     return re.sub(r'width="[\d.]+" height="[\d.]+"', sides, drawn, count=1)

@@ -1,6 +1,6 @@
-"""Comparison of several studies in one figure and table, with differences between designs.
+"""Comparison of several studies in one figure and table, including design differences.
 
-Annotators of different studies are never pooled. Each study has its own line.
+Annotators from different studies are never pooled. Each study has its own line.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CAPTION = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """The compared studies. `without` are those without completed annotators of this kind."""
+    """The compared studies. `without` lists studies without completed annotators of this kind."""
 
     studies: list[Study]
     kind: str
@@ -73,7 +73,7 @@ class Comparison:
 
     @property
     def figure(self) -> figure_data.Figure:
-        """Return a figure of all studies. `why_not` is set if no study has data."""
+        """Return a figure of all studies. `why_not` is set if none of them has data."""
         tasks = Task.objects.filter(studies__in=self.studies).distinct()
         who = Kind(self.kind).label if self.kind != Kind.PERSON else "people"
         caption = CAPTION.format(
@@ -104,7 +104,7 @@ class Comparison:
 
 
 def compare(studies: Sequence[Study], kind: str) -> Comparison:
-    """Compare the annotators of one kind in these studies, with tasks in the order of the paper."""
+    """Compare one kind of annotators across these studies, with tasks in the paper's order."""
     rows: list[SeriesRow] = []
     without = []
     for study in studies:
@@ -117,7 +117,7 @@ def compare(studies: Sequence[Study], kind: str) -> Comparison:
 
 
 def title_of(study: Study, studies: Sequence[Study]) -> str:
-    """Return the title of a study, with its name if another study has the same title."""
+    """Return a study's title, with its name if another study has the same title."""
     same = [other for other in studies if other.title == study.title]
     return f"{study.title} ({study.name})" if same[1:] or not study.title else study.title
 
@@ -166,7 +166,7 @@ def _flat(key: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _text(value: Any) -> str:
-    """Format a value on one line. Long texts are replaced by a digest that identifies them."""
+    """Format a value on one line. Long text is replaced by an identifying digest."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value in (None, "", [], {}):

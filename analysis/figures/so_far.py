@@ -1,7 +1,8 @@
 """The shot curve on the overview page, computed on the server for an inline SVG.
 
 There is one panel per task. It shows humans with their 95 % t interval over annotators, uploaded
-models, and published figures if the task is from the paper. The template only prints these numbers.
+models, and published figures if the task comes from the paper. The template only prints these
+numbers.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def for_study(study: Study) -> SimpleNamespace | None:
 
 
 def _models(table: PerformanceTable) -> dict[str, dict[tuple[int, int], float]]:
-    """Return mean scores x 100 by (task key, shots) for the MAX_MODELS models with most scores."""
+    """Return mean scores x 100 by (task key, shots) for the MAX_MODELS most-scored models."""
     files = compared_files.files(table.study).filter(shots__in=table.shots)
     scores: dict[str, dict[tuple[int, int], float]] = {}
     for (model, task, shots), runs in model_runs.splits(files, table.tasks).items():
@@ -140,7 +141,7 @@ def _panel(table: PerformanceTable, lines: SimpleNamespace, lowest: int) -> Simp
 
 
 def _interval(scores: np.ndarray | None) -> tuple[float, float]:
-    """Return the 95 % t interval of the mean over annotators, or NaN for fewer than FEWEST."""
+    """Return the 95 % t interval for the mean over annotators, or NaN for fewer than FEWEST."""
     if scores is None or len(scores) < FEWEST or np.isnan(scores).any():
         return math.nan, math.nan
     lowest = min(0.0, float(scores.min()))

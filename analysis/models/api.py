@@ -1,4 +1,4 @@
-"""API views for models: upload and download of predictions, and scores."""
+"""Model API views: uploading and downloading predictions, and scores."""
 
 from typing import Any, ClassVar
 

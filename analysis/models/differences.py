@@ -1,12 +1,12 @@
 """Paired differences between humans and a model on the same examples.
 
-Each value is the S1 of an annotator minus the S1 of the model on an example. The values form a
-layout of annotators x contexts, so that both are treated as samples. The model's S1 is the mean
-over its runs on the training splits that the annotators had (the equal pairing). If there are none,
-it is the mean over all runs, and `training` says so. A model in an annotator's seat is compared in
-the same way: each of its analysed participations is a run, and replicates on a split are averaged
-first. The sign flip over contexts is a sensitivity analysis, which treats these annotators as
-fixed. Under other metrics than S1, the values are the parts of both scores (test_sets.py).
+Each value is an annotator's S1 minus the model's S1 on an example. The values form an annotators x
+contexts layout, so that both are treated as samples. The model's S1 is the mean across its runs on
+the training splits that the annotators had (the equal pairing). If there are none, it is the mean
+across all runs, and `training` says so. A model in an annotator's seat is compared in the same way:
+each of its analysed participations is a run, and replicates on a split are averaged first. The sign
+flip over contexts is a sensitivity analysis, which treats these annotators as fixed. Under metrics
+other than S1, the values are the parts of both scores (test_sets.py).
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ Group = tuple[int, int, str]  # (task version key, shots, model name or "" for h
 
 @dataclass(frozen=True)
 class Runs:
-    """The runs of one model, task and number of shots that are averaged.
+    """The runs averaged for one model, task and number of shots.
 
-    These are prediction files or, for a seated model, a mapping of participations to training
-    splits (None at zero shots). `is_equal` means that they were trained on splits that annotators
-    had, or that nothing is trained.
+    These are prediction files or, for a seated model, a mapping from participations to training
+    splits (None at zero shots). `is_equal` means either that they were trained on splits that
+    annotators had, or that nothing is trained.
     """
 
     is_equal: bool
@@ -74,7 +74,7 @@ class Difference(Tested):
 
     `se_clustered` and `p_sign_flip` generalise only to other examples, with contexts as clusters.
     `floor` is the smallest p value that the sign flip can reach. Holm's correction covers the
-    differences that are `in_family`, which excludes files uploaded after the study was closed. The
+    differences that are `in_family`, which excludes files uploaded after the study closed. The
     averaged runs are `files` (keys) or, for a seated model, `seats` (participations and their
     splits), and `splits` is their number. `training` says whether annotators had the same splits.
     """
@@ -103,12 +103,12 @@ class Difference(Tested):
 
     @property
     def key(self) -> str:
-        """Return a string that identifies this pairing in a URL."""
+        """Return a string that identifies this pairing in URLs."""
         return f"{self.task}/{self.shots}/{self.model}"
 
 
 def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> list[float]:
-    """Return the sum of the values in each cluster, in order of first appearance."""
+    """Return each cluster's sum of values, in order of first appearance."""
     sums: dict[str, float] = defaultdict(float)
     for value, cluster in zip(values, clusters, strict=True):
         sums[cluster] += value
@@ -116,10 +116,10 @@ def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> list[float
 
 
 def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
-    """Return the standard error of the mean of clustered values (Miller 2024).
+    """Return the standard error of the mean for clustered values (Miller 2024).
 
     It is the root of the sum over clusters of squared sums of deviations, divided by the number of
-    values. If each value is a separate cluster, it is the SD with ddof 0 divided by the root of n.
+    values. If each value is its own cluster, it is the SD with ddof 0 divided by the root of n.
     """
     mean = math.fsum(values) / len(values)
     sums = cluster_sums([value - mean for value in values], clusters)
@@ -127,10 +127,10 @@ def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
 
 
 def differences(study: Study, kind: str) -> list[Difference]:
-    """Return one row per task, shots and model with both answers and predictions.
+    """Return one row per task, shots and model that have both answers and predictions.
 
-    Cached until analysed participations of this kind or of models, or prediction files, change.
-    Answers of completed participations and contents of files never change.
+    Cached until analysed participations (of this kind or of models) or prediction files change.
+    Answers in completed participations and file contents never change.
     """
     counted = study.participations.analysed().in_cells().filter(kind__in=[kind, Kind.MODEL])
     files = compared_files.files(study).order_by("pk")
@@ -189,7 +189,7 @@ def _differences(study: Study, kind: str) -> list[Difference]:
 
 
 def late(rows: Sequence[Difference]) -> str:
-    """Return a sentence that names the models outside the family, or "" if there are none."""
+    """Return a sentence naming the models outside the family, or "" if there are none."""
     names = sorted({row.model for row in rows if not row.in_family})
     if not names:
         return ""
@@ -200,9 +200,9 @@ def late(rows: Sequence[Difference]) -> str:
 
 
 def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str]) -> dict[str, Any]:
-    """Compare a matrix of annotators x examples with the model and return fields of Difference.
+    """Compare an annotators x examples matrix with the model and return fields of Difference.
 
-    In place of the sign flip, it has the `sums` of the contexts, or None if a score is unknown.
+    In place of the sign flip, it returns the contexts' `sums`, or None if a score is unknown.
     """
     humans = two_way.row_means(scores.T)
     gaps = list(humans - of_model)
@@ -261,7 +261,7 @@ def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[in
 
 
 def _human_means(study: Study, kind: str, task: Task, shots: int) -> dict[int, float]:
-    """Return the mean S1 in [0, 1] by example key over the analysed annotators of a cell."""
+    """Return mean S1 in [0, 1] by example key across a cell's analysed annotators."""
     counted = study.participations.analysed().in_cells().filter(kind=kind)
     answers = Answer.objects.filter(
         turn__step=Step.ANNOTATION,
@@ -275,7 +275,7 @@ Scores = dict[tuple[int, int], dict[int, dict[int, float]]]
 
 
 def _s1(people: QuerySet[Participation]) -> Scores:
-    """Return S1 in [0, 1] of their test answers."""
+    """Return S1 in [0, 1] for their test answers."""
     own: dict[int, dict[int, float]] = defaultdict(dict)
     rows = Answer.objects.filter(
         turn__step=Step.ANNOTATION, turn__participation__in=people
@@ -291,7 +291,7 @@ def _s1(people: QuerySet[Participation]) -> Scores:
 
 
 def _scores(study: Study, people: QuerySet[Participation]) -> Scores:
-    """Return the part of each example in the score under the card's metric. For S1 it is S1."""
+    """Return each example's part in the score under the card's metric. For S1, it is S1 itself."""
     scores = _s1(people)
     parts = test_sets.parts(study, list(people.values_list("pk", flat=True)))
     for of_people in scores.values() if parts else ():
@@ -301,7 +301,7 @@ def _scores(study: Study, people: QuerySet[Participation]) -> Scores:
 
 
 def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dict[int, float]]]:
-    """Return runs and mean scores of models. Seated models are left out if the kind is models."""
+    """Return models' runs and mean scores. Seated models are left out if the kind is models."""
     compared = _compared_files(study)
     means = _model_means([file.pk for runs in compared.values() for file in runs.files])
     means |= _model_parts(compared)
@@ -330,7 +330,7 @@ def _over_splits(
 
 
 def _compared_files(study: Study) -> dict[Group, Runs]:
-    """Return the equally trained runs of each model, or all its runs (compared_files.py)."""
+    """Return each model's equally trained runs, or all its runs (compared_files.py)."""
     files = compared_files.files(study)
     equal = equally_trained(study, files)
     groups: dict[Group, list[PredictionFile]] = defaultdict(list)
@@ -346,7 +346,7 @@ def _compared_files(study: Study) -> dict[Group, Runs]:
 
 
 def _model_means(files: Sequence[int]) -> dict[Group, dict[int, float]]:
-    """Return the mean S1 in [0, 1] of each example over these files, by task, shots and model."""
+    """Return each example's mean S1 in [0, 1] over these files, by task, shots and model."""
     rows = (
         Prediction.objects.filter(file__in=files)
         .values_list("file__task_id", "file__shots", "file__model__name", "example_id")
@@ -369,7 +369,7 @@ def _training(numbers: Sequence[int | None], of_people: Sequence[int], is_equal:
 
 
 def _model_parts(compared: dict[Group, Runs]) -> dict[Group, dict[int, float]]:
-    """Return the part of each example in the model's score, for other metrics than S1."""
+    """Return each example's part in the model's score, for metrics other than S1."""
     tasks = {file.pk: file.task for runs in compared.values() for file in runs.files}
     of_each = {task.pk: task for task in tasks.values()}.values()
     files_of_all = PredictionFile.objects.filter(pk__in=tasks)

@@ -1,7 +1,7 @@
-"""A leaderboard for a study's tasks under the rules of the CLUES repository.
+"""A leaderboard for a study's tasks under the CLUES repository's rules.
 
 An entry is a model with predictions on every training split of every size of a task (in CLUES, five
-splits of 10, 20 and 30). It is ranked among models of its size by the mean over splits at the
+splits of 10, 20 and 30). It is ranked among models of its size by the mean across splits at the
 largest training size. The study's annotators come first, without a rank. Published rows are marked.
 """
 
@@ -78,7 +78,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Board:
-    """The entries by group, of all tasks if `task` is None. `left_out` says why models lack one."""
+    """Entries by group, for all tasks if `task` is None. `left_out` says why models lack one."""
 
     task: Task | None
     sizes: tuple[int, ...]
@@ -196,7 +196,9 @@ def _published(task: Task, sizes: Sequence[int]) -> Iterator[Entry]:
 
 
 def _ranked(entries: Iterable[Entry]) -> list[Entry]:
-    """Sort entries by score at the largest size. Ranks are within groups, and ties share a rank."""
+    """Sort entries by score at the largest size. Ranks are within groups; tied entries share a
+    rank.
+    """
 
     def order(entry: Entry) -> tuple[bool, float, str]:
         mean = entry.at_largest.mean
@@ -213,7 +215,7 @@ def _ranked(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _over_all(each: Sequence[Board]) -> Iterator[Board]:
-    """Yield the mean over tasks of entries on all boards, with SDs as for independent tasks."""
+    """Yield the mean across tasks for entries on all boards, with SDs as for independent tasks."""
     if len(each) < 2 or len({board.sizes for board in each}) > 1:
         return
     by_who: dict[tuple[str, str], list[Entry]] = {}
@@ -231,7 +233,7 @@ def _over_all(each: Sequence[Board]) -> Iterator[Board]:
 
 
 def _mean(scores: Sequence[Score]) -> Score:
-    """Return the mean over tasks. `printed` is its SD and `n` the smallest number of a task."""
+    """Return the mean across tasks. `printed` is its SD and `n` the smallest of any task."""
     if any(math.isnan(score.mean) for score in scores):
         return Score(of=min(score.of for score in scores))
     whole = aggregate([s.mean for s in scores], [s.spread for s in scores])
@@ -305,7 +307,7 @@ def _n(entry: Entry) -> str:
 
 
 def _if_largest(name: str, missing: Any) -> Callable[[Any], Any]:
-    """Return a getter for an attribute that applies only to the score at the largest size."""
+    """Return a getter for an attribute that only applies to the score at the largest size."""
     return lambda cell: getattr(cell.entry, name) if cell.shots == cell.board.sizes[-1] else missing
 
 

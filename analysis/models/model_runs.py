@@ -1,4 +1,4 @@
-"""Runs of models, both uploaded and seated, with their properties and scores.
+"""Model runs, both uploaded and seated, with their properties and scores.
 
 This module also decides which runs were trained on the examples that the study's annotators saw,
 and scores runs with alternative golds as one set.
@@ -33,7 +33,7 @@ Place = tuple[str, int, int | None]
 
 @dataclass(frozen=True)
 class Run:
-    """The stated properties of a model's files. Different values are joined by semicolons."""
+    """The stated properties of a model's files. Differing values are joined with semicolons."""
 
     numbering: str = ""
     seen_test: str = ""
@@ -45,7 +45,7 @@ class Run:
 
     @property
     def text(self) -> str:
-        """Return a sentence on the properties, which ends with those that are not stated."""
+        """Return a sentence about the properties that ends with those not stated."""
         seen, numbers = _labels(Seen, self.seen_test), _labels(Numbering, self.numbering)
         chosen = _labels(Tuning, self.tuning)
         parts = {
@@ -87,11 +87,11 @@ def runs(files: PredictionFileQuerySet) -> dict[Place, Run]:
 
 
 def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
-    """Return the keys of files that were trained on splits that this study's annotators had.
+    """Return the keys of files trained on splits that this study's annotators had.
 
-    A split number refers to the numbering that the run states. Runs with another numbering than the
-    task's, or without one, are left out unless the split has the same number in both. At zero shots
-    nothing is trained, so all files are included.
+    A split number refers to the numbering that the run states. Runs with a numbering other than the
+    task's, or without any, are left out unless the split has the same number in both. At zero shots
+    there is no training, so all files are included.
     """
     own = {True: Numbering.RECHAINED, False: Numbering.PUBLISHED}
     splits = Split.objects.filter(task__in=study.tasks.all(), kind=Split.Kind.TRAIN)
@@ -138,14 +138,14 @@ def splits_as_one_set(
 
 
 class FileScore(NamedTuple):
-    """The score of a file under the metric of its task's card, with its remark."""
+    """A file's score under the metric on its task's card, with its remark."""
 
     value: float
     remark: str
 
 
 def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, list[FileScore]]:
-    """Return the scores of files for these tasks by (model, task version key, shots)."""
+    """Return the files' scores for these tasks by (model, task version key, shots)."""
     by_place: dict[Place, list[FileScore]] = defaultdict(list)
     under = test_sets.of_files(files, tasks)
     rows = files.with_scores().values_list("pk", "model__name", "task_id", "shots", "mean_s1")  # type: ignore[misc]  # annotated
@@ -157,7 +157,7 @@ def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, 
 
 
 def mean_of(scores: Sequence[FileScore], of: int) -> Score:
-    """Return the Score over the files of a model. `of` is the possible number of files."""
+    """Return the Score over a model's files. `of` is the possible number of files."""
     return over([own.value for own in scores], of, [own.remark for own in scores])
 
 
@@ -185,7 +185,7 @@ class Seated:
 
 
 def seats(study: Study) -> dict[int, Seated]:
-    """Map the participations of models, except withdrawn ones, to their models."""
+    """Map models' participations, except withdrawn ones, to their models."""
     theirs = study.participations.filter(kind=Kind.MODEL).exclude(status=Status.WITHDRAWN)
     known = ModelAnnotator.objects.filter(worker__participations__in=theirs)
     rows = known.values_list("worker_id", "name", "revision", "prompt_hash")
@@ -229,7 +229,7 @@ def seated_runs(study: Study) -> dict[tuple[int, int, str], dict[int, int | None
 
 
 def _over_splits(by_split: dict[int, list[float]], of: int) -> Score:
-    """Return the score of one cell. `of` is the number of splits, or 0 if nothing is trained."""
+    """Return a cell's score. `of` is the number of splits, or 0 without training."""
     if not of:
         replicates = [value for own in by_split.values() for value in own]
         return over(replicates, len(replicates))

@@ -1,9 +1,9 @@
 """Humans and models in one table, scored by the same scorer (CLUES, Tables 5 and 6).
 
-The score of a model on a task at some number of shots is the mean over training splits of its
-test-set score under the metric of the task's card. The score of humans is the mean over annotators.
-Both are scored by tasks/metrics on the same examples. Published figures are quoted, never
-recomputed, if the test file is the published one.
+A model's score on a task at some number of shots is its test-set score under the metric on the
+task's card, averaged over training splits. The humans' score is the mean over annotators. Both are
+scored by tasks/metrics on the same examples. Published figures are quoted, never recomputed, if the
+test file is the published one.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ WHO = {
 
 @dataclass(frozen=True)
 class Row:
-    """The scores of humans or one model at one number of shots, one score per task."""
+    """The humans' or one model's scores at one number of shots, one score per task."""
 
     source: str  # study, uploaded or published
     name: str
@@ -74,7 +74,7 @@ class Row:
 
     @cached_property
     def aggregate(self) -> Aggregate | None:
-        """Return the average over all tasks of the table, or None if a task has no score."""
+        """Return the average over all of the table's tasks, or None if a task has no score."""
         means = [score.mean for score in self.scores]
         if any(math.isnan(mean) for mean in means):
             return None
@@ -87,7 +87,7 @@ class Row:
 
     @property
     def cells(self) -> list[tuple[Score, str]]:
-        """Return each score with a description that can be read on its own."""
+        """Return each score with a description that makes sense on its own."""
         return [
             (score, self._explain(score, task))
             for score, task in zip(self.scores, self.tasks, strict=True)
@@ -198,7 +198,7 @@ def tables(study: Study, kind: str) -> list[Table]:
 
 
 def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Row]:
-    """Yield the study's annotators. With several training splits, also yield a row over splits."""
+    """Yield the study's annotators and, with several training splits, a row across splits."""
     study, who = people.study, WHO[Kind(people.kind)]
     cells = [people.cells[task.name, shots] for task in people.tasks]
     many = len(study.splits) if shots else 1

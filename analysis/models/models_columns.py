@@ -32,7 +32,7 @@ STATED = {
 
 
 def _of_run(name: str, heading: str, meaning: str) -> Column:
-    """Return a column for a property of a run, which is empty in files if it is not stated."""
+    """Return a column for a run's property, which is empty in files if it isn't stated."""
     return Column(
         name,
         heading,

@@ -1,4 +1,4 @@
-"""Pages to upload predictions, show the scores of models, and compare models with humans."""
+"""Pages that upload predictions, show models' scores, and compare models with humans."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -37,7 +37,7 @@ SHOWN = 20  # number of examples with the largest differences
 @login_required
 @require_http_methods(["GET", "POST"])
 def models(request: ResearcherRequest) -> HttpResponse:
-    """List the models (GET) or store an upload (POST), completely or not at all."""
+    """List the models (GET) or store an upload (POST), in full or not at all."""
     if request.method == "POST":
         form = UploadForm(request.POST, request.FILES)
         if form.is_valid() and (address := _taken(form, request)):
@@ -183,7 +183,7 @@ def archive_model(request: ResearcherRequest, name: str, is_archived: bool) -> H
 @login_required
 @require_POST
 def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Delete one of the user's models if it has no files."""
+    """Delete one of the user's models if it doesn't have any files."""
     language_model = own_model(request, name)
     if language_model.files.exists():
         messages.error(request, "Delete its files first.")
@@ -198,7 +198,7 @@ def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show humans, uploaded models and published figures. Slow differences have another URL."""
+    """Show humans, uploaded models and published figures. Slow differences have their own URL."""
     study, kind, context = of_kind(request, name)
     context |= {
         "who": model_tables.WHO[Kind(kind)],
@@ -217,7 +217,7 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show differences and examples, as a part of the models page or as a separate page."""
+    """Show differences and examples, either within the models page or on a separate page."""
     study, kind, context = of_kind(request, name)
     pairings = differences.differences(study, kind)
     context |= {
@@ -273,7 +273,7 @@ def study_models_file(request: ResearcherRequest, name: str, table: str) -> Http
 def _chosen(
     request: ResearcherRequest, pairings: list[differences.Difference]
 ) -> differences.Difference:
-    """Return the requested pairing, by default the first one."""
+    """Return the requested pairing, or the first one by default."""
     wanted = request.GET.get("pair")
     chosen = next((pairing for pairing in pairings if wanted in (None, pairing.key)), None)
     if chosen is None:

@@ -1,4 +1,4 @@
-"""The power and cost of a design before the study is opened.
+"""A design's power and cost before the study is opened.
 
 Start with planner.py.
 """

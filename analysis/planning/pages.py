@@ -1,4 +1,4 @@
-"""The page, forms and API view of the planner."""
+"""The planner's page, forms and API view."""
 
 import math
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ def plan(request: HttpRequest) -> HttpResponse:
 
 
 def _number(label: str, initial: float, least: Any, most: Any, help_text: str = "") -> forms.Field:
-    """Return a number field, which accepts only whole numbers if `initial` is one."""
+    """Return a number field, which only accepts whole numbers if `initial` is one."""
     field = WholeNumberField if isinstance(initial, int) else forms.FloatField
     return field(label=label, initial=initial, min_value=least, max_value=most, help_text=help_text)
 
@@ -90,7 +90,7 @@ class PlannerForm(forms.Form):
 
 
 class StatedGainForm(forms.Form):
-    """A form for expected gains in a cross-task study, with a prefix for its field names."""
+    """A form for expected gains in a cross-task study, with a prefix on its field names."""
 
     base = _number(
         "Mean of the base arm", 70.0, 0, 100,
@@ -139,7 +139,7 @@ class StatedGainForm(forms.Form):
 
 
 class Planner(ApiView):
-    """The form of the page; missing fields have their initial values."""
+    """The page's form. Missing fields take their initial values."""
 
     parameters = frozenset(PlannerForm.base_fields)
 

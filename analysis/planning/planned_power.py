@@ -1,9 +1,8 @@
-"""The power of a design during editing, for contrasts between shots and for the gain of arms.
+"""A design's power while it is being edited, for contrasts between shots and for the arms' gain.
 
-The test is the primary test of the preregistration (documents/planned_analysis.py), at the first
-step of Holm's correction over the whole family. Differences in points require an SD between
-annotators, from a study of the task that the owner may read, or from CLUES if it used this test
-file.
+The test is the preregistration's primary test (documents/planned_analysis.py), at the first step of
+Holm's correction over the whole family. Differences in points require an SD between annotators,
+either from a study of the task that the owner may read, or from CLUES if it used this test file.
 """
 
 import itertools
@@ -67,7 +66,7 @@ class Contrast:
 
 
 def contrasts(study: Study, tasks: Sequence[Task]) -> list[Contrast]:
-    """Return one row per task with two or more numbers of shots, in the order of the tasks."""
+    """Return one row per task with two or more numbers of shots, in task order."""
     shots = sorted(study.shots)
     if len(shots) < 2 or study.is_cross_task:  # cross-task studies plan a gain instead
         return []
@@ -179,7 +178,7 @@ def plan(wanted: dict[str, Any]) -> list[SimpleNamespace]:
 
 
 def columns(wanted: dict[str, Any]) -> list[Column]:
-    """Return the columns of the plan. Their meanings contain the wanted numbers."""
+    """Return the plan's columns. Their meanings contain the requested numbers."""
     width, people = f"{wanted['width']:g}", wanted["people"]
     return [
         Column("quantile", "By", "t, as in a study's interval; normal, as in power tables"),

@@ -1,11 +1,11 @@
-"""The number of annotators and examples that an interval requires, from SDs of similar tasks.
+"""How many annotators and examples an interval requires, given the SDs of similar tasks.
 
-The SDs come from the paper or from a study that the user may read, divided into variance
+The SDs come from the paper or from a study that the user may read, and are split into variance
 components. The plan is for the interval and test in `analysis/stats/two_way.py`. An SD from three
 annotators is uncertain, and the plan says by how much.
 
 The SD depends on the mean, because scores near 0 or 1 vary less than those in the middle.
-Differences are therefore planned downwards and upwards from the mean of the cell.
+Differences are therefore planned downwards and upwards from the cell's mean.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ POWER = 0.8
 
 @dataclass(frozen=True)
 class Known:
-    """Known values for one task and number of shots. Means and SDs are in [0, 1].
+    """What is known about one task and number of shots. Means and SDs are in [0, 1].
 
     `sd` is the SD of the annotators' means over these examples (ddof 1; from the paper: as
     printed). `parts` are the variance components of a study's answers over annotators and contexts,
@@ -67,11 +67,13 @@ class Known:
         return sd, math.sqrt(noise) / sd if sd else 0.0, contexts
 
     def arms(self, difference: float, examples: int) -> dict[str, Any]:
-        """Return arguments of `power.power` for this arm and one whose mean is `difference` higher.
+        """Return arguments for `power.power` for this arm and one whose mean is `difference`
+        higher.
 
         Noise is binomial, so its variance is proportional to mean · (1 - mean). The SD between
         annotators is scaled in the same way, as if they differed equally on the logit scale. If the
-        components are unknown, assume right or wrong answers, and at most the whole variance.
+        components are unknown, answers are assumed to be right or wrong, with noise at most the
+        whole variance.
         """
         sd, rest, contexts = self.planned(examples)
         other = min(max(self.mean + difference, 1 - LIMIT), LIMIT)
@@ -101,7 +103,7 @@ class Known:
 
 
 def sources(user: Any) -> list[tuple[str, str]]:
-    """Return (value, label) of the paper and of studies whose test scores the user may read."""
+    """Return (value, label) for the paper and for studies whose test scores the user may read."""
     done = (
         Participation.objects.analysed()
         .filter(study__in=Study.objects.visible_to(user, "read"))
@@ -138,7 +140,7 @@ def known(user: Any, source: str) -> list[Known]:
 
 
 def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Known:
-    """Compute the known values of a cell from its answers: annotator, example, context, score."""
+    """Compute a cell's known values from its answers: annotator, example, context, score."""
     matrix, contexts = matrix_of(part)
     means = matrix.mean(1)
     return Known(
@@ -186,7 +188,7 @@ def plan(cell: Known, wanted: dict[str, Any]) -> SimpleNamespace:
 def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers that require the SD between annotators: intervals and differences.
 
-    The interval for other examples too is never narrower, because it is the wider of two.
+    The interval that also covers other examples is never narrower, because it is the wider of two.
     """
     people, examples = wanted["annotators"], wanted["examples"]
     difference = wanted["difference"] / 100
@@ -288,7 +290,7 @@ KNOWN_COLUMNS = [
 
 
 def columns(wanted: dict[str, Any]) -> list[Column]:
-    """Return the columns of the plan. Their meanings contain the wanted numbers."""
+    """Return the plan's columns. Their meanings contain the requested numbers."""
     width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
     difference, people = f"{wanted['difference']:g}", wanted["annotators"]
     level = f"{LEVEL / wanted['comparisons']:.2g}"
@@ -366,6 +368,6 @@ def columns(wanted: dict[str, Any]) -> list[Column]:
 
 
 def _in_both(values: Sequence[Any], form: Callable[[Any], str]) -> str:
-    """Format the values below and above the mean, or return one dash if both are unknown."""
+    """Format the values below and above the mean, or return a single dash if both are unknown."""
     below, above = map(form, values)
     return f"{below} below, {above} above" if {below, above} != {NOTHING} else NOTHING

@@ -1,4 +1,4 @@
-"""Anchor scores: the balance of the arms, and contrasts that are adjusted for it."""
+"""Anchor scores: the balance between arms, and contrasts adjusted for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""API views for tables of scores: human performance, statistics, training, sensitivity."""
+"""API views for score tables: human performance, statistics, training, sensitivity."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -21,7 +21,7 @@ from tasks.columns import NOTHING, Column
 
 
 def columns(compared: Sequence[Column], base: str, new: str, differs: str) -> list[Column]:
-    """Return the columns of an attrition table. The columns in `compared` name the groups."""
+    """Return an attrition table's columns. The columns in `compared` name the groups."""
     share_completed = "completed, of annotators who consented"
     return [
         Column("task", "Task"),
@@ -130,7 +130,7 @@ def compared(
 def _counts(
     participations: ParticipationQuerySet, kind: str, field: str
 ) -> dict[tuple[str, Any], tuple[int, int]]:
-    """Count participations that consented and ended, and completed ones, by (task, value)."""
+    """Count participants who consented and ended, and those who completed, by (task, value)."""
     completed = Q(status=Status.COMPLETED)
     began = participations.filter(completed | Q(consented_at__isnull=False), kind=kind)
     counted = (

@@ -2,8 +2,8 @@
 
 Gold is only one annotation. Leave-one-out measures how well an annotator matches the majority of
 the others. It is neither a score against the gold nor an upper bound for models, because a model
-can match the majority more often than any annotator does. The majority of fewer than four others is
-nearly unanimous, so it would cover only easy examples.
+can match the majority more often than any annotator does. A majority of fewer than four others is
+nearly unanimous, so it would only cover easy examples.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
 
 
 def _against_the_others(part: pd.DataFrame) -> dict[str, list[float]]:
-    """Return S1 of each annotator's answers against the others' majority, which is one set."""
+    """Return the S1 of each annotator's answers against the others' majority, which is one set."""
     units: dict[int, list[tuple[str, frozenset[str], bool]]] = {}
     columns = part["example"], part["annotator"], part["texts"], part["is_one_choice"]
     for example, *row in zip(*columns, strict=True):

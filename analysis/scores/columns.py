@@ -1,7 +1,7 @@
-"""Tables as CSV and JSON, and the formatting of their cells.
+"""Tables as CSV and JSON, and cell formats.
 
-A table consists of typed rows and columns. The page, CSV, API and documents use the same columns,
-so that a number has the same name, meaning and format everywhere.
+A table consists of typed rows and columns. The page, CSV, API and documents share the same columns,
+so a number has the same name, meaning and format everywhere.
 """
 
 import json
@@ -29,7 +29,7 @@ ASSUMES = f"{FEW} fewer than {FEWEST_FOR_BOOTSTRAP} annotators: assumes {_NORMAL
 
 @dataclass(frozen=True)
 class Table:
-    """A table that is the same on the page and in the CSV, API and documents, for one kind."""
+    """A table for one kind, identical on the page and in the CSV, API and documents."""
 
     name: str
     title: str
@@ -38,7 +38,7 @@ class Table:
     rows: Callable[[Study, str], Sequence[Any]]
 
     def page(self, study: Study, kind: str) -> dict[str, Any]:
-        """Return the context for the template. `cells` is empty without rows."""
+        """Return the template's context. `cells` is empty if there are no rows."""
         return {
             "name": self.name,
             "title": self.title,

@@ -1,4 +1,4 @@
-"""Findings of a study as tables: intervals, agreement, aggregates, contrasts.
+"""A study's findings, as tables: intervals, agreement, aggregates, contrasts.
 
 Each function takes `answered` (one row per answer in the analysis) and returns typed rows, one per
 task and number of shots. findings_columns.py explains them. S1 is multiplied by 100.
@@ -66,7 +66,7 @@ def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
 
 
 def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
-    """Return the rows of `answered` for these participations of the study (keys)."""
+    """Return the rows of `answered` for these of the study's participations (keys)."""
     cards = {task.pk: task.card for task in study.tasks.all()}
     seats = study.participations.filter(pk__in=participations)
     given = Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=seats)
@@ -189,7 +189,7 @@ TABLES: dict[str, Callable[[pd.DataFrame, int], Sequence[Any]]] = {
 
 
 def state(study: Study, kind: str) -> str:
-    """Return a key for one kind's data. Answers of completed participations never change."""
+    """Return a key for one kind's data. Completed participants' answers never change."""
     people = counted(study, kind).order_by("pk")
     keys = ",".join(map(str, people.values_list("pk", flat=True)))
     who = hashlib.sha256(f"{study.pk}:{keys}".encode()).hexdigest()
@@ -197,7 +197,7 @@ def state(study: Study, kind: str) -> str:
 
 
 def remembered(key: str, make: Callable[[], Any]) -> Any:
-    """Return `make()`, cached by this process for an hour, as erasing data does not clear it."""
+    """Return `make()`, cached by this process for an hour, as erasing data doesn't clear it."""
     return caches["process"].get_or_set(key, make, timeout=3600)
 
 
@@ -223,7 +223,7 @@ AT_ONCE = ("agreement", "aggregates", "ceiling")
 
 
 def parameters(study: Study, kind: str) -> dict[str, Any]:
-    """Return the inputs of the tables. `cells` has task, shots and participations."""
+    """Return the tables' inputs. `cells` holds task, shots and participations."""
     cells: dict[tuple[str, int], list[int]] = {}
     rows = counted(study, kind).order_by("scenario__task__name", "scenario__shots", "pk")
     for pk, task, shots in rows.values_list("pk", "scenario__task__name", "scenario__shots"):
@@ -241,7 +241,7 @@ def parameters(study: Study, kind: str) -> dict[str, Any]:
 def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
     """Return the job that computes these tables, or None if no participation is completed.
 
-    It is started if `owner` is given. Otherwise, a new job is returned unsaved.
+    If `owner` is given, the job is started. Otherwise, a new job is returned unsaved.
     """
     made_of = parameters(study, kind)
     total = len(made_of["cells"]) + len(_tasks(made_of))
@@ -303,7 +303,7 @@ def stored(job: Job) -> dict[str, Sequence[Finding]]:
 
 
 def at_hand(study: Study, kind: str) -> tuple[dict[str, Sequence[Finding]], Job | None]:
-    """Return the tables that need no job, and the job that computes the others, or None."""
+    """Return the tables that don't need a job, and the job that computes the others, or None."""
     job = job_of(study, kind)
     if job is not None and job.is_done:
         return stored(job), None

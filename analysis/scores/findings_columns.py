@@ -1,4 +1,4 @@
-"""Columns of the findings tables with their meanings, and the introduction of each table."""
+"""The findings tables' columns with their meanings, and each table's introduction."""
 
 from collections.abc import Sequence
 from operator import attrgetter

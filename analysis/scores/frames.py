@@ -1,4 +1,4 @@
-"""Data frames of scores with one row per participation, computed from stored answers.
+"""Score data frames with one row per participation, computed from stored answers.
 
 S1 is stored with each answer and only averaged here. This package never writes.
 """
@@ -74,9 +74,9 @@ def annotators(study: Study) -> pd.DataFrame:
 
 
 def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
-    """Return the mean S1 in [0, 1] by participation, with the golds of an example as one set.
+    """Return the mean S1 in [0, 1] by participation, with an example's golds as one set.
 
-    This is for tasks whose golds are alternatives. Examples with one gold are scored as usual.
+    This is for tasks whose golds are alternatives. Examples with a single gold are scored as usual.
     """
     alternatives = [task.pk for task in tasks if task.card.gold_rule == "any_of"]
     if not alternatives:
@@ -103,10 +103,10 @@ def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
 
 
 def _s1_by_step(study: Study) -> dict[tuple[int, str], tuple[float, float, int]]:
-    """Return mean, SD (ddof 1, NaN for one answer) and number of S1 by (participation, step).
+    """Return the mean, SD (ddof 1, NaN for one answer) and number of S1 by (participation, step).
 
-    The database counts how often each distinct value occurs. The arithmetic is then exact, so that
-    the result is the same on every database and in verify.py.
+    The database counts how often each distinct value occurs. The arithmetic is then exact, so the
+    result is the same on every database and in verify.py.
     """
     rows = (
         Answer.objects.filter(turn__participation__study=study)
@@ -126,7 +126,7 @@ def _s1_by_step(study: Study) -> dict[tuple[int, str], tuple[float, float, int]]
 
 
 def training_answers(study: Study, kind: str) -> pd.DataFrame:
-    """Return scenario and participation (keys), example_hash and s1 per analysed answer."""
+    """Return scenario and participation (keys), example_hash and s1 for each analysed answer."""
     rows = (
         Answer.objects.filter(
             turn__participation__in=study.participations.analysed().in_cells().filter(kind=kind),
@@ -183,9 +183,9 @@ def scored_answers(study: Study, kind: str, shots: Collection[int] | None = None
 
 
 def contexts_of_tests(tasks: Sequence[int]) -> dict[int, str]:
-    """Map the test examples of these task versions (keys) to the names of their contexts.
+    """Map these task versions' test examples (keys) to the names of their contexts.
 
-    A name is the rank of the context's text, with the same number of digits for all. It sorts like
+    A name is the rank of the context's text, always with the same number of digits. It sorts like
     the text and is short enough to be repeated with each answer.
     """
     rows = Example.objects.filter(split__task__in=tasks, split__kind=Split.Kind.TEST)
@@ -217,7 +217,7 @@ def scenarios(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _spread(grouped: Any) -> pd.DataFrame:
-    """Return mean, both SDs and n of grouped scores, or only n if a score is undefined."""
+    """Return the mean, both SDs and n of grouped scores, or only n if a score is undefined."""
     undefined = grouped.size() > grouped.count()
     numbers = {"mean": grouped.mean(), **{f"sd_ddof{k}": grouped.std(ddof=k) for k in (1, 0)}}
     known = {name: values.mask(undefined) for name, values in numbers.items()}

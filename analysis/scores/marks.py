@@ -1,4 +1,4 @@
-"""Remarks for all tables of a study: parts of tests, answers by programs, late choices."""
+"""Remarks for all of a study's tables: partial tests, answers by programs, late choices."""
 
 from django.db.models import Count, Exists, OuterRef, Sum
 
@@ -17,7 +17,7 @@ from tasks.models.predictions import Tuning
 
 
 def late_seats(study: Study) -> dict[tuple[str, int], int]:
-    """Count seats that were added after results were visible, by (task, shots)."""
+    """Count seats added after results were visible, by (task, shots)."""
     added = AddedSeats.objects.filter(scenario__study=study, results_seen=True)
     return {
         (task, shots): number
@@ -30,8 +30,8 @@ def late_seats(study: Study) -> dict[tuple[str, int], int]:
 def scenarios_were_chosen(study: Study) -> bool:
     """Return whether the study offered only some scenarios to each participant on Prolific.
 
-    This reads the stored studies on Prolific instead of the design, because in earlier versions
-    each scenario had a separate study there.
+    This reads the stored Prolific studies instead of the design, because in earlier versions each
+    scenario had its own study there.
     """
     doors = study.prolific_studies.exclude(external_id=None).filter(part__lte=1)
     led = list(doors.annotate(led=Count("scenarios")).values_list("led", flat=True))
@@ -110,7 +110,7 @@ def of_cells(study: Study) -> dict[tuple[str, int], int]:
 
 
 def programs_mark(study: Study) -> str:
-    """Return the remark on programs that answered for humans, or "". People are counted once."""
+    """Return the remark about programs that answered for humans, or "". Each person counts once."""
     number = by_program(study).analysed().values("worker").distinct().count()
     if not number:
         return ""

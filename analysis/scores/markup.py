@@ -47,7 +47,7 @@ def latex(text: str) -> str:
 
 
 def _apart(pieces: Iterable[str]) -> Iterator[str]:
-    """Separate repeated hyphens and quotation marks with {}, so that LaTeX does not join them."""
+    """Separate repeated hyphens and quotation marks with {}, so that LaTeX doesn't join them."""
     before = ""
     for piece in pieces:
         yield f"{{}}{piece}" if piece == before and piece in ("-", "'", ",") else piece
@@ -74,10 +74,10 @@ ONE_COLUMN = 66  # approximate number of characters in one column of a paper
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table of a study with its caption, column groups and notes.
+    """A study's table with its caption, column groups and notes.
 
-    `name` is unique in the study. `groups` are (heading, number of columns) over the columns after
-    the first. `notes` state n, the definitions of the numbers, and their recipe.
+    `name` is unique in the study. `groups` are (heading, number of columns) for the columns after
+    the first. `notes` state n, how the numbers are defined, and their recipe.
     """
 
     name: str
@@ -97,7 +97,7 @@ class PaperTable:
 
     @property
     def meanings(self) -> list[str]:
-        """Return the meanings of columns that headings do not explain, without repetition."""
+        """Return the meanings of columns with unclear headings, without repetition."""
         headings: dict[str, list[str]] = {}
         for column in table_columns.on_page(self.columns):
             headings.setdefault(column.meaning.rstrip("."), []).append(column.heading)
@@ -115,7 +115,7 @@ def as_csv(table: PaperTable) -> str:
 
 
 def as_latex(table: PaperTable) -> str:
-    """Return the table as a float, in table* if it is too wide for one column of a paper."""
+    """Return the table as a float, using table* if it is too wide for one of a paper's columns."""
     lines = list(_lines(table))
     rows = [line for line in lines if isinstance(line, list)]
     width = max(map(len, rows))
@@ -137,7 +137,7 @@ def as_latex(table: PaperTable) -> str:
 
 
 def _lines(table: PaperTable) -> Iterator[list[str] | str]:
-    """Yield the lines of the table, as cells or literal LaTeX."""
+    """Yield the table's lines, as cells or literal LaTeX."""
     if table.groups:
         over = (rf"\multicolumn{{{n}}}{{c}}{{{latex(name)}}}" for name, n in table.groups)
         yield rf" & {' & '.join(over)} \\"

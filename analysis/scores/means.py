@@ -1,7 +1,7 @@
-"""The mean of each cell with intervals for different questions, and its variance components.
+"""Each cell's mean with intervals for different questions, and its variance components.
 
-All figures are multiplied by 100, under the metric on the task's card. Missing intervals have a
-reason. No interval has zero width.
+All figures are multiplied by 100, under the metric on the task's card. Missing intervals come with
+a reason. Intervals never have zero width.
 """
 
 from __future__ import annotations
@@ -38,13 +38,15 @@ def means(frame: pd.DataFrame) -> list[SimpleNamespace]:
 
 
 def matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any]]:
-    """Return the scores of one cell as annotators x examples, and the context of each example."""
+    """Return one cell's scores as annotators x examples, and each example's context."""
     matrix, contexts, _keys = keyed_matrix_of(part)
     return matrix, contexts
 
 
 def keyed_matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any], np.ndarray]:
-    """Return `matrix_of` sorted by names and keys, and the examples' keys. NaN marks no answer."""
+    """Return `matrix_of` sorted by names and keys, and the examples' keys. NaN marks missing
+    answers.
+    """
     names, people = np.unique(part["annotator"].to_numpy(dtype=object), return_inverse=True)
     keys, first, examples = np.unique(
         part["example"].to_numpy(), return_index=True, return_inverse=True
@@ -124,7 +126,7 @@ def intervals(frame: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
 
 
 def strata_of(study: Study) -> dict[int, str]:
-    """Map the test examples of the study that have a stratum to it."""
+    """Map the study's test examples to their strata, if they have any."""
     tests = Example.objects.filter(split__task__in=study.tasks.all(), split__kind=Split.Kind.TEST)
     return dict(tests.exclude(stratum="").values_list("pk", "stratum"))
 

@@ -1,8 +1,8 @@
-"""Scores under the metric of a task's card, and under further metrics declared in the design.
+"""Scores under the metric on a task's card, and under further metrics declared in the design.
 
 There is one row per task, number of shots, metric and group, where a group is one kind of
-annotators or an uploaded model. The interval for annotators is the two-way t interval
-(stats/two_way.py) on the parts of each score. For a mean over examples, the parts are the examples.
+annotators or an uploaded model. The annotators' interval is the two-way t interval
+(stats/two_way.py) on each score's parts. For a mean over examples, the parts are the examples.
 Otherwise, they are delete-one-context pseudo-values of the jackknife.
 """
 
@@ -44,7 +44,7 @@ MODEL = "uploaded"  # in place of a kind of annotators
 
 @dataclass(frozen=True)
 class Own:
-    """The score of one annotator or one prediction file under one metric."""
+    """One annotator's or one prediction file's score under one metric."""
 
     who: str  # kind of annotators, or MODEL
     name: str  # pseudonym or model name
@@ -156,7 +156,7 @@ def _interval(metric: str, group: Collection[Own], contexts: Sequence[str]) -> d
 
 
 def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, str]]]:
-    """Return (metric, mean ± SD) for each further metric of one kind, by (task, shots)."""
+    """Return (metric, mean ± SD) for each of one kind's further metrics, by (task, shots)."""
     texts: dict[tuple[str, int], list[tuple[str, str]]] = {}
     for row in rows(study) if study.metrics else []:
         if row.who == kind and row.role == FURTHER:
@@ -166,7 +166,7 @@ def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, st
 
 
 def page_rows(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return the rows of one kind and of models by task, or [] if S1 is the only metric."""
+    """Return one kind's and the models' rows by task, or [] if S1 is the only metric."""
     if not study.metrics and all(task.card.metric == test_sets.S1 for task in study.tasks.all()):
         return []
     shown = [row for row in rows(study) if row.who in (kind, MODEL)]

@@ -1,8 +1,8 @@
 """Annotators and models that make the same errors, with one row per annotator and model.
 
-Models are those whose predictions are compared with the study, and those in its seats. They have
-not seen the gold of the test examples. A file is left out if its upload states otherwise. A row
-only suggests a review and has no automatic effect.
+Models are those whose predictions are compared with the study, and those in its seats. They haven't
+seen the test examples' gold; a file whose upload states otherwise is left out. A row only suggests
+a review and never has an automatic effect.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def agreeing(study: Study, kind: str) -> set[int]:
 
 
 def _wrong(study: Study, participations: list[int]) -> dict[int, Answers]:
-    """Return the wrong answers of these participations in the annotation step."""
+    """Return these participations' wrong answers in the annotation step."""
     seats = study.participations.filter(pk__in=participations)
     answers = Answer.objects.filter(
         turn__participation__in=seats, turn__step=Step.ANNOTATION, s1__lt=1

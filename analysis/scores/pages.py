@@ -1,4 +1,4 @@
-"""Pages of scores and their downloads. Pages of other rooms use the helpers in this module."""
+"""Score pages and their downloads. Other rooms' pages use the helpers in this module."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -39,7 +39,7 @@ View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 
 def reading(view: View) -> View:
-    """Restrict a page or a file to GET requests from signed-in users."""
+    """Restrict a page or file to GET requests from signed-in users."""
     return login_required(require_GET(view))
 
 
@@ -48,7 +48,9 @@ def results_of(study: Study) -> dict[str, Any]:
 
 
 def chosen_kind(request: HttpRequest, kinds: list[str]) -> str:
-    """Return the kind in the URL, by default the first. Raises Http404 for one without results."""
+    """Return the kind given in the URL, or the first by default. Raises Http404 if it has no
+    results.
+    """
     kind = request.GET.get("kind", kinds[0])
     if kind not in kinds:
         raise Http404
@@ -56,7 +58,7 @@ def chosen_kind(request: HttpRequest, kinds: list[str]) -> str:
 
 
 def of_kind(request: HttpRequest, name: str) -> tuple[Study, str, dict[str, Any]]:
-    """Return study, kind and page context. Raises as `scores_of` and `chosen_kind` do."""
+    """Return the study, kind and page context. Raises as `scores_of` and `chosen_kind` do."""
     study = scores_of(request, name)
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
@@ -85,7 +87,7 @@ def human_performance(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpResponse:
-    """Download the same tables as one file. Kinds follow one another and are never mixed."""
+    """Download the same tables as a single file. Kinds follow one another and are never mixed."""
     study = scores_of(request, name)
     filename = f"{study.name}-human-performance.{ext}"
     if ext == "csv":
@@ -98,7 +100,7 @@ def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpRes
 
 @reading
 def training_table(request: HttpRequest, name: str) -> HttpResponse:
-    """Show scores by block of training examples, which are visible while test scores are hidden."""
+    """Show scores by block of training examples, even while test scores are hidden."""
     study = study_of(request, name, "read")
     kinds = performance.kinds(study)
     tables = [(kind, training.training(study, kind)) for kind in kinds]
@@ -118,7 +120,7 @@ def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def analysis(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the tables of one kind. Resampled results come from a job that the page runs."""
+    """Show one kind's tables. Resampled results come from a job that the page runs."""
     study, kind, context = of_kind(request, name)
     rows, job = findings.at_hand(study, kind)
     context |= {
@@ -148,7 +150,7 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
-    """Show how often the errors of one kind of annotators are also errors of a model."""
+    """Show how often one kind of annotators makes the same errors as a model."""
     study, kind, context = of_kind(request, name)
     return render(
         request, "scores/overlap.html", context | {"table": overlap.OVERLAP.page(study, kind)}

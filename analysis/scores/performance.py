@@ -52,7 +52,7 @@ X_100 = (
 
 @dataclass(frozen=True)
 class Cell:
-    """One task and number of shots, with mean and SDs over annotators x 100 (NaN if undefined)."""
+    """A task and number of shots, with mean and SDs across annotators x 100 (NaN if undefined)."""
 
     task: str
     shots: int
@@ -73,14 +73,14 @@ class Cell:
 
     @property
     def set_text(self) -> str:
-        """Return mean ± SD with all golds as one set if golds are alternatives, otherwise ""."""
+        """Return mean ± SD with all golds as one set if golds are alternatives, or else ""."""
         text = mean_and_sd(self.set_mean, self.set_sd_ddof1)
         scale = "as one set" if self.metric == test_sets.S1 else "S1 as one set"
         return "" if math.isnan(self.set_mean) else f"{scale} {text}"
 
     @property
     def split_text(self) -> str:
-        """Return the SD between training splits if there are several, otherwise ""."""
+        """Return the SD between training splits if there are several, or else ""."""
         if self.splits < 2:
             return ""
         return f"between {self.splits} splits ± {points(self.split_sd_ddof1)}"
@@ -110,7 +110,7 @@ class Cell:
 
 
 def families_of(tasks: Iterable[Task]) -> list[tuple[str, int]]:
-    """Return (name, number of tasks) of each family, in the order of the columns."""
+    """Return each family's (name, number of tasks), in column order."""
     counts = Counter(task.card.family for task in tasks)
     return [(FAMILY_NAMES[name], counts[name]) for name in FAMILIES if counts[name]]
 
@@ -127,7 +127,7 @@ class PerformanceTable:
 
     @property
     def anchor(self) -> str:
-        """Return the id of the table on its page."""
+        """Return the table's id on its page."""
         return f"{self.kind}-with-excluded" if self.with_excluded else self.kind
 
     @property
@@ -173,17 +173,17 @@ class PerformanceTable:
 
     @cached_property
     def not_compared(self) -> str:
-        """Return a sentence on tasks that share only their name with a published one, or ""."""
+        """Return a sentence about tasks that share only their name with a published one, or ""."""
         return not_compared(self.tasks)
 
     @cached_property
     def bounds(self) -> list[Bounds]:
-        """Return the baseline and ceiling of each task, in the order of the columns."""
+        """Return each task's baseline and ceiling, in column order."""
         return [bounds(task) for task in self.tasks]
 
     @property
     def ceilings(self) -> list[str]:
-        """Return each task's ceiling for highlighting, or a dash, or [] without such tasks."""
+        """Return each task's highlighting ceiling, or a dash; [] if no task is highlighted."""
         limits = self.bounds
         return [it.ceiling_text for it in limits] if any(it.is_highlighted for it in limits) else []
 
@@ -203,10 +203,10 @@ def performance(
     frame: pd.DataFrame | None = None,
     with_excluded: bool = False,
 ) -> PerformanceTable:
-    """Return the performance table of one kind. `frame` is `frames.annotators(study)`, if known.
+    """Return one kind's performance table. `frame` is `frames.annotators(study)`, if known.
 
     `with_excluded` adds completed annotators who were excluded from the analysis, so that readers
-    see the effect of the exclusions.
+    see how the exclusions change the results.
     """
     frame = frames.annotators(study) if frame is None else frame
     if with_excluded:
@@ -253,7 +253,7 @@ def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTa
 
 
 def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
-    """Describe participations of this kind that are in no cell, such as "2 at work"."""
+    """Describe this kind's participations that aren't in any cell, such as "2 at work"."""
     of_kind = frame[frame["kind"] == kind]
     left_out = of_kind.drop(frames.counted(frame, kind).index)
     rows: Iterable[Any] = left_out.itertuples()

@@ -1,6 +1,6 @@
-"""Figures quoted from papers, and the bounds of a task, for comparison with measured scores.
+"""Figures quoted from papers, and a task's bounds, for comparison with measured scores.
 
-A published figure applies to a task if its test file is the published one. Names are not compared,
+A published figure applies to a task if its test file is the published one. Names aren't compared,
 because any task may be called SST-2.
 """
 
@@ -24,9 +24,9 @@ FOLDER = Path(__file__).parent / "published"
 
 
 class Published(NamedTuple):
-    """A mean x 100 and its spread as printed. The spread is NaN if none is printed.
+    """A mean x 100 and its spread as printed, or NaN if no spread is printed.
 
-    The paper does not define the spread for humans. For models, it is an SD over five splits.
+    The paper doesn't define the spread for humans. For models, it is an SD over five splits.
     """
 
     mean: float
@@ -37,7 +37,7 @@ class Published(NamedTuple):
         return mean_and_sd(self.mean, self.spread)
 
     def score(self, n: int) -> Score:
-        """Convert it to the score of `n` annotators or splits."""
+        """Convert it to a score over `n` annotators or splits."""
         return Score(self.mean, printed=self.spread, n=n, of=n)
 
 
@@ -69,7 +69,7 @@ def machine_tables5_6() -> dict[tuple[str, str, str, str], Published]:
 
 @cache
 def test_files() -> dict[str, str]:
-    """Load the task names in the paper by the hash of the published test file (Task.test_hash)."""
+    """Load the paper's task names by the published test file's hash (Task.test_hash)."""
     return {row["sha256"]: row["task"] for row in rows_of("test_files.csv")}
 
 
@@ -79,7 +79,7 @@ def name_of(task: Task) -> str:
 
 
 def not_compared(tasks: Iterable[Task]) -> str:
-    """Return a sentence on tasks that share only their name with the paper, or ""."""
+    """Return a sentence about tasks that share only their name with the paper, or ""."""
     names = set(test_files().values())
     others = [task.name for task in tasks if task.name in names and not name_of(task)]
     if not others:
@@ -95,9 +95,9 @@ class Bounds:
     """Scores without reading and the highest possible score, x 100 over the test examples.
 
     `set_ceiling` is the highest score with the allowed number of texts if all golds are one set. It
-    is NaN for tasks whose golds are one set anyway. `baseline` is NaN if the task accepts no empty
-    answer. `floors` (name, score x 100) are for blind choices: a random label or option under any
-    metric, and S1 of listed candidates. If `is_highlighted` is set, the ceiling is the highest
+    is NaN for tasks whose golds are one set anyway. `baseline` is NaN if the task doesn't accept an
+    empty answer. `floors` (name, score x 100) are for blind choices: a random label or option under
+    any metric, and S1 of listed candidates. If `is_highlighted` is set, the ceiling is the highest
     score that highlighting can reach.
     """
 
@@ -110,7 +110,7 @@ class Bounds:
 
     @property
     def line(self) -> float:
-        """Return the best of baseline and floors, which is the lower line of a figure, or NaN."""
+        """Return the better of baseline and floors, a figure's lower line, or NaN."""
         known = [value for _name, value in self._named if not math.isnan(value)]
         return max(known, default=math.nan)
 
@@ -120,13 +120,13 @@ class Bounds:
 
     @property
     def texts(self) -> list[tuple[str, str]]:
-        """Return (score, name) of baseline and floors. Floors replace an unknown baseline."""
+        """Return (score, name) for the baseline and floors. Floors replace an unknown baseline."""
         shown = self.floors if self.floors and math.isnan(self.baseline) else self._named
         return [(points(value), name) for name, value in shown]
 
     @property
     def ceiling_text(self) -> str:
-        """Return the ceiling of highlighting, or a dash if answers are chosen or typed."""
+        """Return the ceiling for highlighting, or a dash if answers are chosen or typed."""
         return points(self.ceiling) if self.is_highlighted else NOTHING
 
 
@@ -134,8 +134,8 @@ def bounds(task: Task) -> Bounds:
     """Return the trivial baseline (always empty, or the majority label) and the ceiling.
 
     Both are over the test examples under the task's metric. For S1, they come from the data report.
-    For another metric, the baseline is the score of a constant answer. The ceiling of highlighting
-    and the floors of listed candidates are known only for S1.
+    For another metric, the baseline is a constant answer's score. The ceiling for highlighting and
+    the floors for listed candidates are only known for S1.
     """
     report, card = task.report, task.card
     name, baseline, ceiling = (report[key] for key in ("baseline_name", "baseline", "ceiling"))
@@ -157,7 +157,7 @@ def bounds(task: Task) -> Bounds:
 
 
 def set_note(task: Task, ceiling: float) -> str:
-    """Return a note on the two scales of a task with alternative golds, and the paper's scale."""
+    """Return a note about a task's two scales if golds are alternatives, and the paper's scale."""
     sentence = (
         f"{task.name}: the gold answers of an example are alternatives, and the highest S1"
         " against any of them is used; “as one set” scores the same answers against all gold"

@@ -31,7 +31,7 @@ _ONE_SPLIT = "; empty for a single split"
 
 
 def _sds(name: str, over: str, *empty: str) -> list[Column]:
-    """Return columns for both SDs of a cell. `empty` explains an empty cell."""
+    """Return columns for both of a cell's SDs. `empty` explains an empty cell."""
     notes = [*empty, "", ""]
     return [
         Column(

@@ -1,4 +1,4 @@
-"""The score over annotators or splits, and the average score over tasks."""
+"""Scores over annotators or splits, and the average score over tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from analysis.scores.columns import mean_and_sd, with_remark
 
 @dataclass(frozen=True)
 class Score:
-    """Mean and SDs x 100 of `n` of `of` units (NaN: undefined), or `printed` if published."""
+    """Mean and SDs x 100 for `n` of `of` units (NaN: undefined), or `printed` if published."""
 
     mean: float = math.nan
     sd_ddof1: float = math.nan
@@ -56,7 +56,7 @@ def over(values: Sequence[float], of: int, remarks: Sequence[str] = ()) -> Score
 
 
 def counted_remarks(remarks: Iterable[str]) -> str:
-    """Return the remark on a mean over annotators, such as "constant prediction (1 of 3)"."""
+    """Return the remark for a mean over annotators, such as "constant prediction (1 of 3)"."""
     own = list(remarks)
     counts = Counter(remark for remark in own if remark)
     return "; ".join(f"{remark} ({times} of {len(own)})" for remark, times in counts.items())

@@ -31,7 +31,7 @@ QUESTIONS = ("seen_before", "ai_used")  # questions of the exit questionnaire
 
 @dataclass(frozen=True)
 class Rule:
-    """An inclusion rule and the rows that it keeps. `applies` is False if it changes nothing."""
+    """An inclusion rule and the rows it keeps. `applies` is False if it changes nothing."""
 
     name: str
     words: str
@@ -61,7 +61,7 @@ def _not(*signs: str) -> Callable[[pd.DataFrame], pd.Series]:
 
 
 def _unspoilt(people: pd.DataFrame) -> pd.Series:
-    """Return the rows without a "yes", a failed check, a flag or an answer by a program."""
+    """Return the rows without a "yes", a failed check, a flag or a program's answer."""
     said = people["seen_before"].eq("yes") | people["ai_used"].eq("yes")
     return _not("failed_checks", "flagged", "by_program")(people) & ~said
 
@@ -167,7 +167,7 @@ def people(
 
 @dataclass(frozen=True)
 class Scores:
-    """Annotators x examples of one task and shots. `lowest` is the metric's lowest value."""
+    """Annotators x examples for a task and shots. `lowest` is the metric's lowest value."""
 
     matrix: np.ndarray
     row_of: Mapping[int, int]  # maps the key of a participation to its row
@@ -182,7 +182,7 @@ class Scores:
 def scores(
     study: Study, people: pd.DataFrame, answers: pd.DataFrame
 ) -> dict[tuple[str, int], Scores]:
-    """Return the scores of all annotators in `people`, by task and number of shots."""
+    """Return all of the annotators' scores in `people`, by task and number of shots."""
     examples = Example.objects.filter(pk__in=answers["example"].unique().tolist())
     contexts = {pk: str(context) for pk, context in examples.values_list("pk", "context")}
     # Use objects, because otherwise each table creates the same few names again.

@@ -1,7 +1,7 @@
-"""Scores of humans' and models' answers to whole test sets under any metric (tasks/metrics).
+"""Humans' and models' scores on whole test sets under any metric (tasks/metrics).
 
-S1 is stored with each answer. All other metrics are computed here from the texts of the answers,
-for annotators who answered the whole test file.
+S1 is stored with each answer. All other metrics are computed here from the answers' texts, for
+annotators who answered the whole test file.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ S1 = "S1"
 
 @dataclass(frozen=True)
 class TestFile:
-    """The test examples of a task in file order, as metrics require them."""
+    """A task's test examples in file order, as metrics require them."""
 
     task: Task
 
     @cached_property
     def rows(self) -> list[tuple[int, list[str], str]]:
-        """Return (key, gold, context as text) of each example."""
+        """Return each example's (key, gold, context as text)."""
         examples = self.task.test_split.examples.order_by("position")
         return [
             (pk, gold, str(context))
@@ -44,7 +44,7 @@ class TestFile:
 
     @property
     def commonest(self) -> str:
-        """Return the most frequent gold label. If several tie, return the first."""
+        """Return the most frequent gold label, or the first if several are tied."""
         counts = Counter(gold[0] if gold else "" for _pk, gold, _context in self.rows)
         return max(counts, key=counts.__getitem__)
 
@@ -68,13 +68,13 @@ class TestFile:
 
 
 def metrics_of(study: Study, task: Task) -> list[str]:
-    """Return the metrics of a task in the study: the metric of its card, then further ones."""
+    """Return a task's metrics in the study: its card's metric, then further ones."""
     further = [name for name in study.metrics if not task.card.misfit(name)]
     return list(dict.fromkeys([task.card.metric, *further]))
 
 
 def in_words(tasks: Iterable[Task]) -> str:
-    """Format the metrics on the cards of these tasks, such as "S1" or "S1 (MNLI), ACC (SST-2)"."""
+    """Format the metrics on these tasks' cards, such as "S1" or "S1 (MNLI), ACC (SST-2)"."""
     names: dict[str, list[str]] = {}
     for task in tasks:
         names.setdefault(task.card.metric, []).append(task.name)
@@ -114,7 +114,7 @@ def _complete(pairs: Iterable[tuple[int, Answers | None]]) -> dict[int, Answers]
 def primary(
     participations: Sequence[int], tasks: Iterable[Task], is_linear: bool = False
 ) -> dict[int, SetScore]:
-    """Return scores by participation under the task's metric, for other metrics than S1."""
+    """Return scores by participation under the task's metric, except for S1."""
     scores: dict[int, SetScore] = {}
     for task in tasks:
         if task.card.metric != S1:
@@ -155,7 +155,7 @@ def with_scores(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def parts(study: Study, participations: Sequence[int]) -> dict[tuple[int, int], float]:
-    """Return the part of each answer by (participation, example), for other metrics than S1."""
+    """Return each answer's part by (participation, example), for metrics other than S1."""
     values: dict[tuple[int, int], float] = {}
     files = {task.pk: TestFile(task) for task in study.tasks.all() if task.card.metric != S1}
     if not files:
@@ -180,7 +180,7 @@ AT_ONCE = 5000
 
 
 def texts_of(label: str, spans: Iterable[str], values: Sequence[str] | None) -> list[str]:
-    """Return the distinct texts of a stored answer in order, like GivenAnswer.texts."""
+    """Return a stored answer's distinct texts in order, like GivenAnswer.texts."""
     return [label] if label else list(dict.fromkeys([*spans, *(values or ())]))
 
 
@@ -194,9 +194,9 @@ def texts_by_turn(spans: QuerySet[AnswerSpan]) -> Iterator[tuple[int, list[str]]
 def given_texts(answers: QuerySet[Answer]) -> Iterator[tuple[int, int, str, list[str], float]]:
     """Yield (participation, example, label, distinct texts in order, S1) for each answer.
 
-    Spans are read by the keys of their answers. With a subquery, PostgreSQL may read all spans once
-    for each answer if its statistics are out of date. Values are read separately, because most
-    answers have none and reading them with each answer costs a conversion.
+    Spans are read by their answers' keys. With a subquery, PostgreSQL may read all spans once per
+    answer if its statistics are out of date. Values are read separately, because most answers have
+    none and reading them with each answer costs a conversion.
     """
     values = dict(answers.filter(values__isnull=False).order_by().values_list("turn_id", "values"))
     rows = answers.values_list(
@@ -222,13 +222,13 @@ def texts_of_upstream(study: Study) -> dict[int, list[str]]:
 
 
 def spans_in_order(study: Study) -> QuerySet[AnswerSpan]:
-    """Return the spans in the order of spans.csv, by answer, without those of upstream steps."""
+    """Return the spans in the order of spans.csv, by answer, except those of upstream steps."""
     spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
     return spans.exclude(answer__turn__step=Step.UPSTREAM).order_by(*IN_ORDER)
 
 
 def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int | None]]:
-    """Count splits by (task version key, shots). At zero shots nothing is trained: one run."""
+    """Count splits by (task version key, shots). Zero shots count as one run, without training."""
     files = Split.objects.filter(task__in=tasks, kind=Split.Kind.TRAIN)
     counts = Counter[tuple[int, int | None]](
         (task, shots) for task, shots in files.values_list("task_id", "shots") if shots is not None

@@ -30,8 +30,8 @@ class Tested:
 
     `people_se` and `people_df` are for other annotators on the same examples, and `se` and `df` for
     other annotators on other examples. The interval is the wider of the two. `smallest_margin` is
-    half of the 90 % interval, because no smaller margin could be shown even at a difference of 0.
-    `margin` is the margin of the design, or NaN if it has none.
+    half of the 90 % interval, because a smaller margin couldn't be shown even at a difference of 0.
+    `margin` is the design's margin, or NaN if it has none.
     """
 
     difference: float
@@ -52,12 +52,12 @@ class Tested:
 
     @property
     def fewest(self) -> int:
-        """Return the number of annotators in the smaller group of the interval."""
+        """Return the number of annotators in the interval's smaller group."""
         raise NotImplementedError
 
     @property
     def equivalence(self) -> str:
-        """Return whether the 90 % interval is inside the margin, or a dash without a margin.
+        """Return whether the 90 % interval lies within the margin, or a dash without a margin.
 
         Each row is tested at .05, so a false positive is more likely if there are several rows.
         """
@@ -73,7 +73,7 @@ AnyTested = TypeVar("AnyTested", bound=Tested)
 
 
 def numbers(estimate: Estimate) -> dict[str, Any]:
-    """Return fields of Tested for an estimate in [0, 1], without Holm's correction and margin."""
+    """Return an estimate's fields for Tested, in [0, 1], without Holm's correction and margin."""
     scaled = {name: 100 * getattr(estimate, name) for name in ("value", "people_se", "se")}
     of_100 = replace(estimate, **scaled)
     low, high = of_100.interval()
@@ -95,7 +95,7 @@ def numbers(estimate: Estimate) -> dict[str, Any]:
 
 
 def judged(rows: Sequence[AnyTested], margin: float | None) -> list[AnyTested]:
-    """Add Holm's correction over the whole family and the margin of the design to the rows."""
+    """Add Holm's correction over the whole family, and the design's margin, to the rows."""
     adjusted = significance.holm([row.p for row in rows])
     asked = math.nan if margin is None else float(margin)
     return [
@@ -194,7 +194,7 @@ DIFFERENCE = Column(
 
 @dataclass(frozen=True, kw_only=True)
 class Contrast(Tested):
-    """Two numbers of shots of a task.
+    """Two of a task's numbers of shots.
 
     `permutation_p` and `welch_p` are sensitivity analyses over annotators on the same examples.
     `floor` is the smallest p value that the permutation test can reach with so few annotators.
@@ -218,7 +218,7 @@ class Contrast(Tested):
 def contrasts(
     frame: pd.DataFrame, seed: int = 0, margin: float | None = None
 ) -> Sequence[Contrast]:
-    """Compare each pair of shots of a task, with Holm's correction over all pairs of the table.
+    """Compare each pair of a task's shots, with Holm's correction over all of the table's pairs.
 
     `frame` has one row per answer of the annotation step: task, shots, annotator, example, context,
     score (test_sets.with_scores). `margin` is the equivalence margin in points.
@@ -234,7 +234,7 @@ def contrasts(
 
 @dataclass(frozen=True)
 class _Arm:
-    """The scores at one number of shots, and the context of each example."""
+    """The scores at one number of shots, and each example's context."""
 
     scores: np.ndarray  # annotators x examples
     contexts: Sequence[Any]

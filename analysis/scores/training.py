@@ -44,7 +44,7 @@ class Block:
         return f"in the {self.size}"
 
     def hashes(self, contents: dict[int, frozenset[str]]) -> frozenset[str]:
-        """Return the content hashes of its examples. `contents` has the hashes of each size."""
+        """Return its examples' content hashes. `contents` holds each size's hashes."""
         inner = contents[self.smaller] if self.smaller else frozenset()
         return contents[self.size] - inner
 
@@ -95,7 +95,7 @@ _OF_BLOCK = (
 
 
 def columns(rows: Sequence[SimpleNamespace]) -> list[Column]:
-    """Return the columns of the page, where rows are groups and columns are blocks."""
+    """Return the page's columns, where rows are groups and columns are blocks."""
     names = [score.block.name for score in rows[0].scores] if rows else []
     return [
         Column("task", "Task"),

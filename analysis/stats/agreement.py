@@ -1,4 +1,4 @@
-"""Agreement between annotators, and the answer that they give as a group (pure).
+"""Agreement between annotators, and the answer they give as a group (pure).
 
 A unit is the list of answers to one example, where each answer is a set of texts. Under every
 distance, two empty sets are equal and an empty set is as far as possible from any other set. Units
@@ -22,7 +22,7 @@ Distance = Callable[[Any, Any], float]
 
 
 def nominal(first: Hashable, second: Hashable) -> float:
-    """Return 0 for equal answers, otherwise 1."""
+    """Return 0 for equal answers, or else 1."""
     return float(first != second)
 
 
@@ -60,8 +60,8 @@ DISTANCES: dict[str, Distance] = {
 def alpha(units: Iterable[Sequence[Hashable]], distance: Distance = nominal) -> float | None:
     """Return Krippendorff's alpha, or None if all values are equal.
 
-    Alpha is 1 - observed / expected disagreement. It is implemented here because the package
-    krippendorff does not accept answers that are sets.
+    Alpha is 1 - observed / expected disagreement. It is implemented here because the krippendorff
+    package doesn't accept sets as answers.
     """
     paired = [list(unit) for unit in units if len(unit) >= 2]
     values = Counter(answer for unit in paired for answer in unit)
@@ -87,7 +87,7 @@ def observed_disagreement(unit: Sequence[Hashable], distance: Distance = nominal
 
 
 def _between_sets(values: Counter[Any], distance: Distance) -> float:
-    """Return the sum over ordered pairs. Pairs without a common text have distance 1."""
+    """Return the sum over ordered pairs. Pairs without a common text are at distance 1."""
     holding = defaultdict(list)
     for value in values:
         for text in value:
@@ -109,7 +109,7 @@ def pairwise_s1(unit: Sequence[Answer]) -> float | None:
 
 
 def mean_pairwise_s1(units: Iterable[Sequence[Answer]]) -> float | None:
-    """Return the mean over examples of their pairwise S1, or None if no example has two answers."""
+    """Return the examples' mean pairwise S1, or None if no example has two answers."""
     means = [value for value in map(pairwise_s1, units) if value is not None]
     return sum(means) / len(means) if means else None
 
@@ -120,11 +120,11 @@ FOR_2PL = 20  # approximate minimum number of respondents for a two-parameter mo
 
 
 def item_rest(scores: np.ndarray) -> list[float]:
-    """Return the item-rest correlation of each item of a complete respondents x items matrix.
+    """Return each item's item-rest correlation in a complete respondents x items matrix.
 
-    It is Pearson's r over respondents between the score on the item and the mean over all other
-    items. It is NaN for fewer than three respondents or two items, and if one of the two does not
-    vary. An item that all respondents answer correctly does not discriminate between them.
+    It is Pearson's r across respondents between the score on the item and the mean over all other
+    items. It is NaN for fewer than three respondents or two items, and if either doesn't vary. An
+    item that all respondents answer correctly doesn't discriminate between them.
     """
     respondents, items = scores.shape
     if respondents < 3 or items < 2:
@@ -168,8 +168,8 @@ def majorities_of_others(
 ) -> list[frozenset[str] | None]:
     """Return, for each answer to one example, the majority of all other answers.
 
-    It is None without other answers, or if they tie. Sets of texts always have a majority, which is
-    empty if no text was chosen by more than half of the others.
+    It is None if there are no other answers, or if they tie. Sets of texts always have a majority,
+    which is empty if no text was chosen by more than half of the others.
     """
     others = len(answers) - 1
     if not others:
@@ -192,9 +192,9 @@ def dawid_skene(
     """Return each example's label posteriors and the labels' shares (Dawid and Skene 1979).
 
     `votes` has one mapping of annotators to labels per example. An annotator may have several
-    votes, and an example without votes has the shares as its posterior. EM starts from the shares
-    of votes and finds the mode under a symmetric Dirichlet(1 + prior) on the labels' shares and on
-    each annotator's confusions, which adds `prior` pseudo-counts of each kind. A prior of 0 is the
+    votes. The posterior for an example with no votes is the shares. EM starts from the vote shares
+    and finds the mode under a symmetric Dirichlet(1 + prior) on the labels' shares and on each
+    annotator's confusions, which adds `prior` pseudo-counts of each kind. A prior of 0 is the
     paper's maximum likelihood, which three annotators hardly identify. Raises ValueError without
     votes. It is implemented here because no maintained package offers it separately.
     """
@@ -253,7 +253,7 @@ LEVELS = 4
 
 
 class Run(NamedTuple, Generic[Who]):
-    """A run of a text and its annotators. `opens` and `closes` count gold texts at its ends."""
+    """A run of text and its annotators. `opens` and `closes` count gold texts at its ends."""
 
     start: int
     end: int
@@ -292,7 +292,7 @@ def _covers(places: Sequence[Place], start: int, end: int) -> bool:
 
 
 def level(count: int, n: int) -> int:
-    """Return the class of the share of annotators: 0 for none, 1 up to a quarter, ... 4."""
+    """Return the class for a share of annotators: 0 for none, 1 up to a quarter, ... 4."""
     return -(-LEVELS * count // n) if n else 0
 
 

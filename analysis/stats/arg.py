@@ -66,7 +66,7 @@ class Arg:
     """The ARG and the difference over all tasks. ARG requires a ratio for every task.
 
     Intervals are (low, high), or NaN if `why_no_interval` gives a reason. `method` names the
-    interval of `arg`. `bootstrap` requires ten or more annotators in each arm of each task.
+    interval for `arg`. `bootstrap` requires ten or more annotators in each arm of each task.
     """
 
     gains: tuple[TaskGain, ...]
@@ -96,7 +96,7 @@ def task_gain(task: str, base: Sequence[float], new: Sequence[float]) -> TaskGai
 
 
 def why_no_divisor(base: float, base_sd: float = 0.0, people: int = 1) -> str:
-    """Return why the mean of the base arm is not used as a divisor, or "" if it is."""
+    """Return why the base arm's mean can't be a divisor, or "" if it can."""
     if math.isnan(base):
         return "the base is undefined"
     if base <= 0:
@@ -136,7 +136,7 @@ def average_relative_gain(
 
 
 def _why_no_interval(gains: Sequence[TaskGain], parts: Sequence[tuple[float, int]]) -> str:
-    """Return why the ARG has no interval. `parts` has (variance, df) of each arm."""
+    """Return why the ARG has no interval. `parts` holds each arm's (variance, df)."""
     if any(min(gain.base_people, gain.new_people) < 2 for gain in gains):
         return "an arm has one annotator"
     if any(math.isnan(gain.difference) for gain in gains):
@@ -169,7 +169,7 @@ def satterthwaite(parts: Sequence[tuple[float, int]]) -> float:
 
 
 def fieller(gain: TaskGain) -> tuple[float, float]:
-    """Return Fieller's 95 % interval for the relative gain of one task, or NaN if unbounded.
+    """Return Fieller's 95 % interval for one task's relative gain, or NaN if unbounded.
 
     It contains the ratios r of the two means for which (new - r · base)² <= t² (var new + r² var
     base), minus 1. t has Satterthwaite's degrees of freedom at the estimate (Fieller 1954).
@@ -231,9 +231,9 @@ class Correlation:
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> Correlation:
-    """Return the rank correlation of two lists, with mean ranks for ties.
+    """Return the rank correlation between two lists, with mean ranks for ties.
 
-    The interval is Fisher's, with the standard error of Bonett and Wright (2000). `p` is that of
+    The interval is Fisher's, with the standard error of Bonett and Wright (2000). `p` comes from
     the t test.
     """
     ranks = [pd.Series(own, dtype=float).rank() for own in (first, second)]
@@ -258,7 +258,8 @@ def half_width(plans: Sequence[TaskGain], people: int, *, t: bool) -> float:
     """Return half the 95 % interval of an ARG with `people` annotators per arm and task.
 
     `plans` are the expected means with the SDs between annotators; their numbers of annotators are
-    ignored. `t` uses the t quantile, as the interval does, otherwise the normal quantile.
+    ignored. If `t` is true, the t quantile is used, as in the interval; otherwise, the normal
+    quantile is.
     """
     parts = _planned_parts(plans, people)
     quantile = special.stdtrit(satterthwaite(parts), TAIL) if t else special.ndtri(TAIL)
@@ -278,7 +279,7 @@ def _planned_parts(plans: Sequence[TaskGain], people: int) -> list[tuple[float, 
 def people_needed(width: float, plans: Sequence[TaskGain], *, t: bool = True) -> int:
     """Return the fewest annotators per arm and task for an ARG within ± `width` (0.05: ± 5 %).
 
-    Raises ValueError without tasks, if no SD or width is above 0, or if a base is no divisor.
+    Raises ValueError without tasks, if no SD or width is above 0, or if a base can't be a divisor.
     """
     if width <= 0 or not plans or any(plan.refused for plan in plans):
         raise ValueError("the width must be above 0, and each task needs a base to divide by")

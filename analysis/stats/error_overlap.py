@@ -28,14 +28,15 @@ TRADES = 2  # rounds of trades between the permutations of a chain
 
 @dataclass(frozen=True)
 class Overlap:
-    """The overlap of an annotator and a model, on the examples with a known answer of the model.
+    """The overlap between an annotator and a model, on the examples that the model is known to have
+    answered.
 
     Of the annotator's `errors`, `same` are exactly the model's wrong answer, and `share` is their
-    share. `others` is the mean share of the other annotators on the same examples. `low` and `high`
-    limit the 95 % interval of the difference. An example is telling if the model is wrong and more
-    than half of the annotators are right. On `telling_same` of these, the annotator gave the
-    model's answer, and so did the share `telling_others` of the others. If `why_not` gives a
-    reason, all numbers except counts are NaN.
+    share. `others` is the other annotators' mean share on the same examples. `low` and `high` limit
+    the 95 % interval for the difference. An example is telling if the model is wrong and more than
+    half of the annotators are right. On `telling_same` of these, the annotator gave the model's
+    answer, as did the share `telling_others` of the others. If `why_not` gives a reason, all
+    numbers except counts are NaN.
     """
 
     errors: int
@@ -53,7 +54,7 @@ class Overlap:
 
 
 class _Model:
-    """The errors of a model: the examples, the wrong answers, and how many annotators gave them."""
+    """A model's errors: the examples, the wrong answers, and how many annotators gave them."""
 
     def __init__(self, model: np.ndarray, people: np.ndarray) -> None:
         self.known, self.places = model != UNKNOWN, np.flatnonzero(model > 0)
@@ -63,13 +64,13 @@ class _Model:
         self.annotators, self.others = len(people), max(len(people) - 1, 1)
 
     def excess(self, people: np.ndarray) -> np.ndarray:
-        """Count each annotator's errors that match the model's, minus the mean of the others."""
+        """Count each annotator's errors that match the model's, minus the others' mean."""
         own = people[..., self.places]
         same = (own == self.answers).sum(-1)
         return same - ((own > 0) @ self.given - same) / self.others
 
     def overlap(self, own: np.ndarray) -> Overlap:
-        """Return the overlap of an annotator, without p."""
+        """Return an annotator's overlap, without p."""
         errors, theirs = int((own[self.known] > 0).sum()), own[self.places] == self.answers
         same, telling = int(theirs.sum()), int(self.telling.sum())
         shared = int((theirs & self.telling).sum())
@@ -116,8 +117,8 @@ def overlaps(
 def permutations(people: np.ndarray, draw: np.random.Generator) -> Iterator[np.ndarray]:
     """Yield permutations of the answers within examples indefinitely, CHAINS at a time.
 
-    Each example keeps its answers and each annotator the number of errors. A permutation results
-    from random trades between pairs of annotators (Strona and others 2014, "Curveball").
+    Each example keeps its answers, and each annotator keeps their number of errors. A permutation
+    results from random trades between pairs of annotators (Strona and others 2014, "Curveball").
     """
     varied = np.flatnonzero((people > 0).any(0) & (people.max(0) != people.min(0)))
     chains = np.repeat(people[None, :, varied].astype(np.int32), CHAINS, axis=0)
@@ -136,7 +137,7 @@ def permutations(people: np.ndarray, draw: np.random.Generator) -> Iterator[np.n
 def _trade(
     chains: np.ndarray, first: np.ndarray, second: np.ndarray, draw: np.random.Generator
 ) -> None:
-    """Trade answers between pairs of annotators. Their numbers of errors do not change."""
+    """Trade answers between pairs of annotators, keeping each one's number of errors."""
     ours, theirs = chains[:, first], chains[:, second]
     wrong = ours > 0
     alone = wrong != (theirs > 0)  # exactly one of the two is wrong: redraw which one

@@ -1,8 +1,8 @@
 """Changes during the annotators' work: learning and drift (numpy and pandas, pure).
 
-Functions on lists take the values of one annotator in the order in which examples were shown.
-Functions on frames take one row per answer of one step, with the columns task, shots, annotator,
-position (from 0 without a gap, in that order) and s1 in [0, 1]. Positions are informative only if
+Functions on lists take one annotator's values in the order in which the examples were shown.
+Functions on frames take one row per answer in one step, with the columns task, shots, annotator,
+position (from 0 without gaps, in that order) and s1 in [0, 1]. Positions are only informative if
 the order was drawn for each annotator. A fixed order confounds them with difficulty.
 """
 
@@ -64,9 +64,9 @@ def half_difference(values: Numbers) -> float:
 
 
 def slope_p(people: Sequence[Numbers], seed: int = 0, resamples: int = RESAMPLES) -> float:
-    """Return the two-sided p of the annotators' mean slope, by shuffling positions within each.
+    """Return the two-sided p for the annotators' mean slope, by shuffling positions within each.
 
-    Under the null hypothesis, the order of the examples has no effect on an annotator's scores. The
+    Under the null hypothesis, the order of the examples doesn't affect an annotator's scores. The
     seeded sample of shuffles includes the observed order. NaN without any slope.
     """
     rows = [np.asarray(person, dtype=float) for person in people if len(person) > 1]
@@ -102,7 +102,7 @@ def by_cell(frame: pd.DataFrame) -> Iterator[tuple[str, int, pd.DataFrame]]:
 
 
 def by_block(training: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean S1 x 100 of each annotator by block of the training step.
+    """Return each annotator's mean S1 x 100 by block of the training step.
 
     Columns: task, shots, annotator, block (from 0), first and last (its examples, from 1), s1, n
     (examples).
@@ -115,7 +115,7 @@ def by_block(training: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_part(annotation: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean S1 x 100 of each annotator by equal part of the annotation step.
+    """Return each annotator's mean S1 x 100 by equal part of the annotation step.
 
     Columns: task, shots, annotator, part (from 1), s1, n (examples). A step with fewer examples
     than parts has one part per example.

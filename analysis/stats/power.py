@@ -1,8 +1,8 @@
-"""The power of a design for the primary test, and sample sizes for a given interval (pure).
+"""A design's power for the primary test, and sample sizes for a given interval (pure).
 
-The primary test (two_way.py) of two arms with n annotators detects a difference if it exceeds both
-the limit of Welch's t over annotators and the limit due to noise over contexts. Power is integrated
-numerically over the share of one arm in both variances (beta) and over their sum (chi squared), and
+The primary test (two_way.py) for two arms with n annotators detects a difference if it exceeds both
+the limit from Welch's t over annotators and the limit from noise over contexts. Power is integrated
+numerically over one arm's share of both variances (beta) and over their sum (chi squared), and
 exactly over the difference. Differences are in SDs between annotators' means in the first arm. The
 other arm has `ratio` times that SD, because scores near 0 or 1 vary less (planner.py computes the
 ratio). Contexts are assumed to be equally hard in both arms.
@@ -55,7 +55,7 @@ def _power(
 
 @functools.lru_cache(maxsize=256)
 def _of_people(n: int, level: float, ratio: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest difference of Welch's test (shares x sums), and weights. Cached."""
+    """Return Welch's test's smallest difference (shares x sums), and weights. Cached."""
     shares, weights = _shares(n - 1)
     first, other = shares, ratio**2 * (1 - shares)
     df = (n - 1) * (first + other) ** 2 / (first**2 + other**2)
@@ -79,7 +79,7 @@ def _chi2_quantile(shares: np.ndarray, freedom: int) -> np.ndarray:
 
 
 def sd_range(sd: float, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of the true SD of n values, or NaN for fewer than two."""
+    """Return the 95 % interval for the true SD of n values, or NaN for fewer than two."""
     if n < 2:
         return math.nan, math.nan
     tails = _chi2_quantile(np.array([TAIL, 1 - TAIL]), n - 1)
@@ -140,8 +140,8 @@ def group_needed(
 def annotators_needed(half_width: float, sd: float) -> int:
     """Return the fewest annotators for a 95 % t interval of the mean within +- `half_width`.
 
-    `sd` is the true SD between annotators, in the same unit. A study's SD is as often above as
-    below it, so about half of them reach the width. Raises ValueError for widths of 0 or less.
+    `sd` is the true SD between annotators, in the same unit. A study's SD is as often above it as
+    below, so about half of all studies reach the width. Raises ValueError for widths of 0 or less.
     """
     if half_width <= 0 or sd < 0:
         raise ValueError("the half width must be above 0, and the SD not below")

@@ -1,8 +1,8 @@
 """Secondary tests, their correction, attrition, ANCOVA (pure). The primary test: two_way.py.
 
 The tests are sensitivity analyses. Between groups of annotators, the unit is the annotator; against
-a model on the same examples, it is the example. With three annotators per group, no permutation
-test can reach p < 0.10. Functions in this module return the smallest possible p.
+a model on the same examples, it is the example. With three annotators per group, permutation tests
+can't reach p < 0.10. Functions in this module return the smallest possible p.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def smallest_p(first: int, second: int) -> float:
 
 
 def welch(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return Welch's two-sided p, or NaN for fewer than two values or no variance."""
+    """Return Welch's two-sided p, or NaN for fewer than two values or without variance."""
     spreads = sd(first), sd(second)
     if any(math.isnan(spread) for spread in spreads) or not any(spreads):
         return math.nan
@@ -61,7 +61,7 @@ def welch(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Return Holm's adjusted p values in the same order. NaN stays NaN and is not counted.
+    """Return Holm's adjusted p values in the same order. NaN stays NaN and isn't counted.
 
     Implemented here because scipy only has Benjamini's corrections and statsmodels is large.
     """
@@ -106,7 +106,7 @@ def _bits(number: int, seed: int) -> np.ndarray:
 
 
 def _flips(length: int, bits: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield signs (-1 or 1) for this many pairs in portions: all combinations or a seeded sample.
+    """Yield signs (-1 or 1) for this many pairs in batches: all combinations or a seeded sample.
 
     Lists of any length use the first bits of one draw, so each result is as if drawn alone.
     """
@@ -121,7 +121,9 @@ def _flips(length: int, bits: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def smallest_sign_flip_p(differences: Sequence[float]) -> float:
-    """Return the smallest two-sided p of `sign_flips`, when all pairs differ in one direction."""
+    """Return the smallest two-sided p that `sign_flips` can give, when all pairs differ in one
+    direction.
+    """
     flipped = sum(abs(gap) > ROUNDING for gap in differences)
     if flipped > EXACT_FLIPS:
         return 1 / (SAMPLED_FLIPS + 1)
@@ -167,11 +169,11 @@ def trimmed_share(first: float, second: float) -> float:
 def lee_bounds(
     first: Sequence[float], second: Sequence[float], shares: tuple[float, float]
 ) -> tuple[float, float]:
-    """Return Lee's bounds of the mean of `second` minus that of `first`.
+    """Return Lee's bounds for the mean of `second` minus that of `first`.
 
     `shares` are the completion shares. The arm with the higher share includes annotators who would
     have left the other arm. At the extremes, they have its highest or lowest scores, so these are
-    trimmed. If the number to trim is not whole, the last score keeps part of its weight. NaN if an
+    trimmed. If the number to trim isn't whole, the last score keeps part of its weight. NaN if an
     arm has no scores or an unknown one. The bounds assume that annotators who complete in the arm
     with the lower share would also have completed in the other.
     """
@@ -208,9 +210,8 @@ def _without_lowest(scores: Sequence[float], share: float) -> float:
 class Adjusted:
     """A difference between two groups at the same covariate (ANCOVA with one slope).
 
-    All numbers are NaN if `why_not` gives a reason.
-    `slope` is the change of the score per unit of the covariate, and `r` their correlation, both
-    within the groups.
+    All numbers are NaN if `why_not` gives a reason. `slope` is the change in score per unit of the
+    covariate, and `r` their correlation, both within the groups.
     """
 
     difference: float = math.nan

@@ -31,7 +31,7 @@ NO_VARIANCE = 1e-14  # variance of scores in [0, 1] that results from rounding a
 
 @dataclass(frozen=True)
 class Variances:
-    """The variances of a mean due to annotators, contexts and the rest, with their df.
+    """A mean's variances due to annotators, contexts and the rest, with their df.
 
     Each is a mean square divided by the number of values. Those for annotators and contexts include
     their share of the rest. Fields are numbers, or arrays of one shape for many studies at once.
@@ -75,7 +75,7 @@ class Estimate:
     why_not: str = ""
 
     def reach(self, level: float = LEVEL) -> float:
-        """Return half the width of the interval, which is the wider of the two t intervals."""
+        """Return half the interval's width; the interval is the wider of the two t intervals."""
         return float(reach(self.people_se, self.people_df, self.se, self.df, level))
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:

@@ -1,6 +1,7 @@
-"""Close and erase accounts, including their invitations, tokens and webhooks.
+"""Close and erase accounts, along with their invitations, tokens and webhooks.
 
-An erased account's row gets another name, because studies, decisions and logs refer to it.
+Erasing an account renames its row rather than deleting it, because studies, decisions and logs
+refer to it.
 """
 
 from allauth.account.models import EmailAddress
@@ -34,7 +35,7 @@ class AccountError(ValueError):
 
 
 def close(user: User) -> None:
-    """Deactivate an account, and permanently end its invitations, tokens and webhooks."""
+    """Deactivate an account, and permanently disable its invitations, tokens and webhooks."""
     with transaction.atomic():
         user.is_active = False
         user.save(update_fields=["is_active"])
@@ -101,7 +102,7 @@ def _delete_sessions(user: User) -> None:
 
 
 def _rename_in_the_log(old: str, new: str) -> None:
-    """Replace the user name, as a whole word, in log entries about teams, accounts and tasks."""
+    """Replace the user name (whole words only) in log entries about teams, accounts and tasks."""
     entries = AuditEntry.objects.filter(topic__in=(Topic.TEAM, Topic.ACCOUNT, Topic.TASK))
     entries.filter(after={"member": old}).update(after={"member": new})  # in a task's team
     for entry in entries.filter(Q(what__contains=old) | Q(about__contains=old)):

@@ -1,4 +1,4 @@
-"""A guide to a first study in four steps, for new researchers.
+"""A four-step guide to a first study, for new researchers.
 
 Each step links to the regular page. Progress is derived from existing rows, not stored.
 """
@@ -26,7 +26,7 @@ NAME = "demo-sentiment"
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the guide. It links to a page, or has a button that imports the sample task."""
+    """A step of the guide. It links to a page or has a button that imports the sample task."""
 
     title: str
     text: str
@@ -36,7 +36,7 @@ class Step:
 
 
 def steps(user: User) -> list[Step]:
-    """Return the four steps of the guide. A step has no URL until it is possible."""
+    """Return the guide's four steps. A step has no URL until it can be done."""
     task = Task.objects.filter(name=NAME, archived_at=None).order_by("-version").first()
     own = Study.objects.filter(owner=user).order_by("-pk")
     study = own.filter(rehearsal=False).first()
@@ -81,7 +81,7 @@ def _of(page: str, study: Study | None) -> str:
 
 
 def shown_to(user: User, studies: Iterable[Study]) -> list[Step]:
-    """Return the steps, unless the user has opened one of these studies or skipped the guide."""
+    """Return the steps, or [] if the user has opened one of these studies or skipped the guide."""
     opened = (
         study.owner_id == user.pk and not study.rehearsal and not study.is_draft
         for study in studies
@@ -93,7 +93,7 @@ def shown_to(user: User, studies: Iterable[Study]) -> list[Step]:
 
 @signed_in("POST")
 def first_study(request: ResearcherRequest) -> HttpResponse:
-    """Import the sample task unless it exists, skip the guide, or show it again."""
+    """Import the sample task if it doesn't exist yet, skip the guide, or show it again."""
     action = request.POST.get("action")
     if action == "import":
         if not Task.objects.filter(name=NAME).exists():

@@ -1,4 +1,4 @@
-"""Forms for creating and changing accounts, and the page of an invitation."""
+"""Forms for creating and changing accounts, and the invitation page."""
 
 from collections.abc import Callable
 from typing import Any
@@ -147,7 +147,7 @@ class UserForm(PageForm):
 @never_cache
 @sensitive_post_parameters()
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Show an invitation on GET, accept it on POST. Used or expired ones give 404."""
+    """Show an invitation on GET, accept it on POST. Returns 404 if it is used or expired."""
     found = Invitation.objects.of(token)
     if found is None:
         return render(request, "accounts/invitation.html", status=404)

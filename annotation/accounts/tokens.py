@@ -70,7 +70,7 @@ class TokenForm(PageForm):
 
 
 class ProlificTokenForm(PageForm):
-    """Form for a Prolific token. The token is not preserved if the session has ended."""
+    """Form for a Prolific token. The token isn't kept if the session has expired."""
 
     key = "prolific"
     token = forms.CharField(
@@ -141,10 +141,10 @@ def token_revoke(request: ResearcherRequest, pk: int) -> HttpResponse:
 @sensitive_post_parameters("token")
 @never_cache
 def prolific_token(request: ResearcherRequest) -> HttpResponse:
-    """Ask for the password and list Prolific accounts on GET, or store a token on POST.
+    """List Prolific accounts on GET, after asking for the password, or store a token on POST.
 
-    If a POST requires the password, show the page again: allauth would store the request, with the
-    token in plain text, in the session.
+    If a POST requires the password again, show the page again: allauth would store the request,
+    including the plain-text token, in the session.
     """
     try:
         return _prolific_token(request)

@@ -1,9 +1,9 @@
-"""Columns of the audit log, and entries on changes in `tasks` and Django.
+"""The audit log's columns, and entries for changes made by `tasks` and Django.
 
-Readers see their study's log, and superusers the server's. Only payers see entries on pay.
+Readers see their study's log, and superusers the server's. Only payers see entries about pay.
 
-`tasks` and Django do not import the log, so this module listens to their signals. They are sent
-within the transaction, and cover pages, the API, jobs and commands.
+`tasks` and Django don't import the log, so this module listens to their signals. They are sent
+inside the transaction, and cover pages, the API, jobs and commands.
 """
 
 import json

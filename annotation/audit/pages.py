@@ -1,4 +1,4 @@
-"""Pages and API view of a study's audit log, and the page of the server's audit log."""
+"""The page and API view of a study's audit log, and the page for the server's audit log."""
 
 from typing import Any, ClassVar
 
@@ -25,7 +25,7 @@ LOOKUPS = {
 
 
 class LogForm(PageForm):
-    """Filters of a GET request. An invalid filter shows an error and is ignored."""
+    """Filters for a GET request. An invalid filter shows an error and is ignored."""
 
     key = "log"
     topic = forms.ChoiceField(label="Topic", required=False)
@@ -61,7 +61,7 @@ PER_PAGE = 50
 
 @signed_in("GET")
 def log(request: ResearcherRequest, name: str) -> HttpResponse:
-    """List the actions in a study, newest first. `?format=csv` downloads them."""
+    """List a study's actions, newest first, or download them with `?format=csv`."""
     study = study_of(request, name, "read")
     return _shown(request, audit_log.of_study(study), study)
 

@@ -1,4 +1,4 @@
-"""Pages, forms and API for tasks: import, datasets, the Few-shot Gym, the list of tasks.
+"""Task pages, forms and API: import, datasets, the Few-shot Gym, the task list.
 
 Read tasks.py first. The `tasks` package contains the rules; this package contains the pages.
 """

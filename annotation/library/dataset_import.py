@@ -1,7 +1,7 @@
-"""The page that creates a task's files from a dataset: columns, sampling and card.
+"""The page that turns a dataset into a task's files: columns, sampling and card.
 
-task_import stores the dataset before this step. After it, task_import shows the data report and
-ten examples as annotators will see them, and confirms the import.
+task_import stores the dataset before this step. Afterwards, it shows the data report and ten
+examples as annotators will see them, and confirms the import.
 """
 
 import re
@@ -80,7 +80,7 @@ NO_COLUMN = {"required": "Choose a column for this role."}
 
 
 def proposed(columns: SeenColumns) -> dict[str, Any]:
-    """Guess the roles of the columns (datasets/process.py) and the kind of answer."""
+    """Guess the column roles (datasets/process.py) and the answer kind."""
 
     def named(names: Sequence[str]) -> str:
         return next((name for name, *_rest in columns if name.lower() in names), "")
@@ -103,7 +103,7 @@ def kind_for(columns: SeenColumns, gold: str, options: Any) -> str:
 
 
 class ColumnsForm(PageForm):
-    """Form for the roles of columns, sampling, and the card. `wanted` returns the plan."""
+    """Form for column roles, sampling, and the card. `wanted` returns the plan."""
 
     key = "columns"
     name = forms.CharField(label="Task name", max_length=60)
@@ -200,9 +200,9 @@ class ColumnsForm(PageForm):
         return tuple(map(int, self.cleaned_data["shots"].split()))
 
     def data_of(self, sent: QueryDict) -> QueryDict:
-        """Return the data in which the role chosen above each column is the value of a field.
+        """Return the data, with the role chosen above each column converted to field values.
 
-        If another column now has the answer or the options, the kind is proposed anew.
+        If the answer or options column has changed, the kind is proposed again.
         """
         data = sent.copy()
         for (name, *_rest), role in zip(self.columns, data.getlist("role"), strict=False):
@@ -276,7 +276,7 @@ def _field_of(option: str) -> str:
 
 
 def in_fields(sentence: str) -> str:
-    """Replace the options in a message of tasks/datasets by the labels of form fields."""
+    """Replace options named in a tasks/datasets message with form field labels."""
 
     def label(match: re.Match[str]) -> str:
         name, value = _field_of(match[1]), match[2] or ""
@@ -291,7 +291,7 @@ def in_fields(sentence: str) -> str:
 
 
 def refuse(form: PageForm, sentence: str, usual: str | None = None) -> None:
-    """Show an error at the first field that its message names, or otherwise at `usual`."""
+    """Show an error on the first field named in its message, or on `usual` if none is."""
     fields = (_field_of(match[1]) for match in _OPTION.finditer(sentence))
     form.add_error(
         next((name for name in fields if name in form.fields), usual), in_fields(sentence)

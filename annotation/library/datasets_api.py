@@ -67,7 +67,7 @@ class DatasetForm(ReadingForm):
 
 
 class Datasets(ApiView):
-    """Import a dataset in one request, which replaces both pages and the confirmation."""
+    """Import a dataset in one request instead of two pages and a confirmation."""
 
     parser_classes: ClassVar = [MultiPartParser]
 
@@ -122,7 +122,7 @@ class Datasets(ApiView):
 
 
 def _as_typed(fields: dict[str, Any]) -> Any:
-    """Convert JSON to form input: one label per line, and sizes separated by spaces."""
+    """Convert JSON to form input: one label per line, space-separated sizes."""
     typed = dict(fields)
     if isinstance(typed.get("shots"), list):
         typed["shots"] = " ".join(map(str, typed["shots"]))
@@ -146,7 +146,7 @@ def _label(label: Any) -> str:
 
 
 def _with_card(wanted: Wanted, mapping: dict[str, Any]) -> Wanted:
-    """Add the card keys that have no form field to the plan. Raises Unprocessable."""
+    """Add card keys without a form field to the plan. Raises Unprocessable."""
     said = {}
     for key, (kind, choices) in CARD_KEYS.items():
         if key not in mapping:
@@ -173,7 +173,7 @@ class GymBody(serializers.Serializer):
 
 
 class Gym(ApiView):
-    """Import from the Gym in one request, which replaces both pages and starts a job."""
+    """Import from the Gym in one request instead of two pages. Starts a job."""
 
     parser_classes: ClassVar = [MultiPartParser]
 

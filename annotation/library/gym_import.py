@@ -1,4 +1,4 @@
-"""Import from the Few-shot Gym: choose tasks and kinds of answer, then run a job."""
+"""Import from the Few-shot Gym: choose tasks and answer kinds, then run a job."""
 
 import secrets
 from typing import Any
@@ -85,7 +85,7 @@ class GymTasksForm(PageForm):
 @never_cache
 @signed_in("GET", "POST")
 def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Show the tasks with their reports on GET; start importing the chosen ones on POST."""
+    """Show the tasks and their reports on GET; start importing the chosen tasks on POST."""
     upload = _upload(request, pk)
     if upload.job and upload.job.is_done:
         return redirect("tasks")

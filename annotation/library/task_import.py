@@ -1,6 +1,6 @@
-"""Add a task: upload files of any layout, review the data report and examples, confirm.
+"""Add a task: upload files in any layout, review the data report and examples, confirm.
 
-Until it is confirmed, an upload is not a task and only its researcher can see it.
+Until it is confirmed, an upload is not a task, and only the researcher who uploaded it can see it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -228,7 +228,7 @@ def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 
 
 def _add(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
-    """Store the files and card. If there are errors, return the page that shows them."""
+    """Store the files and card. Returns a page with the errors, or None if there aren't any."""
     form, files = CardForm(request.POST), request.FILES.getlist("files")
     if not form.is_valid():
         return _page(request, upload, form=form)
@@ -271,7 +271,7 @@ def task_upload_confirm(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 
 
 def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
-    """If the task was imported, delete the upload and redirect; otherwise return None."""
+    """Delete the upload and redirect if its task was imported; otherwise return None."""
     job = upload.job
     if job is None or job.kind != uploads.IMPORT or not job.is_done:
         return None

@@ -1,4 +1,4 @@
-"""Pages for tasks: the list, and one task with its card, data report, team and checks."""
+"""Task pages: the list, and one task with its card, data report, team and checks."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ class ChecksForm(PageForm):
 
 
 class CardTextsForm(PageForm):
-    """Form with a field for each text of a card. `card` returns the edited card."""
+    """Form with a field for each of a card's texts. `card` returns the edited card."""
 
     key = "card"
 
@@ -114,7 +114,7 @@ class CardTextsForm(PageForm):
 
 @signed_in("GET")
 def tasks(request: ResearcherRequest) -> HttpResponse:
-    """List the newest version of each task, without archived tasks unless requested."""
+    """List each task's newest version, leaving out archived tasks unless requested."""
     rows = list(Task.objects.listed().select_related("imported_by"))
     families = {
         name: (
@@ -150,7 +150,7 @@ COLUMNS = [
 
 
 def _text(task: Task) -> str:
-    """Return the text in which the list's search looks."""
+    """Return the text that the list's search looks in."""
     card = task.card
     return f"{task} {card.title} {card.description} {card.family} {card.source} {card.language}"
 
@@ -235,7 +235,7 @@ def task_files(request: ResearcherRequest, name: str, version: int) -> HttpRespo
 
 @signed_in("GET", "POST")
 def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Edit the card in a form. The result is checked like an upload and becomes a new version."""
+    """Edit the card in a form. The result is checked like an upload and saved as a new version."""
     its = get_object_or_404(Task, name=name, version=version)
     form = CardTextsForm(its.card, request.POST if request.method == "POST" else None)
     context = {"task": its, "form": form}

@@ -142,7 +142,7 @@ def _taken(request: Request, upload: TaskUpload) -> Response:
 
 
 def imported(upload: TaskUpload) -> Response:
-    """Return the task of a small upload and delete the upload, or the job of a large one."""
+    """Return a small upload's task and delete the upload, or return a large upload's job."""
     job = upload.job
     if job is None:
         raise Conflict("The files changed in the meantime. Send them again.")
@@ -179,7 +179,7 @@ class TaskCard(ApiView):
 
 class TaskReport(ApiView):
     class ReportShape(serializers.Serializer):
-        """The data report of the page, as sentences and numbers."""
+        """The page's data report, as sentences and numbers."""
 
         lines = serializers.ListField(child=serializers.CharField())
         report = serializers.DictField()
@@ -193,7 +193,7 @@ class TaskReport(ApiView):
 
 
 class TaskTwin(Twin):
-    """A POST about one task version, for its team."""
+    """A POST by the task's team about one version."""
 
     def subject(self, request: Request, sent: dict[str, Any], **names: Any) -> Task:
         may_run(request)

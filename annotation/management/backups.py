@@ -1,8 +1,9 @@
-"""Back up and restore a database snapshot and the files in var/, in a single file.
+"""Back up and restore a database snapshot and the files in var/, as a single file.
 
-The backup contains only fingerprints of the keys, because backup and keys together reveal workers'
-IDs. It is a tar archive, encrypted with age if a recipient is set. Its last member, backup.json,
-contains the SHA-256 of all others, to detect truncated and altered files.
+The backup contains only fingerprints of the keys, because a backup together with its keys would
+reveal workers' IDs. It is a tar archive, encrypted with age if a recipient is set. Its last member,
+backup.json, contains the SHA-256 of every other member, so that truncated or altered files are
+detected.
 """
 
 import contextlib
@@ -41,10 +42,10 @@ ENCRYPTED = b"age-encryption.org/"
 
 
 def write(path: Path, recipient: str = "") -> dict[str, Any]:
-    """Write a backup while the server runs, and return the content of backup.json.
+    """Write a backup while the server is running, and return the contents of backup.json.
 
-    Files are read after the database, so every file that the database refers to is included.
-    `path` must not exist, and is created only when the backup is complete. Raises CommandError.
+    Files are read after the database, so every file that the database refers to is included. `path`
+    must not exist, and is only created once the backup is complete. Raises CommandError.
     """
     if path.exists():
         raise CommandError(f"{path} already exists; a backup never overwrites another.")
@@ -151,10 +152,10 @@ def _run(program: str, *options: str) -> None:
 
 
 def restore(path: Path, identity: Path | None = None) -> dict[str, Any]:
-    """Restore a backup into an empty database and var/, and return the content of backup.json.
+    """Restore a backup into an empty database and var/, and return the contents of backup.json.
 
-    Raises CommandError, before any change, if the file is incomplete, if the database engine or
-    the keys are different, or if the database or var/ is not empty.
+    Raises CommandError, before changing anything, if the file is incomplete, if the database engine
+    or the keys differ, or if the database or var/ isn't empty.
     """
     _require_empty()
     root = Path(settings.VAR_DIR)
@@ -211,9 +212,9 @@ def _key_line(identity: Path) -> str:
 
 
 def unpack(file: IO[bytes], folder: Path, path: Path) -> None:
-    """Extract the regular files of an archive, as Debian 12's Python has no tar filters.
+    """Extract an archive's regular files, because Debian 12's Python has no tar filters.
 
-    Raises CommandError for any other member. `path` is the name of the backup in the message.
+    Raises CommandError for any other kind of member. `path` is the backup's name in the message.
     """
     try:
         with tarfile.open(fileobj=file) as tar:

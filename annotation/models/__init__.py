@@ -1,6 +1,7 @@
 """Database models: studies, scenarios, workers, participations, turns, answers and more.
 
-Rules of the protocol are database constraints where possible. Constraint names state the rule.
+Protocol rules are enforced by database constraints where possible, and each constraint's name
+states its rule.
 """
 
 from annotation.models.accounts import ApiToken, Invitation, Preferences

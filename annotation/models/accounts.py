@@ -23,26 +23,26 @@ SCOPE_OF_RIGHT = {"read": "read", "own": "run", "pay": "pay"}
 
 
 def digest(token: str) -> str:
-    """Return the SHA-256 of a token. It has 256 random bits, so a slower hash is unnecessary."""
+    """Return a token's SHA-256. Tokens have 256 random bits, so a slower hash isn't needed."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
     def valid(self) -> "ApiTokenQuerySet":
-        """Return tokens that are not revoked or expired and belong to an active account."""
+        """Return tokens that aren't revoked or expired and whose owner's account is active."""
         return self.filter(
             revoked_at=None, expires_at__gt=database_now(), owner__is_active=True
         ).select_related("owner")
 
     def of(self, token: str) -> "ApiToken":
-        """Return the row of a valid token, or raise ApiToken.DoesNotExist."""
+        """Return a valid token's row, or raise ApiToken.DoesNotExist."""
         return self.valid().get(digest=digest(token))
 
 
 class ApiToken(models.Model):
     """A researcher's API token, with scopes, an expiry and optionally a single study.
 
-    A token never allows more than its owner's role, because its requests pass the same access
+    A token never grants more than its owner's role, because its requests go through the same access
     checks as pages (annotation/web/access.py).
     """
 
@@ -114,11 +114,11 @@ LASTS = timedelta(days=7)
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def unused(self) -> "InvitationQuerySet":
-        """Return unaccepted, unrevoked ones. No joins, which updates would not recheck."""
+        """Return unaccepted, unrevoked invitations. Avoids joins, which updates don't recheck."""
         return self.filter(accepted_at=None, revoked_at=None)
 
     def open(self) -> "InvitationQuerySet":
-        """Return unused, unexpired ones whose inviter is active, and an owner or administrator."""
+        """Return unused, unexpired invitations from an active inviter (owner or administrator)."""
         administrator = Q(study=None, made_by__is_active=True, made_by__is_superuser=True)
         still_open = self.unused().filter(expires_at__gt=database_now())
         return still_open.filter(administrator | made_by_an_owner())
@@ -174,7 +174,7 @@ UTC = "UTC"
 
 @cache
 def time_zones() -> tuple[str, ...]:
-    """Return the names of time zones, such as "Europe/Berlin", with UTC first."""
+    """Return time zone names such as "Europe/Berlin", with UTC first."""
     places = (name for name in zoneinfo.available_timezones() if "/" in name)
     left_out = ("Etc/", "SystemV/", "US/", "posix/", "right/")
     return (UTC, *sorted(name for name in places if not name.startswith(left_out)))
@@ -187,7 +187,7 @@ def check_time_zone(name: str) -> None:
 
 
 class Preferences(models.Model):
-    """A user's preferences. Users without a row have the defaults."""
+    """A user's preferences. A user without a row gets the defaults."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL,

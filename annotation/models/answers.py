@@ -40,7 +40,7 @@ class TurnQuerySet(models.QuerySet["Turn"]):
 
 
 class Turn(models.Model):
-    """An example shown to a participation, stored when it is first shown. Insert-only."""
+    """An example shown to a participant, stored when first displayed. Insert-only."""
 
     participation = models.ForeignKey(
         "annotation.Participation",
@@ -149,7 +149,8 @@ class Turn(models.Model):
         """Return the active time on this example until `moment` (docs/statistics.md#active-time).
 
         This is the sum of the gaps between display, activity signals, the answer and `moment`. If
-        the page sends no signals (no JavaScript), a gap counts up to LONGEST_COUNTED_GAP.
+        the page isn't sending signals (no JavaScript), each gap counts for up to
+        LONGEST_COUNTED_GAP.
         """
         activity = getattr(self, "activity", None)
         if activity is None:
@@ -202,10 +203,10 @@ class Activity(models.Model):
 
 
 class Reading(models.Model):
-    """The time spent reading the reveal of a turn, from the answer to Continue. Insert-only.
+    """Time spent reading a turn's reveal, from the answer to Continue. Insert-only.
 
     This is a separate row, because turns and answers are never updated. Active time is counted as
-    for an answer (Turn.active_until).
+    it is for an answer (Turn.active_until).
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
@@ -259,9 +260,10 @@ class Confidence(models.Model):
 
 
 class Draft(models.Model):
-    """An unsubmitted answer, saved by the page. The last write wins.
+    """An unsubmitted answer saved by the page. The last write wins.
 
-    Drafts can change. They are deleted with the answer or the turn, and never exported.
+    Drafts can change. They are deleted along with the turn, or once it is answered, and are never
+    exported.
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
@@ -352,9 +354,10 @@ class AnswerSpan(models.Model):
 
 
 def insert_together(rows: list[models.Model]) -> None:
-    """Insert new rows in this order; on PostgreSQL in a single message, which saves time.
+    """Insert new rows in this order; on PostgreSQL in a single message, to save time.
 
-    The last row gets its primary key from the database. The others have one or do not need it.
+    The last row gets its primary key from the database. The other rows already have one or don't
+    need it.
     """
     if connection.vendor == "postgresql":
         _insert_in_one_message(rows)

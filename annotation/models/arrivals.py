@@ -64,9 +64,9 @@ class KeyCheck(models.Model):
 
 
 class Exposure(models.Model):
-    """Records permanently that a worker has seen an example of a task, in any version.
+    """A permanent record that a worker has seen one of a task's examples, in any version.
 
-    It has no foreign keys, because it must remain when the worker or study is deleted.
+    It has no foreign keys, because it must survive deletion of the worker or study.
     """
 
     worker_key = models.CharField(max_length=64)
@@ -99,7 +99,8 @@ class AccessRule(models.Model):
     """An entry on a study's allow list or deny list, in addition to the design.
 
     Entries can be added and ended while the study is open but never changed, so the history is
-    preserved. `value` is the name of a task or study. A list of IDs has `listed` workers.
+    preserved. `value` is the name of a task or study. For a list of IDs, `listed` holds the
+    workers.
     """
 
     Effect = Effect
@@ -135,7 +136,7 @@ class AccessRule(models.Model):
 
 
 class ListedWorker(models.Model):
-    """The keyed hash of a worker on a list of IDs. The worker may never have arrived."""
+    """The keyed hash of a worker on an ID list. The worker may never have arrived."""
 
     rule = models.ForeignKey(AccessRule, on_delete=models.CASCADE, related_name="listed")
     key = models.CharField(max_length=64)
@@ -151,10 +152,10 @@ class ListedWorker(models.Model):
 
 
 class Allocation(models.Model):
-    """Records why an arrival got its scenario: the joinable ones, and how full they were.
+    """A record of why an arrival got its scenario: which were joinable, and how full they were.
 
-    `arrival` numbers the allocations in the study, across all kinds. Ties are broken by this
-    number and the study's seed, so every choice can be reproduced from this row.
+    `arrival` numbers the study's allocations, across all kinds. Ties are broken by this number and
+    the study's seed, so every choice can be reproduced from this row.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="allocations")
@@ -180,12 +181,12 @@ class Allocation(models.Model):
 
 class DeclinedOfferQuerySet(models.QuerySet["DeclinedOffer"]):
     def fresh(self, now: datetime) -> "DeclinedOfferQuerySet":
-        """Return offers declined within a day. Older ones have no effect and are deleted."""
+        """Return offers declined in the last day. Older offers have no effect and are deleted."""
         return self.filter(declined_at__gt=now - OFFERED_AGAIN_FOR)
 
 
 class DeclinedOffer(models.Model):
-    """The scenario that a worker declined. For a day, they are not offered another one.
+    """A scenario that a worker declined. They aren't offered another one for a day.
 
     Only the keyed hash and a count in the scenario are stored.
     """

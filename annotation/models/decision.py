@@ -23,7 +23,7 @@ class About(models.TextChoices):
 
 class DecisionQuerySet(models.QuerySet["Decision"]):
     def readable_by(self, rights: Collection[str]) -> "DecisionQuerySet":
-        """Return decisions on pay for payers, and the others, which reveal scores, to readers."""
+        """Return pay decisions for payers, and all others (which reveal scores) for readers."""
         on_pay = Q(about__in=[About.PAY, About.RELEASE])
         seen = (which for right, which in (("pay", on_pay), ("read", ~on_pay)) if right in rights)
         return self.filter(reduce(or_, seen, Q(pk=None)))
@@ -69,7 +69,7 @@ class Decision(models.Model):
 
 
 class ScoreShown(models.Model):
-    """Records that a user displayed a participation's score before deciding on the analysis."""
+    """A record that a user saw a participation's score before deciding on the analysis."""
 
     participation = models.OneToOneField(
         Participation, on_delete=models.PROTECT, related_name="score_shown"
@@ -90,7 +90,7 @@ class SeenBefore(models.TextChoices):
 
 
 class ExitAnswers(models.Model):
-    """A worker's optional answers at the end. Erased on withdrawal."""
+    """A worker's optional answers to exit questions. Erased on withdrawal."""
 
     SeenBefore = SeenBefore
 

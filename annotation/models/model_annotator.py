@@ -1,4 +1,4 @@
-"""Models as annotators: the identity of a model worker, and statistics of its run."""
+"""Models as annotators: a model worker's identity, and its run statistics."""
 
 from django.core.validators import MinValueValidator
 from django.db import models
@@ -11,10 +11,10 @@ from tasks.models.choices import one_of
 
 
 class ModelAnnotator(models.Model):
-    """The identity of a model worker: a model, a training file and a replicate number.
+    """A model worker's identity: a model, a training file and a replicate number.
 
-    The worker's key is a keyed hash of all these fields (annotation/recruitment/links.py), so two
-    workers cannot have the same values. At zero shots, the split is null.
+    The worker's key is a keyed hash of all these fields (annotation/recruitment/links.py), so no
+    two workers can share the same values. At zero shots, the split is null.
     """
 
     worker = models.OneToOneField(
@@ -48,17 +48,17 @@ class Examples(models.TextChoices):
 
 
 class Context(models.TextChoices):
-    """The content of a model's context before a test example."""
+    """What a model's context holds before a test example."""
 
     EACH = "each", "the training step and only this example"
     ALL = "all", "the training step and all earlier test examples"
 
 
 class ModelRun(models.Model):
-    """How a model's participation was run, reported by the program at its end. Insert-only.
+    """How a model's participation was run, as reported by the program at the end. Insert-only.
 
-    Tokens and cost are reported by the provider. `invalid` counts answers that were stored
-    as empty because they were invalid after all retries. `seconds` is the model's response time.
+    Tokens and cost come from the provider. `invalid` counts answers stored as empty because they
+    were still invalid after all retries. `seconds` is the model's response time.
     """
 
     Examples, Context = Examples, Context

@@ -76,10 +76,10 @@ class BatchState(models.TextChoices):
 
 
 class PaymentBatch(Row):
-    """Ledger entries that are paid together by one method.
+    """Ledger entries paid together by one method.
 
-    A batch moves from prepared to paying to paid. Cancelling a prepared batch releases its
-    entries. "paying" is stored before the payment request, to detect a crash between the two.
+    A batch moves from prepared to paying to paid. Cancelling a prepared batch releases its entries.
+    "paying" is stored before the payment request, so that a crash in between can be detected.
     """
 
     Method = Method
@@ -117,7 +117,7 @@ class PaymentBatch(Row):
 
 
 class Payment(models.Model):
-    """A ledger entry in a payment batch. Unique, so that no entry is paid twice."""
+    """A ledger entry in a payment batch. Unique, so that an entry is never paid twice."""
 
     batch = models.ForeignKey(PaymentBatch, on_delete=models.PROTECT, related_name="payments")
     entry = models.OneToOneField(LedgerEntry, on_delete=models.PROTECT, related_name="payment")

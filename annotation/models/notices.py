@@ -1,4 +1,4 @@
-"""Notices to researchers about events in a study; webhooks and their deliveries."""
+"""Notices to researchers about study events; webhooks and their deliveries."""
 
 import uuid
 
@@ -89,7 +89,7 @@ class Notice(models.Model):
 
 
 class NoticeSwitch(models.Model):
-    """The kinds of notices that a researcher switched off in a study. By default, all are on."""
+    """The kinds of notices a researcher has switched off in a study. All are on by default."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notice_switches"
@@ -128,7 +128,7 @@ class WebhookQuerySet(models.QuerySet["Webhook"]):
 
 
 class Webhook(models.Model):
-    """A URL that receives a study's events, until its creator is inactive or no longer an owner."""
+    """A URL that receives a study's events for as long as its creator is an active owner."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)
@@ -169,7 +169,7 @@ class DeliveryState(models.TextChoices):
 
 
 class Delivery(models.Model):
-    """An event to be delivered to a webhook. Repeated attempts have the same delivery ID."""
+    """An event to be delivered to a webhook. Retries reuse the same delivery ID."""
 
     State = DeliveryState
 

@@ -121,7 +121,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return theirs.filter(qualified=True) | completed
 
     def in_cells(self) -> "ParticipationQuerySet":
-        """Return those without an upstream step (in a cross-task study, the direct arm)."""
+        """Return participations with no upstream step (in a cross-task study, the direct arm)."""
         return self.filter(scenario__arm__in=CELL_ARMS)
 
     def with_last_active(self) -> "ParticipationQuerySet":
@@ -135,10 +135,10 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return self.live().with_last_active().filter(last_active_at__gte=since)  # type: ignore[misc]  # annotated
 
     def idle(self, now: datetime, study: Study) -> "ParticipationQuerySet":
-        """Return live participations of the study that have made no progress for too long.
+        """Return the study's live participations that haven't made progress for too long.
 
-        The limit is HELD_UNTIL_CONSENT before consent, and the study's idle limit after it. For
-        workers who wait for a decision, it starts when the wait ends and their page continues.
+        The limit is HELD_UNTIL_CONSENT before consent, and the study's idle limit afterwards. For
+        workers waiting for a decision, it starts when the wait ends and their page continues.
         """
         limit = study.idle_limit
         at_work = [Status.WORKING, Status.BETWEEN]
@@ -157,7 +157,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
 
 
 def _latest(*of_turn: str) -> Greatest:
-    """Return the time of the latest turn (its first field that is set), consent or arrival."""
+    """Return the time of the latest turn (from its first non-null field), consent or arrival."""
     latest = Turn.objects.filter(participation=models.OuterRef("pk")).order_by("-pk")
     last_done = Coalesce(
         *(models.Subquery(latest.values(name)[:1]) for name in of_turn),
@@ -271,13 +271,13 @@ class Participation(Row):
     def latest_submission(self) -> "Submission | None":
         """Return the platform's record of this work, or of the worker's first task in the study.
 
-        Workers who continue with another task of the study do not return through the platform.
+        Workers who continue with another of the study's tasks don't go back through the platform.
         """
         own = self.submissions.order_by("-pk").first()
         return own or self.worker.submissions.filter(study=self.study_id).order_by("-pk").first()
 
     def order_of(self, step: str) -> list[int]:
-        """Return the list of example IDs in the order of this step."""
+        """Return the example IDs in this step's order."""
         return getattr(self, f"{Step(step)}_order", self.annotation_order)
 
     def shown_card(self, card: Card) -> Card:
@@ -305,11 +305,11 @@ class Participation(Row):
         shown_at: datetime | None = None,
         save: bool = True,
     ) -> "Turn":
-        """Show the example at a position of a step to the worker, and return its new turn.
+        """Show the worker the example at one position of a step, and return the new turn.
 
-        `channel` is the channel of the request. `after` is the worker's previous turn; its work
-        counts until `until`. Both times default to now. If `save` is false, the caller inserts the
-        turn. The caller must hold the participation's lock.
+        `channel` is the request's channel. `after` is the worker's previous turn; its work counts
+        until `until`. Both times default to now. If `save` is false, the caller inserts the turn.
+        The caller must hold the participation's lock.
         """
         now = shown_at or database_now()
         if after is not None:  # clocks may be set back, but turns stay in order
@@ -334,12 +334,12 @@ class Participation(Row):
         return turn
 
     def has_seen_an_example(self) -> bool:
-        """Return whether an example was shown, even if the turn was erased since."""
+        """Return whether an example was shown, even if its turn has since been erased."""
         erased = Tombstone.objects.filter(participation=self, turns_erased__gt=0)
         return self.turns.exists() or erased.exists()
 
     def worked_before_first(self, moment: datetime) -> timedelta:
-        """Return the time from arrival to the instructions, with consent but no absences."""
+        """Return the time from arrival to the instructions, including consent but not absences."""
         dates = [self.arrived_at, self.consented_at, self.comprehended_at, moment]
         marks = [date for date in dates if date is not None]
         gaps = (later - earlier for earlier, later in itertools.pairwise(marks))
@@ -354,7 +354,7 @@ def first_worked_before(participation: int) -> timedelta:
 
 
 class Tombstone(models.Model):
-    """Allows the answers of a participation to be erased, and preserves their counts.
+    """Permits a participation's answers to be erased, and preserves their counts.
 
     The database refuses to delete turns and answers unless this row exists (guards.py).
     """

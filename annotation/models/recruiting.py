@@ -46,7 +46,7 @@ class Panel(models.Model):
 class ProlificAccount(models.Model):
     """A researcher's Prolific account: its API token, and the workspace for new studies.
 
-    The row remains without its token, because studies on Prolific belong to this account.
+    The row outlives its token, because studies on Prolific belong to this account.
     """
 
     owner = models.ForeignKey(
@@ -200,8 +200,8 @@ class Submission(Row):
 class WebhookEvent(models.Model):
     """An event received from a platform. `tick` processes it.
 
-    `event_id` is the signature of the request. The ID in its header is not signed, so a replayed
-    request could have a different one.
+    `event_id` is the request's signature. The ID in its header isn't signed, so a replayed request
+    could carry a different one.
     """
 
     event_id = models.CharField(max_length=100, unique=True)

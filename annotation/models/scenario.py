@@ -1,4 +1,4 @@
-"""Scenarios: the cells of a study, each with its seats."""
+"""Scenarios: a study's cells, each with its seats."""
 
 from datetime import timedelta
 from functools import cached_property, lru_cache
@@ -78,7 +78,7 @@ class Scenario(models.Model):
 
     @cached_property
     def design(self) -> Study:
-        """Return the study. A frozen scenario may only use fields that the design freezes."""
+        """Return the study. A frozen scenario may only use fields frozen by the design."""
         return self.study
 
     @cached_property
@@ -94,7 +94,7 @@ class Scenario(models.Model):
 
     @cached_property
     def promise(self) -> dict[str, Any]:
-        """Return the hourly rate, its currency, and the maximum of paid seconds, if any."""
+        """Return the hourly rate, its currency, and the maximum number of paid seconds, if any."""
         rate, hours = self.design.hourly_rate, self.design.max_paid_hours
         cap = None if hours is None else int(hours * 3600)
         return {"hourly_rate": rate, "currency": self.design.currency, "max_paid_seconds": cap}
@@ -105,7 +105,7 @@ class Scenario(models.Model):
 
     @cached_property
     def idle_cutoff(self) -> timedelta:
-        """Return the maximum time that counts between two activity signals."""
+        """Return the longest gap between activity signals that counts in full."""
         return timedelta(seconds=self.design.idle_cutoff_seconds)
 
 
@@ -113,8 +113,8 @@ class Scenario(models.Model):
 def frozen_scenario(pk: int) -> Scenario:
     """Return a scenario that has a seat, with its task and design, cached in this process.
 
-    The scenario, its task and its design are frozen (docs/protocol.md#invariants). Other fields of
-    the study can change, so they are loaded again. Copy the scenario before changing it.
+    The scenario, its task and its design are frozen (docs/protocol.md#invariants). The study's
+    other fields can change, so they are reloaded. Copy the scenario before changing it.
     """
     scenario = Scenario.objects.select_related("task", "study").get(pk=pk)
     scenario.design = scenario._state.fields_cache.pop("study")
@@ -122,10 +122,10 @@ def frozen_scenario(pk: int) -> Scenario:
 
 
 class UpstreamExample(models.Model):
-    """An upstream example for the training of a cross-task arm, frozen when the study opens.
+    """An upstream training example for a cross-task arm, frozen when the study opens.
 
-    Its text occurs in no unseen task of the study and in no other upstream task's examples
-    (study/cross_task.py), so a worker never sees a text twice.
+    Its text doesn't occur in any of the study's unseen tasks or in any other upstream task's
+    examples (study/cross_task.py), so a worker never sees a text twice.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="upstream_pool")
@@ -154,7 +154,7 @@ class UpstreamExample(models.Model):
 
 
 class ArmTaken(models.Model):
-    """The arm that a worker is bound to in a study. Remains when the worker is deleted."""
+    """The arm that a worker is bound to in a study. Kept when the worker is deleted."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
     worker_key = models.CharField(max_length=64)
@@ -176,7 +176,7 @@ class ArmTaken(models.Model):
 
 
 class AddedSeats(models.Model):
-    """Seats added after the study opened. `results_seen`: a participation was already completed."""
+    """Seats added after the study opened. `results_seen`: a participant had already completed."""
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="added_seats")
     number = models.PositiveIntegerField()

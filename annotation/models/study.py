@@ -67,7 +67,7 @@ RATED = (Step.TRAINING, Step.ANNOTATION, Step.CHECK)
 
 
 class Role(models.TextChoices):
-    """The role of a user in the team of a study."""
+    """A user's role on a study's team."""
 
     OWNER = "owner"
     ANALYST = "analyst"
@@ -101,7 +101,7 @@ class StudyQuerySet(models.QuerySet["Study"]):
         return self.filter(hide_test_scores=True, rehearsal=False, status__in=running)
 
     def locked(self) -> "StudyQuerySet":
-        """Lock the studies until the transaction ends. Must be the first lock that is taken.
+        """Lock the studies until the transaction ends. This must be the first lock taken.
 
         It serialises decisions about seats, money and the study's state. Rows that refer to the
         study can still be inserted.
@@ -123,8 +123,9 @@ class StudyQuerySet(models.QuerySet["Study"]):
 class Study(StudyOptions, Row):
     """A researcher's study: tasks, shots, annotators per scenario, orders, pay and consent.
 
-    A draft's design can change. Opening the study freezes it: `manifest` is then the canonical
-    JSON of everything that determines what annotators see, `manifest_hash` its SHA-256.
+    A draft's design can change. Opening the study freezes it: from then on, `manifest` is the
+    canonical JSON of everything that determines what annotators see, and `manifest_hash` is its
+    SHA-256.
     """
 
     owner = models.ForeignKey(
@@ -436,7 +437,7 @@ class Study(StudyOptions, Row):
 
     @property
     def is_paid(self) -> bool:
-        """Return whether pay is promised. Bonuses are possible in any study."""
+        """Return whether the study promises pay. Any study can have bonuses."""
         return any((self.hourly_rate, self.base_reward, self.minimum_pay))
 
     @property

@@ -1,4 +1,4 @@
-"""Records about a study outside its design: texts, comments, report answers, comparisons."""
+"""Study records outside the design: texts, comments, report answers, comparisons."""
 
 from django.conf import settings
 from django.db import models
@@ -66,7 +66,7 @@ class StudyTombstone(models.Model):
 
 
 class GoldOpinion(models.TextChoices):
-    """Opinion of a comment on the gold of its example."""
+    """What a comment says about its example's gold."""
 
     WRONG = "wrong", "wrong"
     RIGHT = "right", "right after all"

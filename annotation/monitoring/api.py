@@ -80,7 +80,7 @@ class Participations(RowsView):
 
 
 class Decisions(RowsView):
-    """Payers see pay decisions; readers of results see the others, which reveal scores."""
+    """Payers see pay decisions; readers of results see all others, as these reveal scores."""
 
     columns = DECISIONS
     summary = "Decisions about annotators, with their reasons"
@@ -96,7 +96,7 @@ class Decisions(RowsView):
 
 
 def _has(request: Request, study: Any, right: str) -> bool:
-    """Return whether the user has the right in the study, by role and by the token's scope."""
+    """Return whether both the user's role and the token's scope include this right in the study."""
     try:
         study_of(request, study.name, right)
     except PermissionDenied:
@@ -120,7 +120,7 @@ class AnnotatorShape(serializers.Serializer):
 
 
 def as_record(participation: Participation, may_read: bool) -> dict[str, Any]:
-    """Return the JSON object of a participation. Flags and scores need `may_read`."""
+    """Return a participation as a JSON object. Flags and scores need `may_read`."""
     record = {column.name: column.value(participation) for column in COLUMNS}
     is_hidden = blinding.is_hidden(participation)
     mean = None
@@ -186,7 +186,7 @@ class Scenarios(ApiView):
 
 class Progress(ApiView):
     class ProgressShape(serializers.Serializer):
-        """What a polling client needs; with its ETag, the response is 304 while nothing changes."""
+        """What a polling client needs. With its ETag, the response is 304 if nothing changed."""
 
         status = serializers.CharField()
         seats = serializers.IntegerField(

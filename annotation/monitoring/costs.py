@@ -1,4 +1,4 @@
-"""Money in a study: earned, paid, held back, due and promised amounts."""
+"""A study's money: earned, paid, held back, due and promised amounts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from annotation.pay import ledger
 
 @dataclass(frozen=True)
 class Money:
-    """Amounts in cents for human annotators. `due` is earned, not paid and not held back.
+    """Amounts in cents for human annotators. `due` is what was earned but not paid or held back.
 
     `promised` is the minimum cost of the open seats.
     """
@@ -38,10 +38,10 @@ class Money:
     def bar(
         self, budget: Decimal | None, is_closed: bool
     ) -> list[tuple[str, str, str, float, float]]:
-        """Return the parts of a bar chart, in per cent of the budget or of their sum.
+        """Return the parts of a bar chart, as percentages of the budget or of their sum.
 
         Each part is (name, description, amount, start in %, width in %). A closed study assigns no
-        more seats, but annotators at work may finish.
+        more seats, but annotators already at work may finish.
         """
         whole = self.earned - self.held_back + self.promised
         limit = max(whole, ledger.cents(budget or Decimal(0)), 1)

@@ -136,7 +136,7 @@ def ticked(sent: Any) -> list[str]:
 
 
 class ExcludeTogether(StudyPost):
-    """Exclude the selected annotators with quality flags."""
+    """Exclude selected annotators who have quality flags."""
 
     row = "behaviour_exclude"
     form_class = TickedForm
@@ -195,7 +195,7 @@ class BonusForm(PageForm):
 
 
 class Bonus(AnnotatorPost):
-    """Enter a bonus in the ledger."""
+    """Add a bonus to the ledger."""
 
     row, right, path = "participation_bonus", "pay", "bonus/"
     form_class = BonusForm
@@ -278,7 +278,7 @@ class ReviewForm(PageForm):
 
 
 class Review(AnnotatorPost):
-    """Request the return or rejection of one submission."""
+    """Ask for one submission to be returned, or reject it."""
 
     row, right, path = "participation_review", "own", "review/"
     form_class = ReviewForm

@@ -1,6 +1,7 @@
 """Quality flags for possibly careless work. They never have automatic consequences.
 
-Each flag can be recomputed from the exported CSV. Thresholds: docs/statistics.md#quality-flags.
+Each flag can be recomputed from the exported CSV. For thresholds, see
+docs/statistics.md#quality-flags.
 """
 
 import math
@@ -52,14 +53,14 @@ OF_SIGNS = {
 
 
 class Pace(NamedTuple):
-    """Logarithms of the median seconds of n annotators: mean, and sum of squared deviations."""
+    """Log median seconds of n annotators: their mean, and the sum of squared deviations."""
 
     n: int = 0
     mean: float = 0
     squares: float = 0
 
     def plus(self, seconds: float, sign: int = 1) -> "Pace":
-        """Return the pace with another annotator's median (> 0), or with sign -1 without it."""
+        """Return the pace with another annotator's median (> 0) added, or removed if sign is -1."""
         n, log = self.n + sign, math.log(seconds)
         mean = self.mean + sign * (log - self.mean) / n if n else 0
         return Pace(n, mean, self.squares + sign * (log - self.mean) * (log - mean))
@@ -69,7 +70,7 @@ ALONE = Pace()
 
 
 def flags(work: Signs, others: Pace = ALONE, shares_browser: bool = False) -> dict[str, str]:
-    """Return a dict from flags to findings. `others` are the other annotators of the group."""
+    """Return a dict from flags to findings. `others` is the pace of the rest of the group."""
     seen = {}
     if work.n and work.too_fast >= SHARE * work.n and work.too_fast:
         seen["too_fast"] = f"{work.too_fast} of {work.n} answers were too fast to have been read"
@@ -105,7 +106,7 @@ def flags(work: Signs, others: Pace = ALONE, shares_browser: bool = False) -> di
 
 
 def is_fast_person(median: float | None, others: Pace) -> bool:
-    """Return whether the median time is far below those of the others, on a log scale."""
+    """Return whether the median time is far below that of other annotators, on a log scale."""
     if not median or others.n < OTHERS:
         return False
     spread = math.sqrt(max(others.squares, 0) / (others.n - 1))
@@ -114,7 +115,7 @@ def is_fast_person(median: float | None, others: Pace) -> bool:
 
 @dataclass(frozen=True)
 class Flagged:
-    """Numbers of completed annotators: in total, with any flag, and with each flag."""
+    """Counts of completed annotators: in total, with any flag, and with each flag."""
 
     completed: int
     people: int
@@ -127,7 +128,7 @@ class Flagged:
 
 
 def for_completed(study: Study) -> Flagged:
-    """Count the flags of completed annotators, compared with others in the same scenario."""
+    """Count completed annotators' flags, comparing them with others in the same scenario."""
     done = study.participations.filter(kind=Kind.PERSON, signs__isnull=False)
     people = {person.pk: person for person in _rows(done)}
     flagged = _flagged(people, {}, _shared_browsers(study)).values()
@@ -142,10 +143,10 @@ def for_completed(study: Study) -> Flagged:
 def for_study(
     study: Study, scenarios: Collection[int] | None = None
 ) -> dict[int, tuple[Signs, dict[str, str]]]:
-    """Return activity and flags by participation, for all that were shown an example.
+    """Return activity and flags by participation, for everyone who was shown an example.
 
-    `scenarios` contains the primary keys of scenarios to include, by default all. Answers are
-    loaded only for participations that are not completed.
+    `scenarios` holds the primary keys of the scenarios to include (all by default). Answers are
+    loaded only for participations that haven't been completed.
     """
     people = {
         person.pk: person
@@ -172,7 +173,7 @@ def of_one(participation: Participation) -> list[str]:
 
 
 def ranked(study: Study, seen: dict[int, list[str]]) -> list[tuple[Participation, list[str]]]:
-    """Return annotators with flags in `seen`, ordered by number of flags, then by scenario."""
+    """Return annotators who have flags in `seen`, by number of flags and then by scenario."""
     people = study.participations.select_related("scenario__task").order_by("scenario", "pk")
     people = people.defer(*ORDERS)
     flagged = [(person, seen[person.pk]) for person in people if seen.get(person.pk)]
@@ -180,7 +181,7 @@ def ranked(study: Study, seen: dict[int, list[str]]) -> list[tuple[Participation
 
 
 def _rows(people: QuerySet) -> Iterable[Any]:
-    """Return the columns that flags need as named tuples, which are faster than models."""
+    """Return the columns needed for flags as named tuples, which are faster than models."""
     names = "pk", "scenario_id", "kind", "browser", "signs"
     return people.order_by().values_list(*names, named=True)
 
@@ -188,7 +189,7 @@ def _rows(people: QuerySet) -> Iterable[Any]:
 def _flagged(
     people: dict[int, Any], read: dict[int, Signs], shared_browsers: set[str]
 ) -> dict[int, tuple[Signs, dict[str, str]]]:
-    """Return the stored or computed activity and the flags of each participation."""
+    """Return each participation's activity (stored or computed) and its flags."""
     works = {pk: Signs(**person.signs) for pk, person in people.items() if person.signs} | read
     paces: dict[tuple[int, str], Pace] = defaultdict(Pace)
     for pk, work in works.items():

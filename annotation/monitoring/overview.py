@@ -30,7 +30,7 @@ from tasks.columns import Column
 class Summary:
     """A study in the list: human annotators' seats, annotators at work, money in cents.
 
-    Results are not included, because a mean over tasks and numbers of shots is not meaningful.
+    Results are left out, because a mean over tasks and numbers of shots isn't meaningful.
     """
 
     study: Study
@@ -110,7 +110,7 @@ FILTERS = {
 
 
 def text(row: Summary) -> str:
-    """Return the text in which the list's search looks."""
+    """Return the text that the list's search looks in."""
     return f"{row.study.title} {row.study.name} {row.study.owner}"
 
 
@@ -140,7 +140,7 @@ def for_studies(studies: QuerySet[Study]) -> list[Summary]:
 
 
 def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
-    """Return, by study, the annotators completed, at work and waiting, and the last activity."""
+    """Return counts of completed, active and waiting annotators, and last activity, by study."""
     recent = Q(kind=Kind.PERSON, status__in=LIVE)
     recent &= Q(last_active_at__gte=database_now() - AT_WORK_WITHIN)
     rows: Iterable[Any] = (

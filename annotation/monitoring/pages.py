@@ -1,4 +1,4 @@
-"""Pages for monitoring: the list of studies, a study's overview, recruitment, participants."""
+"""Monitoring pages: the study list, a study's overview, recruitment, participants."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @signed_in("GET")
 def studies(request: ResearcherRequest) -> HttpResponse:
-    """List the researcher's studies, with the actions that they require."""
+    """List the researcher's studies, along with any actions they require."""
     rows = overview.for_studies(Study.objects.visible_to(request.user))
     shown = listing.listing(
         request.GET,
@@ -82,7 +82,7 @@ def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
 
 
 def _live(study: Study) -> dict[str, Any]:
-    """Return the part of the context that changes with annotators' actions."""
+    """Return the part of the context that changes as annotators work."""
     current = progress.for_study(study)
     return {
         "study": study,
@@ -128,7 +128,7 @@ def people(request: ResearcherRequest, name: str) -> HttpResponse:
 def people_page(
     request: ResearcherRequest, study: Study, form: TickedForm | None = None
 ) -> HttpResponse:
-    """Render the list of annotators, with the errors of a refused decision if there are any."""
+    """Render the list of annotators, with any errors from a refused decision."""
     rows = study.participations.select_related("scenario__task").defer(
         *ORDERS, "checks", "signs", "scenario__task__card_data"
     )
@@ -176,7 +176,7 @@ LIVE_PARTS = {
 
 @signed_in("GET")
 def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Return a part of a page that polls every few seconds, or 204 if it is unchanged."""
+    """Return part of a page that polls every few seconds, or 204 if it hasn't changed."""
     study = study_of(request, name, "see")
     template = LIVE_PARTS.get(request.GET.get("part", "overview"))
     if not request.htmx or template is None:

@@ -1,4 +1,4 @@
-"""The list of a study's participations with their progress."""
+"""The list of a study's participants and their progress."""
 
 import statistics
 from collections import defaultdict
@@ -51,18 +51,18 @@ FILTERS = {
 
 
 def text(person: Participation) -> str:
-    """Return the text in which the list's search looks."""
+    """Return the text that the list's search looks in."""
     return f"{person.pseudonym} {person.scenario} {person.get_status_display()} {person.kind}"
 
 
 def text_for_payers(person: Participation) -> str:
-    """Return `text` with the completion code, if the annotator has seen it."""
+    """Return `text`, plus the completion code if the annotator has seen it."""
     sees_none = person.is_live and person.status != Status.BETWEEN
     return text(person) if sees_none else f"{text(person)} {person.completion_code}"
 
 
 def neighbours(annotator: Participation) -> tuple[str, str]:
-    """Return the previous and the next pseudonym in the list of participants, or ""."""
+    """Return the previous and next pseudonyms in the participant list, or ""."""
     people = Participation.objects.filter(study=annotator.study_id)
     at, pk = annotator.arrived_at, annotator.pk
     before = people.filter(Q(arrived_at__gt=at) | Q(arrived_at=at, pk__gt=pk))
@@ -126,7 +126,7 @@ FEWEST = 3  # with fewer others, the median could reveal individual scores
 
 @dataclass(frozen=True)
 class Beside:
-    """A number for an annotator, and the median of `n` others. Each is None if missing."""
+    """An annotator's number, and the median of `n` others. Each is None if missing."""
 
     name: str
     own: float | None
@@ -136,11 +136,11 @@ class Beside:
 
 
 def beside(annotator: Participation, hidden_steps: Collection[str]) -> list[Beside]:
-    """Return an annotator's scores (S1 x 100) and seconds per example, with medians of others.
+    """Return an annotator's scores (S1 x 100) and seconds per example, with the others' medians.
 
     The others are of the same kind, completed the same scenario and are in the analysis. A median
-    of at least FEWEST reveals no more about them than the table does. The annotator's score is
-    omitted for `hidden_steps`, and the others' test scores while the study hides them.
+    over at least FEWEST reveals no more about them than the table does. The annotator's own score
+    is omitted for `hidden_steps`, and so are the others' test scores while the study hides them.
     """
     by_step = _by_step(annotator)
     rows = []

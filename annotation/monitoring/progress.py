@@ -1,7 +1,7 @@
-"""Progress of a study: seats, funnel, annotators at work, time and money.
+"""A study's progress: seats, funnel, annotators at work, time and money.
 
-Everything is counted in the database, without loading answers. The number of queries does not
-depend on the number of annotators or answers.
+Everything is counted in the database, without loading answers. The number of queries doesn't depend
+on how many annotators or answers there are.
 """
 
 import hashlib
@@ -83,7 +83,7 @@ EXITS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """The seats of a scenario. `drawn` labels each seat as done, working or free."""
+    """A scenario's seats. `drawn` labels each seat as done, working or free."""
 
     row: Seats
     drawn: list[str]
@@ -99,7 +99,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class AtWork:
-    """An annotator with recent activity (ParticipationQuerySet.at_work), and their position."""
+    """A recently active annotator (ParticipationQuerySet.at_work), and their position."""
 
     pseudonym: str
     scenario: str
@@ -181,7 +181,7 @@ class Progress:
 
     @property
     def exits(self) -> list[tuple[str, int]]:
-        """Return how many are at work, or ended without completing, by outcome. Omit zeros."""
+        """Return counts of those at work, and those who ended early, by outcome. Omit zeros."""
         named = {column.name: column.heading.lower() for column in FUNNEL} | {
             "at_work": "in progress"
         }
@@ -199,7 +199,7 @@ class Progress:
 
     @property
     def version(self) -> str:
-        """Return a hash that changes exactly when the page changes."""
+        """Return a hash that changes if and only if the page changes."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
 
 
@@ -233,7 +233,7 @@ def for_study(study: Study) -> Progress:
 
 
 def stamp(study: Study) -> str:
-    """Return a hash that changes with each sign of work, end or log entry, and every minute."""
+    """Return a hash that changes with any activity, ending or log entry, and every minute."""
     people = study.participations.order_by()
     ends = [Max(f"{name}_at") for name in ("consented", "finished", "decided", "returned")]
     active = people.live().with_last_active().aggregate(Count("pk"), Max("last_active_at"))

@@ -1,4 +1,4 @@
-"""Store the researcher's answers to the form of the report."""
+"""Store the researcher's answers to the report form."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ from annotation.models import AuditEntry, ReportAnswer, Study, Topic
 
 
 class StaleAnswers(ValueError):
-    """Another user has answered the same items in the meantime."""
+    """The same items have been answered elsewhere in the meantime."""
 
 
 def versions(study: Study) -> str:
@@ -26,17 +26,17 @@ def _mark(text: str) -> str:
 
 
 def touched(answers: Mapping[str, str], made_from: str) -> dict[str, str]:
-    """Return the answers that changed from `made_from`, the `versions` of the rendered page."""
+    """Return the answers that differ from `made_from`, the rendered page's `versions`."""
     before = _read(made_from)
     sent = {item: text.replace("\r\n", "\n").strip() for item, text in answers.items()}
     return {item: text for item, text in sent.items() if _mark(text) != before.get(item, "")}
 
 
 def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = "") -> int:
-    """Store the changed answers, all or none. Empty answers are deleted.
+    """Store the changed answers, all or none of them. Delete empty answers.
 
-    `made_from` is the result of `versions` when the page was rendered, by default without answers.
-    Returns the number of changes. Raises StaleAnswers.
+    `made_from` is what `versions` returned when the page was rendered; by default, it had no
+    answers. Returns the number of changes. Raises StaleAnswers.
     """
     before = _read(made_from)
     with transaction.atomic():

@@ -1,7 +1,8 @@
-"""Sample table: the answers of annotators in the analysis, with small cells hidden.
+"""The sample table: answers from annotators in the analysis, with small cells hidden.
 
 There are two sources: the study's custom questions, and Prolific's demographic export. The export
-is read when it is uploaded and never stored. Only its table is stored, with small cells hidden.
+is read when it is uploaded and never stored. Only the resulting table is stored, with small cells
+hidden.
 """
 
 import csv
@@ -42,16 +43,16 @@ LARGEST_EXPORT = 2_000_000  # bytes; proxies accept this at every URL
 
 
 class ExportError(ValueError):
-    """The export cannot be read. The message has the line and column, and is shown to users."""
+    """The export can't be read. The message gives the line and column, and is shown to users."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table for one answer, or for the numbers given to a question.
+    """A table row for one answer, or for all numbers given in reply to a question.
 
-    `of` is the number of people who answered the question, or None if it is below FEWEST. `hidden`
-    is SMALL for cells with fewer than FEWEST people, and WITHHELD for cells that would reveal such
-    a cell. The numbers of hidden cells are None.
+    `of` is how many people answered the question, or None if fewer than FEWEST did. `hidden` is
+    SMALL for cells with fewer than FEWEST people, and WITHHELD for cells that would reveal such a
+    cell. Hidden cells have None as their numbers.
     """
 
     question: str
@@ -72,7 +73,7 @@ class Row:
 
 
 def hidden(counts: Sequence[int]) -> list[str]:
-    """Return "", SMALL or WITHHELD for each cell, so that hidden counts cannot be computed.
+    """Return "", SMALL or WITHHELD for each cell, so that hidden counts can't be worked out.
 
     A reader knows the sum of all cells, the shown cells, and that a small cell has fewer than
     FEWEST people. The smallest shown cells are withheld until every hidden cell has more than one
@@ -90,7 +91,7 @@ def hidden(counts: Sequence[int]) -> list[str]:
 
 
 def _is_safe(counts: Sequence[int], marks: Sequence[str]) -> bool:
-    """Return whether each hidden cell has several possible values, given their sum."""
+    """Return whether each hidden cell could have several values, given their sum."""
     total = sum(n for n, mark in zip(counts, marks, strict=True) if mark)
     shown = [n for n, mark in zip(counts, marks, strict=True) if not mark]
     largest = min([total, *shown])  # withheld cells are at most as large as the smallest shown one
@@ -111,7 +112,7 @@ def of_choices(question: str, answers: Mapping[str, int]) -> list[Row]:
 
 
 def of_numbers(question: str, values: Sequence[float]) -> list[Row]:
-    """Return a row with the median and quartiles, hidden for fewer than FEWEST people."""
+    """Return a row with the median and quartiles, hidden if fewer than FEWEST answered."""
     if len(values) < FEWEST:
         return [Row(question, "", None, None, SMALL)]
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -122,7 +123,7 @@ def of_numbers(question: str, values: Sequence[float]) -> list[Row]:
 
 
 def own_rows(study: Study) -> list[Row]:
-    """Return rows for custom questions with choices or numbers. Free text is not included."""
+    """Return rows for custom questions with choices or numbers, but not for free text."""
     questions = [q for q in parse(study.own_questions) if q.kind in (CHOICE, NUMBER)]
     if not questions:
         return []
@@ -155,12 +156,12 @@ def _number(text: str) -> float | None:
 
 
 def stored_rows(study: Study) -> list[Row]:
-    """Return the stored table of an export, or []."""
+    """Return an export's stored table, or []."""
     return [Row(**row) for row in _stored(study).get("rows", [])]
 
 
 def about_export(study: Study) -> str:
-    """Return a sentence with the size and date of the stored export, or "" without one."""
+    """Return a sentence with the stored export's size and date, or "" if there isn't one."""
     stored = _stored(study)
     if not stored:
         return ""
@@ -214,7 +215,7 @@ def drop_export(study: Study, by: User) -> None:
 
 
 def read_export(study: Study, text: str) -> tuple[int, int, list[Row]]:
-    """Return (people in the analysis, other lines, rows of the table). Raises ExportError."""
+    """Return (people in the analysis, other lines, table rows). Raises ExportError."""
     heads, lines = _lines(text)
     described = [head for head in heads if head and head not in NOT_OF_THE_PERSON]
     if not described:
@@ -313,7 +314,7 @@ def _age(number: int, value: str) -> float:
 
 
 def _pooled(values: Iterable[str]) -> dict[str, int]:
-    """Count people by value. Values with fewer than FEWEST people are counted together."""
+    """Count people by value, pooling all values that fewer than FEWEST people have."""
     counts = Counter(values)
     common = {value: n for value, n in sorted(counts.items()) if n >= FEWEST}
     rest = sum(counts.values()) - sum(common.values())

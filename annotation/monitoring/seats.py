@@ -1,4 +1,4 @@
-"""The seats of each scenario: completed, at work and free, and the remaining work."""
+"""Each scenario's seats (completed, in use, free), and the remaining work."""
 
 import statistics
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ DAYS = 7
 
 
 class Course(NamedTuple):
-    """An annotator's scenario, outcome, times of arrival and end, and seconds of work."""
+    """An annotator's scenario, outcome, arrival and end times, and seconds of work."""
 
     scenario: int
     status: str
@@ -28,9 +28,10 @@ class Course(NamedTuple):
 
 @dataclass(frozen=True)
 class Pace:
-    """Annotators who completed on each of the last days (UTC, up to today), and the last arrival.
+    """How many annotators completed on each recent day (UTC, up to today), and the last arrival.
 
-    `per_day` is the mean over these days or since the first arrival, or 0 without completions.
+    `per_day` is the mean over these days or since the first arrival. It is 0 if there were no
+    completions.
     """
 
     days: tuple[tuple[date, int], ...]
@@ -52,7 +53,7 @@ class Pace:
 
 
 def courses(study: Study) -> list[Course]:
-    """Return the courses of all human annotators in a study, in one query."""
+    """Return the courses of all of a study's human annotators, in one query."""
     people = study.participations.filter(kind=Kind.PERSON).order_by()
     return [Course(*row) for row in people.values_list(*Course._fields)]
 
@@ -107,9 +108,9 @@ SEATS = [
 
 @dataclass(frozen=True)
 class Seats:
-    """The seats of a scenario, by state, for human and simulated annotators.
+    """A scenario's seats, by state, for human and simulated annotators.
 
-    `open_seats` (free or at work) remain to be completed while the study assigns seats. Each takes
+    `open_seats` (free or in use) remain to be completed while the study assigns seats. Each takes
     `seconds_each`: the median over `median_of` annotators, or the study's estimate if that is 0.
     """
 
@@ -148,7 +149,7 @@ def for_scenarios(
     funnels: Mapping[tuple[int, str], Funnel],
     courses: Iterable[Course],
 ) -> list[Seats]:
-    """Return a row for each scenario of the study. `funnels` is by scenario and kind."""
+    """Return one row per scenario. `funnels` is keyed by scenario and kind."""
     times_of: dict[int, list[float]] = defaultdict(list)
     for course in courses:
         if course.status == Status.COMPLETED and course.worked_seconds is not None:

@@ -1,4 +1,4 @@
-"""Actions that a study requires from its researchers, with links to the pages for them."""
+"""Actions that a study requires from its researchers, with links to the relevant pages."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,9 +22,10 @@ NAMED = 5  # maximum number of annotators named in a sentence
 
 @dataclass(frozen=True)
 class Need:
-    """A required action. `address` is the URL name of the page for it.
+    """A required action. `address` is the URL name of the page to do it on.
 
-    `subject` changes if the action is required again: notices report each subject only once.
+    `subject` changes if the action is required again, because notices report each subject only
+    once.
     """
 
     name: str
@@ -78,7 +79,7 @@ def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
 
 
 def _rejected(progress: Progress) -> Iterator[Need]:
-    """Yield an action if a platform rejected completed work and no decision was made yet."""
+    """Yield an action if a platform rejected completed work that hasn't been decided on yet."""
     if names := progress.rejected:
         them = "it" if len(names) == 1 else "each"
         yield Need(

@@ -1,5 +1,5 @@
-"""Notices to researchers, and signed webhooks, about events in a study.
+"""Notices to researchers, and signed webhooks, about study events.
 
 Read webhooks.py (events) and sending.py (delivery and allowed addresses) first. None of this runs
-in an annotator's request: events are read from stored rows.
+during an annotator's request: events are read from stored rows.
 """

@@ -1,9 +1,10 @@
 """Notices about a study's required actions (monitoring/todo.py) and past events.
 
-`manage.py tick` collects notices from stored rows; requests never do. A database constraint
-ensures that each researcher gets a notice about an event only once, however often this runs.
-Notices that a researcher switched off are stored as read and without an email, so that switching
-them on sends nothing old. Emails are plain text, and are retried at growing intervals.
+Notices are collected from stored rows by `manage.py tick`, never during a request. A database
+constraint ensures that each researcher gets only one notice about an event, however often this
+runs. If a researcher has switched off a notice, it is stored as read and not emailed, so that
+switching it back on doesn't send old ones. Emails are plain text, and are retried at increasing
+intervals.
 """
 
 import logging
@@ -52,7 +53,7 @@ class Happened:
 
 
 def collect() -> str:
-    """Store new notices. Return a sentence with their number."""
+    """Store new notices. Return a sentence saying how many."""
     now, new = database_now(), 0
     open_studies = Study.objects.filter(status__in=(StudyStatus.OPEN, StudyStatus.PAUSED))
     recent = Job.objects.filter(touched_at__gte=now - FRESH).values_list("parameters__study")
@@ -70,9 +71,10 @@ def collect() -> str:
 
 
 def prune() -> str:
-    """Delete old read notices whose events cannot recur. Return a sentence with their number.
+    """Delete old, read notices whose events can't recur. Return a sentence saying how many.
 
-    Notices of open studies (except about jobs) remain: they record which events were sent.
+    Notices from open studies (except those about jobs) are kept: they record which events were
+    sent.
     """
     told_once = Q(about=NoticeAbout.JOB) | ~Q(
         study__status__in=(StudyStatus.OPEN, StudyStatus.PAUSED)
@@ -82,7 +84,7 @@ def prune() -> str:
 
 
 def of_study(study: Study, now: datetime) -> Iterator[Happened]:
-    """Yield all current events in the study, with or without an earlier notice."""
+    """Yield all of the study's current events, even those with an earlier notice."""
     if study.is_running:
         for need in todo.all_needs(study, progress.for_study(study), now):
             if need.name in NoticeAbout.values:
@@ -111,7 +113,7 @@ def _arrivals(study: Study) -> Iterator[Happened]:
 
 
 def _not_synced(study: Study) -> Iterator[Happened]:
-    """Yield an event if syncing with Prolific fails. The server's log contains the reason."""
+    """Yield an event if syncing with Prolific is failing. The server's log contains the reason."""
     failing = PeriodicPart.objects.filter(name="platforms").exclude(error="").first()
     if failing and study.prolific_studies.exclude(external_id=None).exists():
         since = failing.succeeded_at
@@ -124,7 +126,7 @@ def _not_synced(study: Study) -> Iterator[Happened]:
 
 
 def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
-    """Yield events before identities or a study are deleted, again if the date changes."""
+    """Yield events before identities or a study are deleted, and new ones if the date changes."""
     ids, whole = study.identities_until, study.answers_until
     for day, subject, what, detail in (
         (ids, "identities", f"Annotators' ids will be deleted after {ids}",
@@ -138,7 +140,7 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
 
 
 def _webhooks(study: Study, now: datetime) -> Iterator[Happened]:
-    """Yield an event for each webhook that ended because its creator no longer owns the study."""
+    """Yield an event for each webhook deleted because its creator no longer owns the study."""
     for entry in study.events.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH):
         what = "A webhook has ended because its creator is no longer an owner of this study"
         detail = "No more events are sent to its URL. If you still need them, create a new webhook."
@@ -152,7 +154,7 @@ _ENDED = Q(state__in=(Job.State.DONE, Job.State.FAILED), owner__isnull=False)
 
 
 def _of_job(job: Job) -> Happened | None:
-    """Return the event for an ended job, or None if the job was short and did not fail."""
+    """Return the event for a job that has ended, or None if it was short and didn't fail."""
     if not job.has_failed and job.touched_at - job.created_at < LONG_JOB:
         return None
     what = f"A job ({job.kind.replace('_', ' ')}) {'failed' if job.has_failed else 'is done'}"
@@ -161,7 +163,7 @@ def _of_job(job: Job) -> Happened | None:
 
 
 def _imports(now: datetime) -> int:
-    """Store notices about imports. They are not emailed, as these emails cannot be switched off."""
+    """Store notices about imports. They aren't emailed, because users couldn't switch that off."""
     ended = Job.objects.filter(_ENDED, touched_at__gte=now - FRESH)
     new = [
         Notice(
@@ -224,7 +226,7 @@ def send_mails() -> str:
 
 
 def send(notice: Notice) -> bool:
-    """Try to send an email, unless another process does. Return whether it was sent.
+    """Try to send an email if no other process is sending it. Return whether it was sent.
 
     The attempt is counted and the next one scheduled before sending, so that the email is retried
     if the process is killed.
@@ -246,7 +248,7 @@ def send(notice: Notice) -> bool:
 
 
 def message(notice: Notice) -> EmailMessage:
-    """Return the email for a notice, with a link to the page and a link to switch it off."""
+    """Return the email for a notice, with links to the page and to switching it off."""
     assert notice.study is not None  # others are shown on the page only
     root = settings.SITE_URL
     lines = [f"{notice.what}.".replace("..", "."), notice.detail, ""]

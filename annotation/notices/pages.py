@@ -1,4 +1,4 @@
-"""Page of a user's notices, and the page of a study's settings."""
+"""The page with a user's notices, and a study's settings page."""
 
 from typing import Any
 

@@ -1,9 +1,9 @@
-"""Send webhooks: signed, retried at growing intervals, and only to public addresses.
+"""Send webhooks: signed, retried at increasing intervals, and only to public addresses.
 
 Signatures follow Standard Webhooks: HMAC-SHA256 over ID, time and body. Receivers check the
-signature and the time, and accept each ID once. This module resolves and checks the host name and
-connects to the checked address. Redirects are not followed. So neither a redirect nor a changed
-DNS response can lead to another address.
+signature and the time, and accept each ID once. This module resolves and checks the host name, then
+connects to the address it checked. Redirects aren't followed. As a result, neither a redirect nor a
+changed DNS response can lead to a different address.
 """
 
 import base64
@@ -45,7 +45,7 @@ AT_ONCE = 200  # deliveries per webhook and run
 
 
 class Refused(ValueError):
-    """The URL must not receive requests. The message is shown to users."""
+    """Requests must not be sent to this URL. The message is shown to users."""
 
 
 def check_address(url: str) -> SplitResult:
@@ -72,7 +72,7 @@ def _is_allowed(host: str, port: int | None) -> bool:
 
 
 def place_of(parts: SplitResult) -> str:
-    """Return the host's IP address. Raises Refused if any is not public or allowed, and OSError."""
+    """Return the host's IP address. Raises OSError, or Refused if any is not public or allowed."""
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -102,16 +102,16 @@ def is_public(place: str) -> bool:
 
 
 def signature(secret: str, identity: str, at: int, body: bytes) -> str:
-    """Return the webhook-signature header: v1 and the HMAC in base64."""
+    """Return the webhook-signature header: v1 and the base64-encoded HMAC."""
     key = base64.b64decode(secret.partition("_")[2])
     signed = f"{identity}.{at}.".encode() + body
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
 
 
 def send_due() -> int:
-    """Send due deliveries for up to RUN seconds, in turn per webhook. Return how many arrived.
+    """Send due deliveries for up to RUN seconds, taking webhooks in turn. Return how many arrived.
 
-    After a failure, the other deliveries of the webhook wait until its retry. A slow or dead
+    After a failure, the webhook's other deliveries wait until it is retried. A slow or dead
     receiver therefore delays only its own deliveries.
     """
     until, arrived = time.monotonic() + RUN, 0
@@ -149,7 +149,7 @@ def _still_waits(delivery: Delivery) -> bool:
 
 
 def send(delivery: Delivery) -> bool:
-    """Try to send a delivery, unless another process does. Return whether it arrived.
+    """Try to send a delivery if no other process is sending it. Return whether it arrived.
 
     The attempt is counted and the next one scheduled before sending, so that the delivery is
     retried with the same ID if the process is killed. The outcome is stored in the row.
@@ -198,7 +198,7 @@ def _attempt(delivery: Delivery, at: int) -> tuple[int | None, str]:
 
 
 def post(url: str, body: bytes, headers: dict[str, str]) -> int:
-    """Send a POST request to a checked address, and return the status. Raises Refused, OSError.
+    """POST to a checked address, and return the response status. Raises Refused, OSError.
 
     The request ends within TIMEOUT, except that the system's resolver has its own time limits.
     Redirects are returned as a status and not followed.
@@ -234,7 +234,7 @@ def _connected(parts: SplitResult, place: str, until: float) -> socket.socket:
 
 
 def _status(connection: socket.socket, until: float) -> int:
-    """Read only the first line of the response, and return its status, even if it is 1xx."""
+    """Read only the response's first line, and return its status, even if it is 1xx."""
     line = b""
     while b"\n" not in line and len(line) < LONGEST_LINE:
         connection.settimeout(_left(until))
@@ -249,7 +249,7 @@ def _status(connection: socket.socket, until: float) -> int:
 
 
 def _left(until: float) -> float:
-    """Return the remaining seconds. Raises TimeoutError if there are none."""
+    """Return the seconds remaining. Raises TimeoutError if time has run out."""
     left = until - time.monotonic()
     if left <= 0:
         raise TimeoutError(f"no status line after {TIMEOUT} seconds")

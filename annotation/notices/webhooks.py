@@ -1,8 +1,8 @@
 """Webhook events, read from stored rows.
 
-`collect` runs in `manage.py tick`, never in an annotator's request. A constraint allows one
-Delivery per event and webhook, so no event is delivered twice under different IDs, and a stopped
-process loses none. sending.py sends the deliveries.
+`collect` runs in `manage.py tick`, never during an annotator's request. A constraint allows one
+Delivery per event and webhook, so an event is never delivered twice under different IDs, and a
+process that is stopped doesn't lose any. sending.py sends the deliveries.
 """
 
 import base64
@@ -84,7 +84,7 @@ def collect_and_send() -> str:
 
 
 def collect() -> int:
-    """Store a delivery for each new event, and return their number."""
+    """Store a delivery for each new event, and return how many."""
     before = Delivery.objects.count()
     for webhook in Webhook.objects.of_owners().select_related("study"):
         now = database_now()
@@ -143,7 +143,7 @@ def _finished(participation: Participation) -> dict[str, Any]:
 
 
 def filled(study: Study) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield an event for each full scenario, again if its number of seats changes."""
+    """Yield an event for each full scenario, and another if its number of seats changes."""
     holding = Participation.objects.holding_seats(database_now(), study).filter(kind=Kind.PERSON)
     taken: dict[int, int] = {}
     for scenario in holding.order_by().values_list("scenario_id", flat=True):

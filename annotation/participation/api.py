@@ -1,6 +1,6 @@
 """API for programs that take part: joining, and the steps of a participation.
 
-Each view calls the step function of the matching page, so both follow the same protocol. GET
+Each view calls the same step function as the matching page, so both follow one protocol. GET
 returns the state without changing it. Each POST returns the new state, even if it is refused
 (docs/researchers/api.md#participants).
 """
@@ -78,7 +78,7 @@ def _flat(errors: Any, path: str = "") -> dict[str, list[str]]:
 
 
 class Spoken(ApiView):
-    """Responds in the study's language, uncached, as the pages do."""
+    """Responds in the study's language, without caching, like the pages."""
 
     @method_decorator(never_cache)
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
@@ -94,9 +94,10 @@ class Spoken(ApiView):
 
 
 class Work(Spoken):
-    """One step of the participation that the token belongs to.
+    """One step of the participation identified by the token.
 
-    A step that the current state does not allow is refused with that state and the code `conflict`.
+    A step that the current state doesn't allow is refused, returning that state and the code
+    `conflict`.
     """
 
     conflict = "conflict"
@@ -135,7 +136,7 @@ def refused(
     sentence: str,
     fields: Mapping[str, list[str]] | None = None,
 ) -> Response:
-    """Return a problem response with the unchanged state as an additional member."""
+    """Return a problem response that also includes the unchanged state."""
     told = problems.problem(status, code, sentence, fields)
     told["state"] = state_of(participation)
     return Response(told, status=status, content_type=problems.MEDIA_TYPE)
@@ -304,7 +305,7 @@ class Resume(Work):
 
 
 class Withdraw(Work):
-    """Withdraw; also allowed for human annotators, since it shows nothing and needs no page."""
+    """Withdraw. Human annotators may use this too, since it shows nothing and needs no page."""
 
     @documented("Erase the answers and leave")
     def post(self, request: Request) -> Response:

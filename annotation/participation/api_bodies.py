@@ -1,6 +1,6 @@
-"""JSON bodies of participants' requests: serializers, and conversion to form fields.
+"""JSON bodies for participants' requests: serializers, and conversion to form fields.
 
-The answer kinds (tasks/answers/) read these fields in the same way as those of a page.
+The answer kinds (tasks/answers/) read these fields just as they read a page's fields.
 """
 
 import json
@@ -74,7 +74,7 @@ class AnswerFields(Body):
     )
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        """Return the fields of all kinds of answer, followed by the fields of this class."""
+        """Return the fields for every answer kind, followed by this class's own fields."""
         sent = dict.fromkeys(kind.sent for kind in KINDS.values() if kind.sent[0])
         made = {key: SENT[type](required=False, help_text=text) for key, type, text in sent}
         return made | super().get_fields()
@@ -204,7 +204,7 @@ class RunBody(Body):
 
 
 def fields_of(answer: Mapping[str, Any]) -> dict[str, str]:
-    """Convert a validated answer (AnswerFields) to the form fields of a page."""
+    """Convert a validated answer (AnswerFields) to a page's form fields."""
     fields: dict[str, str] = {}
     for kind in KINDS.values():
         if kind.sent[0] in answer:

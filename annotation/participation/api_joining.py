@@ -1,6 +1,6 @@
-"""API for joining a study: the content of its landing page, and taking a seat.
+"""API for joining a study: its landing page's content, and taking a seat.
 
-Simulated annotators and models join with a researcher's token, and each kind has separate seats.
+Simulated annotators and models join with a researcher's token, and each kind has its own seats.
 Programs may take a human annotator's seat, through the open link or a personal link, only if the
 design allows it (protocol/answering.py).
 """
@@ -97,8 +97,8 @@ class Join(Spoken):
 def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arrival:
     """Return the arrival for an open or personal link. Raises Http404 for unknown links.
 
-    A platform's link needs an ID on that platform, which programs do not have. It raises
-    answering.PeopleUsePages, or Unfit if the design allows programs.
+    A platform's link requires an ID on that platform, which programs don't have. For such a link,
+    this raises answering.PeopleUsePages, or Unfit if the design allows programs.
     """
     adapter = adapter_at(code)
     if adapter is not None and not isinstance(adapter, OpenLink):
@@ -110,7 +110,7 @@ def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arriv
 def _for_researcher(
     request: Request, arrival: visitors.Arrival, kind: str, sent: dict[str, Any]
 ) -> tuple[visitors.Arrival, Seated | None]:
-    """Return the arrival of a simulated annotator or model, using a researcher's token.
+    """Return a simulated annotator's or model's arrival, using a researcher's token.
 
     Raises NotAuthenticated, PermissionDenied, Unfit, or Http404 for another researcher's study.
     """
@@ -136,7 +136,7 @@ def _for_researcher(
 
 
 def _scenario(study: Study, wanted: dict[str, Any]) -> Scenario:
-    """Return the scenario that the request describes. Raises Unfit if there is none."""
+    """Return the scenario described by the request. Raises Unfit if there isn't one."""
     scenario = study.scenarios.filter(
         task__name=wanted["task"], shots=wanted["shots"], split_number=wanted.get("split"),
         arm=wanted.get("arm", ""),

@@ -1,6 +1,6 @@
-"""The state of a participation as JSON, built by the same functions as its page.
+"""A participation's state as JSON, built by the same functions as its page.
 
-Gold is included only by `_revealed`, which needs a page with a reveal: that of an answered
+Gold is included only by `_revealed`, which requires a page with a reveal: that of an answered
 training turn (docs/protocol.md#invariants).
 """
 
@@ -63,9 +63,9 @@ def state_of(participation: Participation, turn: Turn | None = None) -> dict[str
 
 
 def record_of(participation: Participation) -> dict[str, Any]:
-    """Return all answers of a participation in order, with gold where it was revealed.
+    """Return all of a participation's answers in order, with gold where it was revealed.
 
-    A program can use it to continue after a crash. Earlier responses contained the same data.
+    A program can use this to continue after a crash. Earlier responses contained the same data.
     """
     translation.activate(participation.scenario.design.interface_language)
     scenario = participation.scenario
@@ -143,7 +143,7 @@ def _finished(participation: Participation, page: dict[str, Any]) -> dict[str, A
 
 
 def _own(participation: Participation, moment: str) -> list[dict[str, Any]]:
-    """Return the custom questions that are to be answered at this moment."""
+    """Return the custom questions to be answered at this point."""
     return [
         {
             "id": question.id, "text": question.text, "kind": question.kind,

@@ -1,4 +1,4 @@
-"""Forms on annotators' pages, except for answers, which tasks/spans.py parses."""
+"""Forms on annotators' pages, except the answer forms, which tasks/spans.py parses."""
 
 import re
 from collections.abc import Iterable
@@ -92,7 +92,7 @@ class OwnForm(PageForm):
             self.fields[f"own-{question.id}"] = _own_field(question)
 
     def own(self) -> dict[str, str]:
-        """Return the answers of a valid form by question ID."""
+        """Return a valid form's answers by question ID."""
         return {
             name.removeprefix("own-"): "" if value is None else str(value)
             for name, value in self.cleaned_data.items()

@@ -1,4 +1,4 @@
-"""Context of a study's landing page, with a Start button or the reason for refusal."""
+"""Context for a study's landing page, with a Start button or the reason for refusal."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -24,10 +24,10 @@ REFUSED = "refused"  # name and salt of the cookie
 def landing_page(
     arrival: Arrival, begun: Participation | None = None, code: str = ""
 ) -> dict[str, Any]:
-    """Return the context of participation/landing.html.
+    """Return the context for participation/landing.html.
 
-    `begun` is the visitor's participation, and `code` the reason for refusal, if they are known.
-    Participations found by an unverified ID are shown only in the browser that started them.
+    `begun` is the visitor's participation, and `code` the reason for refusal, if known. A
+    participation found by an unverified ID is shown only in the browser that started it.
     """
     study, adapter = arrival.study, arrival.adapter
     state = code or arrival.refusal() or "open"
@@ -70,7 +70,7 @@ def landing_page(
 
 
 def count_refusal(request: HttpRequest, arrival: Arrival, response: HttpResponse) -> None:
-    """Count the refusal that the landing page shows, once per reason and browser.
+    """Count the refusal shown on the landing page, once per reason and browser.
 
     The cookie contains only reasons, and is sent only to this link's URLs.
     """
@@ -128,7 +128,7 @@ def what_it_asks(study: Study) -> dict[str, Any]:
 def _example(study: Study) -> dict[str, Any]:
     """Return a training example without its gold, or an invented example.
 
-    It is invented in cross-task studies, at zero shots, and if texts need a content warning.
+    Cross-task studies, zero shots, and texts that need a content warning get an invented example.
     """
     task = study.tasks.order_by("name")[0]
     if 0 in study.shots or study.is_cross_task or study.audience.get("content_warning"):
@@ -149,6 +149,6 @@ def in_range(numbers: Iterable[int]) -> str:
 
 
 def roughly(words: int) -> int:
-    """Round a number of words: 23 becomes 25, 187 becomes 200."""
+    """Round a word count: 23 becomes 25, 187 becomes 200."""
     step = 5 if words < 50 else 10 if words < 100 else 50
     return max(step * round(words / step), 5)

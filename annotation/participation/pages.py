@@ -1,7 +1,7 @@
-"""Annotators' pages: the landing page of a study, and the pages of a participation.
+"""Annotators' pages: a study's landing page, and the pages of a participation.
 
-GET /work/<token>/ shows the current state of the participation. Each POST performs one step and
-returns the new state, as a fragment for htmx or otherwise by a redirect.
+GET /work/<token>/ shows the participation's current state. Each POST performs one step and returns
+the new state, as a fragment for htmx or otherwise through a redirect.
 """
 
 from collections.abc import Callable
@@ -57,8 +57,8 @@ from tasks.spans import AnswerError
 def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
     """Decorate an annotator's page: allow these methods, set the language, disable caching.
 
-    Pages are not cached because the Back button must not restore an answered question. After
-    declining, the Back button leads to a URL whose participation was deleted.
+    Pages aren't cached, because the Back button must not restore an answered question. After
+    declining, the Back button leads to a URL whose participation has been deleted.
     """
 
     def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -101,7 +101,7 @@ def _landing(
 
 @worker_page("POST")
 def start(request: access.PageRequest, code: str) -> HttpResponse:
-    """Assign a seat and redirect to it, or show why there is none."""
+    """Assign a seat and redirect to it, or show why none was assigned."""
     arrival = visitors.arrival(request, code, request.POST.get("arrival", ""))
     try:
         participation = arrival.start()
@@ -126,7 +126,7 @@ def refused(request: access.PageRequest, code: str) -> HttpResponse:
 
 
 def _busy(request: access.PageRequest, arrival: visitors.Arrival) -> HttpResponse:
-    """Show that too many people are starting at once. The Start button remains on the page."""
+    """Say that too many people are starting at once. The Start button stays on the page."""
     response = _landing(request, arrival, refused="busy", status=429)
     response["Retry-After"] = str(visitors.WINDOW)
     return response
@@ -134,7 +134,7 @@ def _busy(request: access.PageRequest, arrival: visitors.Arrival) -> HttpRespons
 
 @worker_page("GET")
 def work(request: access.PageRequest, token: str) -> HttpResponse:
-    """Show the state of a participation: consent, instructions, question, reveal or end."""
+    """Show a participation's state: consent, instructions, question, reveal or end."""
     return _state(request, visitors.participation_of(token))
 
 
@@ -162,9 +162,9 @@ def consent(request: access.PageRequest, token: str) -> HttpResponse:
 @never_cache
 @require_GET
 def declined(request: access.PageRequest) -> HttpResponse:
-    """Show the page after declining. Nothing is stored about these visitors.
+    """Show the page seen after declining. Nothing is stored about these visitors.
 
-    The way back to the platform is therefore signed and included in the URL.
+    The way back to the platform is therefore signed and carried in the URL.
     """
     try:
         way_out = Exit(*signing.loads(request.GET.get("exit", "")))
@@ -327,7 +327,7 @@ def go_on(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def next_task(request: access.PageRequest, token: str) -> HttpResponse:
-    """Start another task of the study, if it allows several per worker."""
+    """Start another of the study's tasks, if it allows several per worker."""
     participation = visitors.participation_of(token)
     worker = participation.worker
     try:
@@ -366,7 +366,7 @@ def _state(
     notice: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """Show the state of a participation as a page, or as a fragment for htmx at a turn."""
+    """Show a participation's state as a page or, at a turn, as a fragment for htmx."""
     is_working = participation.status == Status.WORKING
     turn = participation.latest_turn() if is_working else None
     card = upstream_step.card_shown_after(participation, turn)

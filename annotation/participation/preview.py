@@ -1,10 +1,9 @@
-"""Preview of a scenario as annotators see it. Nothing is stored.
+"""Preview a scenario as annotators see it. Nothing is stored.
 
-The preview includes all pages: consent, instructions with their questions, training with reveals,
-the annotation step and the questions at the end. A bar on each page has links to the next and
-previous page and to the way out. Only owners and analysts of the study may open a preview, so it
-may show gold before annotators would see it. The step and position are in the URL, so no state is
-stored.
+The preview includes every page: consent, instructions with their questions, training with reveals,
+the annotation step and the final questions. A bar on each page links to the next and previous pages
+and to the way out. Only the study's owners and analysts may open a preview, so it may show gold
+before annotators would see it. The step and position are in the URL, so no state is stored.
 """
 
 from collections.abc import Sequence
@@ -86,7 +85,7 @@ def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
 
 
 def _examples(scenario: Scenario, step: str) -> Sequence[Example]:
-    """Return the examples of a step in file order. Raises Http404 for unknown steps."""
+    """Return a step's examples in file order. Raises Http404 for unknown steps."""
     if step == Step.UPSTREAM:
         return cross_task.samples(scenario.study, scenario.arm)
     if step == Step.ANCHOR:
@@ -120,7 +119,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Bar:
-    """Navigation of a preview. `parts` contains (name, URL, whether it is the current part)."""
+    """A preview's navigation. `parts` contains (name, URL, whether it is the current part)."""
 
     scenario: str
     parts: list[tuple[str, str, bool]]
@@ -142,7 +141,7 @@ def bar(scenario: Scenario, step: str, position: int) -> Bar:
 
 
 def _sizes(scenario: Scenario) -> dict[str, int]:
-    """Return the number of pages of each part, in order. Empty parts are omitted."""
+    """Return the number of pages in each part, in order, leaving out empty parts."""
     sizes = {
         CONSENT: 1,
         OWN: int(bool(of_moment(scenario.study.own_questions, BEFORE))),

@@ -1,6 +1,6 @@
-"""Progress of a participation: position, remaining examples, time left, and pay.
+"""A participation's progress: position, remaining examples, time left, and pay.
 
-After ENOUGH answers, the time left is based on the participation's own pace; before that, on the
+After ENOUGH answers, the time left is based on the participant's own pace; before that, on the
 study's estimate. These are pure functions of existing counts, and nothing is stored.
 """
 
@@ -31,7 +31,7 @@ PLACES = {
 
 @dataclass(frozen=True)
 class Place:
-    """The position of an example in its step, and the number of examples in each step."""
+    """An example's position in its step, and the number of examples in each step."""
 
     step: str
     number: int
@@ -60,7 +60,7 @@ class Place:
 
     @property
     def name(self) -> Any:
-        """Return the name of the step."""
+        """Return the step's name."""
         return STEPS["try-out" if self.trying else self.step]
 
     @property
@@ -121,7 +121,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Progress:
-    """Number of answered examples and in total, in all steps. Times are in seconds."""
+    """Numbers of examples answered and in total, across all steps. Times are in seconds."""
 
     answered: int = 0
     total: int = 0
@@ -157,7 +157,7 @@ class Progress:
 
     @cached_property
     def seconds_left(self) -> float | None:
-        """Return the time left, by the pace or the study's estimate, or None without either."""
+        """Return the time left, by pace or the study's estimate, or None if neither is known."""
         to_come = self.total - self.answered
         if self.answered >= ENOUGH:
             return self.on_examples / self.answered * to_come

@@ -1,8 +1,8 @@
-"""A question as annotators see it: text as tokens, and a control for the answer.
+"""A question as annotators see it: tokenised text, and a control for the answer.
 
-The kind asked for is coloured, and a placeholder is shown as a gap. The text is never changed, so
-screen readers and copying get it as stored. The page loads only what its kind of answer needs
-(tasks/answers/kind.py). All controls work without scripts; static/js/ enhances them.
+The kind asked for is coloured, and a placeholder is shown as a gap. The text itself is never
+changed, so screen readers and copying get it as stored. The page loads only what its answer kind
+needs (tasks/answers/kind.py). All controls work without scripts; static/js/ enhances them.
 """
 
 import re
@@ -27,11 +27,11 @@ FRAME = re.compile(r"\AAccording to claims in the suit,|What is @placeholder\?\Z
 
 
 def token_markup(text: str, granularity: str) -> SafeString:
-    """Return a text as HTML elements, one per token and one per gap between tokens.
+    """Return text as HTML elements, one per token and one per gap between tokens.
 
-    The elements' texts add up to the whole text, so the page can compute the offsets of tokens,
-    which would make up two thirds of the response. This function escapes each piece of text;
-    nothing else may be marked safe.
+    The elements' texts add up to the whole text, so the page can compute the token offsets. Sending
+    them would take up two thirds of the response. This function escapes each piece of text; nothing
+    else may be marked safe.
     """
     parts = []
     end_of_last = 0
@@ -90,7 +90,7 @@ def question_markup(text: str, kind: str = "", number: int = 0, filling: str = "
 class Question:
     """The parts of an example and its card that a page may show.
 
-    It contains no gold, except that a reveal sets `filling`, the answer in the gap.
+    It doesn't contain gold, except that a reveal sets `filling`, the answer in the gap.
     """
 
     card: Card
@@ -123,12 +123,12 @@ class Question:
 
     @cached_property
     def kind_number(self) -> int:
-        """Return the number of the kind's colour from 1, or 0 without a kind."""
+        """Return the number of the kind's colour, from 1, or 0 if there is no kind."""
         return self.card.question_types.index(self.kind) % COLOURS + 1 if self.kind else 0
 
     @cached_property
     def help_title(self) -> str:
-        """Return the title of the help for the kind asked for, or "" without kinds."""
+        """Return the help title for the kind asked for, or "" if there are no kinds."""
         rule = self.card.rule_for(self.example.question, ())
         return rule.title if rule else ""
 
@@ -159,7 +159,7 @@ class Question:
 
     @property
     def limits(self) -> dict[str, str]:
-        """Return the limits of a number that the card defines, in plain digits."""
+        """Return the card's limits for a number, in plain digits."""
         card = self.card
         stated = {"lowest": card.lowest, "highest": card.highest, "step": card.step}
         return {name: written(value) for name, value in stated.items() if value is not None}

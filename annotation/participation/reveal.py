@@ -1,7 +1,7 @@
-"""Context of a reveal, which compares an answer with the gold.
+"""Context for a reveal, which compares an answer with the gold.
 
-Only this module adds gold to a page, and only for answered training turns, previews and
-researchers (docs/protocol.md#invariants).
+Only this module adds gold to a page, and only for answered training turns, previews and researchers
+(docs/protocol.md#invariants).
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ class RevealedPiece(NamedTuple):
         return self.marks.text
 
     def cut(self, follows: bool, precedes: bool) -> "RevealedPiece":
-        """Shorten unmarked text. `follows` and `precedes` say whether there are marks around it."""
+        """Shorten unmarked text. `follows` and `precedes` say if it follows or precedes a mark."""
         if self.marks.chosen or self.marks.missed or len(self.text) <= 2 * NEAR:
             return self
         head = self.text[: NEAR if follows else 0 if precedes else 4 * NEAR].rpartition(" ")[0]
@@ -45,7 +45,7 @@ class RevealedSegment:
 
     @property
     def near(self) -> list[RevealedPiece]:
-        """Return the pieces without words that are far from a mark."""
+        """Return the pieces, leaving out words far from any mark."""
         last = len(self.pieces) - 1
         return [piece.cut(place > 0, place < last) for place, piece in enumerate(self.pieces)]
 
@@ -60,7 +60,7 @@ class RevealedChoice:
 
 @dataclass(frozen=True)
 class Reveal:
-    """An answer compared with the gold, with the texts that the page shows."""
+    """An answer compared with the gold, plus the texts shown on the page."""
 
     comparison: Comparison
     answer: GivenAnswer
@@ -84,7 +84,7 @@ class Reveal:
 
     @property
     def score(self) -> int:
-        """Return S1 x 100, rounded. 0 and 100 are only used for exact values."""
+        """Return S1 x 100, rounded. 0 and 100 are reserved for exact values."""
         if self.comparison.s1 in (0, 1):
             return int(100 * self.comparison.s1)
         return min(99, max(1, round(100 * self.comparison.s1)))
@@ -107,7 +107,7 @@ class Reveal:
 
     @property
     def answers(self) -> list[list[tuple[str, bool]]]:
-        """Return each correct answer in parts, with whether the annotator's answer has the part.
+        """Return each correct answer in parts, saying whether the annotator's answer has the part.
 
         Returns [] for options, which are whole texts, and for texts that are only compared.
         """
@@ -184,7 +184,7 @@ def _only_boundaries(said: Sequence[Finding]) -> bool:
 def _pieces(
     comparison: Comparison, segment: int, text: str, said: Sequence[Finding]
 ) -> list[RevealedPiece]:
-    """Split a text into pieces, and add findings to pieces of inexact highlights."""
+    """Split text into pieces, and add findings to pieces whose highlight is inexact."""
     kinds = {
         finding.start: finding.kind
         for finding in said
@@ -202,7 +202,7 @@ def _pieces(
 def _choices(
     names: Sequence[str], answer: GivenAnswer, gold: Sequence[str]
 ) -> list[RevealedChoice]:
-    """Return all choices, or only the chosen and correct ones of a long list."""
+    """Return all choices or, if the list is long, only the chosen and correct ones."""
     choices = [
         RevealedChoice(number, name, name in answer.texts, name in gold)
         for number, name in enumerate(names, start=1)

@@ -1,4 +1,4 @@
-"""Context of a participation's page in each state: consent, instructions, turn, wait, end."""
+"""Context for a participation's page in each state: consent, instructions, turn, wait, end."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -121,7 +121,7 @@ def page_outside_turns(participation: Participation) -> dict:
 
 
 def consent_page(study: Study, address: str) -> dict:
-    """Return the context of the consent page. Its form is sent to `address`."""
+    """Return the context for the consent page. Its form is submitted to `address`."""
     return {
         "stage": "consent",
         "consent_html": as_html(study.consent_text),
@@ -162,7 +162,7 @@ def instructions_page(
 
 
 def comprehension_page(study: Study, address: str, used: int = 0) -> dict:
-    """Return the context of the comprehension questions after `used` attempts."""
+    """Return the context for the comprehension questions after `used` attempts."""
     return {
         "questions_form": ComprehensionForm(study),
         "attempts_left": study.comprehension_attempts - used,
@@ -188,7 +188,7 @@ def card_of_visit(participation: Participation) -> Card:
 
 
 def instructions_of(scenario: Scenario, card: Card | None = None) -> dict:
-    """Return the context of participation/_instructions.html for the task, or for `card`."""
+    """Return the context for participation/_instructions.html, for the task or for `card`."""
     card = card or scenario.task.card
     return {
         "card": card,
@@ -223,7 +223,7 @@ def _finished(participation: Participation) -> dict:
 
 
 def exit_form(participation: Participation, *sent: Any) -> ExitForm | None:
-    """Return a form with the unanswered questions at the end, or None if there are none."""
+    """Return a form with the final questions still unanswered, or None if there aren't any."""
     asks = participation.study.exit_questionnaire
     asks = asks and not ExitAnswers.objects.filter(participation=participation).exists()
     own = own_questions.asked(participation, OwnAnswer.Moment.AFTER)
@@ -233,7 +233,7 @@ def exit_form(participation: Participation, *sent: Any) -> ExitForm | None:
 def _learned(participation: Participation) -> dict[str, Any]:
     """Return whether each training answer was right, in order, or {} without a training step.
 
-    Training answers have been revealed already. Results of the annotation step are never shown.
+    Training answers have already been revealed. Results from the annotation step are never shown.
     """
     ticks = _ticks(participation)
     if not ticks or not participation.scenario.task.card.kind.is_judged:
@@ -331,7 +331,7 @@ def render_turn(
 
 
 def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
-    """Check an answer, storing nothing. Returns a page with a reveal (200) or an error (422)."""
+    """Check an answer without storing it. Returns a page with a reveal (200) or an error (422)."""
     card, example = page.card, page.example
     try:
         given = card.kind.read(card, example, fields)

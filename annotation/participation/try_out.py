@@ -1,8 +1,8 @@
-"""Three invented sentences to try the tool, so that training teaches only the task.
+"""Three invented sentences for trying out the tool, so that training only teaches the task.
 
-They are shown before the first example, and are the same in all scenarios of a task. They are in
-the interface language, and never contain labels, questions or texts of the task. Nothing is stored
-or scored, and the time counts as time for the instructions. Study.try_the_tool switches them on.
+They are shown before the first example, and are the same in all of a task's scenarios. They are in
+the interface language, and never contain the task's labels, questions or texts. Nothing is stored
+or scored, and the time counts as instruction time. Study.try_the_tool switches them on.
 """
 
 from typing import Any

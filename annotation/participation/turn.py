@@ -1,7 +1,7 @@
-"""Context of a turn's page, with a question (question.py), progress and reveal (reveal.py).
+"""Context for a turn's page: question (question.py), progress and reveal (reveal.py).
 
-Turns, previews and try-outs use it. A question is built only from context, question, options and
-card, never from gold (docs/protocol.md#invariants). Only reveal.py adds gold.
+It is shared by turns, previews and try-outs. A question is built only from context, question,
+options and card, never from gold (docs/protocol.md#invariants). Only reveal.py adds gold.
 """
 
 import secrets
@@ -137,7 +137,7 @@ class TurnPage:
 
     @property
     def options(self) -> list[tuple[str, bool]]:
-        """Return the options of the example, and whether each is selected in the sent answer."""
+        """Return the example's options, and whether each is selected in the submitted answer."""
         sent = self.sent
         return [
             (text, sent.get("option") == str(place) or sent.get(f"option-{place}") == "1")
@@ -157,7 +157,7 @@ def _form(
     switches: tuple[bool, bool],
     _language: str | None,
 ) -> str:
-    """Render the form of a question in the current language, with placeholders."""
+    """Render a question's form in the current language, with placeholders."""
     (question, *context), options = texts
     place = Place(Step.ANNOTATION, PRACTISED + 1 if practised else 1, 0)
     page = TurnPage(
@@ -190,7 +190,7 @@ def _turn(card: Card, question: str, place: Place, cutoff: int, _language: str |
 
 
 def _filled(html: str, own: Mapping[str, str]) -> SafeString:
-    """Replace the placeholders by these values, in this order."""
+    """Replace the placeholders with these values, in this order."""
     for name, text in own.items():
         html = html.replace(name, conditional_escape(text))
     return mark_safe(html)

@@ -1,8 +1,8 @@
 """A study's budget: its balance, who may spend it, and automatic pauses.
 
 A seat is assigned only if the budget covers the earnings so far, what annotators at work can still
-earn (each up to the cap), and the cap of the new annotator. The study's lock prevents
-overspending. Annotators with a seat may finish and are paid. Platform fees are extra.
+earn (each up to the cap), and the new annotator's cap. The study's lock prevents overspending.
+Annotators who already have a seat may finish and are paid. Platform fees are extra.
 """
 
 from collections.abc import Iterable
@@ -58,7 +58,7 @@ def check_may_spend(user: User | None) -> None:
 
 
 def check_limit(study: Study, user: User | None) -> None:
-    """Raise PermissionDenied if the study's budget is above the limit for this user."""
+    """Raise PermissionDenied if the study's budget exceeds this user's limit."""
     limit = settings.STUDY_BUDGET_LIMIT
     above = study.budget is not None and study.budget > limit
     if above and user is not None and not user.has_perm(PERMISSION):
@@ -105,7 +105,7 @@ def settle_left_in_turn(study: Study) -> None:
 
 
 def spent(study: Study, returning: Participation | None = None, now: datetime | None = None) -> int:
-    """Return annotators' earnings with bonuses, in cents; for `returning`, only ledger entries."""
+    """Return annotators' earnings and bonuses, in cents; for `returning`, only ledger entries."""
     entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
     entered = entries.aggregate(total=Sum("cents", default=0))["total"]
     left = _left_unsettled(study, _idle(study, now))
@@ -128,7 +128,7 @@ def reserved(
 
 
 def _still_due(left: ParticipationQuerySet) -> int:
-    """Return what is due to annotators who left, without bonuses, in cents. Runs two queries."""
+    """Return what annotators who left are owed, in cents, without bonuses. Runs two queries."""
     entered = ledger.WITHOUT_BONUSES
     unpaid = left.filter(is_paid=True).defer(*ORDERS).annotate(entered=entered)
     last = {turn.participation_id: turn for turn in Turn.objects.latest_of(left)}
@@ -162,7 +162,7 @@ def has_room(
 
 
 def _at_most_taken(study: Study, most: int, returning: Participation | None) -> int:
-    """Return an upper bound in cents, as if all unsettled annotators earned up to the cap."""
+    """Return an upper bound in cents, assuming all unsettled annotators earn up to the cap."""
     live = Q(status__in=LIVE) | Q(pk=returning.pk if returning else None)
     unsettled = Q(pk__in=_left_unsettled(study).order_by().values("pk"))
     entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
@@ -175,7 +175,7 @@ def _at_most_taken(study: Study, most: int, returning: Participation | None) -> 
 
 
 def room(study: Study, taken: int | None = None) -> int | None:
-    """Return how many more people the budget covers; None: no limit. `taken` is in cents."""
+    """Return how many more people the budget covers, or None if unlimited. `taken` is in cents."""
     most = ledger.cap(study)
     if study.budget is None or not most:
         return None
@@ -184,7 +184,7 @@ def room(study: Study, taken: int | None = None) -> int | None:
 
 
 def give_bonus(participation: Participation, amount: int, reason: str, by: User) -> LedgerEntry:
-    """Enter a bonus in cents. Raises BudgetError if over the budget, ValueError as add_bonus."""
+    """Add a bonus in cents. Raises BudgetError if over budget, and ValueError like add_bonus."""
     with transaction.atomic():
         study = Study.objects.locked().get(pk=participation.study_id)
         entry = ledger.add_bonus(participation, amount, reason, by)
@@ -218,7 +218,7 @@ def within(study: Study, reward: int, places: int) -> int:
 
 
 def check_publication(study: Study, rewards: int) -> None:
-    """Raise BudgetError if the rewards on a platform are above the cap or the budget.
+    """Raise BudgetError if a platform's rewards exceed the cap or the budget.
 
     `rewards` is what the platform pays for a whole participation, in cents. The budget must cover
     all studies on Prolific before the first one is published.
@@ -251,7 +251,7 @@ def watch(study_id: int) -> None:
 
 
 def pause_if_due(study_id: int) -> None:
-    """Pause an open study if its budget or its limit on consecutive screen-outs is reached."""
+    """Pause an open study if it has reached its budget or its limit on consecutive screen-outs."""
     with transaction.atomic():
         study = Study.objects.locked().get(pk=study_id)
         if study.status != StudyStatus.OPEN:
@@ -294,10 +294,10 @@ anonymous_platforms = Q()
 
 
 def _screened_out_in_a_row(study: Study) -> str:
-    """Return a sentence if too many consecutive annotators were screened out, otherwise "".
+    """Return a sentence if too many annotators in a row were screened out, otherwise "".
 
-    Counting restarts when the study is reopened. On an open link or a panel, annotators count only
-    after they have answered an example.
+    Counting restarts when the study is reopened. On an open link or a panel, annotators only count
+    once they have answered an example.
     """
     number = study.max_screen_outs_in_a_row
     if number is None:
@@ -321,7 +321,7 @@ def _screened_out_in_a_row(study: Study) -> str:
 
 
 def notice(study: Study) -> str:
-    """Return why the study is currently paused automatically, otherwise ""."""
+    """Return why the study is currently paused automatically, or "" if it isn't."""
     if study.status != StudyStatus.PAUSED:
         return ""
     latest = study.events.filter(Q(what__startswith=PAUSED) | Q(what__in=[*OPENINGS, "paused"]))

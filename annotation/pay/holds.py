@@ -1,8 +1,8 @@
-"""Ledger entries that are held for review because they are far above the usual amount.
+"""Ledger entries held for review because they are far above the usual amount.
 
-Clients report the activity that determines time-based earnings. Earnings above three times the
-usual amount in the scenario are reviewed by a person before payment. A held entry stays outside
-batches until a payer releases it with a reason, or decides not to pay the annotator.
+Clients report the activity that time-based earnings depend on. A person reviews earnings above
+three times the scenario's usual amount before they are paid. A held entry stays out of batches
+until a payer releases it with a reason, or decides not to pay the annotator.
 """
 
 import statistics
@@ -50,7 +50,7 @@ class Hold:
 
 
 def holds(study: Study) -> list[Hold]:
-    """Return the holds that are currently waiting for review, in the order of the ledger."""
+    """Return the holds currently awaiting review, in ledger order."""
     waiting: dict[int, list[LedgerEntry]] = defaultdict(list)
     entries = LedgerEntry.objects.filter(
         participation__study=study, participation__kind=Kind.PERSON, participation__is_paid=True,
@@ -87,7 +87,7 @@ def holds(study: Study) -> list[Hold]:
 
 
 def _earned(study: Study) -> dict[int, tuple[int, int, bool]]:
-    """Return (cents without bonuses, scenario, completed) by participation, if it has entries."""
+    """Return (cents without bonuses, scenario, completed) for participations with entries."""
     people = study.participations.filter(kind=Kind.PERSON, ledger__isnull=False).annotate(
         cents=ledger.WITHOUT_BONUSES
     )
@@ -101,7 +101,7 @@ def _earned(study: Study) -> dict[int, tuple[int, int, bool]]:
 
 
 def _usual(study: Study, scenario: Scenario, others: list[int]) -> float:
-    """Return the median for the others who completed or, if too few did, the estimated pay."""
+    """Return the median for others who completed, or the estimated pay if too few did."""
     if len(others) >= OTHERS_NEEDED:
         return statistics.median(others)
     estimate = ledger.for_time(study, timedelta(minutes=scenario.estimated_minutes))

@@ -1,11 +1,12 @@
 """The ledger: active time, the hourly rate, and the resulting earnings.
 
-Annotators who complete a task earn the larger of the base reward and the hourly rate times the
-active time. Those who end earlier (screened out, returned, expired, withdrawn) earn the rate for
-the time worked, and at least the study's minimum if they have seen an example. Before that, they
-earn nothing, unless the comprehension questions screened them out. Waiting for a decision is paid
-at the rate too. Except for bonuses, earnings never exceed the study's cap (`cap`). Amounts are
-integer cents, rounded up. Entries are only added: `settle` adds what is due and missing.
+Annotators who complete a task earn either the base reward or the hourly rate times the active time,
+whichever is larger. Those who end earlier (screened out, returned, expired, withdrawn) earn the
+rate for the time worked, and at least the study's minimum if they have seen an example. Before
+that, they earn nothing, unless the comprehension questions screened them out. Waiting for a
+decision is paid at the same rate. Except for bonuses, earnings never exceed the study's cap
+(`cap`). Amounts are integer cents, rounded up. Entries are only ever added: `settle` adds whatever
+is due and missing.
 """
 
 import statistics
@@ -81,7 +82,7 @@ def active_time(participation: Participation) -> timedelta:
 
 
 def active_time_to(participation: Participation, last: Turn | None) -> timedelta:
-    """Return the same for an unsettled participation with the latest turn `last`."""
+    """Return the active time of an unsettled participation whose latest turn is `last`."""
     if last is None:
         end = participation.finished_at or participation.comprehended_at
         return participation.worked_before_first(
@@ -94,7 +95,7 @@ def active_time_to(participation: Participation, last: Turn | None) -> timedelta
 
 
 def _stopped_at(participation: Participation, last: Turn) -> datetime | None:
-    """Return when work on the latest turn ended without another example, or None."""
+    """Return when work on the latest turn ended, if no other example followed, or None."""
     if last.given is not None and not last.is_revealed:
         return last.left_at
     since = participation.waiting_since
@@ -123,14 +124,14 @@ def amount_due(participation: Participation, worked: timedelta, has_begun: bool)
 
 
 def for_waiting(participation: Participation, besides: int) -> int:
-    """Return the pay for waiting in cents, given the other earnings, which count for the cap."""
+    """Return the pay for waiting in cents. The other earnings count towards the cap as well."""
     waited = for_time(participation.study, waiting_time(participation))
     most = cap(participation.study)
     return waited if most is None else min(waited, max(most - besides, 0))
 
 
 def settle(participation: Participation) -> list[LedgerEntry]:
-    """Add the ledger entries that are due for an ended participation and missing.
+    """Add the missing ledger entries that an ended participation is due.
 
     The caller must hold the participation's lock. This does nothing for live participations,
     simulated annotators, and participations that a researcher decided not to pay.
@@ -214,8 +215,8 @@ def settle_ended(study: Study) -> int:
 def decide(participation: Participation, is_paid: bool, reason: str, by: User | None) -> None:
     """Decide whether a participation is paid, and log the user and the reason.
 
-    If it is not paid, no entries are added, and entries outside batches are held back. Inclusion
-    in the analysis is independent of this. Raises ValueError without a reason.
+    If it isn't paid, no entries are added, and entries outside batches are held back. This doesn't
+    affect inclusion in the analysis. Raises ValueError without a reason.
     """
     if not reason.strip():
         raise ValueError("Enter a reason. It is stored with the decision.")
@@ -240,7 +241,7 @@ def decide(participation: Participation, is_paid: bool, reason: str, by: User | 
 
 
 def add_bonus(participation: Participation, amount: int, reason: str, by: User) -> LedgerEntry:
-    """Enter a bonus in cents. budget.give_bonus also checks the study's budget.
+    """Add a bonus in cents. budget.give_bonus also checks the study's budget.
 
     Raises ValueError without an amount or reason, and for simulated annotators.
     """
@@ -263,7 +264,7 @@ def add_bonus(participation: Participation, amount: int, reason: str, by: User) 
 
 @dataclass(frozen=True)
 class Wage:
-    """Earnings and times of a participation. Amounts are in cents, and wages in cents per hour."""
+    """A participation's earnings and times. Amounts are in cents, and wages in cents per hour."""
 
     participation: Participation
     active_seconds: float
@@ -301,7 +302,7 @@ def elapsed_seconds(participation: Participation) -> float | None:
 
 
 def settled(study: Study) -> "QuerySet[Participation]":
-    """Return the settled human participations of a study, with related rows for `wages`."""
+    """Return a study's settled human participations, with related rows for `wages`."""
     people = study.participations.filter(kind="person", worked_seconds__isnull=False)
     # Prefetched, so that a scenario and its task are read once, not once for each person.
     people = people.defer(*ORDERS, "signs").prefetch_related("scenario__task")
@@ -310,11 +311,11 @@ def settled(study: Study) -> "QuerySet[Participation]":
 
 
 def median_wage(wage_rows: Iterable[Wage]) -> float | None:
-    """Return the median wage per active hour in cents, or None without any work."""
+    """Return the median wage per active hour in cents, or None if there was no work."""
     known = [wage.per_active_hour for wage in wage_rows if wage.per_active_hour is not None]
     return statistics.median(known) if known else None
 
 
 def in_currency(amount: int) -> str:
-    """Format an amount in cents in currency units: 1234 becomes "12.34"."""
+    """Format cents as currency units: 1234 becomes "12.34"."""
     return f"{amount // 100}.{amount % 100:02d}"

@@ -1,4 +1,4 @@
-"""Pay in the API: a dry run of what is due, and the page's actions."""
+"""Pay in the API: a dry run listing what is due, and the page's actions."""
 
 from typing import Any, ClassVar
 

@@ -1,6 +1,7 @@
-"""Put due ledger entries into batches by payment method. Each entry is in at most one batch.
+"""Put due ledger entries into batches by payment method, each in at most one batch.
 
-payments.py makes the payments. Here, only what Prolific paid for an exit is recorded as paid.
+payments.py makes the payments. The only amounts this module records as paid are those Prolific paid
+for an exit.
 """
 
 from collections import defaultdict
@@ -33,7 +34,7 @@ class PaymentError(Exception):
 
 
 def unpaid(study: Study) -> QuerySet[LedgerEntry]:
-    """Return human annotators' ledger entries that are in no batch, oldest first."""
+    """Return human annotators' ledger entries that aren't in a batch, oldest first."""
     entries = LedgerEntry.objects.filter(participation__study=study, payment__isnull=True)
     entries = entries.filter(participation__kind="person").order_by("pk")
     return entries.select_related("participation__worker", "submission__prolific_study")
@@ -119,7 +120,7 @@ def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
 def log(
     batch: PaymentBatch, what: str, before: str | None, by: User | None = None, **more: Any
 ) -> None:
-    """Record the new state of a batch in the audit log. `before` is its previous state."""
+    """Record a batch's new state in the audit log. `before` is its previous state."""
     AuditEntry.objects.record(
         f"{what} ({batch.get_method_display()})", Topic.PAY, study=batch.study,
         about=f"batch {batch.pk}", by=by,
@@ -151,5 +152,5 @@ def cancel(batch: PaymentBatch) -> None:
 
 
 def total(batch: PaymentBatch) -> int:
-    """Return the total amount of a batch in cents."""
+    """Return a batch's total in cents."""
     return batch.payments.aggregate(cents=Sum("entry__cents", default=0))["cents"]

@@ -1,4 +1,4 @@
-"""The Payments page for researchers: earnings, payments, and what is due."""
+"""The researchers' Payments page: earnings, payments, and what is due."""
 
 from datetime import timedelta
 from typing import Any
@@ -49,7 +49,7 @@ class BatchForm(PageForm):
 
 @signed_in("GET", "POST")
 def pay_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show wages and batches on GET. Perform an action on a batch or held pay on POST."""
+    """Show wages and batches on GET. On POST, act on a batch or on held pay."""
     study = study_of(request, name, right_to("pay"))
     if request.method == "GET":
         return _page(request, study)
@@ -74,7 +74,7 @@ def _prepare(request: ResearcherRequest, study: Study) -> str:
 
 
 def _batch(request: ResearcherRequest, study: Study, action: str) -> str:
-    """Pay, mark or cancel a batch of this study. Raises Http404, PaymentError, ProlificError."""
+    """Pay, mark or cancel one of a study's batches. Raises Http404, PaymentError, ProlificError."""
     form = BatchForm(study, request.POST)
     if not form.is_valid():
         raise Http404

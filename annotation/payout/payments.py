@@ -1,10 +1,10 @@
 """Pay batches of ledger entries (batches.py) so that a crash never causes a double payment.
 
-Approving a submission pays its reward and may be repeated. Paying a bonus batch may not be
-repeated, because Prolific would pay it again. Therefore a batch is stored as "paying" before the
-request. If a batch is still in that state later (after a crash or a lost response), the bonuses
-that Prolific shows for its submissions determine whether the money has arrived. Only an explicit
-refusal (`ProlificError.refused`) means that no money was moved.
+Approving a submission pays its reward and can safely be repeated. Paying a bonus batch can't,
+because Prolific would pay it again. A batch is therefore stored as "paying" before the request. If
+it is still in that state later (after a crash or a lost response), the bonuses that Prolific shows
+for its submissions determine whether the money arrived. Only an explicit refusal
+(`ProlificError.refused`) means that no money was moved.
 """
 
 from collections import defaultdict
@@ -43,8 +43,8 @@ MAX_APPROVALS = 1000  # per request, as Prolific recommends
 def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch:
     """Pay a prepared batch through Prolific, or find out whether a started one was paid.
 
-    Raises PaymentError or ProlificError. The batch stores the progress, and another call
-    continues.
+    Raises PaymentError or ProlificError. Progress is stored in the batch, so another call picks up
+    where this one stopped.
     """
     batch.refresh_from_db()
     if batch.state == State.PAID:
@@ -60,9 +60,9 @@ def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch
 
 
 def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
-    """Approve all submissions. Those that cannot be approved leave the batch and remain due.
+    """Approve all submissions. Any that can't be approved leave the batch and remain due.
 
-    Prolific approves large numbers with a delay, so the status that it shows decides.
+    Prolific approves large numbers with a delay, so the status it shows is what counts.
     """
     submissions = {submission.pk: submission for submission, _cents in _by_submission(batch)}
     references = _references(list(submissions.values()), batch, client)
@@ -98,7 +98,7 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
 
 
 def _tell(gone: list[str], waiting: list[Submission], lost: list[Submission]) -> None:
-    """Raise PaymentError if some submissions of a batch were not approved."""
+    """Raise PaymentError if some of a batch's submissions weren't approved."""
     sentences = []
     if gone:
         sentences.append(
@@ -118,9 +118,10 @@ def _tell(gone: list[str], waiting: list[Submission], lost: list[Submission]) ->
 
 
 def _ask_for(references: list[str], client: Client) -> dict[str, str]:
-    """Approve submissions, and return Prolific's reasons for those that it refused.
+    """Approve submissions, and return Prolific's reasons for any it refused.
 
-    If one request for all is refused, they are sent one by one, so that the others are approved.
+    If a single request for all of them is refused, they are sent one by one, so that the rest are
+    approved.
     """
     refused = {}
     try:
@@ -142,7 +143,7 @@ def _ask_for(references: list[str], client: Client) -> dict[str, str]:
 def _references(
     submissions: list[Submission], batch: PaymentBatch, client: Client
 ) -> dict[int, str]:
-    """Return IDs on Prolific by primary key. Lost ones are found by hash, or left out."""
+    """Return IDs on Prolific by primary key. Lost IDs are found by hash, or left out."""
     references, lost = {}, []
     for submission in submissions:
         try:
@@ -174,7 +175,7 @@ def _study_there(batch: PaymentBatch) -> str:
 
 
 def _statuses(batch: PaymentBatch, client: Client) -> dict[str, str]:
-    """Return the status on Prolific by submission ID. Malformed rows are skipped."""
+    """Return each submission's status on Prolific, by ID. Malformed rows are skipped."""
     shown = {}
     for told in client.submissions(_study_there(batch)):
         with suppress(ProlificError):
@@ -203,7 +204,7 @@ def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
 
 
 def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
-    """Change the state of a batch if it is still in `source`. Only one process succeeds."""
+    """Change a batch's state if it is still `source`. Only one process succeeds."""
     with transaction.atomic():
         moved = PaymentBatch.objects.filter(pk=batch.pk, state=source).update(
             state=target, paying_since=database_now()
@@ -288,7 +289,7 @@ def mark_paid(batch: PaymentBatch) -> None:
 
 
 def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:
-    """Return the submissions that a batch pays, each with its total in cents."""
+    """Return the submissions paid by a batch, each with its total in cents."""
     sums: dict[int, int] = defaultdict(int)
     submissions: dict[int, Submission] = {}
     payments = batch.payments.select_related("entry__submission", "entry__participation__worker")
@@ -327,8 +328,8 @@ def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
 def batch_csv(batch: PaymentBatch) -> str:
     """Return a batch as CSV for manual payment.
 
-    For bonuses, it has Prolific's format (participant,amount without a header), otherwise a header
-    (BATCH_COLUMNS). Cells that spreadsheets would treat as formulas are escaped. Cells of lost IDs
+    Bonuses use Prolific's format (participant,amount without a header); other batches have a header
+    (BATCH_COLUMNS). Cells that spreadsheets would treat as formulas are escaped. Cells for lost IDs
     say so. Raises PaymentError for a bonus without an ID.
     """
     header = [] if batch.method == Method.BONUS else BATCH_COLUMNS
@@ -363,7 +364,7 @@ def _link_names(study: Study) -> dict[str, str]:
 
 
 def pay_all(study: Study, by: User | None, client: Client | None = None) -> list[str]:
-    """Pay everything due through Prolific, even if a batch fails. Returns the results."""
+    """Pay everything due through Prolific, carrying on if a batch fails. Returns the results."""
     prepare(study, by)
     sentences = []
     through = study.payment_batches.filter(

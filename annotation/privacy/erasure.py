@@ -1,9 +1,9 @@
 """Delete a study with its answers and identities. A tombstone records the counts.
 
-Answers are erased as in a withdrawal, one participation at a time (withdrawal.py), because the
-database guards allow only this. Participations without an answer are included, as reasons may have
-been written about them. KEPT describes what remains: insert-only rows without answers (the ledger,
-the audit log, comments), and accounting data. After that, the study cannot be accessed
+Answers are erased as in a withdrawal, one participation at a time (withdrawal.py), because that is
+all the database guards allow. Participations without an answer are included, because reasons may
+have been written about them. KEPT describes what remains: insert-only rows without answers (the
+ledger, the audit log, comments), and accounting data. Afterwards, the study can't be accessed
 (StudyQuerySet.visible_to).
 """
 
@@ -45,8 +45,8 @@ class ErasureError(ValueError):
 def erase(study: Study, typed: str, by: User) -> StudyTombstone:
     """Delete a study's answers and identities permanently. `typed` must be the study's name.
 
-    Deletes all or nothing. Raises ErasureError if the name differs, or if the study is a draft or
-    still running, and identities.PurgeError while money is owed.
+    Deletes everything or nothing. Raises ErasureError if the name differs, or if the study is a
+    draft or still running, and identities.PurgeError while money is owed.
     """
     if typed.strip() != study.name:
         raise ErasureError(f"Type the name of the study, {study.name}, to delete it.")
@@ -104,7 +104,7 @@ def _erase_the_rest(study: Study) -> None:
 
 
 def keep_until(study: Study, identities: date | None, answers: date | None, by: User) -> None:
-    """Set and log the deletion dates of identities and of the study. None: only by hand."""
+    """Set and log deletion dates for the identities and the study. None means only by hand."""
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
         for what, before, day in (
@@ -121,8 +121,8 @@ def delete_due(today: date | None = None) -> list[tuple[str, str]]:
     """Delete data whose deletion date has passed. Returns (study name, result) pairs.
 
     Identities are deleted first, then whole studies. `manage.py tick` and `purge_identities --due`
-    call this. `today` is by default the database's date (UTC). Studies that have annotators at
-    work, owe money or are not closed have to wait, and their result says so.
+    call this. `today` defaults to the database's date (UTC). Studies that have annotators at work,
+    owe money or aren't closed have to wait, and their result says so.
     """
     today, done = today or database_now().date(), []
     for study in Study.objects.filter(identities_until__lt=today).order_by("pk"):

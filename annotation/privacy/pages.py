@@ -1,4 +1,4 @@
-"""Pages for retention, deletion of studies, and the list of deleted studies."""
+"""Pages for retention, study deletion, and the list of deleted studies."""
 
 from datetime import date
 from typing import Any, ClassVar
@@ -42,9 +42,9 @@ class RetentionForm(PageForm):
         return cls(sent, initial=days)
 
     def clean_answers_until(self) -> date | None:
-        """Refuse a date in the past, because the study would be deleted within the hour.
+        """Reject a date in the past, because the study would be deleted within the hour.
 
-        A stored date that has passed is accepted: the study is deleted when nothing prevents it.
+        A stored date that has passed is accepted: the study is deleted once nothing prevents it.
         """
         day = self.cleaned_data["answers_until"]
         is_set = day == self.initial.get("answers_until")
@@ -56,7 +56,7 @@ class RetentionForm(PageForm):
 
 
 class Retention(StudyPost):
-    """Set the deletion days; past days are refused."""
+    """Set the deletion dates; past dates are refused."""
 
     row, right, path = "retention", "own", "retention/"
     form_class = RetentionForm
@@ -100,7 +100,7 @@ class Erase(StudyPost):
 
 @signed_in("GET")
 def deleted(request: ResearcherRequest) -> HttpResponse:
-    """List studies that this researcher owned or deleted, with the data that remains."""
+    """List studies that this researcher owned or deleted, and what data remains."""
     owned = StudyTombstone.objects.filter(study__owner=request.user)
     own = owned | StudyTombstone.objects.filter(by=request.user)
     rows = [
@@ -111,7 +111,7 @@ def deleted(request: ResearcherRequest) -> HttpResponse:
 
 
 def section(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
-    """Return the context of the sections about deletion on the Settings page (notices/pages.py)."""
+    """Return the context for the Settings page's sections on deletion (notices/pages.py)."""
     return {"kept": erasure.KEPT} | by_key(RetentionForm.of(study), EraseForm(), sent=sent)
 
 

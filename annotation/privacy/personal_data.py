@@ -1,7 +1,7 @@
-"""The data stored about an annotator's work on a task, as a file for that annotator.
+"""Data stored about an annotator's work on a task, as a file for that annotator.
 
-It contains only examples that were shown, and nothing derived from gold: no scores, correct
-answers, reasons for decisions (some contain scores) or marks of attention checks. It can therefore
+It contains only examples they were shown, and nothing derived from gold: no scores, correct
+answers, reasons for decisions (some contain scores) or marks for attention checks. It can therefore
 be handed out at any time.
 """
 

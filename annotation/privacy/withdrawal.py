@@ -1,9 +1,9 @@
 """Withdrawal: erase the answers, free the seat, and leave a tombstone with the counts.
 
-Only this module deletes answers (docs/protocol.md#invariants): the database guards allow this only
-if the participation has a tombstone. Scores in reasons for decisions and in job results are
-deleted too. A keyed hash records that this worker has seen the task, so that examples are never
-repeated. Earnings and decisions also remain.
+Only this module deletes answers (docs/protocol.md#invariants): the database guards permit it only
+if the participation has a tombstone. Scores in decision reasons and job results are deleted too. A
+keyed hash records that this worker has seen the task, so that examples are never repeated. Earnings
+and decisions are also kept.
 """
 
 from datetime import datetime
@@ -59,10 +59,10 @@ def withdraw(token: str) -> Participation:
 
 
 def withdraw_on_request(participation: Participation, reason: str, by: User) -> None:
-    """Withdraw a participant who has asked the researchers for it. Logged with the reason.
+    """Withdraw a participant who has asked the researchers to do so. Logged with the reason.
 
     The answers are erased as if the participant had withdrawn on the page. Raises ValueError
-    without a reason, and if the participation was already withdrawn.
+    without a reason, or if the participation was already withdrawn.
     """
     reason = reason.strip()
     if not reason:
@@ -100,8 +100,8 @@ def _erase_reasons(participation: Participation) -> None:
 def _jobs_that_hold(participation: Participation) -> list[int]:
     """Return jobs, finished or not, whose files or results include the participation's answers.
 
-    A release bundle includes the whole study. The `cells` of an analysis job list the
-    participations that it includes.
+    A release bundle includes the whole study. An analysis job's `cells` list the participations it
+    covers.
     """
     return [
         job.pk

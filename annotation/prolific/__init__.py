@@ -1,4 +1,4 @@
-"""Prolific: arrivals from it, its API, and its studies and submissions.
+"""Prolific: arrivals, its API, and its studies and submissions.
 
 Read client.py and sync.py first. adapter.py receives participants. An annotator's request never
 waits for Prolific.

@@ -1,6 +1,6 @@
-"""API tokens for Prolific: from the account that drafted a study, or from the server.
+"""Prolific API tokens, from the account that drafted a study or from the server.
 
-`client_of` returns the client for a study. Only this module reads stored tokens.
+`client_of` returns a study's client. Only this module reads stored tokens.
 """
 
 from typing import NamedTuple
@@ -24,12 +24,12 @@ def client_of(there: ProlificStudy | None, patient: bool = False) -> Client:
 
 
 def client_of_account(account: ProlificAccount | None, patient: bool = False) -> Client:
-    """Return the client for an account's drafts, or for None the client of the environment."""
+    """Return the client for an account's drafts, or the environment's client if None."""
     return Client(_access(account) if account else None, patient)
 
 
 def account_of(user: User) -> ProlificAccount | None:
-    """Return the account for this user's drafts, which has the user's newest token, or None."""
+    """Return the account for this user's drafts (the one with the newest token), or None."""
     return ProlificAccount.objects.filter(owner=user).exclude(token="").first()
 
 
@@ -52,10 +52,10 @@ def token_of(account: ProlificAccount | None) -> Token:
 
 @sensitive_variables("token")
 def set_token(owner: User, token: str, workspace: str, project: str) -> ProlificAccount:
-    """Store a token that Prolific accepts, with its workspace and project.
+    """Store a token accepted by Prolific, with its workspace and project.
 
-    For another account on Prolific, a new row is created, and earlier studies keep theirs. If this
-    raises ProlificError, nothing is stored.
+    A different Prolific account gets a new row, and earlier studies keep theirs. If this raises
+    ProlificError, nothing has been stored.
     """
     client = Client(Access(token, workspace, project))
     external_id = client.me()[:40]
@@ -82,7 +82,7 @@ def set_token(owner: User, token: str, workspace: str, project: str) -> Prolific
 
 
 def _access(account: ProlificAccount) -> Access:
-    """Return the access for an account's stored token. Raises ProlificError."""
+    """Return access through an account's stored token. Raises ProlificError."""
     owner, gone = account.owner, "The API token for these Prolific studies was removed"
     if not account.external_id:
         raise ProlificError(f"{gone} with the account of its owner. {FINISH_THERE}.")

@@ -1,8 +1,9 @@
 """Arrivals from Prolific: the IDs in the URL, signed or not, and the exits.
 
-SESSION_ID identifies a submission. An arrival with the same submission resumes it. The same person
-with another submission continues too, because a worker is the keyed hash of PROLIFIC_PID. Unsigned
-IDs are accepted provisionally: `sync.verify` later asks Prolific whether the submission exists.
+SESSION_ID identifies a submission. Arriving again with the same submission resumes it. The same
+person with a different submission continues too, because a worker is the keyed hash of
+PROLIFIC_PID. Unsigned IDs are accepted provisionally: `sync.verify` later asks Prolific whether the
+submission exists.
 """
 
 import re
@@ -168,11 +169,11 @@ def _is_for(audience: object, own: str) -> bool:
 
 
 class UnknownKey(Exception):
-    """The token names a key that was not among the keys when they were last fetched."""
+    """The token names a key that wasn't there when the keys were last fetched."""
 
 
 def signing_key(token: str, published: dict[str, Any]) -> Any:
-    """Return the public key that the token names. Raises jwt.PyJWTError or UnknownKey."""
+    """Return the public key named by the token. Raises jwt.PyJWTError or UnknownKey."""
     wanted = jwt.get_unverified_header(token).get("kid")
     for key in published.get("keys", []):
         if isinstance(key, dict) and key.get("kid") == wanted:

@@ -1,7 +1,7 @@
-"""Convert the audience of a design to Prolific's filters.
+"""Convert a design's audience to Prolific's filters.
 
-study/audience.py validates the audience. The IDs of choices can differ between workspaces, so they
-are looked up each time a study is created.
+study/audience.py validates the audience. Choice IDs can differ between workspaces, so they are
+looked up each time a study is created.
 """
 
 from difflib import get_close_matches
@@ -63,7 +63,7 @@ def _found(known: list[Json], names: tuple[str, str], key: str) -> Json:
 
 
 def _choice(found: Json, name: str, key: str) -> str:
-    """Return the ID of a filter's choice with this name. Raises PlanError."""
+    """Return the ID of the filter's choice with this name. Raises PlanError."""
     choices = found.get("choices")
     named = choices if isinstance(choices, dict) else {}
     for pk, title in named.items():
@@ -98,6 +98,6 @@ def _near(name: str, known: list[str]) -> str:
 
 
 def warning(study: Study) -> Json:
-    """Return the fields for a content warning, or {} without one."""
+    """Return the content warning's fields, or {} if there is no warning."""
     text = study.audience.get("content_warning", "")
     return {"content_warnings": ["sensitive"], "content_warning_details": text} if text else {}

@@ -2,7 +2,7 @@
 
 docs/prolific.md#what-prolific-documents lists the documented facts. Rewards are in cents, but
 amounts in a bonus CSV are in currency units. Prolific spells statuses in several ways. This module
-uses only one: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.
+uses just one spelling: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.
 """
 
 import logging
@@ -51,7 +51,7 @@ def status_of(text: object) -> str:
 
 @dataclass(frozen=True)
 class Access:
-    """An API token with its workspace and project, or "" to use the only one."""
+    """An API token with its workspace and project, or "" to use the only one available."""
 
     token: str = field(repr=False)
     workspace: str = ""
@@ -60,10 +60,10 @@ class Access:
 
 
 class Client:
-    """Client with one API token. Failed reads are retried, but writes are not."""
+    """Client for one API token. Failed reads are retried, but writes are not."""
 
     def __init__(self, access: Access | None = None, patient: bool = False) -> None:
-        """Use `access`, by default from the environment. accounts.py provides account tokens.
+        """Use `access`, taken from the environment by default. accounts.py provides account tokens.
 
         Pages wait for the response, so only commands may be `patient`. Raises ProlificError.
         """
@@ -88,7 +88,7 @@ class Client:
     def _call(
         self, method: str, path: str, json: Any = None, shape: type = dict, **parameters: Any
     ) -> Any:
-        """Return the JSON of the response, which must be of type `shape`. Raises ProlificError."""
+        """Return the response's JSON, which must be of type `shape`. Raises ProlificError."""
         reply = self._send(method, path, json, parameters)
         try:
             body = reply.json()
@@ -131,16 +131,20 @@ class Client:
     # Account -------------------------------------------------------------------------------------
 
     def me(self) -> str:
-        """Return the ID of the token's account on Prolific."""
+        """Return the ID of the token's Prolific account."""
         return _text(self._call("GET", "users/me/"), "id")
 
     def workspace(self) -> str:
-        """Return the configured workspace, or the only one. Raises ProlificError."""
+        """Return the configured workspace or, if none is configured, the only one. Raises
+        ProlificError.
+        """
         known = self._listed("workspaces/")
         return _chosen(self.access.names[0], self.access.workspace, known)
 
     def project(self, workspace: str) -> str:
-        """Return the configured project, or the only one. Raises ProlificError."""
+        """Return the configured project or, if none is configured, the only one. Raises
+        ProlificError.
+        """
         known = self._listed(f"workspaces/{workspace}/projects/")
         return _chosen(self.access.names[1], self.access.project, known)
 
@@ -150,7 +154,7 @@ class Client:
         return {str(row["id"]): str(row.get("title", "")) for row in rows if row.get("id")}
 
     def currency(self, workspace: str) -> str:
-        """Return the currency of payments, such as GBP. Raises ProlificError."""
+        """Return the payment currency, such as GBP. Raises ProlificError."""
         body = self._call("GET", f"workspaces/{workspace}/balance/")
         return _text(body, "currency_code").upper()
 
@@ -185,7 +189,7 @@ class Client:
         return _number(self._call("POST", "eligibility-count/", body), "count")
 
     def cost(self, reward: int, places: int) -> int:
-        """Return the cost of places at this reward, including fees and VAT, in cents."""
+        """Return the cost of these places at this reward, including fees and VAT, in cents."""
         body = {"reward": reward, "total_available_places": places}
         return _number(self._call("POST", "study-cost-calculator/", body), "total_cost")
 
@@ -202,7 +206,7 @@ class Client:
         return shown
 
     def delete_study(self, study: str) -> None:
-        """Delete a draft. Published studies cannot be deleted."""
+        """Delete a draft. Published studies can't be deleted."""
         self._send("DELETE", f"studies/{study}/")
 
     def transition(self, study: str, action: str) -> Json:
@@ -244,7 +248,7 @@ class Client:
         return shown
 
     def approve(self, submission: str) -> None:
-        """Approve a submission, which pays the reward. Repeating this has no effect."""
+        """Approve a submission, which pays the reward. Approving it again has no effect."""
         self._send("POST", f"submissions/{submission}/transition/", {"action": "APPROVE"})
 
     def approve_all(self, submissions: list[str]) -> None:
@@ -271,7 +275,7 @@ class Client:
     def pay_bonuses(self, batch: str) -> None:
         """Pay bonuses that were set up. NOT safe to repeat: a second call pays again.
 
-        After a ProlificError without `refused`, it is unknown whether they were paid.
+        After a ProlificError without `refused`, it isn't known whether they were paid.
         """
         self._call("POST", f"bulk-bonus-payments/{batch}/pay/", shape=object)
 
@@ -298,7 +302,7 @@ class Client:
         return ""
 
     def replace_secret(self, workspace: str) -> str:
-        """Replace the webhook secret of all programs in the workspace, and return it."""
+        """Replace the webhook secret shared by all programs in the workspace, and return it."""
         return _text(self._call("POST", "hooks/secrets/", {"workspace_id": workspace}), "value")
 
     def is_subscribed(self, workspace: str, event: str, target: str) -> bool:
@@ -324,7 +328,7 @@ class Client:
 
 
 def environment() -> Access:
-    """Return the access set in the server's environment. Raises ProlificError if there is none."""
+    """Return the access set in the server's environment. Raises ProlificError if it isn't set."""
     if not settings.PROLIFIC_TOKEN:
         raise ProlificError(NO_TOKEN)
     return Access(
@@ -336,7 +340,7 @@ def environment() -> Access:
 
 
 def _rows(page: Json, path: str) -> list[Json]:
-    """Return the rows of a list. Raises ProlificError if they are malformed."""
+    """Return a list's rows. Raises ProlificError if they are malformed."""
     rows = page.get("results")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise undocumented(f"list {path}", page)
@@ -360,7 +364,7 @@ def _number(body: Json, name: str) -> int:
 
 
 def _next_page(page: Json) -> str:
-    """Return the next path, or "". Never another host's, which would receive the token."""
+    """Return the next path, or "". Never returns another host's, which would receive the token."""
     link: Any = page.get("_links")
     for name in ("next", "href"):
         link = link.get(name) if isinstance(link, dict) else None

@@ -52,7 +52,7 @@ NOT_CREATED, CREATING = "not created", "being created"
 
 
 class PlanError(ValueError):
-    """The studies cannot be drafted. Shown to users, at the draft form's `field` if it is set."""
+    """The studies can't be drafted. Shown to users, at the draft form's `field` if it is set."""
 
     def __init__(self, sentence: str, field: str | None = None):
         super().__init__(sentence)
@@ -60,7 +60,7 @@ class PlanError(ValueError):
 
 
 def shortest_maximum(minutes: int) -> int:
-    """Return Prolific's minimum for the maximum time, in minutes, given the estimate."""
+    """Return the shortest maximum time that Prolific allows for this estimate, in minutes."""
     return math.ceil(2 + 2 * minutes + 2 * math.sqrt(minutes))
 
 
@@ -106,7 +106,7 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
 
 
 def check_currency(study: Study, currency: str) -> None:
-    """Raise PlanError unless the account pays in the currency of the study."""
+    """Raise PlanError unless the account pays in the study's currency."""
     if study.currency != currency:
         raise PlanError(
             f"Your workspace on Prolific pays in {currency}, but this study pays in"
@@ -205,7 +205,7 @@ def _share_of_first(scenario: Scenario) -> float:
 
 
 def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> list[int]:
-    """Return the minutes of each part of a scenario, or in one session of all of it.
+    """Return the minutes for each of a scenario's parts, or for all of it in a single session.
 
     A scenario that begins with the annotation step is split into equal parts.
     """
@@ -222,7 +222,8 @@ def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> 
 def costs(study: Study) -> list[Cost]:
     """Return the cost of the stored Prolific studies, and of each choice of reward.
 
-    After a study was created on Prolific, only the first is returned. Without drafts, returns [].
+    Once a study has been created on Prolific, only the first is returned. Without drafts, returns
+    [].
     """
     stored = list(study.prolific_studies.prefetch_related("scenarios"))
     if not stored:
@@ -254,7 +255,7 @@ def _cost(
 
 
 def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
-    """Change the values of a draft. Raises PlanError, also if it is already on Prolific."""
+    """Change a draft's values. Raises PlanError, also if it is already on Prolific."""
     if draft.external_id:
         raise PlanError("The study already exists on Prolific. Change it there.")
     before = {name: getattr(draft, name) for name in fields}

@@ -1,4 +1,4 @@
-"""Errors of Prolific in plain language. The server's log contains the details.
+"""Prolific's errors in plain language. The server's log contains the details.
 
 Refusals, timeouts and undocumented responses all raise ProlificError. Only a refusal guarantees
 that nothing was done.
@@ -33,7 +33,8 @@ class ProlificError(Exception):
     """Prolific refused, did not respond, or sent an undocumented response.
 
     `status` is the HTTP status, or 0 without a response. `refused` means that Prolific gave a
-    reason and did nothing. `unreachable` means no response, so other requests would fail as well.
+    reason and did nothing. `unreachable` means that there was no response, so other requests would
+    fail as well.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class ProlificError(Exception):
 
 
 def undocumented(what: str, received: object, status: int = 0) -> ProlificError:
-    """Log `received`, and return the error for a response that contains an undocumented `what`."""
+    """Log `received`, and return the error for a response with an undocumented `what`."""
     logger.warning("Prolific's %s is undocumented (status %s): %.200r", what, status, received)
     return ProlificError(
         f"Prolific's {what} differs from its documentation. Try again in a few minutes.", status

@@ -1,4 +1,4 @@
-"""The Platforms page for researchers: links, panels, and studies on Prolific."""
+"""The researchers' Platforms page: links, panels, and studies on Prolific."""
 
 import hmac
 import json
@@ -72,7 +72,7 @@ class PanelForm(OnPage, forms.ModelForm):
 
 
 class NameTaken(ValueError):
-    """Another platform of the study has this name."""
+    """Raised if another of the study's platforms already has this name."""
 
 
 class NewPanel(StudyPost):
@@ -219,7 +219,7 @@ def _page(
 
 
 def _asked(request: ResearcherRequest, study: Study) -> dict[str, Any]:
-    """Return Prolific's figures about the drafts, if the request asks for them."""
+    """Return Prolific's figures for the drafts if the request asks for them."""
     if request.GET.get("ask") != "prolific":
         return {}
     try:
@@ -343,7 +343,7 @@ def receive(request: HttpRequest) -> HttpResponse:
 
 
 def _signature(request: HttpRequest) -> str:
-    """Return the signature if Prolific signed the request recently, otherwise ""."""
+    """Return the signature if Prolific signed the request recently, or else ""."""
     timestamp = request.headers.get("X-Prolific-Request-Timestamp", "")
     given = request.headers.get("X-Prolific-Request-Signature", "")
     secret = settings.PROLIFIC_WEBHOOK_SECRET

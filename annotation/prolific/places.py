@@ -1,4 +1,4 @@
-"""Adjust the places on Prolific to the free seats here, and pause and restart studies."""
+"""Match the places on Prolific to the free seats here, and pause and restart studies."""
 
 from annotation.models import AuditEntry, ProlificStudy, Study, StudyStatus, Topic
 from annotation.pay import budget
@@ -16,7 +16,7 @@ NOT_OPEN = "Handful paused it: the study does not assign seats"
 def fit_places(study: Study, states: list[Found], client: Client, done: Synced) -> None:
     """Set the number of places on Prolific to match the free seats here, within the budget.
 
-    All studies on Prolific share the budget. A person with a place on Prolific but no seat yet
+    All studies on Prolific share the budget. A person who has a place on Prolific but no seat yet
     already needs a free seat and part of the budget.
     """
     study = Study.objects.get(pk=study.pk)
@@ -48,7 +48,7 @@ def _fit(
 ) -> None:
     """Add places on Prolific, pause or restart, so that `wanted` new people can arrive.
 
-    A place whose return was requested is not replaced, as it will be returned or approved.
+    A place whose return was requested isn't replaced, as it will be returned or approved.
     """
     prolific_study, reason = state.study, "" if wanted else if_none
     needed = state.kept + wanted
@@ -75,7 +75,7 @@ def _fit(
 
 
 def _pause(prolific_study: ProlificStudy, client: Client, reason: str) -> None:
-    """Pause the study. Arrivals without a free seat would have to return it unpaid."""
+    """Pause the study. People who arrived without a free seat would have to return it unpaid."""
     client.transition(prolific_study.id_there, "PAUSE")
     prolific_study.store(status="PAUSED", pause_reason=reason, paused_here=True)
 
@@ -87,7 +87,7 @@ def start(prolific_study: ProlificStudy, client: Client) -> None:
 
 
 def start_by_hand(prolific_study: ProlificStudy) -> None:
-    """Restart a paused study. Raises PlanError if it is not paused, or ProlificError."""
+    """Restart a paused study. Raises PlanError if it isn't paused, or ProlificError."""
     if not prolific_study.external_id or prolific_study.status != "PAUSED":
         raise PlanError(f"{prolific_study.name} is not paused on Prolific.")
     start(prolific_study, client_of(prolific_study))

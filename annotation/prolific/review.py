@@ -2,8 +2,8 @@
 
 This enforces Prolific's rules (docs/prolific.md#what-prolific-allows). Neither low accuracy nor a
 screen-out justifies a rejection. Valid reasons are failed attention checks (one in studies of less
-than five minutes, otherwise two), work that is far faster than others', no work at all, and
-clearly low effort. Rejected work is not paid. Inclusion in the analysis is independent of this.
+than five minutes, otherwise two), work that is far faster than others', no work at all, and clearly
+low effort. Rejected work isn't paid. Whether it is included in the analysis is a separate decision.
 """
 
 import statistics
@@ -33,7 +33,7 @@ OVER = {
 
 
 class ReviewError(ValueError):
-    """The request was not sent. The message is shown to users."""
+    """Raised if the request wasn't sent. The message is shown to users."""
 
 
 def reviewable(participation: Participation) -> Submission | None:
@@ -87,7 +87,7 @@ def reject(participation: Participation, message: str, category: str, by: User) 
 
 
 def _no_ground(participation: Participation, submission: Submission, category: str) -> str:
-    """Return why Prolific's rules do not allow this reason here, or "" if they do."""
+    """Return why Prolific's rules don't allow this reason here, or "" if they do."""
     if category == "FAILED_CHECK":
         passed, answered = attention_checks.results(participation)
         assert submission.prolific_study is not None  # ensured by `reviewable`
@@ -106,7 +106,7 @@ def _no_ground(participation: Participation, submission: Submission, category: s
 
 
 def _not_too_fast(participation: Participation) -> str:
-    """Return why the work is not exceptionally fast compared with others', or "" if it is."""
+    """Return why the work isn't exceptionally fast compared with others', or "" if it is."""
     theirs = participation.study.participations.filter(
         scenario=participation.scenario_id,
         kind=participation.kind,

@@ -1,6 +1,6 @@
 """Create and publish studies on Prolific from their drafts (drafts.py), each only once.
 
-Creating one costs money, so only one of two simultaneous requests continues.
+Creating a study costs money, so only one of two simultaneous requests goes ahead.
 """
 
 import secrets
@@ -41,7 +41,7 @@ LONGEST_CREATION = timedelta(minutes=2)
 
 
 def publish(draft: ProlificStudy, root: str, by: User, agreed: str | None = None) -> None:
-    """Create and publish the study for a user who may spend.
+    """Create and publish the study on behalf of a user who may spend.
 
     `agreed` is the amount that a person confirmed (`sum_in_words`), or None for a program. Raises
     PermissionDenied, BudgetError, and the errors of `create`.
@@ -54,10 +54,10 @@ def publish(draft: ProlificStudy, root: str, by: User, agreed: str | None = None
 
 
 def create(draft: ProlificStudy, root: str, client: Client | None = None) -> None:
-    """Create the study on Prolific and publish it. `root` is the base URL of this server.
+    """Create the study on Prolific and publish it. `root` is this server's base URL.
 
     Another call continues where an earlier one stopped. Raises ProlificError, and PlanError if
-    Prolific does not allow the pay or currency, or while another request creates the study.
+    Prolific doesn't allow the pay or currency, or while another request is creating the study.
     """
     client = client or client_of(draft)
     if draft.external_id:
@@ -117,14 +117,14 @@ def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
 
 
 def _least_hourly(client: Client, workspace: str, currency: str) -> int:
-    """Return the minimum hourly rate in cents: the larger of Prolific's current and documented."""
+    """Return the minimum hourly rate in cents: Prolific's current or documented one, if larger."""
     with suppress(ProlificError):
         return max(client.minimum_hourly(workspace, currency) or 0, LEAST_HOURLY[currency])
     return LEAST_HOURLY[currency]
 
 
 def _claim(draft: ProlificStudy) -> str:
-    """Claim the creation of a study, so that only one of two simultaneous requests continues.
+    """Claim a study's creation, so that only one of two simultaneous requests goes ahead.
 
     Returns a name for this creation, which is valid for LONGEST_CREATION. Raises PlanError.
     """
@@ -138,12 +138,12 @@ def _claim(draft: ProlificStudy) -> str:
 
 
 def free_to_create(now: datetime) -> Q:
-    """Return a filter for drafts that are not being created, or whose creation has timed out."""
+    """Return a filter for drafts that aren't being created, or whose creation has timed out."""
     return Q(creation_until=None) | Q(creation_until__lte=now)
 
 
 def _release(draft: ProlificStudy, creation: str, **fields: Any) -> bool:
-    """End this creation and store its result. Return False if another one has started."""
+    """End this creation and store its result. Return False if another has started."""
     ours = ProlificStudy.objects.filter(pk=draft.pk, creation=creation)
     return bool(ours.update(creation="", creation_until=None, **fields))
 
@@ -168,7 +168,7 @@ def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
 class Asked:
     """Prolific's figures for a draft: eligible people, and the cost of its places in cents.
 
-    `eligible` does not consider the blocklist; 0 means fewer than 25.
+    `eligible` ignores the blocklist; 0 means fewer than 25.
     """
 
     draft: ProlificStudy
@@ -181,7 +181,7 @@ class Asked:
 
 
 def ask(study: Study, client: Client | None = None) -> list[Asked]:
-    """Ask Prolific about drafts that were not created yet. Raises ProlificError and PlanError."""
+    """Ask Prolific about drafts not created there yet. Raises ProlificError and PlanError."""
     client = client or client_of(study.prolific_studies.first())
     workspace = client.workspace()
     eligible = client.eligible(audience.filters(study, client, workspace), workspace)
@@ -194,7 +194,7 @@ def ask(study: Study, client: Client | None = None) -> list[Asked]:
 def payload(
     draft: ProlificStudy, root: str, project: str, who: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
-    """Return the JSON that creates the study in a project. `who` is the audience's filters."""
+    """Return the JSON that creates the study in a project. `who` holds the audience's filters."""
     address = root.rstrip("/") + reverse("landing", args=[draft.code])
     ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PARAMETERS)
     filters = []
@@ -235,8 +235,8 @@ def payload(
 def description(draft: ProlificStudy) -> str:
     """Return the description that people read on Prolific before they start.
 
-    If one study contains all scenarios, the description mentions neither tasks nor shots, so that
-    self-selection is the same in all of them.
+    If one study contains all scenarios, it mentions neither tasks nor shots, so that self-selection
+    is the same in all of them.
     """
     scenarios = list(draft.scenarios.select_related("task"))
     if draft.study.participants_choose_scenario:
@@ -257,7 +257,7 @@ def description(draft: ProlificStudy) -> str:
 
 
 def _screening(draft: ProlificStudy) -> list[str]:
-    """Return the notice, required by Prolific, that some participants cannot continue."""
+    """Return the notice, required by Prolific, that some participants can't continue."""
     screens = draft.study.qualification != Qualification.NONE
     if draft.part > 1 or not screens or not (draft.part or draft.screen_out_cents):
         return []
@@ -299,7 +299,7 @@ def _code(draft: ProlificStudy, outcome: str) -> dict[str, Any]:
 
 
 def sum_in_words(draft: ProlificStudy) -> str:
-    """Return the rewards for all places of a draft as text, without Prolific's fees."""
+    """Return the rewards for all of a draft's places as text, without Prolific's fees."""
     return f"{ledger.in_currency(draft.places * draft.reward_cents)} {draft.study.currency}"
 
 

@@ -1,4 +1,4 @@
-"""Submissions on Prolific and their effects on seats, pay decisions and confirmations."""
+"""Submissions on Prolific, and how they change seats, pay decisions and confirmations."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +37,7 @@ RECRUITING = {"ACTIVE", "PAUSED", "AWAITING_REVIEW", "COMPLETED"}
 
 @dataclass
 class Synced:
-    """The results and problems of a run."""
+    """A run's results and problems."""
 
     submissions: int = 0
     changed: int = 0
@@ -110,7 +110,7 @@ def _moment(text: Any) -> datetime | None:
 
 @dataclass(frozen=True)
 class Found:
-    """The state of a study on Prolific in this run."""
+    """A Prolific study's state in this run."""
 
     study: ProlificStudy
     # Submissions in a place, those without a requested return, and those not yet arrived here.
@@ -135,7 +135,7 @@ NOT_CONFIRMED = "Prolific does not confirm that this submission belongs to this 
 
 
 def sync_submission(session: str, client: Client | None = None) -> bool:
-    """Sync a submission. Returns False if it is in none of our studies. Raises ProlificError."""
+    """Sync a submission. Returns False if it isn't in any of our studies. Raises ProlificError."""
     key = arrivals.submission_key(ProlificAdapter.platform, session.lower())
     known = Submission.objects.select_related("prolific_study__account__owner")
     submission = known.filter(key=key).first()
@@ -148,7 +148,7 @@ def sync_submission(session: str, client: Client | None = None) -> bool:
 
 
 def take_over(row: Row, done: Synced) -> bool:
-    """Store the status of a submission and apply its effects, in one transaction and only once."""
+    """Store a submission's status and apply its effects, in one transaction and only once."""
     with transaction.atomic():
         submission = Submission.objects.filter(key=row.key).first()
         if submission is None or not _is_news(submission, row):
@@ -178,7 +178,7 @@ def _is_news(submission: Submission, row: Row) -> bool:
 def _follow(
     submission: Submission, before: str, participation: Participation | None, done: Synced
 ) -> None:
-    """Apply the effects of a new status. The caller must hold the locks."""
+    """Apply a new status's effects. The caller must hold the locks."""
     if participation is None or participation.submissions.order_by("-pk").first() != submission:
         return  # a later submission represents the work
     if before == "REJECTED":
@@ -193,9 +193,9 @@ def _follow(
 
 
 def _was_rejected(submission: Submission, participation: Participation) -> None:
-    """Handle a rejection on Prolific: end the work, and do not pay it.
+    """Handle a rejection on Prolific: end the work, and don't pay for it.
 
-    An ended participation keeps its status. A completed one remains in the analysis until a
+    A participation that has ended keeps its status. A completed one remains in the analysis until a
     researcher excludes it (exclusion.rejected_elsewhere).
     """
     submission.store(status_before_rejection=participation.status)
@@ -206,7 +206,7 @@ def _was_rejected(submission: Submission, participation: Participation) -> None:
 
 
 def _rejection_taken_back(submission: Submission, participation: Participation) -> None:
-    """Undo the effects of a rejection, unless a user has decided otherwise since."""
+    """Undo a rejection's effects, unless a user has decided otherwise since."""
     reason = "the rejection on Prolific was reversed"
     if participation.status == Status.REJECTED:
         ended = submission.status_before_rejection
@@ -226,8 +226,8 @@ def _was_ours(participation: Participation) -> bool:
 def verify(study: Study, client: Client, done: Synced) -> None:
     """Ask Prolific whether each submission with unsigned IDs belongs to this person and study.
 
-    Unconfirmed people are listed on the study's pages, and are not paid unless a payer decides so.
-    They are checked again in later runs, because Prolific's data may lag.
+    Unconfirmed people are listed on the study's pages, and aren't paid unless a payer decides to
+    pay them. They are checked again in later runs, because Prolific's data may lag.
     """
     asked = study.submissions.filter(prolific_study__external_id__isnull=False)
     asked = asked.exclude(verified=True).exclude(reference="")
@@ -267,7 +267,7 @@ def _has_payers_word(participation: Participation | None) -> bool:
 
 
 def _pay_again(participation: Participation, reason: str) -> None:
-    """Pay people who were not paid only because of a status on Prolific that has changed."""
+    """Pay people who went unpaid solely because of a Prolific status that has since changed."""
     latest = participation.submissions.order_by("-pk").first()
     holds = participation.submissions.filter(verified=False).exists() or (
         latest is not None and latest.status == "REJECTED"

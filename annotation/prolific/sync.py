@@ -1,9 +1,10 @@
 """Sync with Prolific: statuses, freed seats, places, blocklists and confirmations.
 
-Runs in `manage.py tick`, by a button, and for single submissions after a webhook event. The API is
-authoritative: an event only says what to look up, so events may be late, repeated or out of order.
-The request that delivers an event only stores it. It is processed here, so that no thread for
-annotators waits for Prolific. A malformed row does not block others: `Synced.problems` reports it.
+Runs in `manage.py tick`, at the press of a button, and for single submissions after a webhook
+event. The API is authoritative: an event only says what to look up, so events may be late, repeated
+or out of order. The request that delivers an event only stores it. It is processed here, so that
+threads serving annotators never wait for Prolific. A malformed row doesn't block others:
+`Synced.problems` reports it.
 """
 
 import base64
@@ -51,8 +52,8 @@ AUTO_APPROVAL = timedelta(days=21)
 def sync(study: Study, client: Client | None = None, patient: bool = False) -> Synced:
     """Sync a study with Prolific. All its Prolific studies belong to one account.
 
-    Problems are collected in `problems`. Raises ProlificError if Prolific is unreachable; what was
-    synced before remains.
+    Problems are collected in `problems`. Raises ProlificError if Prolific is unreachable; anything
+    already synced remains.
     """
     client, done = client or client_of(study.prolific_studies.first(), patient), Synced()
     expiry.expire_idle(study)
@@ -98,7 +99,7 @@ def _sync_one(prolific_study: ProlificStudy, client: Client, done: Synced) -> Fo
 
 
 def _note_what_costs(prolific_study: ProlificStudy, rows: list[Row]) -> None:
-    """Store which payments Prolific may make without work here."""
+    """Store which payments Prolific may make without any work done here."""
     open_yet = [row for row in rows if row.return_is_open]
     ends = [row.completed_at or row.return_requested_at for row in open_yet]
     since = [end for end in ends if end is not None]
@@ -110,7 +111,7 @@ def _note_what_costs(prolific_study: ProlificStudy, rows: list[Row]) -> None:
 
 
 def _bar(study: Study, client: Client, done: Synced) -> None:
-    """Block ineligible people on Prolific, so that they do not arrive, if their ID is stored."""
+    """Block ineligible people on Prolific, if their ID is stored, so that they don't arrive."""
     group = (
         study.prolific_studies.exclude(blocklist_id="").values_list("blocklist_id", flat=True)
     ).first()  # fmt: skip
@@ -140,7 +141,7 @@ def _bar(study: Study, client: Client, done: Synced) -> None:
 
 
 class NotSynced(Exception):
-    """Some items could not be synced. The message has a sentence for each problem."""
+    """Raised if some items couldn't be synced. The message has a sentence for each problem."""
 
 
 def handle_waiting_events() -> str:
@@ -179,7 +180,7 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
 
 
 def handle_events() -> Synced:
-    """Process stored events, and delete events that are too old to be replayed.
+    """Process stored events, and delete events too old to be replayed.
 
     Raises ProlificError if Prolific is unreachable. Other events wait for the next run.
     """

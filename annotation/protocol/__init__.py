@@ -1,5 +1,5 @@
-"""The steps of the protocol, one module each: training, screening, annotation, checks.
+"""The protocol's steps, one module each: training, screening, annotation, checks.
 
-Read answering.py first, which stores an answer and decides what follows. The steps use
+Read answering.py first, which stores an answer and decides what comes next. The steps use
 recruitment, pay and the study, but not pages.
 """

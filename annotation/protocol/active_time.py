@@ -29,9 +29,9 @@ REPORTED = {
 
 
 def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
-    """Store an activity signal for a turn. Return False if the turn is not the current one.
+    """Store an activity signal for a turn. Return False if it isn't the current turn.
 
-    Also returns False while the worker waits for a decision or is between two parts. Raises
+    Also returns False while the worker is waiting for a decision or is between two parts. Raises
     Participation.DoesNotExist.
     """
     with transaction.atomic():
@@ -78,7 +78,7 @@ def _reported(turn: Turn, fields: Mapping[str, str]) -> dict[str, float]:
 
 
 def keep_draft(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
-    """Store a draft. Returns False if the turn is not current. Raises DoesNotExist, AnswerError."""
+    """Store a draft. Returns False if the turn isn't current. Raises DoesNotExist, AnswerError."""
     content = _draft(fields.get("draft", ""))
     with transaction.atomic():
         turn = _current(token, turn_id)

@@ -41,7 +41,7 @@ class Answered:
 
 
 class Signs(NamedTuple):
-    """A summary of all answers of a participation, stored when it is completed."""
+    """A summary of all of a participation's answers, stored when it is completed."""
 
     n: int
     seconds: float
@@ -65,9 +65,10 @@ class Signs(NamedTuple):
 
 
 def signs(answers: Sequence[Answered]) -> Signs:
-    """Summarise the answers of a participation, given in display order.
+    """Summarise a participation's answers, given in display order.
 
-    An answer is too fast below max(1 s, 0.3 x the annotator's median) or its reading time.
+    An answer is too fast if it takes less than max(1 s, 0.3 x the annotator's median) or its
+    reading time.
     """
     times = [answer.seconds for answer in answers]
     median = statistics.median(times) if times else None

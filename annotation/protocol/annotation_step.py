@@ -1,7 +1,7 @@
-"""The annotation step: the test examples in order, without reveals and scores.
+"""The annotation step: the test examples in order, without reveals or scores.
 
-If a platform limits the length of sessions, the step is done in parts (recruitment/seats.py). It
-stops at the end of a part, and continues when the worker comes for the next part.
+If a platform limits the length of sessions, the step is split into parts (recruitment/seats.py). It
+stops at the end of a part, and continues when the worker returns for the next part.
 """
 
 from datetime import datetime
@@ -55,7 +55,7 @@ def end(participation: Participation, answered: Turn) -> None:
 def begin(
     participation: Participation, after: Turn, channel: str, until: datetime | None = None
 ) -> Turn | None:
-    """Show the first test example; None if the part ends. The caller must hold the lock."""
+    """Show the first test example. Return None if the part ends. The caller must hold the lock."""
     if participation.part and seats.ends_before(participation, 0):
         seats.end_part(participation)
         return None

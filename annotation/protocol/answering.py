@@ -1,8 +1,8 @@
 """Process submitted answers, as described in docs/protocol.md#replies.
 
 The first stored answer counts. Repeating it returns the current state, a different answer is a
-conflict, and an invalid payload stores nothing. The response is built from committed rows, so if
-the process is killed between commit and response, reloading shows the same state.
+conflict, and an invalid payload isn't stored. The response is built from committed rows, so if the
+process is killed between commit and response, reloading shows the same state.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ from tasks.tokens import TOKENISER
 
 
 class Conflict(Exception):
-    """The answer cannot be accepted in the current state (409). Nothing changes."""
+    """The answer can't be accepted in the current state (409). Nothing changes."""
 
     ALREADY_REVEALED = gettext_lazy(
         "You have already answered this example. Your first answer counts."
@@ -54,9 +54,9 @@ def submit(
 ) -> tuple[Participation, Turn | None]:
     """Store the answer to a turn if it is the current question.
 
-    Returns the participation and its latest turn, or None instead if it has just finished. Raises
-    Participation.DoesNotExist or Turn.DoesNotExist (404), PeopleUsePages (403), Conflict (409) and
-    AnswerError (422). Nothing is stored in these cases.
+    Returns the participation and its latest turn, or None instead of the turn if it has just
+    finished. Raises Participation.DoesNotExist or Turn.DoesNotExist (404), PeopleUsePages (403),
+    Conflict (409) and AnswerError (422). Nothing is stored in these cases.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)
@@ -101,7 +101,7 @@ def _read(turn: Turn, fields: Mapping[str, str]) -> GivenAnswer:
 
 
 def _same_or_conflict(turn: Turn, fields: Mapping[str, str]) -> None:
-    """Raise Conflict unless the fields repeat the stored answer of the turn."""
+    """Raise Conflict unless the fields repeat the turn's stored answer."""
     try:
         again = _read(turn, fields)
     except AnswerError:
@@ -138,7 +138,7 @@ def store_answer(turn: Turn, given: GivenAnswer, channel: str) -> Turn | None:
 
 
 class PeopleUsePages(Exception):
-    """A program acts as a human annotator, but the design does not allow this."""
+    """Raised if a program acts as a human annotator, but the design doesn't allow it."""
 
     SENTENCE = (
         "Human annotators take part in this study in a browser: open its link or a personal link."
@@ -151,13 +151,13 @@ class PeopleUsePages(Exception):
 
 
 def check_channel(channel: str, kind: str, design: Study) -> None:
-    """Raise PeopleUsePages if a program acts as a human and the design does not allow this."""
+    """Raise PeopleUsePages if a program acts as a human and the design doesn't allow it."""
     if channel == Channel.API and kind == Kind.PERSON and not design.programs_as_people:
         raise PeopleUsePages
 
 
 class RunError(ValueError):
-    """The run was not stored. `code` is for programs, and the message is shown to users."""
+    """Raised if the run wasn't stored. `code` is for programs; the message is shown to users."""
 
     def __init__(self, code: str, sentence: str):
         super().__init__(sentence)
@@ -165,7 +165,7 @@ class RunError(ValueError):
 
 
 def note(token: str, told: Mapping[str, Any]) -> bool:
-    """Store a run's report unless there is one. Raises Participation.DoesNotExist, RunError."""
+    """Store a run's report if it has none yet. Raises Participation.DoesNotExist, RunError."""
     with transaction.atomic():
         participation = Participation.objects.lock(token)
         if participation.kind != Kind.MODEL:

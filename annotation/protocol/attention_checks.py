@@ -1,7 +1,7 @@
 """Attention checks: marked examples among the test examples that never count in S1.
 
-They are read from a separate file in the published layout, which is attached to a version of a
-task. Each check states its correct answer in the text, so it tests attention and not knowledge
+They are read from a separate file in the published layout, which is attached to a task version.
+Each check states its correct answer in the text, so it tests attention and not knowledge
 (docs/prolific.md#what-prolific-allows).
 """
 
@@ -20,7 +20,7 @@ from tasks.models import Example, Split, Task
 
 
 def import_checks(task: Task, path: Path) -> Split:
-    """Attach the checks in a JSON Lines file to a version of a task.
+    """Attach the checks in a JSON Lines file to a task version.
 
     Raises FormatError, also if the task already has checks, because checks never change. Raises
     checking.Busy while another upload is being checked.

@@ -1,12 +1,12 @@
-"""Hide scores, so that they cannot influence decisions on the analysis or when to stop.
+"""Hide scores, so that they can't influence decisions about the analysis or when to stop.
 
-Excluding an annotator frees the seat for someone else. A user who sees scores first could repeat
-this until the result fits. Therefore, a human annotator's score stays hidden until a decision
-about them is stored with a reason. A user may look at the score first, but the decision records
-this. There are no such decisions in rehearsals, so nothing is hidden in them.
+Excluding an annotator frees the seat for someone else. A user who saw scores first could repeat
+this until the result fits. Therefore, a human annotator's score stays hidden until a decision about
+them is stored with a reason. A user may look at the score first, but the decision records this.
+Rehearsals don't involve such decisions, so nothing is hidden in them.
 
-If the design hides test scores, those of human annotators stay hidden until the study is closed,
-on annotators' pages and in tables, files and exports, to prevent optional stopping.
+If the design hides test scores, human annotators' scores stay hidden until the study is closed, on
+annotators' pages and in tables, files and exports, to prevent optional stopping.
 """
 
 from django.contrib.auth.models import User
@@ -89,12 +89,12 @@ def is_covered(participation: Participation) -> bool:
 
 
 def is_seen(participation: Participation, by: User | None) -> bool | None:
-    """Return whether a decision on the analysis could see the score, or None if automatic."""
+    """Return whether a decision about the analysis could see the score, or None if automatic."""
     return None if by is None else not is_hidden(participation)
 
 
 def hides_training(participation: Participation, is_undecided: bool) -> bool:
-    """Return whether training gold is hidden too. It is shown while a decision is awaited."""
+    """Return whether training gold is hidden too. It is shown while a decision is pending."""
     return is_undecided and participation.status != Status.WAITING
 
 

@@ -1,7 +1,7 @@
 """Exclude participations from the analysis manually, or include them again, with a reason.
 
 Inclusion in the analysis is independent of payment, so nothing here changes pay. Exclusion frees
-the seat, so that the scenario still gets as many analysed annotators as seats. Each manual
+the seat, so the scenario still gets as many analysed annotators as it has seats. Each manual
 decision records whether the score could be seen (blinding.py).
 """
 
@@ -28,11 +28,11 @@ from tasks.clock import database_now
 
 
 class ExclusionError(Exception):
-    """The decision is not possible. The message is shown to users."""
+    """Raised if the decision isn't possible. The message is shown to users."""
 
 
 class CannotExclude(ExclusionError):
-    """Some annotators cannot be excluded. `problems` maps pseudonyms to messages."""
+    """Raised if some annotators can't be excluded. `problems` maps pseudonyms to messages."""
 
     def __init__(self, problems: dict[str, str]):
         super().__init__(" ".join(problems.values()))
@@ -42,7 +42,7 @@ class CannotExclude(ExclusionError):
 def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
     """Return analysed annotators who were rejected on the platform, without a decision here.
 
-    A rejection does not end a completed participation: a researcher excludes or keeps it.
+    A rejection doesn't end a completed participation: a researcher excludes or keeps it.
     """
     latest = Submission.objects.filter(participation=OuterRef("pk")).order_by("-pk")
     decided = Decision.objects.filter(
@@ -74,9 +74,9 @@ def exclude_together(study: Study, pseudonyms: Iterable[str], reason: str, by: U
 def decide(participation: Participation, in_analysis: bool, reason: str, by: User | None) -> None:
     """Exclude a completed participation from the analysis, or include it again.
 
-    The decision is logged. Keeping a participation that is already included is a decision only for
-    `rejected_elsewhere`. Raises ExclusionError, without any change, if the reason is empty, the
-    participation is not completed, or its seat was given to another one.
+    The decision is logged. Keeping a participation that is already included is only a decision for
+    `rejected_elsewhere`. Raises ExclusionError, without changing anything, if the reason is empty,
+    the participation isn't completed, or its seat was given to another.
     """
     reason = reason.strip()
     if not reason:

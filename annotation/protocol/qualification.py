@@ -40,7 +40,7 @@ ROUNDING = 1e-6  # points
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of the rule. It is provisional while the group is too small."""
+    """The rule's result. It is provisional while the group is too small."""
 
     passes: bool
     reason: str
@@ -54,7 +54,7 @@ def verdict(
     others: Sequence[float],
     step: str = "training",
 ) -> Verdict:
-    """Apply a rule to a mean S1 in `step`, compared with those of others in the group (x 100).
+    """Apply a rule to a mean S1 in `step`, compared with the rest of the group (x 100).
 
     The threshold is in points, or in standard deviations (ddof 1) of the others.
     """
@@ -105,7 +105,7 @@ def judged_means(study: Study) -> dict[int, tuple[int, str, float]]:
 
 
 def judge(participation: Participation) -> Verdict:
-    """Return the current verdict of the study's rule on a participation."""
+    """Return the study rule's current verdict on a participation."""
     study = participation.study
     means = judged_means(study)
     if participation.pk not in means:
@@ -164,7 +164,7 @@ def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Par
 
 
 class CannotDecide(Exception):
-    """Some annotators are not waiting. `problems` maps pseudonyms to messages."""
+    """Raised if some annotators aren't waiting. `problems` maps pseudonyms to messages."""
 
     def __init__(self, problems: dict[str, str]):
         super().__init__(" ".join(problems.values()))
@@ -174,7 +174,7 @@ class CannotDecide(Exception):
 def decide_together(
     study: Study, pseudonyms: Iterable[str], passes: bool, reason: str, by: User
 ) -> None:
-    """Make the same decision about waiting workers, all or none. Raises CannotDecide."""
+    """Make the same decision about several waiting workers, all or none. Raises CannotDecide."""
     wanted = list(dict.fromkeys(pseudonyms))
     with transaction.atomic():
         # Lock in a fixed order, so that two concurrent decisions cannot deadlock.
@@ -194,7 +194,7 @@ def decide_together(
 
 
 def end_of_wait(participation: Participation) -> datetime | None:
-    """Return the deadline for a decision. After it, the annotator is admitted."""
+    """Return the deadline for a decision, after which the annotator is admitted."""
     since = participation.waiting_since
     return None if since is None else since + participation.study.decision_limit
 

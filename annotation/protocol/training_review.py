@@ -1,8 +1,8 @@
 """The review at the end of the training step: the most common mistakes and their rules.
 
 It is shown once between the last reveal and the annotation step, if there were mistakes, and only
-repeats what was revealed. Stored rows (the reading of the last reveal) determine whether it is
-shown, so that a reload or a second device shows the same.
+repeats what was revealed. Stored rows (when the last reveal was read) determine whether it is
+shown, so a reload or a second device shows the same page.
 """
 
 from collections.abc import Iterator
@@ -78,7 +78,7 @@ def is_due(participation: Participation, turn: Turn) -> bool:
 
 
 def shown_after(participation: Participation, turn: Turn) -> list[Mistake]:
-    """Return the mistakes if the review is to be shown now, otherwise []."""
+    """Return the mistakes if the review should be shown now, or else []."""
     is_read = _is_last(participation, turn) and Reading.objects.filter(turn=turn).exists()
     return commonest(participation) if is_read else []
 

@@ -1,6 +1,6 @@
 """The training step: k examples, each revealed after its answer is stored, without revision.
 
-The anchor examples of the design come first, without reveals (annotation_step.py).
+The design's anchor examples come first, without reveals (annotation_step.py).
 
 At zero shots, workers start with the annotation step, or with the screening step if the design has
 one (qualification.py). In a cross-task study, the upstream step comes first, with the same rules
@@ -93,7 +93,7 @@ def begin(token: str, channel: str = Channel.PAGE) -> None:
 
     A second call changes nothing. If the worker has seen the task elsewhere in the meantime, the
     seat is freed and the participation is marked as refused. Raises Participation.DoesNotExist,
-    answering.PeopleUsePages, and Conflict before consent or with open questions.
+    answering.PeopleUsePages, and Conflict before consent or while questions are open.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)
@@ -156,7 +156,7 @@ def go_on(
     """Continue from a reveal to the next example; after the last, to the review, then the test.
 
     Repeating a request (second click or tab) changes nothing. `leaving` is the state of the page
-    that sends it, so that a second click on a reveal cannot skip the review. Returns the
+    that sent it, so that a second click on a reveal can't skip the review. Returns the
     participation and its turn. Raises Participation.DoesNotExist and answering.PeopleUsePages.
     """
     with transaction.atomic():
@@ -219,11 +219,11 @@ def tally(participation: Participation, step: str = Step.TRAINING) -> list[bool]
 
 
 def other_kinds(turn: Turn) -> dict[str, str]:
-    """Return the kinds of gold texts of other questions on this text, or {} while one is open.
+    """Return the kinds of other questions' gold texts on this text, or {} while one is open.
 
     In named entity recognition, questions about the same text ask for people, organisations and
-    places. If a marked name is of another kind, this is the gold of another question. It may be
-    revealed only in training, after this participation has answered all questions on the text.
+    places. If a marked name is of another kind, this is another question's gold. It may only be
+    revealed in training, after this participation has answered all questions about the text.
     """
     participation = turn.participation
     card = participation.scenario.task.card

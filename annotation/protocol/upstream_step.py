@@ -1,8 +1,8 @@
-"""The upstream step of a cross-task study: training on other tasks before the unseen one.
+"""A cross-task study's upstream step: training on other tasks before the unseen one.
 
 Its turns are answered, stored and revealed like training turns. Before each new task, a page shows
-the instructions. Stored rows (the reading of the last reveal) determine when, so that a reload or
-a second device shows the same.
+the instructions. Stored rows (when the last reveal was read) determine when, so a reload or a
+second device shows the same page.
 """
 
 from annotation.models import ArmTaken, Exposure, Participation, Reading, Status, Step, Turn
@@ -36,7 +36,7 @@ def may_begin(participation: Participation) -> bool:
 
 
 def _has_met_a_text(participation: Participation) -> bool:
-    """Return whether the worker was shown a text of the study before, in any task (by hash)."""
+    """Return whether the worker has already seen one of the study's texts in any task (by hash)."""
     shown = Turn.objects.filter(participation__worker=participation.worker_id)
     contexts = shown.values_list("example__context", flat=True)
     met = {text for context in contexts for text in cross_task.texts_of(context)}
@@ -72,7 +72,7 @@ def ends_a_task(participation: Participation, turn: Turn) -> bool:
 
 
 def card_shown_after(participation: Participation, turn: Turn | None) -> Card | None:
-    """Return the next task's card if its instructions are to be shown now, otherwise None."""
+    """Return the next task's card if its instructions should be shown now, or else None."""
     if turn is None or participation.status != Status.WORKING:
         return None
     if not ends_a_task(participation, turn) or not Reading.objects.filter(turn=turn).exists():

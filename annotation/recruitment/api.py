@@ -34,7 +34,7 @@ RULES = [
 
 
 class Lists(PostTwin):
-    """Entries that allow or deny workers; `{"end": ID}` ends one."""
+    """Entries that allow or deny workers; `{"end": ID}` removes one."""
 
     step = lists.Lists
     more_fields: ClassVar = {

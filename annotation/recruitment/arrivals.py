@@ -10,7 +10,7 @@ from annotation.recruitment.platform_adapters import Identity, PlatformAdapter
 
 
 def arrive(adapter: PlatformAdapter, who: Identity, browser: str) -> Participation:
-    """Assign a seat. `browser` is the value in the browser's cookie. Raises RecruitmentError."""
+    """Assign a seat. `browser` is the value of the browser's cookie. Raises RecruitmentError."""
     # Done even if this arrival is refused afterwards.
     expiry.expire_idle(adapter.study)
     budget.settle_left_in_turn(adapter.study)
@@ -34,9 +34,9 @@ def arrive(adapter: PlatformAdapter, who: Identity, browser: str) -> Participati
 
 
 def note_elsewhere(adapter: PlatformAdapter, who: Identity) -> None:
-    """Store the arrival of an unverified ID in another browser, for the platform to confirm.
+    """Store that an unverified ID arrived in another browser, for the platform to confirm.
 
-    Nothing is shown to the visitor. If Prolific confirms that the new submission belongs to that
+    The visitor isn't shown anything. If Prolific confirms that the new submission belongs to that
     person, `attach` lets them continue through their personal link.
     """
     worker = Worker.objects.filter(key=worker_key(adapter.platform, who.person)).first()

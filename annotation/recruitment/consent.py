@@ -21,9 +21,9 @@ UNDECIDED = (Status.ARRIVED, *MAY_RESUME)
 
 
 def record(participation: Participation, agree: bool) -> None:
-    """Store consent, or delete all but a count. Does nothing if it was answered before.
+    """Record consent or, if it is declined, delete all but a count. Only the first reply counts.
 
-    If there is a bonus or a decision, the row of a declined participation remains as withdrawn.
+    If there is a bonus or a decision, the row is kept and marked as withdrawn.
     """
     arrived = Participation.objects.filter(pk=participation.pk, status=Status.ARRIVED)
     if agree:

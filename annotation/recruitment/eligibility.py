@@ -1,8 +1,8 @@
 """A study's allow and deny lists, which apply in addition to its design.
 
-The lists are not part of the frozen design: they can change while the study is open, and all
-changes are stored. A worker is admitted if no deny entry applies and, if there are allow entries,
-at least one of them applies.
+The lists aren't part of the frozen design: they can change while the study is open, and all changes
+are stored. A worker is admitted if no deny entry applies and, if there are allow entries, at least
+one of them applies.
 """
 
 from django.contrib.auth.models import User
@@ -20,7 +20,7 @@ MAX_PEOPLE = 10_000
 
 
 class RuleError(ValueError):
-    """The entry cannot be created. The message is shown to users."""
+    """Raised if the entry can't be created. The message is shown to users."""
 
 
 def admits(study: Study, key: str) -> bool:
@@ -58,7 +58,7 @@ def add_rule(
     """Create an entry. For a list of people, `value` contains their IDs, one per line.
 
     `platform` is one of `sources(study)`. If it is empty, each line starts with the platform's
-    name. The IDs for personal links are their names. Raises RuleError, for example if the entry
+    name. Personal links are identified by their names. Raises RuleError, for example if the entry
     would exclude everyone (study/consequences.py).
     """
     value, keys = value.strip(), []
@@ -87,7 +87,7 @@ def add_rule(
 
 
 def _keys(study: Study, text: str, chosen: str) -> list[str]:
-    """Return the keyed hashes of the IDs in a text, without duplicates. Raises RuleError."""
+    """Return the keyed hashes of the IDs in `text`, without duplicates. Raises RuleError."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines or len(lines) > MAX_PEOPLE:
         raise RuleError(f"Enter 1 to {MAX_PEOPLE} ids, one per line.")

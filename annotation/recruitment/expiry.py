@@ -18,7 +18,7 @@ def free_by_hand(participation: Participation, reason: str, by: User) -> None:
     """Free the seat of an annotator who has not returned, at a researcher's request.
 
     The reason is logged. An annotator who returns later can continue if a seat is free. Raises
-    ValueError without a reason, and if there is no seat to free.
+    ValueError without a reason, and if there isn't a seat to free.
     """
     reason = reason.strip()
     if not reason:
@@ -33,7 +33,7 @@ def free_by_hand(participation: Participation, reason: str, by: User) -> None:
 
 
 def freed(participation: Participation) -> str:
-    """Return the beginning of the log entry for a manually freed seat, before the reason."""
+    """Return how the log entry for a manually freed seat begins, before the reason."""
     return f"seat of {participation.pseudonym} freed: "
 
 
@@ -51,7 +51,7 @@ def release_seat(participation: Participation, status: str) -> bool:
 
 
 def sweep() -> int:
-    """Free idle seats, settle abandoned work, delete old offers. Returns the number of seats."""
+    """Free idle seats, settle abandoned work, delete old offers. Returns the seats freed."""
     now, freed = database_now(), 0
     at_work = Participation.objects.live().values("study")
     for study in Study.objects.filter(pk__in=at_work):

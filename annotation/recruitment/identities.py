@@ -46,7 +46,7 @@ def encrypt(text: str) -> str:
 
 
 class LostKey(ValueError):
-    """An ID was stored with another IDENTITY_KEY. The message is shown to users."""
+    """Raised if an ID was stored with another IDENTITY_KEY. The message is shown to users."""
 
 
 def decrypt(ciphertext: str) -> str:
@@ -73,9 +73,9 @@ SHORTEST_SOUGHT = 6  # characters; shorter IDs could match text by chance
 
 
 def without_ids(study: Study) -> Callable[[str], str]:
-    """Return a function that replaces the study's IDs and personal link names by "[id]".
+    """Return a function that replaces the study's IDs and personal link names with "[id]".
 
-    Use it for text written by people. It cannot find purged IDs, and skips very short ones. Raises
+    Use it for text written by people. It can't find purged IDs, and skips very short ones. Raises
     LostKey for another IDENTITY_KEY.
     """
     links = set(study.personal_links.values_list("name", "code").iterator())
@@ -90,11 +90,11 @@ def without_ids(study: Study) -> Callable[[str], str]:
 
 
 class PurgeError(Exception):
-    """The study's identities are still needed. The message is shown to users."""
+    """Raised if the study's identities are still needed. The message is shown to users."""
 
 
 def purge(study: Study) -> int:
-    """Delete all worker IDs of a study. Raises PurgeError during work or while pay is owed."""
+    """Delete all of a study's worker IDs. Raises PurgeError during work or while pay is owed."""
     with transaction.atomic():
         study = Study.objects.locked().get(pk=study.pk)
         ledger.settle_ended(study)

@@ -1,4 +1,4 @@
-"""Why a visitor gets no seat: a code and a message for each reason."""
+"""Why a visitor didn't get a seat: a code and a message for each reason."""
 
 from datetime import datetime
 
@@ -27,7 +27,7 @@ from tasks.clock import database_now
 
 
 class RecruitmentError(Exception):
-    """A visitor gets no seat. `code` is a key of NO_SEAT. The message is shown to users."""
+    """Raised if a visitor can't get a seat. `code` is a key of NO_SEAT. Users see the message."""
 
     def __init__(self, code: str, sentence: str | Promise = ""):
         super().__init__(sentence or NO_SEAT[code])
@@ -94,9 +94,9 @@ def joinable(
 ) -> list[Scenario]:
     """Return scenarios with a free seat of this kind and a task that is new to the worker.
 
-    They are ordered by primary key, and restricted to the keys `among` if given. `taken` is set to
-    the number of seats of this kind taken at `now`. For a day after declining a scenario, a worker
-    is offered only that one, so that they cannot search for the shortest.
+    They are ordered by primary key, and restricted to the keys in `among` if given. `taken` is set
+    to the number of seats of this kind taken at `now`. For a day after declining a scenario, a
+    worker is offered only that scenario, so that they can't search for the shortest.
     """
     seen = Exposure.objects.filter(worker_key=key).values("task_name")
     held = Participation.objects.holding_seats(now or database_now(), study).filter(kind=kind)
@@ -123,10 +123,10 @@ def refusal(
     now: datetime | None = None,
     found: list[Scenario] | None = None,
 ) -> str:
-    """Return why the worker would get no seat now (a code in NO_SEAT), or "".
+    """Return why the worker wouldn't get a seat now (a code in NO_SEAT), or "".
 
-    `browser` is the keyed hash of the browser's cookie, or "" if it does not matter. `found` are
-    the joinable scenarios, if the caller knows them.
+    `browser` is the keyed hash of the browser's cookie, or "" if it doesn't matter. `found` are the
+    joinable scenarios, if the caller knows them.
     """
     if study.status != StudyStatus.OPEN:
         return study.status
@@ -160,7 +160,7 @@ def _knows_the_training(study: Study, key: str) -> bool:
 
 
 def _has_left(study: Study, key: str) -> bool:
-    """Return whether the worker withdrew or was screened out and can do no other task."""
+    """Return whether the worker withdrew or was screened out and can't do another task."""
     left = (Status.WITHDRAWN, Status.SCREENED_OUT)
     return study.participations.filter(worker__key=key, status__in=left).exists()
 
@@ -170,10 +170,10 @@ def is_rejected(study: Study, key: str) -> bool:
 
 
 def tasks_begun(study: Study, key: str) -> int:
-    """Return how many tasks of the study the worker has begun.
+    """Return how many of the study's tasks the worker has begun.
 
     A task begins when an example is shown. Tasks that ended earlier count too, because the
-    comprehension questions cannot be repeated.
+    comprehension questions can't be repeated.
     """
     theirs = Participation.objects.filter(study=study, worker__key=key)
     ended = (Status.WITHDRAWN, Status.SCREENED_OUT)
@@ -187,7 +187,7 @@ def next_task_is_offered(participation: Participation) -> bool:
 
 
 def counted_reason(study: Study, key: str, code: str, among: list[int] | None = None) -> str:
-    """Return the Reason for a refusal with this code, or "" if it is not counted.
+    """Return the Reason for a refusal with this code, or "" if it isn't counted.
 
     "full" becomes MET if seats are free, but only for tasks that the worker has already done.
     """

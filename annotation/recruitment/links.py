@@ -72,7 +72,7 @@ class OpenLink(PlatformAdapter):
 
 
 class SimulatedLink(OpenLink):
-    """Link for simulated annotators, separate so that they never count as human."""
+    """The link for simulated annotators, kept separate so that they never count as human."""
 
     platform, kind, anonymous = "simulated", Kind.SIMULATED, False
 
@@ -152,11 +152,11 @@ STATES = {
 
 
 class LinkError(ValueError):
-    """The links were not created. The message contains the number of the name."""
+    """Raised if the links weren't created. The message contains the name's number."""
 
 
 def make_links(study: Study, text: str) -> list[PersonalLink]:
-    """Create a link per name (one a line), all or none. Raises LinkError for invalid names."""
+    """Create a link for each name (one per line), all or none. Raises LinkError."""
     names = [line.strip() for line in text.splitlines() if line.strip()]
     if len(names) > MOST:
         raise LinkError(f"At most {MOST} links can be created at once; you entered {len(names)}.")

@@ -66,7 +66,7 @@ PRESETS = {
 
 
 def check(panel: Panel) -> None:
-    """Raise ValidationError, with reasons by field, if the panel cannot work."""
+    """Raise ValidationError, with reasons by field, if the panel can't work."""
     errors = {}
     for field in ("id_parameter", "submission_parameter"):
         name = getattr(panel, field)
@@ -124,7 +124,7 @@ class PanelAdapter(PlatformAdapter):
         return self.read(request.GET)
 
     def read(self, parameters: QueryDict) -> Identity:
-        """Return the identity in the parameters of a URL. Raises NotAdmitted."""
+        """Return the identity in a URL's parameters. Raises NotAdmitted."""
         person = parameters.get(self.panel.id_parameter, "").strip()
         submission = parameters.get(self.panel.submission_parameter, "").strip()
         if not person:
@@ -174,7 +174,7 @@ class PanelAdapter(PlatformAdapter):
 
 @dataclass(frozen=True)
 class Visit:
-    """The result of opening a panel's URL: the identity and the exits, or an error."""
+    """What opening a panel's URL leads to: the identity and the exits, or an error."""
 
     query: str
     who: Identity | None = None
@@ -186,7 +186,7 @@ class Visit:
 
 
 def visit(panel: Panel, query: str | None) -> Visit:
-    """Return the result for a query string, by default for an example."""
+    """Return the result for a query string, or for an example by default."""
     if query is None:
         query = f"{panel.id_parameter}=TEST-PERSON"
         if panel.submission_parameter:

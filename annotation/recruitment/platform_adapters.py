@@ -29,8 +29,8 @@ OUTCOMES = {
 class Identity:
     """A person's ID on a platform, and the ID of their work on it.
 
-    `verified` means that it cannot be another person, because the platform has confirmed the ID or
-    because the ID is a secret of ours. Plain IDs in a URL verify nothing.
+    `verified` means that it can't be another person, either because the platform has confirmed the
+    ID or because the ID is one of our secrets. Plain IDs in a URL don't verify anything.
     """
 
     person: str
@@ -49,7 +49,7 @@ class Exit:
 
 @dataclass(frozen=True)
 class Source:
-    """A platform with IDs for lists of people. `codes` maps names to IDs."""
+    """A platform whose IDs can be used in lists of people. `codes` maps names to IDs."""
 
     platform: str
     label: str
@@ -57,7 +57,7 @@ class Source:
 
 
 class NotAdmitted(Exception):
-    """The arrival may be forged or stale. The message is shown to users."""
+    """Raised if the arrival may be forged or stale. The message is shown to users."""
 
 
 class PlatformAdapter:
@@ -75,7 +75,7 @@ class PlatformAdapter:
 
     @classmethod
     def named(cls, field: str) -> Q:
-        """Return a condition: `field` is a platform of this class."""
+        """Return a condition that `field` is one of this class's platforms."""
         return Q((field, cls.platform))
 
     @classmethod
@@ -85,7 +85,7 @@ class PlatformAdapter:
 
     @classmethod
     def at(cls, code: str) -> "PlatformAdapter | None":
-        """Return the adapter for a code, or None if the code belongs to another class."""
+        """Return the adapter for a code, or None if another class handles that code."""
         return None
 
     @classmethod
@@ -95,7 +95,7 @@ class PlatformAdapter:
 
     @classmethod
     def of(cls, submission: Submission) -> "PlatformAdapter | None":
-        """Return the adapter of a submission, or None if it belongs to another class."""
+        """Return a submission's adapter, or None if another class handles it."""
         return None
 
     def identity(self, request: HttpRequest) -> Identity | None:
@@ -130,13 +130,13 @@ def adapter_at(code: str) -> PlatformAdapter | None:
 
 
 def source_of(platform: str) -> str:
-    """Return the platform in words. For a panel, this is its name without the prefix."""
+    """Return the platform's display name. For a panel, this is its name without the prefix."""
     words = {adapter.platform: adapter.words for adapter in ADAPTERS}
     return words.get(platform) or platform[platform.find(":") + 1 :]
 
 
 def of_adapters_with(trait: str, field: str) -> Q:
-    """Return a condition: `field` is the platform of an adapter with this attribute."""
+    """Return a condition that `field` is the platform of an adapter with this attribute."""
     return reduce(or_, (adapter.named(field) for adapter in ADAPTERS if getattr(adapter, trait)))
 
 

@@ -1,4 +1,4 @@
-"""Find the exit of a participation: the code and URL of its platform."""
+"""Find a participation's exit: its platform's code and URL."""
 
 import logging
 
@@ -10,7 +10,7 @@ logger = logging.getLogger(__name__)
 
 
 def exit_of(participation: Participation, outcome: str) -> Exit | None:
-    """Return the exit of a participation, on the platform of its latest submission.
+    """Return a participation's exit on the platform of its latest submission.
 
     For a further task, the outcome is that of the first task, which ended the submission.
     """
@@ -31,7 +31,9 @@ def exit_of(participation: Participation, outcome: str) -> Exit | None:
 
 
 def current_exit(participation: Participation) -> Exit | None:
-    """Return the exit in the current state. None before the end, so no code is shown early."""
+    """Return the exit in the current state, or None before the end, so that codes aren't shown
+    early.
+    """
     status, outcome = participation.status, ""
     if status == Status.BETWEEN:
         return exit_of(participation, "completed")
@@ -62,7 +64,7 @@ def _had_completed(participation: Participation) -> bool:
 
 
 class Agreed(Exception):
-    """The worker has consented in another tab in the meantime, which takes precedence."""
+    """Raised if the worker has consented in another tab in the meantime, which takes precedence."""
 
 
 def decline(token: str) -> Exit | None:

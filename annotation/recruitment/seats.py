@@ -83,7 +83,7 @@ def join(
 def _begun_before(
     study: Study, worker: Worker, browser: str, verified: bool
 ) -> Participation | None:
-    """Return the live or resumed one. Needs the study's lock. Raises RecruitmentError."""
+    """Return the live or resumed participation. Needs the study's lock. Raises RecruitmentError."""
     theirs = study.participations.filter(worker=worker)
     if not verified and theirs.live().exclude(browser=browser).exists():
         raise RecruitmentError("elsewhere")
@@ -102,7 +102,7 @@ def _begun_before(
 
 
 def _worker(key: str, platform: str, kind: str) -> tuple[Worker, bool]:
-    """Return the worker and whether it is new. The row is locked, so that it is not deleted."""
+    """Return the worker and whether it is new. The row is locked, so that it isn't deleted."""
     while True:
         defaults = {"platform": platform, "kind": kind}
         worker, is_new = Worker.objects.get_or_create(key=key, defaults=defaults)
@@ -116,8 +116,8 @@ def _worker(key: str, platform: str, kind: str) -> tuple[Worker, bool]:
 def _too_many_unconsented(study: Study) -> bool:
     """Return whether people without consent hold a third of all seats, and at least three.
 
-    The caller must hold the study's lock and have expired idle participations. Personal links do
-    not count, because researchers gave them to known people.
+    The caller must hold the study's lock and have expired idle participations. Personal links don't
+    count, because researchers gave them to people they know.
     """
     waiting = study.participations.filter(kind=Kind.PERSON, status=Status.ARRIVED)
     waiting = waiting.exclude(platform_adapters.of_adapters_with("invited", "worker__platform"))
@@ -147,10 +147,10 @@ def choose(seed: int, arrival: int, candidates: list[list[int]]) -> int:
 
 
 def resume(participation: Participation) -> Participation:
-    """Assign a seat to an expired or returned participation again, in its scenario.
+    """Assign an expired or returned participation a seat again, in its scenario.
 
-    The worker continues where they stopped. Raises RecruitmentError if no seat is free or the
-    study currently assigns none. Does nothing for other participations.
+    The worker continues where they stopped. Raises RecruitmentError if no seats are free or the
+    study isn't currently assigning any. Does nothing for other participations.
     """
     with transaction.atomic():
         study = Study.objects.locked().get(pk=participation.study_id)
@@ -224,7 +224,7 @@ def take_seat(
     part: int = 0,
     browser: str = "",
 ) -> Participation:
-    """Create the participation on the scenario's lowest free seat, which must exist.
+    """Create the participation in the scenario's lowest free seat, which must exist.
 
     The choice is logged with `candidates` in the format of Allocation, by default only the
     scenario. The caller must hold the study's lock.
@@ -273,7 +273,7 @@ BEFORE_ANNOTATION = (Step.ANCHOR, Step.UPSTREAM, *JUDGED_STEPS)
 
 
 def ends_before(participation: Participation, position: int) -> bool:
-    """Return whether the position in the annotation step is after the end of the worker's part."""
+    """Return whether the position in the annotation step comes after the worker's part."""
     parts = ProlificStudy.objects.filter(scenarios=participation.scenario_id, part__gt=0)
     ends = dict(parts.order_by("part").values_list("part", "until"))
     if participation.part not in ends:
@@ -295,7 +295,7 @@ def _end(participation: Participation, last: int) -> int:
 
 
 def enter_sitting(participation: Participation, part: int) -> Participation:
-    """Continue in a part, a new one at its first example. The caller must hold the study's lock."""
+    """Continue in a part, starting a new one at its first example. Needs the study's lock."""
     if part <= participation.part:
         return participation
     locked = Participation.objects.lock(participation.token)
@@ -312,7 +312,7 @@ def enter_sitting(participation: Participation, part: int) -> Participation:
 
 
 def end_part(participation: Participation) -> None:
-    """End the part. The seat is kept, and the worker leaves with the code of the part."""
+    """End the part. The worker keeps the seat and leaves with the part's code."""
     participation.store(status=Status.BETWEEN)
     note_outcome(participation, "completed")
 

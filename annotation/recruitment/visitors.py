@@ -32,7 +32,7 @@ ENDED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN, Status.REJECTE
 
 
 class Arrival:
-    """An arrival at a study: adapter, kind and key of the worker, and browser."""
+    """An arrival at a study: the worker's adapter, kind and key, and their browser."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Arrival:
     def ticket(self) -> str:
         """Return a signed form field with the identity and, without a cookie, the browser ID.
 
-        A platform's signature is valid for only two minutes. It is checked once, when the page is
+        A platform's signature is only valid for two minutes. It is checked once, when the page is
         shown, and Start relies on this field.
         """
         known = self.browser != self.drawn
@@ -73,7 +73,7 @@ class Arrival:
         return signing.dumps(held, salt=TICKET_SALT)
 
     def _of_ticket(self, ticket: str) -> dict[str, Any]:
-        """Return the content of a ticket, or {} if it is missing, stale or for another study."""
+        """Return a ticket's content, or {} if it is missing, stale or for another study."""
         try:
             held = signing.loads(ticket, salt=TICKET_SALT, max_age=TICKET_AGE)
         except signing.BadSignature:
@@ -86,7 +86,7 @@ class Arrival:
         return worker_key(self.adapter.platform, self.who.person) if self.who else ""
 
     def refusal(self) -> str:
-        """Return why no seat is available now (a code in join_errors.NO_SEAT), or ""."""
+        """Return why no seats are available now (a code in join_errors.NO_SEAT), or ""."""
         if self.lacks_computer:
             return "device"
         browser = worker_key("browser", self.browser) if self.kind == Kind.PERSON else ""
@@ -95,7 +95,7 @@ class Arrival:
         )
 
     def begun(self) -> Participation | None:
-        """Return the live or resumable participation of this ID, without checking ownership."""
+        """Return this ID's live or resumable participation, without checking ownership."""
         theirs = self.study.participations.filter(worker__key=self.key).order_by("-pk")
         return theirs.live().first() or theirs.expired_at_work().first()
 
@@ -111,7 +111,7 @@ class Arrival:
         return theirs.order_by("-pk").first()
 
     def owns(self, participation: Participation) -> bool:
-        """Return whether the arrival may see the personal link of this participation.
+        """Return whether the arrival may see this participation's personal link.
 
         Other people may know an unverified ID, so it is accepted only in the browser that started.
         """
@@ -120,9 +120,9 @@ class Arrival:
         return participation.browser == worker_key("browser", self.browser)
 
     def start(self, in_browser: bool = True) -> Participation:
-        """Assign a seat. An unknown browser gets the identity that was drawn for it.
+        """Assign a seat. An unknown browser gets the identity drawn for it.
 
-        The page and the API share these checks. The browser is stored only with `in_browser`.
+        The page and the API share these checks. The browser is stored only if `in_browser` is true.
         Raises join_errors.RecruitmentError.
         """
         self._check_may_start()
@@ -167,13 +167,13 @@ class Arrival:
 
 
 def _is_phone(request: HttpRequest) -> bool:
-    """Return whether the user agent is a phone. The result is not stored."""
+    """Return whether the user agent is a phone. The result isn't stored."""
     hint = request.headers.get("Sec-CH-UA-Mobile", "")
     return hint == "?1" or (not hint and "Mobi" in request.headers.get("User-Agent", ""))
 
 
 def arrival(request: HttpRequest, code: str, ticket: str = "") -> Arrival:
-    """Return the arrival at the study of a link. Raises Http404 for unknown codes.
+    """Return the arrival at a link's study. Raises Http404 for unknown codes.
 
     `ticket` comes from the form on the landing page (Arrival.ticket). Raises NotAdmitted for a
     forged or stale URL.
@@ -198,7 +198,7 @@ def participation_of(token: str) -> Participation:
 
 
 def language_of(request: HttpRequest) -> str:
-    """Return the language of the URL's study, by default English, before any access check."""
+    """Return the language of the URL's study, or English by default, before any access check."""
     named = request.resolver_match.kwargs if request.resolver_match else {}
     if "token" in named:
         theirs = Participation.objects.filter(token=named["token"])
@@ -216,7 +216,7 @@ def admit_to(study: Study, address: str) -> bool:
     """Count a start on the study's open link. Return False if the IP address is over its limit.
 
     The limit is a tenth of the seats, and at least settings.STARTS_PER_HOUR (0: no limit). Consent
-    does not reset it. A switch of the study lifts it, for a class that shares an IP address.
+    doesn't reset it. One of the study's switches lifts it, for a class that shares an IP address.
     """
     least = settings.STARTS_PER_HOUR
     if study.shared_address or not least:
@@ -240,7 +240,7 @@ def _name(address: str) -> str:
 def client_address(request: HttpRequest) -> str | None:
     """Return the IP address that connected to the outermost trusted proxy, or None.
 
-    IPv6 addresses are cut to 64 bits, as a client controls the rest: "2001:db8:1:2::".
+    IPv6 addresses are truncated to 64 bits, as a client controls the rest: "2001:db8:1:2::".
     """
     sender = request.META.get("REMOTE_ADDR", "")
     entries = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]

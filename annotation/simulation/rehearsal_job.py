@@ -1,8 +1,8 @@
 """Run simulated annotators in a rehearsal as a job, with one annotator per chunk.
 
 They work as in `simulate_workers`. The browser ID is derived from the job and the number, so a
-repeated chunk continues where it stopped. An annotator that waits for a researcher's decision
-stops there. After it was admitted, the next job continues it.
+repeated chunk continues where it stopped. An annotator waiting for a researcher's decision stops
+there. Once it has been admitted, the next job continues it.
 """
 
 import random
@@ -33,7 +33,7 @@ KIND = "simulate"
 
 
 class NoRehearsal(Exception):
-    """Simulated annotators cannot enter this study. The message is shown to users."""
+    """Raised if simulated annotators can't enter this study. The message is shown to users."""
 
 
 def free_seats(study: Study) -> int:
@@ -43,7 +43,7 @@ def free_seats(study: Study) -> int:
 
 
 def admitted(study: Study) -> list[Participation]:
-    """Return simulated annotators that were admitted after the job that left them waiting."""
+    """Return simulated annotators admitted since the job that left them waiting."""
     walked = {
         pk
         for job in jobs_of(study)
@@ -69,8 +69,8 @@ def rehearsal_of(study: Study, by: User) -> Study:
 def start(study: Study, policy: str, number: int | None, seed: int, by: User) -> Job:
     """Start a job with this number of simulated annotators, or with one for each free seat.
 
-    Annotators that were admitted since the last job continue first, with the same policy. Raises
-    NoRehearsal, and ValueError for an unknown policy.
+    Annotators admitted since the last job continue first, with the same policy. Raises NoRehearsal,
+    and ValueError for an unknown policy.
     """
     if not study.rehearsal:
         raise NoRehearsal(
@@ -92,13 +92,13 @@ def start(study: Study, policy: str, number: int | None, seed: int, by: User) ->
 
 
 def jobs_of(study: Study) -> list[Job]:
-    """Return the jobs for simulated annotators in a study, newest first."""
+    """Return a study's jobs for simulated annotators, newest first."""
     return list(Job.objects.filter(kind=KIND, parameters__study=study.pk).order_by("-pk"))
 
 
 @jobs.job(KIND, limit=timedelta(minutes=10))
 def _walk_one(job: Job, number: int) -> dict[str, Any]:
-    """Run one annotator to the end, and return {answers}. Raises JobError if it gets no seat."""
+    """Run one annotator to the end, and return {answers}. Raises JobError without a seat."""
     study = Study.objects.get(pk=job.parameters["study"])
     site = InProcess()
     goes_on = job.parameters.get("goes_on", [])

@@ -95,7 +95,7 @@ class OverHTTP:
 
 
 class RobotError(Exception):
-    """A simulated annotator cannot continue from a page."""
+    """Raised if a simulated annotator can't continue from a page."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Known:
 
 
 class Knowledge:
-    """The gold of all tasks in a study, by the text and question on the page."""
+    """The gold for all of a study's tasks, by the text and question on the page."""
 
     def __init__(self, study: Study) -> None:
         self._study = study
@@ -150,14 +150,14 @@ class Knowledge:
         return self._known[(title, question, *sorted(options), *segments)]
 
     def predictions(self, model: str) -> dict[int, list[str]]:
-        """Return predicted texts by test example, or {} if the study does not use the model."""
+        """Return predicted texts by test example, or {} if the study doesn't use the model."""
         files = compared_files.files(self._study).filter(model__name=model)
         first = dict(files.reverse().values_list("task_id", "pk"))  # first one wins
         rows = Prediction.objects.filter(file__in=first.values())
         return dict(rows.values_list("example_id", "predicted"))
 
     def majority(self, card: Card) -> str:
-        """Return the most common gold of a task without highlighting."""
+        """Return the most common gold in a task without highlighting."""
         return self._majority[card.name]
 
 
@@ -199,7 +199,7 @@ def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
 def noisy(probability: float, rng: random.Random, spread: float = 0.02) -> Policy:
     """Return a policy that is correct with about this probability, in all steps.
 
-    It has the SD `spread` between annotators: by default a few points, as among humans.
+    Its SD between annotators is `spread`: by default a few points, as among humans.
     """
     own = min(1.0, max(0.0, rng.gauss(probability, spread)))
     return lambda known, rng: gold(known, rng) if rng.random() < own else mistaken(known, rng)
@@ -208,7 +208,7 @@ def noisy(probability: float, rng: random.Random, spread: float = 0.02) -> Polic
 def copying(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
     """Return a policy that copies a model's answer with probability P, or else is noisy:OWN.
 
-    Of "mixed" annotators, only SHARE copy, and the others are noisy:OWN. Raises ValueError.
+    Of "mixed" annotators, only SHARE copy; the others are noisy:OWN. Raises ValueError.
     """
     kind, model, *numbers = name.split(":")
     try:
@@ -275,8 +275,8 @@ def gold(known: Known, rng: random.Random) -> Choice:
 def empty(known: Known, knowledge: Knowledge) -> Choice:
     """Return the trivial baseline: always "no answer", or always the majority label.
 
-    If an answer is required, return the first word of the text, the first option, or the most
-    common number or text.
+    If an answer is required, return the text's first word, the first option, or the most common
+    number or text.
     """
     if known.card.no_answer:
         return [], []
@@ -286,7 +286,7 @@ def empty(known: Known, knowledge: Knowledge) -> Choice:
 
 
 def at_random(known: Known, rng: random.Random) -> Choice:
-    """Return a random label, option, number or words. Half are "no answer", if it is allowed."""
+    """Return a random label, option, number or words. Half are "no answer", if allowed."""
     if known.card.no_answer and rng.random() < 0.5:
         return [], []
     if not known.card.is_highlighted:
@@ -394,7 +394,7 @@ LEADING = (
 
 
 def _path(form: Any) -> str:
-    """Return the target of a form, without the query."""
+    """Return a form's target, without the query."""
     return urlsplit(form.action or "").path
 
 

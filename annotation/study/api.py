@@ -53,7 +53,7 @@ COLUMNS = [
 
 
 class TomlParser(BaseParser):
-    """Parses a design in the format of `create_study --design`."""
+    """Parses a design in the format that `create_study --design` reads."""
 
     media_type = "application/toml"
 
@@ -81,7 +81,7 @@ class DesignShape(serializers.Serializer):
 
 
 class Problems(serializers.Serializer):
-    """Settings that a design lacks; nothing is stored."""
+    """Settings missing from a design; nothing is stored."""
 
     valid = serializers.BooleanField()
     problems = serializers.DictField(child=Texts())
@@ -175,7 +175,7 @@ def save(study: Study, tasks: list[Any], upstream: list[Any], made_from: str | N
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Convert errors of saving a draft to API errors. Nothing is stored if there are any."""
+    """Convert errors of saving a draft to API errors, in which case nothing is stored."""
     try:
         with transaction.atomic():
             yield

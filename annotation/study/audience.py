@@ -1,7 +1,7 @@
-"""The audience of a design: filters and content warnings on Prolific, and form fields.
+"""A design's audience: filters and content warnings on Prolific, and form fields.
 
-It is declared before the study opens and frozen with it. Whether Prolific has a country or a
-filter is checked when the study is created there (prolific/audience.py).
+It is declared before the study opens and frozen with it. Whether Prolific has a country or a filter
+is checked when the study is created there (prolific/audience.py).
 """
 
 import json
@@ -211,7 +211,7 @@ def as_text(key: str, value: Any) -> Any:
 
 
 def shown(held: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return (label, value) for each entry of an audience."""
+    """Return (label, value) for each of an audience's entries."""
     return [(FIELDS[key][0], as_text(key, held[key])) for key in FIELDS if key in held]
 
 

@@ -11,7 +11,7 @@ from tasks.models import PredictionFile, PredictionFileQuerySet
 
 
 def files(study: Study) -> PredictionFileQuerySet:
-    """Return the compared files. After closing, later files of other models are included.
+    """Return the compared files. After closing, other models' later files are included.
 
     A later run of a model in the family, on the same task and shots, would change that comparison.
     """
@@ -34,7 +34,9 @@ def supervised(study: Study) -> PredictionFileQuerySet:
 
 
 def of_arms(study: Study) -> PredictionFileQuerySet:
-    """Return the files with an arm of a cross-task study, from which models' gains are computed."""
+    """Return the files with one of a cross-task study's arms, from which models' gains are
+    computed.
+    """
     return _of_team(study).exclude(arm="")
 
 

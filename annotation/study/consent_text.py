@@ -1,4 +1,4 @@
-"""Convert consent texts and other Markdown by researchers to safe HTML, and version them."""
+"""Convert researchers' consent texts and other Markdown to safe HTML, and version them."""
 
 from functools import lru_cache
 
@@ -14,7 +14,9 @@ TAGS = {"p", "br", "hr", "em", "strong", "code", "blockquote", "ul", "ol", "li",
 
 @lru_cache(maxsize=256)
 def as_html(markdown: str) -> SafeString:
-    """Convert Markdown without raw HTML and images; only web and email links; headings from h2."""
+    """Convert Markdown, without raw HTML or images, with web and email links only, headings from
+    h2.
+    """
     tokens = MarkdownIt("commonmark", {"html": False, "breaks": True})
     parsed = tokens.parse(markdown.replace("\0", ""))
     for token in parsed:

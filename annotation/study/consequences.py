@@ -1,6 +1,6 @@
-"""Seats, minutes and cost of a design, shown while it is edited and when the study opens.
+"""A design's seats, minutes and cost, shown while it is edited and when the study opens.
 
-The minutes of a cell are the time for its examples (study/minutes.py), not the announced time.
+A cell's minutes are the time for its examples (study/minutes.py), not the announced time.
 """
 
 from collections import Counter
@@ -47,9 +47,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Consequences:
-    """The seats and cost of a design, in cents. `cap` is None if a person's pay is unlimited.
+    """A design's seats and cost, in cents. `cap` is None if a person's pay is unlimited.
 
-    `suggested_hours` is a suggestion for the maximum of paid hours if it is missing, else None.
+    `suggested_hours` suggests the maximum paid hours if they are missing, or else is None.
     """
 
     cells: list[Cell]
@@ -71,7 +71,7 @@ class Consequences:
 
     @property
     def longest(self) -> int:
-        """Return the minutes of the longest cell."""
+        """Return the longest cell's minutes."""
         return max((cell.minutes for cell in self.cells), default=0)
 
     @property
@@ -94,7 +94,7 @@ class Consequences:
 
     @property
     def at_once(self) -> int | None:
-        """Return how many annotators at once the budget covers, or None for all seats."""
+        """Return how many annotators the budget covers at once, or None for all seats."""
         if not self.cap or self.budget is None:
             return None
         number = ledger.cents(self.budget) // self.cap
@@ -102,7 +102,7 @@ class Consequences:
 
     @property
     def at_once_in_words(self) -> str:
-        """Return a sentence about the budget's effect on arrivals, or "" if it covers all seats."""
+        """Return a sentence about how the budget limits arrivals, or "" if it covers all seats."""
         if self.at_once is None:
             return ""
         plural = "" if self.at_once == 1 else "s"
@@ -209,7 +209,7 @@ def leaks(study: Study, tasks: Sequence[Task]) -> list[str]:
 
 
 def ceilings(tasks: Sequence[Task]) -> list[str]:
-    """Return warnings about tasks with gold that cannot be entered, so S1 cannot reach 100."""
+    """Return warnings about tasks with gold that can't be entered, so that S1 can't reach 100."""
     return [
         f"{task.name}: the highest S1 that an answer can reach is {task.report['ceiling']:.2f},"
         " because some gold answers are not found in the text."
@@ -226,7 +226,7 @@ Effect, Criterion = AccessRule.Effect, AccessRule.Criterion
 
 
 def of_entry(study: Study, effect: str, criterion: str, value: str) -> str:
-    """Return why an entry contradicts another or excludes everyone, or "" if it does not."""
+    """Return why an entry contradicts another or excludes everyone, or "" if it doesn't."""
     in_force = list(study.access_rules.filter(ended_at=None, criterion=criterion, value=value))
     if any(rule.effect == effect for rule in in_force):
         return f"The same entry is already in force: {in_force[0]}."

@@ -1,9 +1,9 @@
 """Cross-task studies: does training on other tasks improve performance on an unseen task?
 
-People cannot be reset, so each arm has different annotators. *upstream* first trains on the
-upstream tasks, *sham* on as many examples of one neutral task, and *direct* on nothing. Then all
-arms have the same training and test on an unseen task. Opening the study freezes a pool of
-training examples that share no text with an unseen task or with another task in the pool.
+People can't be reset, so each arm has different annotators. *upstream* first trains on the upstream
+tasks, *sham* on as many examples of one neutral task, and *direct* on nothing. Then all arms have
+the same training and test on an unseen task. Opening the study freezes a pool of training examples
+that share no text with an unseen task or with another task in the pool.
 """
 
 import hashlib
@@ -125,9 +125,10 @@ def _texts_of_unseen(study: Study, tasks: Sequence[Task]) -> set[str]:
 
 
 def _pool(task: Task, wanted: int, taken: set[str]) -> list[Example]:
-    """Return training examples of a task that share no text with `taken` or each other.
+    """Return a task's training examples that share no text with `taken` or each other.
 
-    They come, in file order, from the smallest training file with enough of them, or the largest.
+    They come, in file order, from the smallest training file with enough of them, or else the
+    largest.
     """
     pool: list[Example] = []
     splits = task.splits.filter(kind=Split.Kind.TRAIN).order_by("shots", "number")
@@ -147,7 +148,7 @@ def _pool(task: Task, wanted: int, taken: set[str]) -> list[Example]:
 
 
 class PoolError(ValueError):
-    """An arm has too few examples. The message is shown to users."""
+    """Raised if an arm has too few examples. The message is shown to users."""
 
 
 def freeze(study: Study) -> None:
@@ -181,7 +182,7 @@ def thaw(study: Study) -> None:
 
 
 def manifest(study: Study) -> dict[str, Any] | None:
-    """Return the additional entries of a cross-task study's manifest, or None."""
+    """Return the additional entries in a cross-task study's manifest, or None."""
     if not study.is_cross_task:
         return None
     return {
@@ -274,9 +275,9 @@ def trained_on(scenario: Scenario) -> list[str]:
 
 
 def knows_the_training(study: Study, worker_key_tasks: Iterable[str]) -> bool:
-    """Return whether one of these tasks, seen by a worker, is a training task of an arm.
+    """Return whether any of these tasks, seen by a worker, is one of an arm's training tasks.
 
-    Such workers are excluded from all arms. Otherwise, the arms would not be randomised.
+    Such workers are excluded from all arms. Otherwise, the arms wouldn't be randomised.
     """
     names = study.upstream_pool.values_list("task__name", flat=True).distinct()
     return not set(names).isdisjoint(worker_key_tasks)

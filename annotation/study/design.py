@@ -1,8 +1,8 @@
-"""The rules of a design, its scenarios, and saving drafts.
+"""A design's rules, its scenarios, and saving drafts.
 
 Saving a draft creates its scenarios again. Opening (study/lifecycle.py) writes the manifest (the
-canonical JSON of everything that determines what annotators see and what is analysed) and its
-hash. Pausing and closing are not part of the design and change neither.
+canonical JSON of everything that determines what annotators see and what is analysed) and its hash.
+Pausing and closing aren't part of the design and change neither.
 """
 
 import copy
@@ -39,18 +39,18 @@ SUGGESTED_TIMES = 3  # the suggested cap per person, as a multiple of the estima
 
 
 class DesignError(Exception):
-    """The study does not allow this change now. The message is shown to users."""
+    """Raised if the study doesn't allow this change now. The message is shown to users."""
 
 
 class StaleDesign(DesignError):
-    """Another user has saved the draft since the form was loaded."""
+    """Raised if another user has saved the draft since the form was loaded."""
 
 
 LEAKAGE = "Open the study although training examples are in the test set"
 
 
 def values(study: Study) -> dict[str, Any]:
-    """Return the values of a draft by form field. Tasks are names with versions."""
+    """Return a draft's values by form field. Tasks are names with versions."""
     fields = {name: getattr(study, name) for name in FORM_FIELDS if name not in LISTS}
     lists = {
         name: [str(task) for task in getattr(study, name).order_by("name", "version")]
@@ -165,7 +165,7 @@ def _check_shots(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _checked_splits(study: Study, refuse: Any) -> list[int]:
-    """Return the training splits of the design, or [] if they are invalid."""
+    """Return the design's training splits, or [] if they are invalid."""
     splits = study.splits
     if not isinstance(splits, list) or not splits:
         refuse("splits", "Choose at least one training split.")
@@ -255,7 +255,7 @@ def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """Refuse a minimum that even a perfect annotator could not reach."""
+    """Refuse a minimum that even a perfect annotator couldn't reach."""
     threshold = study.qualification_threshold
     if study.qualification != Qualification.MINIMUM or threshold is None:
         return
@@ -300,7 +300,7 @@ def suggested_budget(study: Study, tasks: Sequence[Task], seats: int) -> Decimal
 
 
 def cells(study: Study) -> list[tuple[int, int | None, str]]:
-    """Return (shots, number of the training split, arm) for each scenario of a task."""
+    """Return (shots, number of the training split, arm) for each of a task's scenarios."""
     return [
         (shots, split, arm)
         for shots in sorted(study.shots)

@@ -187,7 +187,7 @@ def task_named(name: str) -> Task:
 
 
 def as_data(study: Study) -> dict[str, Any]:
-    """Return the design of a study by key, in the format that `from_data` reads."""
+    """Return a study's design by key, in the format that `from_data` reads."""
     data: dict[str, Any] = {"tasks": [_name(task) for task in study.tasks.order_by("name")]}
     for key, field in FIELDS.items():
         table, _dot, inner = key.rpartition(".")
@@ -200,7 +200,7 @@ def as_data(study: Study) -> dict[str, Any]:
 
 
 def plain(study: Study, field: str) -> Any:
-    """Return the value of a field, with amounts as text."""
+    """Return a field's value, with amounts as text."""
     value = getattr(study, field)
     return str(value) if isinstance(value, Decimal) else value
 
@@ -210,7 +210,7 @@ def _name(task: Task) -> str:
 
 
 def _keys(path: str, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield keys and values, with the name of the table as a prefix of the key."""
+    """Yield keys and values, with the table's name as a prefix of the key."""
     for key, value in data.items():
         if key not in TABLES:
             yield key, value
@@ -239,7 +239,7 @@ def _task(path: str, task: Any) -> str:
 
 
 def _value(path: str, key: str, value: Any) -> Any:
-    """Convert a value to the type of its field. Raises DesignFileError."""
+    """Convert a value to its field's type. Raises DesignFileError."""
     field = Study.design_field(FIELDS[key])
     if value in ("", None) and field.null:  # TOML has no null
         return None

@@ -1,4 +1,4 @@
-"""The study form for researchers. It cleans and converts values; design.py has the rules."""
+"""The researchers' study form. It cleans and converts values; design.py has the rules."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,7 +52,9 @@ UNFOLDED = ("Tasks and examples", "Time and pay")
 
 @dataclass(frozen=True)
 class Section:
-    """Fields under a collapsible heading. `changed` lists labels of fields without the default."""
+    """Fields under a collapsible heading. `changed` lists the labels of fields not at their
+    default.
+    """
 
     title: str
     fields: list[forms.BoundField]
@@ -127,7 +129,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return Section(title, fields, any(field.errors for field in fields), changed)
 
     def _differs(self, field: forms.BoundField) -> bool:
-        """Return whether the value is not the default, ignoring the seed, which is random."""
+        """Return whether the value isn't the default, ignoring the seed, which is random."""
         if field.name in (*design_file.LISTS, *audience.NAMES):
             return bool(field.value())
         default = Study.design_field(field.name).get_default()
@@ -135,7 +137,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
 
     @cached_property
     def consequences(self) -> Consequences | None:
-        """Return the consequences of the values, or None if required values are invalid."""
+        """Return the values' consequences, or None if required values are invalid."""
         if not self.is_bound:
             return consequences.for_study(self.instance) if self.instance.pk else None
         if self.lacking():
@@ -168,7 +170,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return consequences.ceilings(self.chosen_tasks())
 
     def promise(self) -> str:
-        """Return the promise of pay that annotators see."""
+        """Return the promised pay that annotators see."""
         return promises.promise(self.instance)
 
     def first_example(self) -> str:
@@ -185,7 +187,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return [self[name] for name in names]
 
     def _selectable(self) -> QuerySet[Task]:
-        """Return unarchived versions and those of the draft. Later imports change no selection."""
+        """Return unarchived versions and the draft's. Later imports don't change a selection."""
         offered = Task.objects.filter(archived_at=None)
         self._newest = set(offered.latest_versions().values_list("pk", flat=True))
         if self.instance.pk:

@@ -1,7 +1,7 @@
-"""States of a study (draft, open, paused, closed), cloning, and changes to running studies.
+"""A study's states (draft, open, paused, closed), cloning, and changes to running studies.
 
-Opening freezes the design and its hash. Pausing, additional seats, a larger budget and the
-switches are not part of the design, and are recorded in the audit log.
+Opening freezes the design and its hash. Pausing, additional seats, a larger budget and the switches
+aren't part of the design, and are recorded in the audit log.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ AFTER_RESULTS = (
 
 
 class ResultsSeen(DesignError):
-    """Seats would be added after a completion without confirmation."""
+    """Raised if seats would be added after a completion without confirmation."""
 
 
 # Maps researchers' actions to (allowed statuses, new status, label, log entry).
@@ -61,8 +61,8 @@ def change_status(
     """Open, pause, reopen or close a study, or return it to draft. Updates `study`.
 
     `agreed` is the sum that a person confirmed before opening (Consequences.sum_in_words). It is
-    None for programs and rehearsals, which are not asked. Raises DesignError if the study does not
-    allow the action now, and PermissionDenied if the budget is above the limit for this user.
+    None for programs and rehearsals, which aren't asked. Raises DesignError if the study doesn't
+    allow the action now, and PermissionDenied if the budget is above this user's limit.
     """
     if action not in TRANSITIONS:
         raise DesignError("This change does not exist.")
@@ -103,7 +103,7 @@ def _thaw(study: Study) -> None:
 
 
 def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
-    """Check the design a last time, and store its manifest, hash and consent text."""
+    """Check the design one last time, and store its manifest, hash and consent text."""
     budget.check_limit(study, by)
     lacks = missing(study)
     if lacks:
@@ -177,7 +177,7 @@ SWITCHES = ("open_link_on", "shared_computers", "shared_address")
 
 
 def switch(study: Study, chosen: dict[str, bool], by: User) -> None:
-    """Set the switches of a study in any status. Changes are logged."""
+    """Set a study's switches in any status. Changes are logged."""
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
         for name in SWITCHES:
@@ -199,11 +199,11 @@ def has_results(study: Study) -> bool:
 
 
 def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False) -> None:
-    """Add seats to a scenario of an open or paused study. Logged; the design does not change.
+    """Add seats to a scenario in an open or paused study. Logged; the design doesn't change.
 
-    If there are results, this must be `confirmed`, and every table mentions it. Raises
-    DesignError, and PermissionDenied for users who may not spend if the study is on Prolific,
-    because the next sync buys places for the seats.
+    If there are results, this must be `confirmed`, and every table mentions it. Raises DesignError,
+    and PermissionDenied for users who may not spend if the study is on Prolific, because the next
+    sync buys places for the seats.
     """
     if not 1 <= number <= 1000:
         raise DesignError("Enter a number of seats from 1 to 1000.")

@@ -1,9 +1,8 @@
 """The estimated minutes that annotators see for each task and number of shots.
 
 The first available of these is used: the design's number for the task; its number for all tasks;
-the median active seconds of humans in a pilot with this task; WORDS_A_MINUTE and
-SECONDS_TO_ANSWER. The last is rough and only causes warnings. Opening freezes the minutes with the
-scenarios.
+the median active seconds of humans in a pilot with this task; WORDS_A_MINUTE and SECONDS_TO_ANSWER.
+The last is rough and only leads to warnings. Opening freezes the minutes with the scenarios.
 """
 
 import math
@@ -30,7 +29,7 @@ SHORTEST_TOO_LONG = 30  # minutes; for shorter times, rounding is not misleading
 
 @dataclass(frozen=True)
 class Workload:
-    """The work in a cell of a design. Attention checks count as examples."""
+    """The work in one of a design's cells. Attention checks count as examples."""
 
     task: Task
     shots: int
@@ -49,7 +48,7 @@ class Workload:
 
     @property
     def words(self) -> int:
-        """Return the number of words in the text and question of the median example."""
+        """Return the number of words in the median example's text and question."""
         return frozen.median_words(self.task)
 
     @property
@@ -61,14 +60,14 @@ class Workload:
         return self.minutes_at(self.seconds_each)
 
     def minutes_at(self, seconds: float) -> int:
-        """Return the minutes of an annotator, given the seconds per example of the task."""
+        """Return an annotator's minutes, given the task's seconds per example."""
         before = self.upstream * _seconds(self.upstream_words)
         own = (self.examples - self.upstream) * seconds
         return MINUTES_BEFORE + math.ceil((before + own) / 60)
 
 
 def _seconds(words: int) -> float:
-    """Return the time for an example with this number of words, in seconds."""
+    """Return the seconds an example with this number of words takes."""
     return 60 * words / WORDS_A_MINUTE + SECONDS_TO_ANSWER
 
 
@@ -118,7 +117,8 @@ def _sizes(tasks: Sequence[Task]) -> Counter[tuple[int, int | None, int | None]]
 def doubt(promised: int, load: Workload) -> str:
     """Return a sentence with the calculation if the promised minutes are implausible, or "".
 
-    Tolerated are TOO_SHORT to TOO_LONG times the estimate, and up to SHORTEST_TOO_LONG minutes.
+    The range from TOO_SHORT to TOO_LONG times the estimate is accepted, as are up to
+    SHORTEST_TOO_LONG minutes.
     """
     too_long = max(TOO_LONG * load.minutes, SHORTEST_TOO_LONG)
     if TOO_SHORT * promised >= load.minutes and promised <= too_long:
@@ -210,7 +210,7 @@ def longest(study: Study, tasks: Sequence[Task]) -> int:
 
 
 def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
-    """Return the worst warning about the minutes of a design, or []."""
+    """Return the worst warning about a design's minutes, or []."""
     stated = [cell for cell in for_cells(study, tasks) if cell.is_stated]
     short = sorted(stated, key=lambda cell: cell.told / cell.load.minutes)
     sentences = (doubt(cell.told, cell.load) for cell in (*short[:1], *short[-1:]))
@@ -232,7 +232,8 @@ def store(study: Study) -> None:
 def pilot(study: Study, task: Task) -> tuple[float, int] | None:
     """Return (median active seconds per answer, number of answers) of humans on a task.
 
-    Only annotation steps that the study's owner may read are used. None below FEWEST_ANSWERS.
+    Only annotation steps that the study's owner may read are used. Returns None below
+    FEWEST_ANSWERS.
     """
     answers = Answer.objects.filter(
         turn__step=Step.ANNOTATION,

@@ -32,8 +32,8 @@ from tasks.models import Task
 def study_new(request: ResearcherRequest) -> HttpResponse:
     """Create a draft.
 
-    `?task=NAME` selects the newest version of a task, or `?task=NAME@VERSION` another one.
-    `?like=NAME` copies the design of a study.
+    `?task=NAME` selects a task's newest version, or `?task=NAME@VERSION` another one. `?like=NAME`
+    copies a study's design.
     """
     if like := request.GET.get("like", ""):
         source = study_of(request, like, right_to("study_clone"))
@@ -94,7 +94,7 @@ def _edit(
 
 
 def _left_out(source: Study) -> list[str]:
-    """Return the tasks of the source design that cannot be selected because they are archived."""
+    """Return the source design's tasks that can't be selected because they are archived."""
     tasks = [*source.tasks.order_by("name"), *cross_task.trained_first(source)]
     return [str(task) for task in tasks if task.archived_at]
 

@@ -1,4 +1,4 @@
-"""The reward on Prolific, and the cost of each choice, computed from the design."""
+"""The reward on Prolific, and what each choice costs, computed from the design."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ def scenario_reward(study: Study, minutes: Sequence[int], choice: str) -> int:
 
 
 def reward_of_one(study: Study, minutes: Sequence[int], choice: str) -> int:
-    """Return the reward for a study in one session, which is at least the base reward."""
+    """Return the reward for a study in a single session, which is at least the base reward."""
     return max(scenario_reward(study, minutes, choice), cents(study.base_reward))
 
 
@@ -36,7 +36,7 @@ def _at_rate(study: Study, minutes: int) -> int:
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of drafts in currency units, without fees. `reward` covers all parts."""
+    """What drafts cost in currency units, without fees. `reward` covers all parts."""
 
     choice: str
     what: str
@@ -47,9 +47,9 @@ class Cost:
 
 
 def costs_of_design(study: Study, cells: Sequence[tuple[int, int]]) -> list[Cost]:
-    """Return the cost of each reward in one session. `cells` are (seats, minutes).
+    """Return what each reward costs in one session. `cells` are (seats, minutes).
 
-    Returns [] if the choice makes no difference, or if Prolific does not pay in the currency.
+    Returns [] if the choice makes no difference, or if Prolific doesn't pay in the currency.
     """
     told = [minutes for _seats, minutes in cells]
     one_each = study.participants_choose_scenario or len(set(told)) < 2

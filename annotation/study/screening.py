@@ -1,10 +1,10 @@
-"""Declarations of screening and anchors: questions about the instructions, the rule, the sets.
+"""Screening and anchor declarations: questions about the instructions, the rule, the sets.
 
-This module parses and checks declarations, and the steps of the protocol apply them. The screening
-set contains unrevealed examples for judging zero-shot annotators. It is drawn for each task from
-training files, so that it resembles the examples that are used to judge the other arms. No arm
-shows its examples elsewhere. When the study is open, hashes in its manifest identify them. The
-anchor examples come first in the same draw, so that they are never in the screening set.
+This module parses and checks declarations, and the protocol's steps apply them. The screening set
+contains unrevealed examples for judging zero-shot annotators. It is drawn for each task from
+training files, so that it resembles the examples used to judge the other arms. No arm shows its
+examples elsewhere. Once the study is open, hashes in its manifest identify them. The anchor
+examples come first in the same draw, so they are never in the screening set.
 """
 
 import json
@@ -18,7 +18,7 @@ from tasks.models import Example, Split, Task
 
 
 def examples(study: Study, task: Task) -> list[Example]:
-    """Return the screening set of a task, from the manifest or, for a draft, as drawn now.
+    """Return a task's screening set, from the manifest or, for a draft, as drawn now.
 
     It is empty if the design has none, and smaller than designed if there are too few examples.
     """
@@ -27,7 +27,7 @@ def examples(study: Study, task: Task) -> list[Example]:
 
 
 def anchors(study: Study, task: Task) -> list[Example]:
-    """Return the anchor examples of a task, as `examples` does. No one else sees either set."""
+    """Return a task's anchor examples, as `examples` does. No one else sees either set."""
     return _drawn(study, task, "anchor_hashes", 0, study.anchor_examples)
 
 
@@ -44,9 +44,9 @@ def _drawn(study: Study, task: Task, key: str, start: int, end: int) -> list[Exa
 def spare(study: Study, task: Task) -> list[Example]:
     """Return candidates for anchors and a screening set, in an order drawn with the study's seed.
 
-    They are in none of the study's training files, and share no text with its test or checks, so
-    that zero-shot annotators do not see such text early. Text and question are compared, never
-    gold. Examples and IDs are unique, so that exports identify each example by task and ID.
+    They aren't in any of the study's training files, and share no text with its test or checks, so
+    zero-shot annotators don't see such text early. Text and question are compared, never gold.
+    Examples and IDs are unique, so exports identify each example by task and ID.
     """
     shown = {(shots, number) for shots in study.shots for number in study.splits}
     pool = _training(task)
@@ -68,7 +68,7 @@ def _training(task: Task) -> list[Example]:
 
 
 def _texts(task: Task) -> Iterable[list[str]]:
-    """Return the contexts of the test and of the attention checks."""
+    """Return the contexts in the test and the attention checks."""
     of_files = Example.objects.filter(split__task=task).exclude(split__kind=Split.Kind.TRAIN)
     return of_files.order_by().values_list("context", flat=True)
 
@@ -123,7 +123,7 @@ def judged_by(rule: str, shots: int, screening: int) -> int:
 
 
 def warning(rule: str, shots: Sequence[int], screening: int) -> str:
-    """Return a warning if only some arms are judged, otherwise ""."""
+    """Return a warning if only some arms are judged, or else ""."""
     free = [number for number in sorted(shots) if not judged_by(rule, number, screening)]
     judged = [number for number in sorted(shots) if judged_by(rule, number, screening)]
     if not free or not judged:
@@ -138,7 +138,7 @@ def warning(rule: str, shots: Sequence[int], screening: int) -> str:
 
 
 def screened(rule: str, shots: Sequence[int], screening: int) -> str:
-    """Return a sentence about the screening set at zero shots, or "" if it is not used."""
+    """Return a sentence about the screening set at zero shots, or "" if it isn't used."""
     if 0 not in shots or not judged_by(rule, 0, screening):
         return ""
     plural = "" if screening == 1 else "s"

@@ -1,6 +1,6 @@
-"""The team of a study: owners, analysts and payers (see models.study.RIGHTS).
+"""A study's team: owners, analysts and payers (see models.study.RIGHTS).
 
-The creator of a study remains its owner, so a study always has one. Others are invited by a link,
+A study's creator remains its owner, so a study always has one. Others are invited by a link,
 through which they can create an account. All changes are logged with the study.
 """
 
@@ -20,11 +20,13 @@ from tasks.clock import database_now
 
 
 class TeamError(ValueError):
-    """The team was not changed. The message is shown to users."""
+    """Raised if the team wasn't changed. The message is shown to users."""
 
 
 def add_colleague(study: Study, username: str, role: str, by: User) -> Member:
-    """Add a user in a team of `by`, so that account names cannot be guessed. Raises TeamError."""
+    """Add a user from one of `by`'s teams, so that account names can't be guessed. Raises
+    TeamError.
+    """
     if not _is_colleague(username, by):
         raise TeamError(
             f"You share no study with an account named {username!r}. Invite them with a link."
@@ -107,11 +109,11 @@ def _member(study: Study, pk: int) -> Member:
 
 
 class InvitationError(ValueError):
-    """The invitation cannot be used. The message is shown to users."""
+    """Raised if the invitation can't be used. The message is shown to users."""
 
 
 def invite(study: Study | None, role: str | None, email: str, by: User) -> tuple[str, Invitation]:
-    """Create an invitation. Return the secret of its link, which is not stored, and its row.
+    """Create an invitation. Return its link's secret, which isn't stored, and its row.
 
     Without a study, it is for this server. `email` is "" if the link is handed over manually.
     """
@@ -126,7 +128,7 @@ def invite(study: Study | None, role: str | None, email: str, by: User) -> tuple
 
 
 def send(invitation: Invitation, link: str) -> bool:
-    """Send the link by email. Return False if it was not sent and must be handed over manually."""
+    """Send the link by email. Return False if it wasn't sent and must be handed over manually."""
     if not (invitation.email and settings.EMAIL_HOST):
         return False
     what = f"the study “{invitation.study.title}”" if invitation.study else "Handful"

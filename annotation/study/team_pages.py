@@ -86,7 +86,9 @@ class RoleForm(RemovalForm):
     role = _role()
 
     def in_row(self, member: Member) -> "RoleForm":
-        """Return the form for a member's row. If it was already sent, it gets the current role."""
+        """Return the form for a member's row. If it has already been sent, give it the current
+        role.
+        """
         self.auto_id = f"role-{member.pk}-%s"
         self.fields["role"].widget.attrs["aria-label"] = f"Role of {member.user}"
         self.initial = {"member": member.pk, "was": member.role, "role": member.role}
@@ -173,7 +175,7 @@ def _end_webhook(request: ResearcherRequest, study: Study, show: View) -> HttpRe
 
 
 def change(form: PageForm, study: Study, by: User) -> None:
-    """Make the change of a valid form. Raises TeamError."""
+    """Make a valid form's change. Raises TeamError."""
     sent = form.cleaned_data
     if isinstance(form, MemberForm):
         members.add_colleague(study, sent["username"], sent["role"], by)
@@ -184,7 +186,7 @@ def change(form: PageForm, study: Study, by: User) -> None:
 
 
 def _change(form: PageForm, study: Study, by: User) -> bool:
-    """Make the change of a valid form. If it fails, add the error to the form."""
+    """Make a valid form's change. If it fails, add the error to the form."""
     try:
         change(form, study, by)
     except members.TeamError as error:
@@ -193,7 +195,7 @@ def _change(form: PageForm, study: Study, by: User) -> bool:
 
 
 def section(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
-    """Return the context of the sections about the team and webhooks."""
+    """Return the context for the team and webhook sections."""
     rows = []
     for member in study.members.select_related("user"):
         form = RoleForm(study)

@@ -39,7 +39,7 @@ def menu(context: dict[str, Any]) -> menus.Menu | None:
 
 @register.simple_tag(takes_context=True)
 def unread(context: dict[str, Any]) -> int:
-    """Return the number of unread notices of the signed-in researcher."""
+    """Return the signed-in researcher's unread notice count."""
     user = context.get("user")
     return Notice.objects.filter(user=user, read_at=None).count() if isinstance(user, User) else 0
 

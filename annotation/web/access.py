@@ -27,7 +27,7 @@ class PageRequest(HttpRequest):
 
 
 class ResearcherRequest(PageRequest):
-    """A request of a signed-in researcher, for views decorated with `login_required`."""
+    """A signed-in researcher's request, for views decorated with `login_required`."""
 
     user: User
 
@@ -58,7 +58,7 @@ def studies_of(request: HttpRequest) -> StudyQuerySet:
 
 
 def token_of(request: HttpRequest) -> ApiToken | None:
-    """Return the API token of the request (web/authentication.py), or None on pages."""
+    """Return the request's API token (web/authentication.py), or None on pages."""
     token = getattr(request, "auth", None)
     return token if isinstance(token, ApiToken) else None
 
@@ -89,12 +89,12 @@ def annotator_of(request: HttpRequest, name: str, pseudonym: str, right: str) ->
 
 
 def upload_of(request: HttpRequest, pk: UUID) -> TaskUpload:
-    """Return a task upload of this researcher, or raise Http404."""
+    """Return one of this researcher's task uploads, or raise Http404."""
     return get_object_or_404(TaskUpload.objects.select_related("job"), pk=pk, owner=request.user)
 
 
 def predictions_job_of(request: HttpRequest, pk: int) -> Job:
-    """Return the job that imports a predictions file of this researcher, or raise Http404."""
+    """Return the job that imports one of this researcher's prediction files, or raise Http404."""
     return get_object_or_404(Job, pk=pk, kind=upload_job.KIND, owner=request.user)
 
 
@@ -119,7 +119,7 @@ def job_of(request: HttpRequest, pk: int) -> Job:
 
 
 def own_model(request: HttpRequest, name: str) -> LanguageModel:
-    """Return this researcher's own model, as only its uploader may change it, or raise Http404."""
+    """Return this researcher's own model, which only its uploader may change, or raise Http404."""
     if not request.user.is_authenticated:
         raise Http404
     return get_object_or_404(LanguageModel, name=name, uploaded_by=request.user)

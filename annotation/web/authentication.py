@@ -1,7 +1,7 @@
 """Token authentication with the Authorization header, and rate limits.
 
 Researchers' requests are counted in the cache shared by all processes. Participants' requests are
-counted per process, so that an answer never waits for a count in the database.
+counted per process, so an answer never waits for a count in the database.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ class TokenAuthentication(BaseAuthentication):
     """Authenticates `Authorization: Bearer handful_...`. Tokens in URLs would be logged."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
-        """Return the owner and the token, or None without one. Raises AuthenticationFailed."""
+        """Return the owner and the token, or None without a token. Raises AuthenticationFailed."""
         given = bearer(request)
         if given is None:
             return None
@@ -61,7 +61,7 @@ class TokenAuthentication(BaseAuthentication):
 
 
 class ParticipationToken(BaseAuthentication):
-    """Stores the secret of a participation's personal link in `request.auth`.
+    """Stores a personal link's secret in `request.auth`.
 
     The step looks it up when it locks the participation, and returns 401 if it is unknown.
     """

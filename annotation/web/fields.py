@@ -34,7 +34,7 @@ def by_key(*blank: OnPage, sent: OnPage | None = None) -> dict[str, OnPage]:
 
 
 class _Pressed(forms.HiddenInput):
-    """Widget that renders nothing, because the form's buttons have the field's name."""
+    """A widget that renders nothing, because the form's buttons carry the field's name."""
 
     def render(self, *_args: Any, **_kwargs: Any) -> SafeString:
         return SafeString("")
@@ -56,7 +56,7 @@ class YesNoField(PressedField):
 
 
 class TextField(forms.CharField):
-    """Field for multi-line text. A line break counts as one character, as in browsers."""
+    """A field for multi-line text. A line break counts as one character, as in browsers."""
 
     widget = forms.Textarea
 
@@ -69,7 +69,7 @@ class FilesInput(forms.ClearableFileInput):
 
 
 class FilesField(forms.FileField):
-    """Field for any number of files, or at least one if required."""
+    """A field for any number of files, or at least one if required."""
 
     widget = FilesInput
 
@@ -91,7 +91,7 @@ def is_shown_again(request: HttpRequest) -> bool:
 
 
 class WholeNumberField(forms.IntegerField):
-    """Integer field for up to 18 ASCII digits. Python would also accept other scripts and 1_000."""
+    """An integer field for up to 18 ASCII digits. Python also accepts other scripts and 1_000."""
 
     def to_python(self, value: Any) -> int | None:
         if value not in self.empty_values and not re.fullmatch(
@@ -140,7 +140,7 @@ def read_amount(text: str) -> Decimal:
 
 
 class AmountField(forms.DecimalField):
-    """Form field for an amount of money or a number of hours. The model validates its range."""
+    """A field for an amount of money or a number of hours. The model validates its range."""
 
     default_error_messages = {"invalid": "Enter a number such as 12.50, with digits and a point."}
 

@@ -1,6 +1,6 @@
-"""Validate JSON bodies with the forms of the pages, and refuse unknown fields.
+"""Validate JSON bodies with the pages' forms, and refuse unknown fields.
 
-The keys of a body are form field names. `fields_of` documents them in the OpenAPI document, and
+A body's keys are form field names. `fields_of` documents them in the OpenAPI document, and
 `as_form_data` converts a body to the data that a browser would send.
 """
 
@@ -59,7 +59,7 @@ def as_object(data: Any) -> dict[str, Any]:
 
 
 def check_known(data: Mapping[str, Any], known: Any) -> None:
-    """Raise Unprocessable for unknown names, so that misspelt fields are not ignored."""
+    """Raise Unprocessable for unknown names, so that typos are never silently ignored."""
     unknown = sorted(str(name) for name in set(data) - set(known))
     if unknown:
         words = ", ".join(sorted(known)) or "none"

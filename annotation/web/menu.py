@@ -1,4 +1,4 @@
-"""The tabs of a study's pages, and the views of a page that `?show=` selects.
+"""The tabs on a study's pages, and the views of a page that `?show=` selects.
 
 Pages that the reader may not open are hidden (models.study.RIGHTS). Results pages belong to
 `analysis`, so this module only contains their URL names. It also maps each page to its help page;
@@ -19,10 +19,11 @@ from annotation.web.posts import View
 
 @dataclass(frozen=True)
 class Page:
-    """A page of a study, with the right that it requires.
+    """One of a study's pages, with the right it requires.
 
-    `below` lists URL names of pages without a link in the menu, such as those about one annotator.
-    `views` lists the page's views: the value of `?show=`, the name and the required right.
+    `below` lists the URL names of pages without a link in the menu, such as those about one
+    annotator. `views` lists the page's views: the value of `?show=`, the name and the required
+    right.
     """
 
     name: str

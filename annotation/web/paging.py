@@ -30,7 +30,7 @@ PIECE = 500  # rows to read and send at a time
 
 
 class Pages(CursorPagination):
-    """Cursor pagination by primary key. New rows cause no repeats or gaps."""
+    """Cursor pagination by primary key. New rows don't cause repeats or gaps."""
 
     def get_page_size(self, request: Request) -> int:
         wanted = request.query_params.get("page_size", "100")

@@ -1,7 +1,7 @@
 """Python client for Handful.
 
-Start with `Client`, or with `Participation` to take part in a study. The client computes no
-results. The server computes them, and verify.py in the export checks them.
+Start with `Client`, or with `Participation` to take part in a study. The client doesn't compute
+results. The server does, and verify.py in the export checks them.
 """
 
 from handful.client import Client

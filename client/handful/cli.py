@@ -198,7 +198,7 @@ def _score(args: argparse.Namespace) -> None:
 
 
 def annotate(args: argparse.Namespace, **model_args: Any) -> int:
-    """Let a model take part through Inspect AI. Return 0 if every scenario was finished."""
+    """Let a model take part through Inspect AI. Return 0 if it finished every scenario."""
     from inspect_ai import eval as evaluate
 
     from handful.inspect.task import participate

@@ -1,4 +1,4 @@
-"""The client of a server, uploaded models, and the tokens stored by `handful login`."""
+"""The client for a server, uploaded models, and the tokens stored by `handful login`."""
 
 import json
 import os
@@ -16,8 +16,8 @@ from handful.tasks import Tasks
 class Client(AbstractContextManager["Client"]):
     """The entry point to `tasks`, `studies`, `models` and `jobs` on a server.
 
-    The server and token default to HANDFUL_SERVER and HANDFUL_TOKEN, and then to the stored login.
-    `options` are passed to Connection. Raises HandfulError without a login.
+    The server and token default to HANDFUL_SERVER and HANDFUL_TOKEN, then to the stored login.
+    `options` are passed to Connection. Raises HandfulError if there is no login.
     """
 
     def __init__(self, server: str | None = None, token: str | None = None, **options: Any):
@@ -36,7 +36,7 @@ class Client(AbstractContextManager["Client"]):
 
 
 class Models:
-    """The models that were uploaded to a server."""
+    """The models uploaded to a server."""
 
     def __init__(self, connection: Connection, jobs: Jobs):
         self._connection, self._jobs = connection, jobs
@@ -86,7 +86,7 @@ class Models:
         self._connection.delete(f"models/{name}/")
 
     def predictions(self, name: str, task: str | None = None) -> Rows:
-        """Return a model's prediction for each test example with its S1."""
+        """Return a model's prediction and S1 for each test example."""
         return Rows(lambda: self._connection.rows(f"models/{name}/predictions/", task=task))
 
 
@@ -96,7 +96,7 @@ NO_LOGIN = (
 
 
 def token_file() -> Path:
-    """Return the path of the file with logins, below XDG_CONFIG_HOME or APPDATA (mode 0600)."""
+    """Return the path of the login file, below XDG_CONFIG_HOME or APPDATA (mode 0600)."""
     home = os.environ.get("APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME")
     return (Path(home) if home else Path.home() / ".config") / "handful" / "logins.json"
 
@@ -104,7 +104,7 @@ def token_file() -> Path:
 def known(server: str | None, token: str | None) -> tuple[str, str]:
     """Return the server and token from the arguments, the environment, or the stored login.
 
-    A stored token is sent only to the server for which it was stored. Raises HandfulError.
+    A stored token is only sent to the server it was stored for. Raises HandfulError.
     """
     stored = _read()
     server = server or os.environ.get("HANDFUL_SERVER") or stored["server"]
@@ -118,7 +118,7 @@ def known(server: str | None, token: str | None) -> tuple[str, str]:
 
 
 def store_token(server: str, token: str) -> Path:
-    """Store the token, make its server the default, and return the path of the file."""
+    """Store the token, make its server the default, and return the file's path."""
     data = _read()
     server = checked(server)
     data |= {"server": server, "tokens": {**data["tokens"], server: token}}

@@ -1,6 +1,6 @@
-"""HTTP requests to a server with a token and retries, and the jobs and rows that it returns.
+"""HTTP requests to a server with a token and retries, and the jobs and rows it returns.
 
-This is the lowest layer of the package. Error messages are written for users.
+This is the package's lowest layer. Error messages are written for users.
 """
 
 import email.utils
@@ -36,14 +36,14 @@ class HandfulError(Exception):
 
 
 class NotReachable(HandfulError):
-    """Raised if nothing replies at the URL, or if the reply is not from Handful."""
+    """Raised if the URL doesn't respond, or if the response isn't from Handful."""
 
 
 class ApiError(HandfulError):
-    """Raised if the server refuses a request (RFC 9457).
+    """Raised if the server rejects a request (RFC 9457).
 
     `status` is the HTTP status, `code` the machine-readable error, `fields` the messages by field,
-    and `state` the state of the participation, if there is one.
+    and `state` the participation's state, if there is one.
     """
 
     def __init__(self, problem: Mapping[str, Any], status: int):
@@ -57,7 +57,7 @@ class ApiError(HandfulError):
 
 
 class JobFailed(HandfulError):
-    """Raised if a job that the server started has failed."""
+    """Raised if a job on the server failed."""
 
 
 def _line(name: str, said: Sequence[str] | str) -> str:
@@ -65,11 +65,11 @@ def _line(name: str, said: Sequence[str] | str) -> str:
 
 
 class Connection(AbstractContextManager["Connection"]):
-    """A connection to the API of one server with one token.
+    """A connection to one server's API with one token.
 
-    Failed requests are retried after a pause that doubles, or after `Retry-After`. A request that
-    changes data is retried only if it was certainly not processed, or if the caller declares that
-    it is idempotent (`again`). Raises ApiError if a request is refused, or NotReachable.
+    Failed requests are retried after a pause that doubles each time, or after `Retry-After`. A
+    request that changes data is retried only if it was certainly not processed, or if the caller
+    declares it idempotent (`again`). Raises ApiError if a request is rejected, or NotReachable.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Connection(AbstractContextManager["Connection"]):
         return _json(self.send("GET", address, params=given(params) or None))
 
     def post(self, address: str, body: Any = None, *, again: bool = False, **sent: Any) -> Any:
-        """Post JSON, or `files` and `data`. Return the JSON of the reply, or None."""
+        """Post JSON, or `files` and `data`. Return the response's JSON, or None."""
         if body is not None:
             sent["json"] = body
         return _json(self.send("POST", address, again=again, **sent))
@@ -115,7 +115,7 @@ class Connection(AbstractContextManager["Connection"]):
         self.send("DELETE", address)
 
     def rows(self, address: str, **params: Any) -> Iterator[Record]:
-        """Yield the rows of a list. Pages are fetched when needed."""
+        """Yield a list's rows, fetching pages as needed."""
         page = self.get(address, **params)
         while True:
             if isinstance(page, list):  # a complete table
@@ -135,7 +135,7 @@ class Connection(AbstractContextManager["Connection"]):
         return _json(reply), reply.headers.get("ETag")
 
     def download(self, address: str, target: Path, *, progress: bool = True) -> Path:
-        """Stream a file to `target`, which appears only when it is complete.
+        """Stream a file to `target`, which appears only once it is complete.
 
         Raises HandfulError if `target` exists.
         """
@@ -157,7 +157,7 @@ class Connection(AbstractContextManager["Connection"]):
     def send(
         self, method: str, address: str, *, again: bool = False, **sent: Any
     ) -> httpx.Response:
-        """Send a request with retries. Raises ApiError if it is refused, or NotReachable."""
+        """Send a request with retries. Raises ApiError if it is rejected, or NotReachable."""
         repeatable = again or method in REPEATABLE
         for attempt in range(1, self.attempts + 1):
             is_last = attempt == self.attempts
@@ -208,7 +208,7 @@ class Connection(AbstractContextManager["Connection"]):
         return f"{self.server} does not respond ({error or type(error).__name__})"
 
     def _own(self, address: str) -> str:
-        """Return the URL of the next page. The token is never sent to another host."""
+        """Return the next page's URL. The token is never sent to another host."""
         there, here = urlsplit(address), urlsplit(self.server)
         if there.netloc and there.netloc != here.netloc:
             # Behind a proxy that does not pass on its host, only the path is correct.
@@ -217,7 +217,7 @@ class Connection(AbstractContextManager["Connection"]):
 
 
 def checked(server: str) -> str:
-    """Return the URL of the server without the API path. Raises HandfulError."""
+    """Return the server's URL without the API path. Raises HandfulError."""
     parts = urlsplit(server)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise HandfulError(f"{server!r} is not a server's URL. Use https://HOST.")
@@ -231,12 +231,12 @@ def given(params: Mapping[str, Any]) -> Record:
 
 
 def pause(attempt: int) -> float:
-    """Return the seconds until the next attempt. They double each time and have random jitter."""
+    """Return the seconds to wait before the next attempt: exponential back-off with jitter."""
     return min(FIRST_WAIT * 2.0 ** (attempt - 1), LONGEST_WAIT) * random.uniform(0.75, 1.25)
 
 
 def told_pause(retry_after: str | None, attempt: int) -> float:
-    """Return the seconds that Retry-After (a number or HTTP date) requests, otherwise `pause`."""
+    """Return the seconds requested by Retry-After (a number or HTTP date), or else `pause`."""
     if retry_after is None:
         return pause(attempt)
     if retry_after.strip().isdecimal():
@@ -249,12 +249,12 @@ def told_pause(retry_after: str | None, attempt: int) -> float:
 
 
 def bar(progress: bool, words: str, total: int | None, **how: Any) -> "tqdm[Any]":
-    """Return a progress bar on standard error, which is shown only in a terminal."""
+    """Return a progress bar on standard error, shown only in a terminal."""
     return tqdm(total=total, desc=words, disable=None if progress else True, leave=False, **how)
 
 
 def _code(reply: httpx.Response) -> str:
-    """Return the error code of the reply, or "" if it has none."""
+    """Return the response's error code, or "" if it has none."""
     try:
         problem = _json(reply)
     except ValueError:  # the page of a proxy
@@ -267,7 +267,7 @@ def _json(reply: httpx.Response) -> Any:
 
 
 class Jobs:
-    """The jobs of a server, by number."""
+    """A server's jobs, by number."""
 
     def __init__(self, connection: Connection, sleep: Callable[[float], None] = time.sleep):
         self._connection, self._sleep = connection, sleep
@@ -293,7 +293,7 @@ class Jobs:
                     self._sleep(seconds)  # another process is running it
 
     def ended(self, reply: Record, *, progress: bool = True) -> Record:
-        """Return the reply or, if it started a job, the result of the job. Raises JobFailed."""
+        """Return the reply or, if it started a job, the job's result. Raises JobFailed."""
         if "job" not in reply:
             return reply
         result: Record = self.wait(reply["job"]["id"], progress=progress)["result"] or {}
@@ -303,7 +303,7 @@ class Jobs:
 
 
 class Rows(Iterable[Record]):
-    """Rows as dicts. Each iteration fetches them from the server again."""
+    """Rows as dicts. Each iteration fetches them again."""
 
     def __init__(self, fetch: Callable[[], Iterable[Record]]):
         self._fetch = fetch
@@ -312,7 +312,7 @@ class Rows(Iterable[Record]):
         return iter(self._fetch())
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Return all rows as a data frame. Raises HandfulError without pandas."""
+        """Return all rows as a data frame. Raises HandfulError if pandas is not installed."""
         try:
             import pandas  # noqa: PLC0415, an extra
         except ImportError:
@@ -320,7 +320,7 @@ class Rows(Iterable[Record]):
         return pandas.DataFrame(list(self))
 
     def as_text(self, *columns: str) -> str:
-        """Format all rows as a table for a terminal, with the given columns or all columns."""
+        """Format all rows as a table for a terminal, with the given columns or all of them."""
         rows = list(self)
         names = list(columns) or list(dict.fromkeys(name for row in rows for name in row))
         cells = [names, *([_cell(row.get(name)) for name in names] for row in rows)]

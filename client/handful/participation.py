@@ -1,6 +1,6 @@
 """One participation in a study, step by step, with its token.
 
-People use the pages of a study. A program takes a person's seat only if the design allows it
+People use a study's pages. A program can take a person's seat only if the design allows it
 (programs_as_people), and the tables report this. Models and simulated annotators are separate
 kinds. The server decides what comes next, and each call returns the new state. If a call is
 repeated, the first answer counts.
@@ -16,7 +16,7 @@ from handful.connection import Connection, Record
 class Participation(AbstractContextManager["Participation"]):
     """A seat in a study. `state` is the latest state, and its `step` is the expected step.
 
-    Every method raises ApiError if the server refuses, with the current `state`.
+    Every method raises ApiError, with the current `state`, if the server rejects it.
     """
 
     def __init__(self, server: str, token: str, **options: Any):
@@ -34,7 +34,7 @@ class Participation(AbstractContextManager["Participation"]):
         options: dict[str, Any] | None = None,
         **body: Any,
     ) -> Self:
-        """Take a seat through the link of a study or its code. Raises ApiError if none is free.
+        """Take a seat through a study's link or its code. Raises ApiError if none is free.
 
         Kinds other than person require the token of a `researcher` with the run scope. A person's
         seat is refused with the code people_use_pages unless the design allows programs.
@@ -80,11 +80,11 @@ class Participation(AbstractContextManager["Participation"]):
         return self._do("continue", leaving=self.step)
 
     def comprehension(self, *places: int) -> Record:
-        """Answer the questions about the instructions with the indexes of the options."""
+        """Answer the questions about the instructions by option index."""
         return self._do("comprehension", answers=list(places))
 
     def own_questions(self, **answers: str) -> Record:
-        """Answer the custom questions of the study by id, before the instructions or at the end."""
+        """Answer the study's custom questions by id, before the instructions or at the end."""
         return self._do("own-questions", answers=answers)
 
     def questionnaire(self, **told: str) -> Record:

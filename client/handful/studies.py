@@ -16,7 +16,7 @@ Design = Mapping[str, Any] | Path | str
 
 
 class Study:
-    """One study. `data` is the latest response of the server (`refresh`)."""
+    """One study. `data` is the server's latest response (`refresh`)."""
 
     def __init__(self, connection: Connection, jobs: Jobs, data: Record):
         self._connection, self._jobs, self.data = connection, jobs, data
@@ -45,7 +45,7 @@ class Study:
     # Administration ----------------------------------------------------------------------------
 
     def edit(self, **design: Any) -> "Study":
-        """Change keys in the design of a draft."""
+        """Change keys in a draft's design."""
         self.data = self._connection.patch(self._at(""), design)
         return self
 
@@ -82,16 +82,16 @@ class Study:
         return self._jobs.wait(job["id"], progress=progress)
 
     def pay(self) -> Record:
-        """Return what a payment would do. This is a dry run, and nothing is paid."""
+        """Return what a payment would do. This is a dry run: nothing is paid."""
         told: Record = self._connection.post(self._at("pay/"), {"dry_run": True})
         return told
 
     def exclude(self, annotator: str, reason: str) -> None:
-        """Exclude a participation from the analysis. The reason is recorded."""
+        """Exclude a participant from the analysis. The reason is recorded."""
         self._connection.post(self._at(f"participations/{annotator}/exclude/"), {"reason": reason})
 
     def reinstate(self, annotator: str, reason: str) -> None:
-        """Include a participation in the analysis again."""
+        """Include a participant in the analysis again. The reason is recorded."""
         address = self._at(f"participations/{annotator}/reinstate/")
         self._connection.post(address, {"reason": reason})
 
@@ -108,7 +108,7 @@ class Study:
         self._connection.post(self._at("seats/"), body)
 
     def team(self) -> Rows:
-        """Return the user name and role of each member of the team."""
+        """Return each team member's user name and role."""
         return self._rows("team/")
 
     def add_member(self, username: str, role: str) -> None:
@@ -125,7 +125,7 @@ class Study:
         self._connection.post(self._at("team/"), {"action": action, **who})
 
     def lists(self) -> Rows:
-        """Return the entries of the allow and deny lists."""
+        """Return the entries on the allow and deny lists."""
         return self._rows("lists/")
 
     def add_entry(
@@ -136,11 +136,11 @@ class Study:
         self._connection.post(self._at("lists/"), given(entry))
 
     def end_entry(self, entry: int) -> None:
-        """End an entry of the lists by `id`."""
+        """Remove a list entry by `id`."""
         self._connection.post(self._at("lists/"), {"end": entry})
 
     def links(self) -> Rows:
-        """Return the name, link and state of each personal link. Requires the pay scope."""
+        """Return each personal link's name, URL and state. Requires the pay scope."""
         return self._rows("links/")
 
     def make_links(self, names: Sequence[str]) -> list[Record]:
@@ -149,7 +149,7 @@ class Study:
         return made
 
     def webhooks(self) -> Rows:
-        """Return the URLs that are notified of events in the study."""
+        """Return the URLs notified of events in the study."""
         return self._rows("webhooks/")
 
     def make_webhook(self, url: str, events: Sequence[str]) -> Record:
@@ -159,11 +159,11 @@ class Study:
         return made
 
     def end_webhook(self, webhook: int) -> None:
-        """End a webhook by `id`."""
+        """Remove a webhook by `id`."""
         self._connection.delete(self._at(f"webhooks/{webhook}/"))
 
     def deliveries(self, webhook: int, state: str | None = None) -> Rows:
-        """Return the deliveries of a webhook. `state` is waiting, delivered or failed."""
+        """Return a webhook's deliveries. `state` is waiting, delivered or failed."""
         return self._rows(f"webhooks/{webhook}/deliveries/", state=state)
 
     # Progress ----------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ class Study:
         return self._rows("participations/", **filters)
 
     def answers(self, **filters: str) -> Rows:
-        """Return one row per example that was shown, as in answers.csv."""
+        """Return one row per example shown, as in answers.csv."""
         return self._rows("answers/", **filters)
 
     def spans(self, **filters: str) -> Rows:
@@ -209,7 +209,7 @@ class Study:
         return self._rows("decisions/")
 
     def events(self) -> Rows:
-        """Return the changes to the study outside its frozen design."""
+        """Return the study's changes outside its frozen design."""
         return self._rows("events/")
 
     # Tables ------------------------------------------------------------------------------------
@@ -228,13 +228,13 @@ class Study:
         return told
 
     def figure(self, name: str) -> Any:
-        """Return the data of a figure: shots, models, learning or drift."""
+        """Return a figure's data: shots, models, learning or drift."""
         return self._connection.get(self._at(f"figures/{name}/"))
 
     def joint_table(self) -> Rows:
         """Return scores of annotators, uploaded models and published figures, by task and shots.
 
-        In the rows of the study, `kind` is person, simulated or model.
+        In the study's own rows, `kind` is person, simulated or model.
         """
         return Rows(self._joint)
 
@@ -297,7 +297,7 @@ class Studies:
         return Rows(lambda: self._connection.rows("studies/", status=status))
 
     def __getitem__(self, name: str) -> Study:
-        """Return a study. Raises KeyError if the token may not read a study with this name."""
+        """Return a study. Raises KeyError if the token can't read a study with this name."""
         try:
             return Study(self._connection, self._jobs, self._connection.get(f"studies/{name}/"))
         except ApiError as error:
@@ -306,9 +306,9 @@ class Studies:
             raise
 
     def create(self, design: Design) -> Study:
-        """Create a draft from a design, which is a mapping, the path of a TOML file, or TOML text.
+        """Create a draft from a design: a mapping, the path of a TOML file, or TOML text.
 
-        Raises ApiError with `fields` for each invalid key, and stores nothing in that case.
+        Raises ApiError with `fields` for each invalid key, in which case nothing is stored.
         """
         data = self._connection.post("studies/", read_design(design))
         return Study(self._connection, self._jobs, data)

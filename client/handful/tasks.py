@@ -13,7 +13,7 @@ Files = list[tuple[str, tuple[str, Any]]]
 
 
 class Tasks:
-    """The tasks of a server. An import is stored completely or not at all."""
+    """A server's tasks. An import is stored in full or not at all."""
 
     def __init__(self, connection: Connection, jobs: Jobs):
         self._connection, self._jobs = connection, jobs
@@ -23,12 +23,12 @@ class Tasks:
         return Rows(lambda: self._connection.rows("tasks/", name=name))
 
     def get(self, name: str, version: int | None = None) -> Record:
-        """Return a version of a task with its files. The default is the newest version."""
+        """Return a task version with its files, by default the newest version."""
         task: Record = self._connection.get(f"tasks/{name}/{self._version(name, version)}/")
         return task
 
     def card(self, name: str, version: int | None = None) -> Record:
-        """Return the card of a task, with everything that annotators read about it."""
+        """Return a task's card, with everything that annotators read about it."""
         card: Record = self._connection.get(f"tasks/{name}/{self._version(name, version)}/card/")
         return card
 
@@ -47,7 +47,7 @@ class Tasks:
     ) -> Record:
         """Import a task from files in the published layout, from folders, or from a ZIP.
 
-        The card is the task.toml among the files, or a CLUES card of the server (`shipped_card`).
+        The card is the task.toml among the files, or a CLUES card on the server (`shipped_card`).
         Returns name, version, and whether the version was `created`.
         """
         found = files_of(map(Path, paths))
@@ -56,12 +56,12 @@ class Tasks:
         return self._sent("tasks/", named, {k: v for k, v in data.items() if v}, progress)
 
     def import_dataset(self, path: Path | str, *, progress: bool = True, **mapping: Any) -> Record:
-        """Make a task from a labelled dataset. `mapping` has the options of `make_task`."""
+        """Make a task from a labelled dataset. `mapping` takes the options of `make_task`."""
         data = {"mapping": json.dumps(mapping)}
         return self._sent("tasks/datasets/", [("file", Path(path))], data, progress)
 
     def import_gym(self, *paths: Path | str, progress: bool = True, **options: Any) -> Record:
-        """Import tasks of the NLP Few-shot Gym from folders, files or a ZIP."""
+        """Import NLP Few-shot Gym tasks from folders, files or a ZIP."""
         found = files_of(map(Path, paths))
         named = [("archive" if path.suffix == ".zip" else "files", path) for path in found]
         return self._sent("tasks/gym/", named, {"options": json.dumps(options)}, progress)
@@ -104,7 +104,7 @@ class _Counted:
 
 
 def files_of(paths: Iterable[Path]) -> list[Path]:
-    """Return files, and unhidden files directly in folders. Raises HandfulError if missing."""
+    """Return the files, and each folder's own unhidden files. Raises HandfulError if missing."""
     found: list[Path] = []
     for path in paths:
         if not path.exists():

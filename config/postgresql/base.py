@@ -10,10 +10,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def is_usable(self) -> bool:
         """Return whether the persistent connection is still open.
 
-        Between requests the server sends data only if it ends the connection (restart, timeout,
-        operator). So a connection with nothing to read is usable. Only other connections are
-        tested with a statement, which Django would otherwise run before every request. A failed
-        transaction accepts no statement except a rollback, so it counts as unusable.
+        Between requests, the server only sends data when it closes the connection (restart,
+        timeout, operator). A connection with nothing to read is therefore usable. Only other
+        connections are tested with a statement, which Django would otherwise run before every
+        request. A failed transaction only accepts a rollback, so it counts as unusable.
         """
         if self.connection is None or self.connection.closed:
             return False

@@ -1,6 +1,6 @@
-"""Answer kinds with a common interface (`kind.Kind`). Only the standard library is used.
+"""Answer kinds with a common interface (`kind.Kind`), using only the standard library.
 
-`KINDS` maps the answer kind of a card to the object that implements everything specific to it
+`KINDS` maps a card's answer kind to the object that implements everything specific to it
 (docs/answers.md), in the order in which pages list the kinds. `Card.kind` returns this object.
 Spans are handled in tasks/spans.py.
 """

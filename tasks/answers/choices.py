@@ -1,6 +1,6 @@
-"""Answers chosen from a list: a label of the card, or one or several options of the example.
+"""Answers chosen from a list: one of the card's labels, or one or several of the example's options.
 
-The same labels apply to every example. The text of an option is stored, never its letter.
+Every example has the same labels. An option is stored as its text, never as its letter.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ NO_EXAMPLE = "No example is given."
 
 
 class Label(Kind):
-    """An answer kind with one label. The form field `label` contains its name."""
+    """A single label, sent by name in the form field `label`."""
 
     name = LABEL
     argument = "choice"
@@ -115,7 +115,7 @@ class Label(Kind):
 
 
 def words_of(names: Sequence[str]) -> dict[str, str]:
-    """Return the default texts of a card. They list the labels if there are only a few."""
+    """Return a card's default texts. They list the labels if there are only a few."""
     if len(names) > LISTED:
         return dict(Label.words)
     what = alternatives(names)
@@ -147,7 +147,7 @@ OF_EXAMPLE: Rule = (lambda p, known: set(p) - known, "are not options of their e
 
 
 class Option(Kind):
-    """An answer kind with one option. The form field `option` contains its index in the example."""
+    """A single option, sent as its index in the example in the form field `option`."""
 
     name = OPTION
     argument = "option"
@@ -203,7 +203,7 @@ class Option(Kind):
 
 
 class Options(Kind):
-    """An answer kind with several options, stored in order. The field `option-N` is 1 if chosen."""
+    """Several options, stored in order. The field `option-N` is 1 if option N is chosen."""
 
     name = OPTIONS
     argument = "options"
@@ -310,7 +310,7 @@ class Options(Kind):
 
 
 def option_at(place: str, options: Sequence[str]) -> str:
-    """Return the text of an option. Raises AnswerError: unknown_option."""
+    """Return an option's text. Raises AnswerError: unknown_option."""
     if place in map(str, range(len(options))):
         return options[int(place)]
     raise AnswerError("unknown_option", sentence("This is not one of the options."))

@@ -1,4 +1,4 @@
-"""The interface of answer kinds, and functions shared by several kinds."""
+"""The interface of answer kinds, and functions that several kinds share."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ class GoldError(ValueError):
 
 
 class Asked(Protocol):
-    """The content of an example without gold, as in the database and in records."""
+    """An example's content without gold, as in the database and in records."""
 
     @property
     def context(self) -> Sequence[str]: ...
@@ -38,7 +38,7 @@ class Asked(Protocol):
 
 
 class Known(Protocol):
-    """The content of an example that a simulated annotator knows."""
+    """What a simulated annotator knows about an example."""
 
     @property
     def card(self) -> "Card": ...
@@ -62,7 +62,7 @@ class MadeUp:
 
 
 class Kind:
-    """An answer kind. Answers are lists of texts, and an empty list is "no answer"."""
+    """An answer kind. Answers are lists of texts; an empty list is "no answer"."""
 
     name: ClassVar[str]
     argument: ClassVar[str]  # value of the argument --as of make_task
@@ -107,11 +107,11 @@ class Kind:
         return 1.0
 
     def spelled(self, text: str) -> str:
-        """Normalise text from other sources, such as a model, to the spelling of answers."""
+        """Normalise text from other sources, such as a model, in the same way as answers."""
         return text
 
     def rules(self, card: "Card") -> list[Rule]:
-        """Return tests for a model's answer, which correspond to the rules for humans."""
+        """Return tests for a model's answer that match the rules for humans."""
         if card.no_answer:
             return []
         return [
@@ -126,11 +126,11 @@ class Kind:
         raise NotImplementedError
 
     def trivial(self, options: Sequence[str], most_common: str) -> list[str]:
-        """Return an answer that requires no reading: the most common one, or the first option."""
+        """Return an answer given without reading: the most common one, or the first option."""
         return list(options[:1]) or [most_common]
 
     def right(self, gold: Sequence[str]) -> list[str]:
-        """Return the correct answer. Kinds with one text use the first alternative."""
+        """Return the correct answer. Kinds with a single text use the first alternative."""
         return list(gold[:1])
 
     def at_random(self, known: Known, rng: random.Random) -> list[str]:
@@ -151,7 +151,7 @@ def another(names: Sequence[str], gold: Sequence[str], rng: random.Random) -> li
 
 
 def says_no_answer(card: "Card", fields: Mapping[str, str], is_given: bool) -> bool:
-    """Return whether "no answer" is chosen. Raises AnswerError if that is not possible."""
+    """Return whether "no answer" is chosen. Raises AnswerError if the card doesn't allow it."""
     if fields.get("no_answer") != "1":
         return False
     if is_given:
@@ -164,12 +164,12 @@ def says_no_answer(card: "Card", fields: Mapping[str, str], is_given: bool) -> b
 
 
 def nothing(card: "Card", alone: Sentence, or_none: Sentence) -> AnswerError:
-    """Return the error for a missing answer, which depends on whether "no answer" is possible."""
+    """Return the error for a missing answer, which depends on whether "no answer" is allowed."""
     return AnswerError("nothing_chosen", or_none if card.no_answer else alone)
 
 
 def enough_gold(card: "Card", gold: Sequence[str]) -> None:
-    """Check that an answer with one text can match the gold. Raises GoldError."""
+    """Check that an answer with a single text can match the gold. Raises GoldError."""
     if not gold and not card.no_answer:
         raise GoldError("empty, but the card says no_answer = false")
     if len(set(gold)) > 1 and card.gold_rule == "set":

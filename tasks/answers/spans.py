@@ -1,4 +1,4 @@
-"""Spans of the text and, if the card allows them, typed answers that are not in the text."""
+"""Spans in the text and, if the card allows them, typed answers that aren't in the text."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -32,9 +32,9 @@ LONGEST_TYPED = 1_000  # characters of a typed answer that is not in the text
 
 
 class Spans(Kind):
-    """An answer kind with spans. Without JavaScript, `typed` and `no_answer` replace `answer`.
+    """Highlighted spans. Without JavaScript, `typed` and `no_answer` replace `answer`.
 
-    The form field `answer` contains the payload of the highlighter. Answers are simulated in
+    The form field `answer` contains the highlighter's payload. Answers are simulated in
     annotation/simulation/simulated_annotators.py.
     """
 
@@ -87,7 +87,7 @@ class Spans(Kind):
     def check_gold(
         self, card: "Card", options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
-        """Accept any text as gold. The data report lists text that cannot be highlighted."""
+        """Accept any text as gold. The data report lists texts that can't be highlighted."""
         if not gold and not card.no_answer:
             raise GoldError("empty, but the card says no_answer = false")
         return tuple(gold)
@@ -113,7 +113,9 @@ class Spans(Kind):
 def _typed_too(
     typed: str, spans: list[Span], segments: Sequence[str], question: str | None, granularity: str
 ) -> list[str]:
-    """Add lines that occur in the text to `spans`. Return others, and lines within highlights."""
+    """Add lines that occur in the text to `spans`. Return the other lines, and those inside
+    highlights.
+    """
     values = []
     for line in typed_lines(typed):
         if line in {span.text for span in spans}:

@@ -1,6 +1,6 @@
 """Typed answers: numbers in plain digits, one line of text, or longer text with paragraphs.
 
-Numbers must be within the range and steps of the card and are stored in canonical form.
+Numbers must fit the card's range and steps and are stored in canonical form.
 """
 
 import random
@@ -37,7 +37,7 @@ PLAIN = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 
 
 class Number(Kind):
-    """An answer kind with a number. The form field `number` contains it as typed."""
+    """A number, sent as typed in the form field `number`."""
 
     name = NUMBER
     argument = "number"
@@ -142,7 +142,7 @@ class Number(Kind):
 
 
 def canonical(text: str) -> str | None:
-    """Return the number without plus sign and superfluous zeros, or None for any other text."""
+    """Return the number without a plus sign or superfluous zeros, or None if it isn't a number."""
     if len(text) > LONGEST or not PLAIN.fullmatch(text):
         return None
     sign = "-" if text.startswith("-") else ""
@@ -154,7 +154,7 @@ def canonical(text: str) -> str | None:
 
 
 def written(value: float) -> str:
-    """Format a number of the card in plain digits, such as 5, 0.5 or 0.00001."""
+    """Format one of the card's numbers in plain digits, such as 5, 0.5 or 0.00001."""
     return canonical(f"{Decimal(repr(value)):f}") or repr(value)
 
 
@@ -204,7 +204,7 @@ KETTLE, GATE, RIVER = sentence("kettle"), sentence("gate"), sentence("river")
 
 
 class LongText(Kind):
-    """An answer kind with text in the form field `text`. The card's word count is only a guide."""
+    """Long text, sent in the form field `text`. The card's word count is only a guide."""
 
     name = LONG_TEXT
     argument = "long-text"
@@ -252,7 +252,7 @@ class LongText(Kind):
         return _check_texts(card, gold)
 
     def spelled(self, text: str) -> str:
-        """Strip outer blanks and normalise line breaks."""
+        """Strip surrounding whitespace and normalise line breaks."""
         return _one_spelling(text) or text
 
     def rules(self, card: "Card") -> list[Rule]:
@@ -270,7 +270,7 @@ class LongText(Kind):
 
 
 class ShortText(LongText):
-    """An answer kind with one line of text in the form field `text`."""
+    """One line of text, sent in the form field `text`."""
 
     name = SHORT_TEXT
     argument = "short-text"
@@ -333,7 +333,7 @@ def _one_spelling(typed: str) -> str:
 
 
 def _check_texts(card: "Card", gold: Sequence[str]) -> tuple[str, ...]:
-    """Return the gold in the spelling of answers. Raises GoldError if it cannot be typed."""
+    """Return the gold, normalised like answers. Raises GoldError if it can't be typed."""
     enough_gold(card, gold)
     for text in gold:
         if not _one_spelling(text):
@@ -347,13 +347,13 @@ def _check_texts(card: "Card", gold: Sequence[str]) -> tuple[str, ...]:
 
 
 def longest(kind: str, golds: Sequence[str]) -> dict[str, Any]:
-    """Return a higher character limit if the gold requires it, up to the maximum, otherwise {}."""
+    """Return a higher character limit if the gold requires it, up to the maximum, or else {}."""
     usual, most = LONGEST_TEXTS[kind]
     needed = max(map(len, golds), default=0)
     return {"longest": min(needed, most)} if needed > usual else {}
 
 
 def guide(golds: Sequence[str]) -> dict[str, Any]:
-    """Return the lowest and highest word counts of these golds, as a guide for long text."""
+    """Return the lowest and highest word counts in these golds, as a guide for long text."""
     lengths = [len(gold.split()) for gold in golds if gold.split()]
     return {"words": [min(lengths), max(lengths)]} if lengths else {}

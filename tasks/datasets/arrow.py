@@ -67,7 +67,7 @@ def read_folder(path: Path, *, part: str = "") -> Table:
 
 @contextmanager
 def _by_arrow(name: str) -> Iterator[None]:
-    """Convert errors of pyarrow to DatasetError with the name of the file."""
+    """Convert pyarrow's errors to DatasetError with the file name."""
     import pyarrow
 
     try:
@@ -123,7 +123,7 @@ def _check_size(name: str, rows: int, size: int) -> None:
 
 
 def _features(data: Any, file: str) -> dict[str, Any]:
-    """Return `features` from dataset_info.json, or from the metadata of a Parquet file."""
+    """Return `features` from dataset_info.json, or from a Parquet file's metadata."""
     if isinstance(data, dict) and isinstance(data.get("info"), dict):
         data = data["info"]
     features = data.get("features") if isinstance(data, dict) else None
@@ -190,7 +190,7 @@ def _is_written_out(kind: Any) -> bool:
 
 
 def _named(feature: Any, value: Any, file: str, place: str, column: str) -> Any:
-    """Replace integers in a value by their names, and -1 by None."""
+    """Replace integers in a value with their names, and -1 with None."""
     if value is None or not isinstance(feature, dict | list):
         return value
     if isinstance(feature, list):

@@ -122,7 +122,7 @@ def _score(table: Table, row: Row, response: Any) -> float:
 
 
 def _target(table: Table, row: Row, choices: list[str]) -> str:
-    """Return the text of the correct choice. `target` is its index or its text."""
+    """Return the correct choice's text. `target` is its index or its text."""
     target = row.values.get(TARGET)
     text = str(target).strip()
     if text in choices:

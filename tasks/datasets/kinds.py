@@ -1,4 +1,4 @@
-"""Gold of a row, read as its answer kind requires. The card is written by draft.py.
+"""A row's gold, read as its answer kind requires. The card is written by draft.py.
 
 Options can be a list in one column, the cells of several columns, a cell with a separator, a cell
 such as "(A) at home (B) abroad", or an object {text, label} as on Hugging Face.
@@ -22,14 +22,14 @@ LISTED = 5  # options listed in an error
 
 @dataclass(frozen=True)
 class Offered:
-    """The options of a row in order, and the letters by which its gold may identify them."""
+    """A row's options in order, and the letters by which its gold may identify them."""
 
     texts: tuple[str, ...]
     letters: tuple[str, ...]
 
 
 def read_options(table: Table, row: Row, columns: Sequence[str], separator: str) -> Offered:
-    """Read the options of a row. Raises DatasetError."""
+    """Read a row's options. Raises DatasetError."""
     if not columns:
         raise table.error(None, "", "set the column with the options (--options)")
     texts, letters = [], []
@@ -93,7 +93,7 @@ ANSWERS = {kind.argument: kind for kind in KINDS.values()}  # keys are values of
 
 @dataclass(frozen=True)
 class Columns:
-    """The roles of the columns of a dataset, and their values."""
+    """The roles of a dataset's columns, and their values."""
 
     kind: str
     text: tuple[str, ...]
@@ -138,7 +138,7 @@ def check_kind(kind: str) -> None:
 
 
 def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
-    """Read a label, which is one of a few for all rows."""
+    """Read a label, one of a few that all rows share."""
     if len(columns.gold) != 1:
         raise table.error(None, "", "a label is read from one column; set one (--gold)")
     (column,) = columns.gold
@@ -183,7 +183,7 @@ def spans(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> lis
 def labelled(
     table: Table, row: Row, columns: Columns, texts: Sequence[str]
 ) -> list[tagged.Labelled]:
-    """Return the labelled spans of a row. Raises DatasetError."""
+    """Return a row's labelled spans. Raises DatasetError."""
     (column,) = columns.gold
     value = table.value(row, column)
     if value is None or value == []:
@@ -221,7 +221,7 @@ def has_labels(table: Table, columns: Columns) -> bool:
 
 
 def options(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
-    """Read some of the row's options or, without options, some of the labels of all rows."""
+    """Read some of the row's options or, if it has none, some of the labels that all rows share."""
     if columns.options:
         offered = read_options(table, row, columns.options, columns.separator)
         return [Asked(_chosen(table, row, columns, offered), options=offered.texts)]
@@ -286,6 +286,6 @@ def _squad(
 
 
 def read_gold(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> list[Asked]:
-    """Read the gold of a row. Raises DatasetError."""
+    """Read a row's gold. Raises DatasetError."""
     usual = options if columns.answer.has_options else typed
     return {LABEL: choice, SPANS: spans}.get(columns.answer.name, usual)(table, row, columns, texts)

@@ -1,6 +1,6 @@
 """Conversion of a dataset to a task: read, map and sample its rows, and write the files.
 
-The written files are read again, so that they pass the same checks as files written by hand.
+The written files are read back, so they pass the same checks as handwritten files.
 """
 
 import hashlib
@@ -107,7 +107,7 @@ def _take(
     """Remove `number` items, each from a smallest stratum and its label furthest below its share.
 
     This is Webster's method (Sainte-Laguë) within strata. Every prefix of the list is as balanced
-    as the whole, so that nested sets are too. Exhausted cells are skipped.
+    as the whole, so nested sets are too. Exhausted cells are skipped.
     """
     taken: list[int] = []
     cells, strata = Counter[Cell](), Counter[str]()
@@ -150,11 +150,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Made:
-    """A task that is not stored yet.
+    """A task that hasn't been stored yet.
 
-    `defaults` are keys of the card with default values, and `made_from` is the recipe to make the
-    task again from its file. `predicted` maps the id of each test example to the answer of the
-    logged model. `shots` is the number of shots in its prompts, or None if unknown.
+    `defaults` are the card's keys with default values, and `made_from` is the recipe for making the
+    task again from its file. `predicted` maps each test example's id to the logged model's answer.
+    `shots` is the number of shots in its prompts, or None if unknown.
     """
 
     card: Card
@@ -258,14 +258,14 @@ def _checked(
 
 
 def as_imported(card: Card, files: list[SplitFile]) -> list[SplitFile]:
-    """Write the files and read them again. Raises FormatError."""
+    """Write the files and read them back. Raises FormatError."""
     with tempfile.TemporaryDirectory(prefix="handful-") as folder:
         write_folder(Path(folder), card, files)
         return read_folder(Path(folder), card)
 
 
 def digest(path: Path, pattern: str = "*") -> str:
-    """Return the SHA-256 of a file, or of the names and contents of the files in a folder."""
+    """Return the SHA-256 of a file, or of a folder's file names and contents."""
     total = hashlib.sha256()
     if path.is_file():
         return hashlib.sha256(path.read_bytes()).hexdigest()
@@ -296,7 +296,7 @@ CARD_FILE = "task.toml"
 
 
 def write_folder(folder: Path, card: Card, files: Sequence[SplitFile]) -> None:
-    """Write the card and every file into an existing folder that contains none of them."""
+    """Write the card and every file to an existing folder that contains none of them."""
     (folder / CARD_FILE).write_text(toml(card.as_dict()), encoding="utf-8")
     for file in files:
         with (folder / file.filename).open("x", encoding="utf-8", newline="\n") as lines:
@@ -305,7 +305,7 @@ def write_folder(folder: Path, card: Card, files: Sequence[SplitFile]) -> None:
 
 
 def line(record: Record) -> dict[str, Any]:
-    """Return a record as the JSON object for its line."""
+    """Return a record as the JSON object on its line."""
     answer: list[Any] = list(record.gold)
     if record.gold_starts is not None:
         answer = [

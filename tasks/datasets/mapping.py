@@ -1,7 +1,7 @@
-"""Conversion of rows to items, which are the units of sampling, with texts, questions and gold.
+"""Conversion of rows to items, the units of sampling, with texts, questions and gold.
 
 An item is one text with its question, or one text with a question per label (names of people, names
-of places). It is in at most one file, so that duplicates cannot be in two files.
+of places). Each item is in at most one file, so duplicates can't end up in two files.
 """
 
 import hashlib
@@ -23,8 +23,8 @@ LISTED = 9  # row numbers listed in a note
 class Item:
     """A unit of sampling with its records, its row number, and a model's prediction for it.
 
-    `key` is the same for equal texts and questions, ignoring case, blanks and Unicode forms.
-    `label` is "" for other kinds of answer, and `stratum` is "" if no column has it.
+    `key` is the same for equal texts and questions, ignoring case, whitespace and Unicode forms.
+    `label` is "" for other kinds of answer, and `stratum` is "" if no column holds it.
     """
 
     number: int
@@ -37,7 +37,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Mapped:
-    """All items, with each text once, and `columns` with all labels that were found."""
+    """All items, with each text once, and `columns` with every label found."""
 
     columns: Columns
     items: list[Item]
@@ -86,7 +86,7 @@ def map_rows(table: Table, columns: Columns) -> Mapped:
 
 
 def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
-    """Add the rows' labels unless given, in alphabetical order, which hides frequencies."""
+    """Add the rows' labels, if none are given, in alphabetical order, which hides frequencies."""
     _check_options(table, columns)
     is_labelled = kinds.has_labels(table, columns)
     have_labels = columns.kind == "choice" or (columns.kind == "options" and not columns.options)

@@ -1,6 +1,6 @@
 """The process that reads an uploaded dataset, started by tasks/checking.py.
 
-It is like tasks/check_process.py, but has site-packages for openpyxl and pyarrow.
+Like tasks/check_process.py, but with site-packages for openpyxl and pyarrow.
 """
 
 import json
@@ -63,10 +63,10 @@ def _values(table: Table, name: str) -> tuple[list[str], int]:
 
 
 def make_files(path: str, folder: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Write the task into an empty folder. Return {made_from, defaults, notes, hash, check}.
+    """Write the task to an empty folder. Return {made_from, defaults, notes, hash, check}.
 
-    Returns {error} if it cannot be made. `wanted` is making.Wanted as JSON. `check` has the results
-    of checking these files one by one (tasks/upload_jobs.py).
+    Returns {error} if it can't be made. `wanted` is making.Wanted as JSON. `check` holds the
+    results of checking these files one by one (tasks/upload_jobs.py).
     """
     try:
         made = make(Path(path), _wanted(**wanted))
@@ -83,7 +83,7 @@ def make_files(path: str, folder: str, wanted: dict[str, Any]) -> dict[str, Any]
 
 
 def example(path: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return {card, fields, gold} of the first example, or {error}."""
+    """Return the first example's {card, fields, gold}, or {error}."""
     try:
         card, record = first_example(Path(path), _wanted(**wanted))
     except (FormatError, CardError) as error:
@@ -93,7 +93,7 @@ def example(path: str, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def _wanted(name: str, columns: Any, plan: Any, reading: Any, **more: Any) -> Wanted:
-    """Return it from its JSON. Raises FormatError."""
+    """Build a Wanted from its JSON. Raises FormatError."""
     check_kind(columns["kind"])
     roles: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in columns.items()}
     plan["shots"] = tuple(plan["shots"])
@@ -111,11 +111,11 @@ def _check(folder: Path, made: Made) -> list[dict[str, Any]]:
 
 
 def gym(folder: str, only: list[str] | None) -> dict[str, Any]:
-    """Return {tasks, shared}, with the task or {error} of each Few-shot Gym folder.
+    """Return {tasks, shared}, with each Few-shot Gym folder's task or {error}.
 
-    `only` selects tasks by name, None selects all. The keys of a task are: name, ontology, metric,
-    k, seeds, sizes, kind, typed, why, possible (kinds), texts (names), told (sentences), digest,
-    shown (texts, options and golds of three examples).
+    `only` selects tasks by name; None selects all. A task's keys are: name, ontology, metric, k,
+    seeds, sizes, kind, typed, why, possible (kinds), texts (names), told (sentences), digest, shown
+    (texts, options and golds of three examples).
     """
     tasks, read = [], []
     for path in sorted(Path(folder).iterdir()):
@@ -160,7 +160,7 @@ def _described(seen: making.Seen) -> dict[str, Any]:
 
 
 def gym_make(folder: str, kinds: dict[str, str], sample: dict[str, int] | None) -> dict[str, Any]:
-    """Return {errors} with the reasons why tasks cannot be made with these answer kinds."""
+    """Return {errors} with the reasons why tasks can't be made with these answer kinds."""
     drawn = making.Sample(**sample) if sample else None
     errors = []
     for name, kind in kinds.items():

@@ -1,4 +1,4 @@
-"""Selection of the reader for a file, by the name of the file or by a given format."""
+"""Choice of the reader for a file, by file name or by a given format."""
 
 import inspect
 from collections.abc import Callable
@@ -31,7 +31,7 @@ ENDINGS = {
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file. "" and False are defaults. Fields but `format` go to the readers."""
+    """How to read a file. "" and False are defaults. All fields but `format` go to the readers."""
 
     format: str = ""
     encoding: str = ""
@@ -45,7 +45,7 @@ class Reading:
 
 
 def format_of(path: Path, named: str = "") -> str:
-    """Return the name of the format, which is a key of READERS. Raises DatasetError."""
+    """Return the format's name, a key of READERS. Raises DatasetError."""
     if named:
         if named not in READERS:
             raise DatasetError(

@@ -1,4 +1,4 @@
-"""Reader for XLSX files, with openpyxl. It reads the values of one sheet but no formulas."""
+"""Reader for XLSX files, using openpyxl. It reads one sheet's values but not its formulas."""
 
 import datetime
 import zipfile
@@ -21,7 +21,7 @@ WIDEST = 4 * MAX_COLUMNS  # cells in a row, including empty ones
 
 
 def read(path: Path, *, sheet: str = "") -> Table:
-    """Read the rows of this sheet, or of the only one. The first row names the columns.
+    """Read the rows of this sheet, or of the only sheet. The first row names the columns.
 
     Raises DatasetError, also for formulas, because not every file stores their results.
     """

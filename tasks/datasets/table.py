@@ -1,7 +1,7 @@
 """The tables that all readers return: named columns, and rows with their position in the file.
 
-A value is as in the file: None, text, a number, a list or an object. Its conversion depends on the
-role of the column (mapping.py).
+Values are as in the file: None, text, a number, a list or an object. How they are converted depends
+on the column's role (mapping.py).
 """
 
 import math
@@ -20,7 +20,7 @@ NAMED = 30  # columns listed in an error
 
 
 class DatasetError(FormatError):
-    """Raised if a dataset cannot be read. Has the file, line or row, column, and a correction."""
+    """Raised if a dataset can't be read. Gives the file, line or row, column, and a correction."""
 
     def __init__(self, file: str, place: str, column: str, problem: str):
         where = ", ".join(part for part in (file, place, column and f"column {column}") if part)
@@ -32,7 +32,7 @@ class Unlabelled(DatasetError):
 
 
 class Row(NamedTuple):
-    """A row with its number as shown by an editor."""
+    """A row with its number as an editor shows it."""
 
     number: int
     values: dict[str, Any]
@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
 @dataclass
 class Table:
-    """The rows of a file. `unit` is what row numbers count. `unread` maps columns to reasons."""
+    """A file's rows. `unit` is what row numbers count. `unread` maps columns to reasons."""
 
     file: str
     unit: str
@@ -59,7 +59,7 @@ class Table:
         )  # fmt: skip
 
     def check(self, column: str) -> None:
-        """Raise DatasetError if the column does not exist or cannot be read."""
+        """Raise DatasetError if the column doesn't exist or can't be read."""
         if column in self.unread:
             raise self.error(None, column, f"cannot be used: {self.unread[column]}")
         if column in self.columns:
@@ -81,7 +81,7 @@ class Table:
         return value
 
     def text(self, row: Row, column: str, value: Any = None) -> str:
-        """Return a text or number as text. Raises DatasetError for other or unstorable values."""
+        """Return text or a number as text. Raises DatasetError for other or unstorable values."""
         value = self.value(row, column) if value is None else value
         if isinstance(value, bool):
             return "true" if value else "false"
@@ -111,7 +111,7 @@ def _kind(value: Any) -> str:
 
 
 def header(file: str, names: Sequence[Any], place: str) -> list[str]:
-    """Return the unique names of the columns. Raises DatasetError."""
+    """Return the columns' unique names. Raises DatasetError."""
     if len(names) > MAX_COLUMNS:
         raise DatasetError(file, place, "", f"{len(names):,} columns; at most {MAX_COLUMNS}")
     columns: list[str] = []

@@ -85,7 +85,7 @@ def _sentence(tokens: Sequence[str], tags: Sequence[str]) -> dict[str, Any]:
 
 
 def of_tags(tokens: Sequence[str], tags: Sequence[str]) -> list[Labelled]:
-    """Return the spans of a sentence, whose text is its tokens joined by spaces.
+    """Return a sentence's spans. Its text is its tokens joined by spaces.
 
     Tags start as in IOB1, BIO or BIOES. I- after O or another label starts a span, as in conlleval.
     """
@@ -123,7 +123,7 @@ def are_spans(gold: Any) -> bool:
 
 
 def spans_of(table: Table, row: Row, column: str, gold: list[Any], text: str) -> list[Labelled]:
-    """Return the labelled spans of this value. Raises DatasetError."""
+    """Return this value's labelled spans. Raises DatasetError."""
     spans = []
     for number, item in enumerate(gold, 1):
         start, end, label, covered = _parts(item)
@@ -162,7 +162,7 @@ def _parts(item: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def _of_utf16(span: Labelled, text: str) -> Labelled:
-    """Convert offsets in UTF-16 code units, which browsers count, to code points."""
+    """Convert offsets from UTF-16 code units, which browsers count, to code points."""
     data = text.encode("utf-16-le", "surrogatepass")
     start, end = (
         len(data[: 2 * place].decode("utf-16-le", "ignore")) for place in (span.start, span.end)
@@ -194,9 +194,10 @@ def read_doccano(path: Path, *, encoding: str = "") -> Table:
 
 
 def read_label_studio(path: Path, *, encoding: str = "", records: str = "") -> Table:
-    """Read the fields in `data`, and the annotation by the name of its control.
+    """Read the fields in `data`, and the annotation by its control's name.
 
-    Regions become labelled spans. Choices become a text, or a list of several. Raises FormatError.
+    Regions become labelled spans. Choices become a string, or a list if there are several. Raises
+    FormatError.
     """
     table = texts.read_json(path, encoding=encoding, records=records)
     if not any("data" in row.values for row in table.rows):

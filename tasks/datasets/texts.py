@@ -1,4 +1,4 @@
-"""Readers for CSV, TSV, JSON and JSON Lines. Errors name the option for unusual files.
+"""Readers for CSV, TSV, JSON and JSON Lines. Errors name the option to use for unusual files.
 
 In a CSV, quotation marks enclose fields (RFC 4180). In a TSV, they are ordinary text (IANA
 text/tab-separated-values) unless `quoted` is set.
@@ -89,7 +89,7 @@ def read_delimited(
 
 
 def _lines(text: str, dialect: Dialect, name: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the first line number and the fields of each record that is not blank."""
+    """Yield each non-blank record's first line number and fields."""
     reader = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=dialect.delimiter,

@@ -1,7 +1,7 @@
 """Conversion of a Gym task: read it, confirm its answer kind, and make its files.
 
 The seeds become training splits 1 to n, and K is the number of shots. Development files are left
-out, because humans have no hyper-parameters. Lines without input or output are only reported.
+out, because humans don't have hyper-parameters. Lines without input or output are only reported.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ METHOD = "gym-sha256-1"  # the method of `drawn`; change this name if the method
 
 @dataclass(frozen=True)
 class Seen:
-    """A task as it was read, with published facts, the shape of its inputs, and the answer kind."""
+    """A task as read, with published facts, the shape of its inputs, and the answer kind."""
 
     task: GymTask
     published: Published
@@ -34,7 +34,7 @@ class Seen:
 
     @property
     def told(self) -> list[str]:
-        """Return sentences on what researchers should know before the import."""
+        """Return sentences about what researchers should know before the import."""
         told = findings(self.task, self.shape, self.kind)
         lost = sum(line.is_lost for line in _wanted(self.task))
         if lost:
@@ -42,7 +42,7 @@ class Seen:
         return told
 
     def answered_by(self, name: str) -> "Seen":
-        """Return the task with another answer kind. Raises FormatError if its files do not fit."""
+        """Return the task with another answer kind. Raises FormatError if its files don't fit."""
         if name == self.kind.name:
             return self
         lines = kept_lines(self.task)
@@ -59,7 +59,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Made:
-    """A task that is not stored yet. `made_from` is the recipe to make it again from its files."""
+    """A task that hasn't been stored yet. `made_from` is the recipe for making it again."""
 
     card: Card
     files: list[SplitFile]
@@ -67,7 +67,7 @@ class Made:
 
 
 def see(folder: Path) -> Seen:
-    """Read a folder. Raises FormatError, also if the Gym has no task with its name."""
+    """Read a folder. Raises FormatError, also if the Gym has no task of that name."""
     published = catalogue.tasks().get(folder.name)
     if published is None:
         raise FormatError(folder.name, None, None, "is not one of the Gym's 160 tasks")
@@ -88,7 +88,9 @@ def kept_lines(task: GymTask) -> list[Line]:
 
 
 def make(seen: Seen, sample: Sample | None = None) -> Made:
-    """Make and check card and files. Raises FormatError with the Gym's file and line, CardError."""
+    """Make and check the card and files. Raises FormatError with the Gym's file and line,
+    CardError.
+    """
     task = seen.task
     tests = task.lines[task.seeds[0], "test"]
     kept = drawn([line for line in tests if not line.is_lost], sample)
@@ -119,7 +121,7 @@ def make(seen: Seen, sample: Sample | None = None) -> Made:
 
 
 def drawn(lines: Sequence[Line], sample: Sample | None) -> list[Line]:
-    """Return a simple random sample in file order. Without `sample`, or if too few, return all.
+    """Return a simple random sample in file order, or all lines without `sample` or if too few.
 
     Lines are ordered by SHA-256 of seed, number and input, which is the same on every machine.
     """

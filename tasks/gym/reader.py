@@ -44,7 +44,7 @@ class Line:
 
 @dataclass(frozen=True)
 class GymTask:
-    """The files of one task: K, and the lines by (seed, part), with seeds in ascending order."""
+    """One task's files: K, and the lines by (seed, part), with seeds in ascending order."""
 
     name: str
     k: int
@@ -62,7 +62,7 @@ class GymTask:
 
 
 def read_task(folder: Path) -> GymTask:
-    """Read train, dev and test of each seed. Raises FormatError with file, line and column."""
+    """Read train, dev and test for each seed. Raises FormatError with file, line and column."""
     name = folder.name
     files: dict[tuple[int, str], Path] = {}
     sizes = set()
@@ -143,7 +143,7 @@ MARKER = re.compile(r"(?:(?<=\s)|^)\(([A-Z])\) ?")
 
 @dataclass(frozen=True)
 class Shape:
-    """The names of the texts in order ("" for none), and whether inputs contain options."""
+    """The texts' names in order ("" for none), and whether inputs contain options."""
 
     names: tuple[str, ...]
     has_context: bool = False
@@ -158,7 +158,7 @@ class Shape:
         )
 
     def options(self, line: str) -> tuple[str, ...]:
-        """Return the options of an input in order, or () if the task has none."""
+        """Return an input's options in order, or () if the task has none."""
         return self._without_options(line)[1]
 
     def _without_options(self, line: str) -> tuple[str, tuple[str, ...]]:
@@ -218,6 +218,6 @@ def shape_of(inputs: Sequence[str]) -> Shape:
 
 
 def _common_name(texts: Sequence[str]) -> str:
-    """Return the name that all these texts have in front, or "" if there is none."""
+    """Return the name that precedes all these texts, or "" if there is none."""
     names = {match[1] if (match := NAME.match(text)) else "" for text in texts}
     return names.pop() if len(names) == 1 else ""

@@ -1,9 +1,9 @@
-"""Metrics of texts.
+"""Text metrics.
 
 Start with `METRICS` (interface.py), which has one `Metric` per name, as in the NLP Few-shot Gym.
-`score` is the S1 of one answer under the gold rule of its task, and `over_test_set` is the score of
-a human or model on a test set. `misfit` returns why a metric does not fit an answer kind. This
-package does not know studies, files or databases.
+`score` is an answer's S1 under its task's gold rule, and `over_test_set` is a human's or model's
+score on a test set. `misfit` returns why a metric doesn't fit an answer kind. This package knows
+nothing about studies, files or databases.
 """
 
 from tasks.metrics.interface import METRICS, Metric, misfit, recipe

@@ -1,4 +1,4 @@
-"""Test-set scores that are not means over examples, as computed by CrossFit.
+"""Test-set scores that aren't means over examples, as computed by CrossFit.
 
 Predictions are stripped first. Only the first gold is used. Raises ValueError without gold.
 """
@@ -29,7 +29,7 @@ def matthews(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> floa
 
 
 def is_acceptable(text: str) -> float:
-    """Return 1 for "acceptable", otherwise 0."""
+    """Return 1 for "acceptable", or else 0."""
     return float(text == ACCEPTABLE)
 
 
@@ -49,7 +49,7 @@ def pearson(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float
 def first_golds(
     predictions: Sequence[str], golds: Sequence[Sequence[str]]
 ) -> tuple[list[str], list[str]]:
-    """Return the stripped predictions and the first gold of each example. Raises ValueError."""
+    """Return the stripped predictions and each example's first gold. Raises ValueError."""
     for place, alternatives in enumerate(golds, 1):
         if not alternatives:
             raise ValueError(f"example {place} has no gold")
@@ -57,7 +57,7 @@ def first_golds(
 
 
 def as_numbers(texts: Sequence[str]) -> list[float]:
-    """Convert texts to finite numbers. Raises ValueError with the number of the example."""
+    """Convert texts to finite numbers. Raises ValueError with the example's number."""
     return [_number(text, place) for place, text in enumerate(texts, 1)]
 
 
@@ -94,7 +94,7 @@ TOO_CLOSE = 1e-9  # share of the sum of squares below which subtraction loses to
 
 
 def members(groups: Sequence[Hashable]) -> list[list[int]]:
-    """Return the indexes of the examples of each group, in order of first appearance."""
+    """Return each group's example indexes, in order of first appearance."""
     places: dict[Hashable, list[int]] = {}
     for place, group in enumerate(groups):
         places.setdefault(group, []).append(place)
@@ -155,7 +155,8 @@ def pearson_without(
 ) -> list[float]:
     """Return Pearson-Correlation without each group, from sums of the centred numbers.
 
-    It is NaN if a side is constant. If a group has most of the variance, the rest is recomputed.
+    It is NaN if a side is constant. If a group accounts for most of the variance, the rest is
+    recomputed.
     """
     sides = [as_numbers(texts) for texts in first_golds(predictions, golds)]
     if any(len(set(side)) == 1 for side in sides):

@@ -31,9 +31,9 @@ class Metric:
     Either `by_example` (for means over examples) or `by_corpus` is set. Correlations convert texts
     to numbers with `value_of`. `left_out` implements `without_each`.
 
-    A prediction is one text, and its golds are alternatives. S1 takes a list of texts as prediction
-    and all golds together. The metric applies only to `kinds` of answers, and `why` is the reason.
-    Labels that are equal after `reads` are the same label.
+    A prediction is a single string, and its golds are alternatives. For S1, a prediction is a list
+    of strings, compared with all golds together. The metric only applies to answers of these
+    `kinds`, and `why` gives the reason. Labels that are equal after `reads` are the same label.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Metric:
         return self.by_example(prediction, golds)
 
     def corpus(self, predictions: Sequence[Any], golds: Sequence[Sequence[str]]) -> float:
-        """Return the score of a test set, or NaN if undefined. Golds are in the same order.
+        """Return a test set's score, or NaN if undefined. Golds are in the same order.
 
         Raises ValueError without examples, and for lists of different lengths.
         """
@@ -87,7 +87,7 @@ class Metric:
         return self.left_out(predictions, golds, groups)
 
     def remark(self, predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> str:
-        """Return a remark to print with a correlation if a side is constant, otherwise ""."""
+        """Return a remark to print with a correlation if a side is constant, or else ""."""
         if self.value_of is None:
             return ""
         undefined = "undefined: " if math.isnan(self.corpus(predictions, golds)) else ""
@@ -178,7 +178,7 @@ def recipe(gold_rule: str, over: str = "annotators", metric: str = "S1") -> str:
 
 
 def misfit(metric: str, kind: str, labels: Sequence[str] = ()) -> str:
-    """Return why a metric cannot score answers of this kind, or "". `labels` are the task's."""
+    """Return why a metric can't score answers of this kind, or "". `labels` are the task's."""
     chosen = METRICS[metric]
     if chosen.kinds and kind not in chosen.kinds:
         return f"{metric} does not apply to answers of type {kind}: {chosen.why}."

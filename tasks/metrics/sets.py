@@ -42,10 +42,10 @@ def s1(predicted: Iterable[str], gold: Iterable[str]) -> float:
 
 
 def score(predicted: Iterable[str], gold: Sequence[str], gold_rule: str) -> Score:
-    """Return the score of one answer under the gold rule of its task.
+    """Return an answer's score under its task's gold rule.
 
-    With `set`, all golds are one set. With `any_of`, golds are alternatives, and the result is the
-    best S1 against one of them (the first on ties). Without gold, both rules are the same. Raises
+    With `set`, all golds form one set. With `any_of`, golds are alternatives, and the result is the
+    best S1 against any of them (the first if tied). Without gold, both rules are the same. Raises
     ValueError for other rules, and TypeError for a single string.
     """
     check_rule(gold_rule)

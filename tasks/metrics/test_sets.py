@@ -1,11 +1,11 @@
-"""The score of a test set under one metric, and a value per example whose mean is the score.
+"""A test set's score under one metric, and a value per example whose mean is the score.
 
-Answers are sets of texts. S1 uses them as they are. Every other metric uses one text: the distinct
-texts of a set, sorted and joined as in the NLP Few-shot Gym. If "no answer" is possible, two empty
-sets score 1 and one empty set scores 0, as under S1.
+Answers are sets of texts. S1 uses them as they are. Every other metric uses a single string: the
+set's distinct texts, sorted and joined as in the NLP Few-shot Gym. If "no answer" is possible, two
+empty sets score 1 and one empty set scores 0, as under S1.
 
 The values are linear: their mean is the score, and their two-way t interval is that of the
-jackknife. For means over examples, they are the scores of the examples. Otherwise, they are
+jackknife. For means over examples, they are the examples' scores. Otherwise, they are
 delete-one-context pseudo-values (Busing, Meijer and van der Leeden 1999, for contexts of different
 sizes), shifted so that their mean is the score and not its jackknife estimate.
 """
@@ -26,7 +26,7 @@ JOIN = " [SEP] "  # between the texts of one answer, as in the Gym's files
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers of a human or model to a test set, with the golds."""
+    """A human's or model's answers to a test set, with the golds."""
 
     given: Sequence[Sequence[str]]
     golds: Sequence[Sequence[str]]
@@ -39,9 +39,9 @@ class Answers:
 class SetScore:
     """The score (NaN if undefined), the remark to print with it, and its linear values.
 
-    All `values` are NaN if the score is undefined. The values of a context are NaN if the score is
-    undefined without that context, and the other values then equal the score. `remark` and
-    `why_no_values` are the reasons.
+    If the score is undefined, so are all `values` (NaN). If it is undefined without one context,
+    that context's values are NaN, and the other values equal the score. `remark` and
+    `why_no_values` give the reasons.
     """
 
     value: float
@@ -51,7 +51,7 @@ class SetScore:
 
 
 def over_test_set(metric: str, answers: Answers, is_linear: bool = True) -> SetScore:
-    """Return the score of a test set, without values if `is_linear` is False."""
+    """Return a test set's score, without values if `is_linear` is False."""
     chosen, size = METRICS[metric], len(answers.golds)
     if chosen.is_mean:
         values = [
@@ -80,7 +80,7 @@ def _linear(
     golds: Sequence[Sequence[str]],
     contexts: Sequence[Hashable],
 ) -> tuple[list[float], str]:
-    """Return the linear value of each example, or the reason why there are none."""
+    """Return each example's linear value, or the reason why there are none."""
     groups, size = members(contexts), len(said)
     values = [value] * size
     if len(groups) < 2:
@@ -105,7 +105,7 @@ def _linear(
 def example_score(
     metric: Metric, given: Sequence[str], gold: Sequence[str], gold_rule: str, no_answer: bool
 ) -> float:
-    """Return the score of one example under a metric that is a mean over examples."""
+    """Return an example's score under a metric that is a mean over examples."""
     if metric.name == "S1":
         return score(given, gold, gold_rule).s1
     if no_answer and not (given and gold):
@@ -114,12 +114,16 @@ def example_score(
 
 
 def as_text(texts: Sequence[str]) -> str:
-    """Return a set of texts as one text that is independent of their order, for text metrics."""
+    """Join a set of texts into a single string that doesn't depend on their order, for text
+    metrics.
+    """
     return JOIN.join(sorted(set(texts), key=lambda text: (normalise(text), text)))
 
 
 def alternatives(gold: Sequence[str], gold_rule: str) -> list[str]:
-    """Return the golds of an example as alternatives. If all are one answer, return one text."""
+    """Return an example's golds as alternatives. If together they form one answer, return one
+    string.
+    """
     return list(gold) if gold_rule == "any_of" or not gold else [as_text(gold)]
 
 

@@ -1,7 +1,7 @@
 """Scores of one text against one or several golds, as computed by CrossFit.
 
 Source: dataloader/metrics.py of CrossFit. A prediction is stripped first. Golds are alternatives,
-and the best score counts. An example without gold (no output in the file) scores 0.
+and the best score counts. An example without gold (with no output in the file) scores 0.
 """
 
 import re
@@ -23,7 +23,7 @@ def normalise(text: str) -> str:
 
 
 def exact_match(prediction: str, golds: Sequence[str]) -> float:
-    """Return EM: 1 if the prediction equals a gold after `normalise`, otherwise 0."""
+    """Return EM: 1 if the prediction equals a gold after `normalise`, or else 0."""
     return _best(lambda said, gold: float(normalise(said) == normalise(gold)), prediction, golds)
 
 
@@ -99,10 +99,10 @@ def _f(said: list[list[str]], gold: list[list[str]]) -> float:
 def _common_words(first: list[str], second: list[str]) -> list[str]:
     """Return the words of one longest common subsequence.
 
-    If there are several, choose as the package does: backtracking prefers a step back in `second`
-    over one in `first`. A row of the table of lengths is one integer with a 0 in each column where
-    the length increases (Hyyrö 2004, "Bit-parallel LCS-length computation revisited"), so that a
-    row requires only a few operations on integers.
+    If there are several, ties are broken as in the package: backtracking prefers a step back in
+    `second` over one in `first`. Each row of the length table is a single integer with a 0 in each
+    column where the length increases (Hyyrö 2004, "Bit-parallel LCS-length computation revisited"),
+    so a row only takes a few operations on integers.
     """
     marks: dict[str, int] = {}
     for column, word in enumerate(second):

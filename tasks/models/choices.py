@@ -1,4 +1,4 @@
-"""Constraints for choices, arms, the language field, and a mixin to save some fields."""
+"""Constraints for choices, arms, the language field, and a mixin for saving some fields."""
 
 from typing import Any
 

@@ -164,7 +164,7 @@ def not_in_context(
     predicted: Mapping[str, Predicted],
     places: Mapping[str, Sequence[str]],
 ) -> str:
-    """Return a sentence on texts that humans could not have highlighted, or "" without any.
+    """Return a sentence about texts that humans couldn't have highlighted, or "" if there are none.
 
     `places` maps ids to the texts that can be highlighted in (segments, and the question if the
     card allows it). Such predictions are accepted, because a model may write any text.

@@ -1,4 +1,6 @@
-"""Storage of model predictions, which are scored like answers. Uploads are stored as a whole."""
+"""Storage of model predictions, which are scored like answers. Uploads are stored in full or not at
+all.
+"""
 
 import base64
 import hashlib
@@ -27,7 +29,7 @@ PART = 200_000  # bytes that are read together; a larger file is read separately
 
 
 class PredictionsError(ValueError):
-    """Raised if nothing was stored. There is one message per problem, with the name of the file."""
+    """Raised if nothing was stored. Holds one message per problem, each with the file name."""
 
     def __init__(self, problems: Sequence[str]):
         super().__init__("\n".join(problems))
@@ -44,7 +46,7 @@ class PredictionUpload:
 
     @classmethod
     def named(cls, filename: str, data: bytes) -> "PredictionUpload":
-        """Build an upload from a file whose name contains the place. Raises FormatError."""
+        """Build an upload from a file whose name contains its place. Raises FormatError."""
         place = place_of(filename)
         versions = Task.objects.filter(name=place.task)
         if place.version:
@@ -79,7 +81,7 @@ class PredictionUpload:
 
 @dataclass(frozen=True)
 class Scored:
-    """The predictions in a file with S1 and remarks, before they are stored."""
+    """A file's predictions with S1 and remarks, before they are stored."""
 
     rows: list[Prediction]
     remarks: list[str]
@@ -88,12 +90,12 @@ class Scored:
 def add(
     name: str, uploads: Sequence[PredictionUpload], by: User, **details: Any
 ) -> list[PredictionFile]:
-    """Score and store the predictions of a model. Create the model if it does not exist.
+    """Score and store a model's predictions. Create the model if it doesn't exist.
 
     `details` describe the model (DETAILS; empty: unchanged) and the run (RUN; date as ISO 8601).
 
     Raises PredictionsError with every invalid file, ValidationError for the name or a detail, or
-    checking.Busy. Nothing is stored in these cases.
+    checking.Busy. In these cases, nothing is stored.
     """
     if not uploads:
         raise PredictionsError(["No prediction file was found."])
@@ -120,7 +122,7 @@ def delete(file: PredictionFile) -> None:
 
 
 def check(name: str, uploads: Sequence[PredictionUpload], by: User, **details: Any) -> None:
-    """Raise the errors of `add`, except for those about file contents. Nothing is stored."""
+    """Raise the same errors as `add`, except those about file contents. Nothing is stored."""
     problems = list(_misplaced(uploads).values())
     if problems:
         raise PredictionsError(problems)

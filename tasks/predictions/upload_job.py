@@ -1,7 +1,7 @@
-"""The job for large uploads of predictions, which scores them part by part and then stores all.
+"""The job for large prediction uploads, which scores them part by part and then stores them all.
 
-Small uploads are scored in the request (tasks/predictions/store.py). Files are in the folder of the
-job until it ends. If one cannot be stored, none is.
+Small uploads are scored in the request (tasks/predictions/store.py). The files stay in the job's
+folder until it finishes. If one can't be stored, none is.
 """
 
 import hashlib
@@ -67,13 +67,13 @@ def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: An
 
 
 def outcome(job: Job) -> dict[str, Any]:
-    """Return the outcome of a finished job: {stored: number, remarks}, or {problems: sentences}."""
+    """Return a finished job's outcome: {stored: number, remarks}, or {problems: sentences}."""
     return job.result[-1]
 
 
 @jobs.job(KIND)
 def chunk(job: Job, number: int) -> dict[str, Any]:
-    """Score a part and return {problems, remarks by file}. The last one stores all (`outcome`)."""
+    """Score a part and return {problems, remarks by file}. The last part stores all (`outcome`)."""
     if number < job.total - 1:
         return _score(job, job.parameters["parts"][number])
     problems = [problem for part in job.result for problem in part["problems"]]

@@ -1,8 +1,7 @@
 """Template tags for the language and direction of a task's text.
 
-A page is in the language of the study's interface, but the card and examples are in the language of
-the task. Without these tags, screen readers, hyphenation and direction would use the wrong
-language.
+A page is in the study's interface language, but the card and examples are in the task's language.
+Without these tags, screen readers, hyphenation and text direction would use the wrong language.
 """
 
 from collections.abc import Iterable

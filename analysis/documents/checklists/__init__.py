@@ -1,7 +1,7 @@
-"""Checklists of publication venues, filled in from a study's design and results.
+"""Publication venues' checklists, filled in from a study's design and results.
 
-`for_study` returns all checklists. The ACL and NeurIPS forms are in acl.py, and the items of Wei et
-al. are in wei_*.py. Researchers answer each question once (short_form.py), even if several forms
+`for_study` returns all checklists. The ACL and NeurIPS forms are in acl.py, and the items from Wei
+et al. are in wei_*.py. Researchers answer each question once (short_form.py), even if several forms
 use the answer. Statements about the study must come from its frozen design and its stored rows
 (facts.py), not from assumptions about typical studies.
 """
@@ -63,7 +63,7 @@ PARTS = {
 
 
 def forms_of(study: Study, masked: Callable[[str], str] = str) -> dict[str, Form]:
-    """Return the completed forms of an opened study. `masked` is applied to user-entered text."""
+    """Return an opened study's completed forms. `masked` is applied to user-entered text."""
     stored = study.report_answers.values_list("item", "text")
     return for_study(Facts(study, masked), {item: masked(text) for item, text in stored})
 
@@ -99,7 +99,7 @@ def as_json(form: Form) -> str:
 
 
 def as_record(form: Form) -> dict[str, object]:
-    """Convert the form to a dict with the number, reply type, answer and evidence of each item."""
+    """Convert the form to a dict with each item's number, reply type, answer and evidence."""
     return {
         "form": form.name,
         "title": form.title,

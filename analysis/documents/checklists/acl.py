@@ -56,12 +56,12 @@ def form(facts: Facts, answers: Answers) -> Form:
 
 
 def _item(number: str, title: str, answer: Status, *evidence: str, field: str = "") -> Entry:
-    """Build an item with the answers of this form. Partial becomes Yes and Unknown becomes No."""
+    """Build an item with this form's answers. Partial becomes Yes and Unknown becomes No."""
     return status(number, title, plain(answer), *evidence, field=field)
 
 
 def plain(answer: Status) -> Status:
-    """Convert an answer for forms that only allow Yes, No and N/A."""
+    """Convert an answer for forms that allow only Yes, No and N/A."""
     return {Status.PARTIAL: Status.YES, Status.UNKNOWN: Status.NO}.get(answer, answer)
 
 

@@ -1,4 +1,4 @@
-"""Facts for checklists that are not part of the study's record.
+"""Facts that checklists need but the study's record doesn't contain.
 
 Participants are distinct workers across all scenarios and arms. Each fact is computed once.
 """
@@ -30,7 +30,7 @@ Cell = tuple[str, int]  # (task, shots)
 
 @dataclass(frozen=True)
 class ModelCell:
-    """A model on one task with a number of shots. `is_seated` models took part as annotators."""
+    """A model on one task at a given number of shots. `is_seated` models acted as annotators."""
 
     model: str
     task: str
@@ -40,7 +40,7 @@ class ModelCell:
 
 
 class Facts(StudyRecord):
-    """The record of one opened study, extended with the facts that checklists need."""
+    """An opened study's record, extended with the facts that checklists need."""
 
     @cached_property
     def by_arm(self) -> dict[tuple[str, int, str], int]:
@@ -67,7 +67,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def rejected_early(self) -> int:
-        """Count participations that ended early because a platform rejected them."""
+        """Count participations that ended early because of a platform rejection."""
         return self.people.filter(status=Status.REJECTED).count()
 
     @cached_property
@@ -79,7 +79,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def bonuses(self) -> tuple[int, str]:
-        """Return the number of manual bonuses, and their total with the currency."""
+        """Return the number of manual bonuses and their total, with its currency."""
         given = [each for each in self.amounts if each.kind == LedgerEntry.Kind.BONUS]
         cents = sum(each.cents for each in given)
         number = sum(each.entries for each in given)
@@ -87,7 +87,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def unpaid(self) -> int:
-        """Count settled participations that were left unpaid by a decision."""
+        """Count settled participations deliberately left unpaid."""
         return self.people.filter(is_paid=False).exclude(status=Status.WITHDRAWN).count()
 
     @property
@@ -96,7 +96,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def upstream(self) -> dict[str, int]:
-        """Return the number of examples before the unseen task by arm. Empty unless cross-task."""
+        """Return the number of examples before the unseen task, by arm. Empty unless cross-task."""
         arms = {scenario.get("arm", "") for scenario in self.manifest["scenarios"]}
         lengths = {arm: cross_task.length(self.study, arm) for arm in sorted(arms)}
         return {arm: n for arm, n in lengths.items() if n}
@@ -127,7 +127,7 @@ class Facts(StudyRecord):
 
     @property
     def longest(self) -> int:
-        """Return the largest number of items that one participant can answer over several tasks."""
+        """Return the most items that one participant can answer across several tasks."""
         by_task: dict[str, int] = defaultdict(int)
         for (task, *_where), length in self.sessions.items():
             by_task[task] = max(by_task[task], length)
@@ -135,7 +135,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def planned_pairs(self) -> list[tuple[str, int, int, int, int]]:
-        """Return the planned contrasts between shots. In cross-task studies, use the direct arm."""
+        """Return the planned contrasts between shots. Cross-task studies use the direct arm."""
         return wording.pairs(self.manifest["scenarios"])
 
     @cached_property
@@ -157,7 +157,7 @@ class Facts(StudyRecord):
 
     @property
     def has_variance(self) -> bool:
-        """Return whether any cell or arm has at least two participants."""
+        """Return whether any cell or arm contains at least two participants."""
         return any(n > 1 for n in self.by_arm.values())
 
     @cached_property
@@ -206,7 +206,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def runs(self) -> list[ModelRun]:
-        """Return the analysed runs of models that took part as annotators."""
+        """Return the analysed runs by models that took part as annotators."""
         theirs = self.study.participations.analysed().filter(kind=Kind.MODEL)
         return list(
             ModelRun.objects.filter(participation__in=theirs)
@@ -216,7 +216,7 @@ class Facts(StudyRecord):
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """Return the total (input, output) tokens of these runs."""
+        """Return the (input, output) token totals for these runs."""
         return sum(run.input_tokens for run in self.runs), sum(r.output_tokens for r in self.runs)
 
 
@@ -233,7 +233,7 @@ def between(numbers: Iterable[int]) -> str:
 
 
 def by_task(sizes: Mapping[str, int]) -> str:
-    """Format sizes by task, such as "toy-places 6, toy-labels 8"."""
+    """Format sizes by task, for example "toy-places 6, toy-labels 8"."""
     return ", ".join(f"{name} {size:,}" for name, size in sorted(sizes.items()))
 
 

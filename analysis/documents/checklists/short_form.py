@@ -1,7 +1,7 @@
 """The short form: checklist questions that only the researchers can answer.
 
-Several checklists share its fields. A text that starts with Yes, Partial or No has that status; any
-other text counts as Yes. Lines and lists are parsed here, so that pages, the API and documents
+Several checklists share its fields. An answer that starts with Yes, Partial or No has that status;
+any other answer counts as Yes. Lines and lists are parsed here so that pages, the API and documents
 agree.
 """
 
@@ -14,7 +14,7 @@ from analysis.documents.blocks import Entry, Reply
 
 
 class Status(StrEnum):
-    """The answers that fixed-answer items allow."""
+    """The answers allowed in fixed-answer items."""
 
     YES = "Yes"
     PARTIAL = "Partial"
@@ -35,12 +35,12 @@ def text(number: str, title: str, answer: str, *evidence: str, field: str = "") 
 
 
 def joined(sentences: Sequence[str]) -> str:
-    """Join sentences on one line and skip empty ones."""
+    """Join sentences on one line, skipping empty ones."""
     return " ".join(" ".join(sentence.split()) for sentence in sentences if sentence.strip())
 
 
 def prose(words: str) -> str:
-    """Add a full stop to user-entered text if it has no final punctuation."""
+    """Add a full stop to user-entered text that lacks final punctuation."""
     return words if not words or words.endswith((".", "!", "?")) else f"{words}."
 
 
@@ -88,7 +88,7 @@ SAMPLING = {
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the form. `lines` are the keys that start its lines, `choices` are its options."""
+    """A form field. `lines` holds the keys that start its lines; `choices` holds its options."""
 
     label: str
     help: str = ""
@@ -160,11 +160,11 @@ class Answers:
         return " ".join(self._given[name].split())
 
     def status(self, name: str) -> Status:
-        """Return the status at the start of an answer, or Unknown without an answer."""
+        """Return the status at the start of an answer, or Unknown if unanswered."""
         return verdict(self._given[name])
 
     def entry(self, number: str, title: str, *evidence: str, field: str = "") -> Entry:
-        """Build an item from the answer to `field`, by default the one with the item's number."""
+        """Build an item from the answer to `field`, or to the item's own number by default."""
         name = field or number
         said = prose(self[name]), *evidence
         return Entry(number, title, Reply.STATUS, str(self.status(name)), joined(said), name)
@@ -174,7 +174,7 @@ class Answers:
         return lines(FIELDS[name], self._given[name]).get(key, "")
 
     def chosen(self, name: str) -> list[str]:
-        """Return the selected options in the order of the form."""
+        """Return the selected options in form order."""
         ticked = {part.strip() for part in self._given[name].split(",")}
         return [key for key in FIELDS[name].choices if key in ticked]
 
@@ -185,7 +185,7 @@ class Answers:
 
     @property
     def sampling(self) -> str:
-        """Return the value of SAMPLING that matches the start of the answer, or ""."""
+        """Return the SAMPLING value that matches the start of the answer, or ""."""
         said = self["2.2"].lower()
         return next((name for begin, name in SAMPLING.items() if said.startswith(begin)), "")
 
@@ -205,7 +205,7 @@ def verdict(answer: str) -> Status:
 
 
 def lines(asked: Field, answer: str) -> dict[str, str]:
-    """Parse an answer's lines by key. A line without a known key continues the previous one."""
+    """Parse an answer's lines by key. Lines without a known key continue the previous line."""
     found: dict[str, str] = {}
     name = ""
     for line in answer.splitlines():
@@ -241,7 +241,7 @@ def problem(name: str, answer: str) -> str:
 
 
 def _wrong_line(said: Mapping[str, str]) -> str:
-    """Return an error message if the year or type of an evaluation is invalid."""
+    """Return an error message if an evaluation's year or type is invalid."""
     if (year := said.get("year", "")) and not re.fullmatch(r"[0-9]{4}", year):
         return f"“year: {year[:40]}”: enter four digits, such as 2026."
     named = [part.strip() for part in said.get("type", "").split(",") if part.strip()]

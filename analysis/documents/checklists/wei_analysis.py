@@ -32,7 +32,7 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _tests(facts: Facts) -> list[Entry]:
-    """Return the items on statistical tests. Tests of humans against models come first."""
+    """Return the statistical test items. Tests that compare humans with models come first."""
     found = tests(facts)
     compared = [cell for cell in facts.compared if facts.cells[cell.task, cell.shots] > 1]
     if not facts.model_cells:
@@ -55,7 +55,7 @@ TWO_WAY = "the larger p value of Welch's t test over annotators and the two-way 
 
 
 def tests(facts: Facts) -> list[str]:
-    """Return one sentence for each test that the study's tables contain."""
+    """Return one sentence for each test in the study's tables."""
     found = []
     if number := sum(facts.cells[cell.task, cell.shots] > 1 for cell in facts.compared):
         where = dict.fromkeys(

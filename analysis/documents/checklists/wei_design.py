@@ -255,7 +255,7 @@ def _detectable(facts: Facts, number: int) -> str:
 
 
 def _of_arms(facts: Facts) -> str:
-    """Return the ARG's precision by participants per arm, based on the SDs of this study."""
+    """Return the ARG's precision by participants per arm, based on this study's SDs."""
     new, base = next(iter(gains.CONTRASTS))
     plans = [
         row for row in gains.plan(facts.study, Kind.PERSON)
@@ -284,7 +284,7 @@ def consent(facts: Facts) -> str:
 
 
 def ethics_contact(facts: Facts) -> str:
-    """Return the ethics board that the consent page names, or "" if it names none."""
+    """Return the ethics board named on the consent page, or "" if none is named."""
     named = facts.manifest["ethics_contact"]
     return f"The consent page names: {named}" if named else ""
 

@@ -93,7 +93,7 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
 
 
 def _rules(facts: Facts) -> list[str]:
-    """Return the rules that excluded people during recruitment, except earlier participation."""
+    """Return the rules that excluded people at recruitment, apart from earlier participation."""
     manifest = facts.manifest
     found = recruitment.reached(facts) if recruitment.came_from_prolific(facts) else []
     if questions := screening.parse(manifest["comprehension_questions"]):
@@ -246,7 +246,7 @@ def _pay(facts: Facts) -> list[Entry]:
 
 
 def _paid(facts: Facts) -> Status:
-    """Return Yes if there are earnings and all are recorded as paid, otherwise Partial."""
+    """Return Yes if there are earnings and all are marked as paid, otherwise Partial."""
     return Status.YES if facts.earned and facts.paid == facts.earned else Status.PARTIAL
 
 
@@ -272,7 +272,7 @@ def amount(facts: Facts) -> str:
 
 
 def _bonus(facts: Facts, paid: bool) -> list[Entry]:
-    """Return the items on bonuses. Only researchers know the reasons for manual bonuses."""
+    """Return the bonus items. Only researchers know why manual bonuses were paid."""
     number, total = facts.bonuses
     answer, amount = Status.NO, NA
     evidence = "Pay did not depend on scores." if paid else ""

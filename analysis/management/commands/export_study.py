@@ -1,4 +1,4 @@
-"""Export a study as CSV files with verify.py, or its answers in the format of another tool."""
+"""Export a study as CSV files with verify.py, or its answers in another tool's format."""
 
 import hashlib
 from argparse import ArgumentParser
@@ -15,7 +15,7 @@ from annotation.protocol import blinding
 
 
 class Format(NamedTuple):
-    """A format of another tool: its writer, whether it can run, and the package that it needs."""
+    """Another tool's format: its writer, whether it can run, and the package it needs."""
 
     write: Callable[[Study, Path], dict[str, int]]
     can_write: Callable[[], bool] = lambda: True

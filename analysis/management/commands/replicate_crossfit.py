@@ -1,4 +1,4 @@
-"""Run a cross-task study of the Few-shot Gym with simulated annotators, from import to ARG."""
+"""Run a Few-shot Gym cross-task study with simulated annotators, from import to ARG."""
 
 from argparse import ArgumentParser
 from collections import Counter
@@ -92,7 +92,7 @@ class Command(BaseCommand):
         return owner
 
     def _of_one_size(self, names: list[str]) -> tuple[list[str], int]:
-        """Return the unseen tasks with the most frequent K, and K. A cross-task study has one K."""
+        """Return the unseen tasks with the most common K, and K. Cross-task studies have one K."""
         sizes = {
             task.name: task.training_sizes[0]
             for task in Task.objects.latest_versions().filter(name__in=names)

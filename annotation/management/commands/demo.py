@@ -80,7 +80,7 @@ class Command(BaseCommand):
             ) from None
 
     def _researcher(self) -> str:
-        """Return the password of the `demo` account. It is stored in var/ to print it again."""
+        """Return the `demo` account's password, kept in var/ so that it can be printed again."""
         path = settings.VAR_DIR / "demo-password.txt"
         users = get_user_model().objects
         user = users.filter(username="demo").first() or users.create_user("demo")

@@ -1,4 +1,4 @@
-"""Django's migrate command, without the check of the guards that it restores."""
+"""Django's migrate command, minus the check for the guards that it restores."""
 
 from typing import Any
 

@@ -53,7 +53,7 @@ class Command(BaseCommand):
             raise CommandError("Not everything was paid. Run the command again.")
 
     def _dry_run(self, study: Study) -> None:
-        """Print ledger entries without a batch. Annotators who may still return are left out."""
+        """Print ledger entries not yet in a batch. Annotators who may still return are left out."""
         for entry in batches.unpaid(study):
             method, _study = batches.payout_route(entry)
             self.stdout.write(

@@ -1,7 +1,7 @@
 """Check undocumented behaviour of the real Prolific service before the first paid study.
 
-The command reads data, and creates and deletes a small draft that is never published. It reads
-from a past study what only a participant can trigger (a token's audience, REQUEST_RETURN).
+The command reads data, and creates and deletes a small draft that is never published. What only a
+participant can trigger (a token's audience, REQUEST_RETURN) is read from a past study.
 """
 
 import json
@@ -75,7 +75,7 @@ class Command(BaseCommand):
         return project
 
     def _token(self, client: Client, address: str) -> None:
-        """Print the claims of a signed URL, without the values of its IDs."""
+        """Print a signed URL's claims, without the values of its IDs."""
         token = parse_qs(urlsplit(address).query).get("prolific_token", [""])[0]
         try:
             header = jwt.get_unverified_header(token)
@@ -148,7 +148,7 @@ class Command(BaseCommand):
 
 
 def _study(project: str) -> dict[str, Any]:
-    """Return the fields of a minimal draft with a dummy link."""
+    """Return the fields for a minimal draft with a dummy link."""
     return {
         "project": project,
         "name": "Handful's check (a draft, deleted at once)",

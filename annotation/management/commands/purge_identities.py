@@ -1,4 +1,4 @@
-"""Delete the identities of a study's annotators, or of all studies that are due."""
+"""Delete the identities of one study's annotators, or those of every study that is due."""
 
 from argparse import ArgumentParser
 from typing import Any

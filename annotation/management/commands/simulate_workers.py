@@ -1,4 +1,4 @@
-"""Run simulated annotators on a study's seats for them."""
+"""Run simulated annotators on a study's simulated seats."""
 
 import multiprocessing
 import random

@@ -1,6 +1,6 @@
-"""Models as annotators through Inspect AI (the extra handful[inspect]).
+"""Models as annotators through Inspect AI (the handful[inspect] extra).
 
 Start with `conversation.py`, which builds prompts and parses replies, and `participate.py`, which
-takes the steps of a study. `task.py` is the entry point for Inspect. The server scores the answers,
-as it does for human annotators.
+steps through a study. `task.py` is the entry point for Inspect. The server scores the answers, as
+it does for human annotators.
 """

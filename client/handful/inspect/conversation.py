@@ -84,7 +84,7 @@ def question(asked: Mapping[str, Any]) -> str:
 
 
 def answer_line(kind: str, asked: Mapping[str, Any], texts: Sequence[str]) -> str:
-    """Format texts as an answer line. No texts mean "no answer"."""
+    """Format texts as an answer line. An empty list means "no answer"."""
     options = list(asked["options"])
     value: Any = list(texts)
     if not texts:
@@ -119,10 +119,10 @@ def _listed(texts: Sequence[str]) -> str:
 def messages(
     lead: State, history: Sequence[State], now: State | None, declared: Declared
 ) -> list[Message]:
-    """Return the messages of the conversation up to the example `now`.
+    """Return the conversation's messages up to the example `now`.
 
-    `lead` is the state with the instructions, and `history` has the answered states in order. The
-    reveal after an answer is at the start of the next message.
+    `lead` is the state with the instructions, and `history` holds the answered states in order. The
+    reveal after an answer comes at the start of the next message.
     """
     told = ""
     said = [Message(role="system", content=system(lead))]
@@ -158,7 +158,7 @@ QUOTES = "\"'“”‘’`"
 
 
 class Invalid(ValueError):
-    """Raised if a reply is not a valid answer. The message is for the model."""
+    """Raised if a reply is not a valid answer. The message is addressed to the model."""
 
 
 def parse(task: Mapping[str, Any], asked: Mapping[str, Any], reply: str) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def given_text(reply: str) -> str:
 
 
 def _value(given: str) -> Any:
-    """Parse JSON at the start, or return the first line. "null" and "none" return None."""
+    """Parse JSON at the start, or return the first line. Return None for "null" and "none"."""
     try:
         value, _end = json.JSONDecoder().raw_decode(given)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""The participation of a model, from consent to the end, driven by the states of the server.
+"""A model's participation, from consent to the end, driven by the server's states.
 
-The server decides what comes next. Prompts are rebuilt from its record (GET work/history/), so that
-a run resumes after a crash without answering twice. Every request may be repeated: a join, answer
+The server decides what comes next. Prompts are rebuilt from its record (GET work/history/), so a
+run can resume after a crash without answering twice. Every request may be repeated: a join, answer
 or Continue that arrives twice counts once.
 """
 
@@ -24,7 +24,7 @@ from handful.inspect.templates import Declared
 
 
 class Seat:
-    """The API of a server, with the token of a participation or, to join, of a researcher."""
+    """A server's API, with a participation's token or, to join, a researcher's."""
 
     def __init__(self, server: str, token: str):
         self.connection = Connection(server, token)
@@ -50,7 +50,7 @@ ENDS = ("finished", "gone", "between", "declined")
 
 @dataclass(frozen=True)
 class Reply:
-    """The output of a model with its tokens and cost."""
+    """A model's output with its tokens and cost."""
 
     text: str
     input_tokens: int = 0
@@ -64,7 +64,7 @@ Ask = Callable[[list[Message]], Awaitable[Reply]]
 
 @dataclass
 class Facts:
-    """The usage of a run so far, stored in a file so that a resumed run includes all of it."""
+    """A run's usage so far, stored in a file so that a resumed run includes all of it."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -146,7 +146,7 @@ class Run:
         raise ValueError(f"unknown step {step!r}. Upgrade handful to match the server.")
 
     def _keep(self, state: State) -> None:
-        """Add a revealed example, unless the record of a resumed run already includes it."""
+        """Add a revealed example, unless a resumed run's record already includes it."""
         turns = [past["question"]["turn"] for past in self.history]
         if state["question"]["turn"] not in turns:
             self.history.append(state)
@@ -175,7 +175,7 @@ class Run:
             return refused.state
 
     async def _answer(self, state: State) -> State:
-        """Ask the model until its output is valid, or until the declared retries are used up."""
+        """Ask the model until its output is valid or the declared retries are used up."""
         asked = state["question"]
         if self.declared.examples == "shown" and asked["step"] == "training":
             return await self._store(state, {"gives_up": True})
@@ -225,7 +225,7 @@ class Run:
         return following
 
     async def _store(self, state: State, answer: dict[str, Any]) -> State:
-        """Send the answer. If an answer was stored before a crash, the stored answer counts."""
+        """Send the answer. If one was stored before a crash, the stored answer counts."""
         body = {"turn": state["question"]["turn"], "answer": answer}
         try:
             following = await self.seat.post("work/answer/", body)
@@ -246,7 +246,7 @@ class Run:
         return reply
 
     def _lead(self, state: State) -> State:
-        """Return the state with the instructions of the current task."""
+        """Return the state with the current task's instructions."""
         if self.lead is None or self.lead["task"]["title"] != state["task"]["title"]:
             return state
         return self.lead

@@ -57,8 +57,8 @@ def participate(
     """Let a model take part in each scenario of a study.
 
     `examples`, `context` and `retries` are the declared options (templates.Declared). `tasks` and
-    `shots` (comma-separated) select scenarios. `notes` is the folder in which a run stores its
-    usage, so that it can be resumed.
+    `shots` (comma-separated) select scenarios. `notes` is the folder where a run stores its usage,
+    so that it can be resumed.
     """
     declared = Declared(examples, context, int(retries))
     code, places = scenarios(
@@ -83,7 +83,7 @@ def participate(
 
 
 def _listed(text: Any) -> list[str]:
-    """Split comma-separated text. Inspect passes a list, or a single value as its own type."""
+    """Split comma-separated text. Inspect passes a list, or a single value in its own type."""
     parts = text if isinstance(text, list | tuple) else str(text).split(",")
     return [str(part).strip() for part in parts if str(part).strip()]
 
@@ -156,7 +156,7 @@ class Asked:
         self.latest: list[ChatMessage] = []
 
     async def ask(self, said: list[Message]) -> Reply:
-        """Return one reply. Inspect retries provider errors. Other errors end the sample.
+        """Return one reply. Inspect retries provider errors; any other error ends the sample.
 
         Truncated replies (invalid JSON) are requested again.
         """

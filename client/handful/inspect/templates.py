@@ -100,7 +100,7 @@ class Declared:
 
     @property
     def template(self) -> str:
-        """Return all templates and options as one text, for the export."""
+        """Return all templates and options as a single string, for the export."""
         parts = {
             "options": f"examples={self.examples} context={self.context} retries={self.retries}",
             "system": SYSTEM.template,

@@ -1,4 +1,4 @@
-"""Import the predictions of a model from a folder, like the upload on the models page."""
+"""Import a model's predictions from a folder, like the upload on the models page."""
 
 from argparse import ArgumentParser
 from datetime import date

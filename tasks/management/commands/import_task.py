@@ -1,4 +1,4 @@
-"""Import a task of a researcher from JSON Lines files and a card."""
+"""Import a researcher's task from JSON Lines files and a card."""
 
 from argparse import ArgumentParser
 from pathlib import Path

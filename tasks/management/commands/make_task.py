@@ -187,7 +187,9 @@ class Command(BaseCommand):
             self.stdout.write("  (to change them, use the options with these names, or --card)")
 
     def _check_model(self, made: Made, model: str, is_zero_shot: bool) -> None:
-        """Raise CommandError if the prompts of the logged model had or may have had examples."""
+        """Raise CommandError if the logged model's prompts contained or may have contained
+        examples.
+        """
         if not model:
             return
         if not made.predicted:
@@ -202,7 +204,7 @@ class Command(BaseCommand):
             )
 
     def _store(self, made: Made, options: dict[str, Any]) -> None:
-        """Store the task and the predictions of a given model, or nothing."""
+        """Store the task and, if given, a model's predictions; or nothing."""
         model, owner = options["model"], account(options["owner"])
         self._check_model(made, model, options["zero_shot"])
         if model and owner is None:

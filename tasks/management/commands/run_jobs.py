@@ -1,4 +1,4 @@
-"""Run waiting jobs (bootstraps, bundles and imports) that are large or that no page is polling.
+"""Run waiting jobs (bootstraps, bundles and imports) that are large or not being polled.
 
 Afterwards, run the periodic parts that depend on jobs (tasks/periodic.py), as `tick` does.
 """
