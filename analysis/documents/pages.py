@@ -26,7 +26,7 @@ from analysis.documents import (
 from analysis.documents.checklists import short_form
 from analysis.examples import gold_audit
 from analysis.models import leaderboard
-from analysis.scores import findings, findings_columns, means, of_arms, performance
+from analysis.scores import findings, findings_columns, means, performance
 from analysis.scores import sensitivity as rules
 from analysis.scores.columns import TableRows
 from analysis.scores.overlap import OVERLAP
@@ -309,7 +309,7 @@ TABLES: dict[str, tuple[Sequence[Column], TableRows]] = {
     **{name: (findings_columns.COLUMNS[name], partial(_finding, name)) for name in findings.TABLES},
     **{
         table.name: (table.columns, table.rows)
-        for table in (*of_arms.TABLES, OVERLAP, means.STRATA)
+        for table in (*findings_columns.OF_ARMS, OVERLAP, means.STRATA)
     },
     "sensitivity": (rules.COLUMNS, rules.table),
     "leaderboard": (leaderboard.COLUMNS, leaderboard.rows),

@@ -25,7 +25,6 @@ from analysis.scores import (
     marks,
     means,
     metrics,
-    of_arms,
     performance,
     rendering,
     sensitivity,
@@ -285,7 +284,7 @@ TABLES: dict[str, tuple[str, Maker]] = {
     SAMPLE.name: _simple(SAMPLE),
     **{name: (findings_columns.table(name, []).title, partial(_finding, name))
        for name in findings.TABLES},
-    **{table.name: _simple(table) for table in of_arms.TABLES},
+    **{table.name: _simple(table) for table in findings_columns.OF_ARMS},
     ADMISSION.name: (ADMISSION.title, _admission),
     OVERLAP.name: _simple(OVERLAP),
     "sensitivity": ("Sensitivity to inclusion criteria", _sensitivity),

@@ -10,7 +10,6 @@ from analysis.scores import (
     ceilings,
     findings_columns,
     metrics,
-    of_arms,
     overlap,
     rendering,
     sensitivity,
@@ -168,7 +167,7 @@ DIFFERENCES = _without(meanings(models_columns.DIFFERENCES), "task", "question")
 
 
 # Tables of *Statistics* that are also files of the export.
-SUMMED = [table for table in of_arms.TABLES if table is not ADMISSION]
+SUMMED = [table for table in findings_columns.OF_ARMS if table is not ADMISSION]
 # Maps files to columns to meanings, without the columns of STUDY, which all files have.
 _OWN: dict[str, dict[str, str]] = {
     "examples.csv": {

@@ -18,7 +18,7 @@ from annotation.participation.reveal import Reveal, reveal_page
 from annotation.participation.state import instructions_of
 from annotation.participation.turn import TurnPage
 from annotation.study import cross_task, screening
-from annotation.study.consent_text import as_html
+from annotation.web.wording import as_html
 from tasks.cards import Card
 from tasks.comparison import compare_answer
 from tasks.models import Example, Task

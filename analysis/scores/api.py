@@ -14,7 +14,6 @@ from analysis.scores import (
     findings,
     findings_columns,
     marks,
-    of_arms,
     overlap,
     performance,
     rendering,
@@ -163,7 +162,7 @@ class Findings(ApiView):
                 name: as_records(columns, found[name]) if name in found else missing
                 for name, columns in findings_columns.COLUMNS.items()
             }
-            for table in of_arms.TABLES:
+            for table in findings_columns.OF_ARMS:
                 rows[table.name] = as_records(table.columns, table.rows(study, kind))
             pending = job and {
                 "state": job.state if job.pk else "not begun",

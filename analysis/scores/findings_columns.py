@@ -6,7 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from analysis.scores import ceilings
+from analysis.scores.anchors import ANCHORS
+from analysis.scores.attrition import ADMISSION, ATTRITION
 from analysis.scores.columns import ASSUMES, OF_CELL, OF_PAIR, SCORE, assuming, between
+from analysis.scores.confidence import CALIBRATION, CONFIDENCE
 from analysis.scores.findings import ALPHAS
 from analysis.scores.tested import (
     DIFFERENCE,
@@ -15,11 +18,14 @@ from analysis.scores.tested import (
     interval_columns,
     p_columns,
 )
+from analysis.scores.training import PLATEAU
 from analysis.stats.two_way import BOTH, PEOPLE
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
 from tasks import columns
 from tasks.columns import Column
 
+# Tables of *Statistics* that are computed without a job, in the order of the page.
+OF_ARMS = (ANCHORS, CONFIDENCE, CALIBRATION, PLATEAU, ATTRITION, ADMISSION)
 OVER_PEOPLE = ("Bootstrap, annotators", "Bootstrap, both")
 
 

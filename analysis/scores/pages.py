@@ -18,7 +18,6 @@ from analysis.scores import (
     frames,
     marks,
     means,
-    of_arms,
     overlap,
     performance,
     rendering,
@@ -131,7 +130,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
             )
             for name in findings.TABLES
         ],
-        "of_arms": [table.page(study, kind) for table in of_arms.TABLES],
+        "of_arms": [table.page(study, kind) for table in findings_columns.OF_ARMS],
         "told": attrition.told(study),
     }
     return render(request, "scores/analysis.html", context)

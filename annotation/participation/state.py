@@ -44,9 +44,8 @@ from annotation.protocol import (
 from annotation.recruitment import join_errors
 from annotation.recruitment.registry import current_exit, is_rejected
 from annotation.study import compared_files, cross_task
-from annotation.study.consent_text import as_html
 from annotation.study.own_questions import AFTER, OwnQuestion, of_moment
-from annotation.web.wording import in_words, money, of_scripts, translated
+from annotation.web.wording import as_html, in_words, money, of_scripts, translated
 from tasks.cards import Card
 from tasks.comparison import compare_answer
 from tasks.spans import AnswerError

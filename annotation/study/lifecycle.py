@@ -16,7 +16,7 @@ from django.db.models import F, ProtectedError
 
 from annotation.models import Kind, Scenario, Status, Study, StudyManifest, Topic
 from annotation.pay import budget, ledger
-from annotation.study import compared_files, consent_text, consequences, cross_task, design, minutes
+from annotation.study import compared_files, consequences, cross_task, design, minutes
 from annotation.study.design import DesignError, check_design, missing
 from annotation.study.design_file import FORM_FIELDS, LISTS
 from annotation.study.manifest import build_manifest
@@ -122,7 +122,15 @@ def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
     StudyManifest.objects.create(study=study, text=manifest.decode())
     study.manifest_hash = hashlib.sha256(manifest).hexdigest()
     study.opened_at = database_now()
-    consent_text.freeze(study)
+    _freeze_consent(study)
+
+
+def _freeze_consent(study: Study) -> None:
+    """Store a new version of the consent text if it is not the newest one."""
+    newest = study.consent_texts.order_by("-version").first()
+    if newest is None or newest.text != study.consent_text:
+        number = newest.version + 1 if newest else 1
+        study.consent_texts.create(version=number, text=study.consent_text)
 
 
 def _check_sum(study: Study, agreed: str) -> None:

@@ -1,14 +1,17 @@
-"""Format durations and amounts in the page's language, and translate its scripts."""
+"""Durations, amounts and script texts in the page's language, and Markdown as safe HTML."""
 
 from datetime import timedelta
 from decimal import Decimal
 from functools import lru_cache
 
+import nh3
 from django.conf import settings
 from django.utils.formats import number_format
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, ngettext
 from django.utils.translation.trans_real import DjangoTranslation
 from django.views.i18n import JavaScriptCatalog
+from markdown_it import MarkdownIt
 
 from tasks.sentences import Sentence
 
@@ -17,6 +20,9 @@ Forms = list[list[str | int]]
 # Numbers that cover all plural categories of all languages (CLDR cardinal rules).
 SAMPLES = (0, 1, 2, 3, 4, 5, 6, 7, 11, 20, 21, 100, 1_000_000)
 
+# Elements allowed in Markdown by researchers.
+TAGS = {"p", "br", "hr", "em", "strong", "code", "blockquote", "ul", "ol", "li", "a",
+        "h2", "h3", "h4"}  # fmt: skip
 IN_SECONDS = 120  # shorter durations are shown in seconds
 
 
@@ -75,3 +81,25 @@ def _of_catalogue(language: str, folders: tuple[str, ...]) -> dict[str, str | Fo
 
     said = view.get_catalog().items()
     return {key: forms(text) if isinstance(text, list) else text for key, text in said}
+
+
+@lru_cache(maxsize=256)
+def as_html(markdown: str) -> SafeString:
+    """Convert researchers' Markdown to safe HTML, without raw HTML or images.
+
+    Links are web and email links only; headings begin at h2.
+    """
+    tokens = MarkdownIt("commonmark", {"html": False, "breaks": True})
+    parsed = tokens.parse(markdown.replace("\0", ""))
+    for token in parsed:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(int(token.tag[1]) + 1, 4)}"
+    html = tokens.renderer.render(parsed, tokens.options, {})
+    clean = nh3.clean(
+        html,
+        tags=TAGS,
+        attributes={"a": {"href"}},
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer",
+    )
+    return mark_safe(clean)

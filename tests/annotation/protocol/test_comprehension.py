@@ -12,7 +12,8 @@ from annotation.models import Answer, ExitAnswers, Step
 from annotation.protocol import attention_checks, training_step
 from annotation.protocol.answering import Conflict
 from annotation.recruitment import consent, join_errors, seats
-from annotation.study import consent_text, design, lifecycle
+from annotation.study import design, lifecycle
+from annotation.web import wording
 from tasks.formats import FormatError
 from tests import factories
 
@@ -106,7 +107,7 @@ def test_the_last_wrong_attempt_is_a_paid_exit_not_a_rejection(client, asked):
     ],
 )
 def test_consent_markdown_is_rendered_and_html_escaped(markdown, holds, never):
-    html = consent_text.as_html(markdown)
+    html = wording.as_html(markdown)
     assert holds in html
     assert not never or never not in html
 
