@@ -98,7 +98,7 @@ def label_records(prefix: str, number: int) -> list[Record]:
     ]
 
 
-def _record(prefix: str, index: int, text: str, question: str, *gold: str, options=()) -> Record:
+def record(prefix: str, index: int, text: str, question: str, *gold: str, options=()) -> Record:
     return Record(f"{prefix}-{index}", (text,), question, gold, options=tuple(options))
 
 
@@ -110,7 +110,7 @@ def option_records(prefix: str, number: int) -> list[Record]:
         text = f"{prefix} {index}: the train left for {options[index % 3]}."
         listed = [*options, options[0]] if index == 1 else options
         question = "Where did it go?"
-        records.append(_record(prefix, index, text, question, options[index % 3], options=listed))
+        records.append(record(prefix, index, text, question, options[index % 3], options=listed))
     return records
 
 
@@ -121,14 +121,14 @@ def several_records(prefix: str, number: int) -> list[Record]:
         options = [PLACES[(index + step) % len(PLACES)] for step in range(4)]
         gold = options[: 1 + index % 2]
         text = f"{prefix} {index}: by way of {' and '.join(gold)}."
-        records.append(_record(prefix, index, text, "By way of?", *gold, options=options))
+        records.append(record(prefix, index, text, "By way of?", *gold, options=options))
     return records
 
 
 def number_records(prefix: str, number: int) -> list[Record]:
     """Return marks from 0 to 4.5, in steps of one half."""
     return [
-        _record(
+        record(
             prefix,
             index,
             f"{prefix} {index}: the jury gave {index % 10 / 2} marks.",
@@ -142,7 +142,7 @@ def number_records(prefix: str, number: int) -> list[Record]:
 def short_records(prefix: str, number: int) -> list[Record]:
     """Return questions answered by a place, with two accepted spellings."""
     return [
-        _record(
+        record(
             prefix,
             index,
             f"{prefix} {index}: the capital is {PLACES[index % len(PLACES)]}.",
@@ -157,7 +157,7 @@ def short_records(prefix: str, number: int) -> list[Record]:
 def long_records(prefix: str, number: int) -> list[Record]:
     """Return sentences to be paraphrased."""
     return [
-        _record(
+        record(
             prefix,
             index,
             f"{prefix} {index}: on day {index} they stayed at home, as it rained.",
@@ -171,7 +171,7 @@ def long_records(prefix: str, number: int) -> list[Record]:
 def typed_records(prefix: str, number: int) -> list[Record]:
     """Return a place to highlight and one to type that the text does not contain."""
     return [
-        _record(
+        record(
             prefix,
             index,
             f"{prefix} {index}: the road to {PLACES[index % len(PLACES)]} leads through a village.",

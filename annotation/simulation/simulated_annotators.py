@@ -382,7 +382,7 @@ def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str)
             own, is_right = _answer(page, decide, knowledge, rng)
             fields |= own
         if path.endswith("/confidence/"):
-            fields["confidence"] = str(_confidence(policy, is_right, rng))
+            fields["confidence"] = str(confidence_of(policy, is_right, rng))
         html = site.post(form.action, fields, htmx="hx-post" in form.attrib)
         page = lxml.html.fromstring(html)
 
@@ -398,7 +398,7 @@ def _path(form: Any) -> str:
     return urlsplit(form.action or "").path
 
 
-def _confidence(policy: str, is_right: bool, rng: random.Random) -> int:
+def confidence_of(policy: str, is_right: bool, rng: random.Random) -> int:
     """Return a point from 1 to 5, calibrated for answers that are right with the policy's P.
 
     Three trials with probability P, and one more success if the answer is right: then answers at a

@@ -9,7 +9,7 @@ from sklearn.metrics import brier_score_loss
 from analysis.scores.confidence import CHANCES, by_annotator, measures
 from analysis.stats import learning
 from analysis.stats.uncertainty import estimate, sums_and_resamples
-from annotation.simulation.simulated_annotators import _confidence
+from annotation.simulation.simulated_annotators import confidence_of
 
 
 def test_measures_of_a_few_answers():
@@ -35,7 +35,7 @@ def simulated(policy: str, seed: int, people: int = 20, answers: int = 60) -> np
     for person in range(people):
         for _answer in range(answers):
             is_right = draw.random() < 0.7
-            rows.append((person, _confidence(policy, is_right, draw), float(is_right)))
+            rows.append((person, confidence_of(policy, is_right, draw), float(is_right)))
     return by_annotator(rows)
 
 

@@ -145,6 +145,7 @@ def test_pages_without_confidence_are_the_same_bytes(client, researcher):
     pages = []
     for number, fields in enumerate(({}, {"confidence_share": 0.001})):
         study = study_of(researcher, name=f"s{number}", seed=1, asks_reasons=False,
+                         annotation_order="file_order",
                          **({"confidence_share": 0} | fields))  # fmt: skip
         seat = factories.seat(study.scenarios.get(shots=0))
         Participation.objects.filter(pk=seat.pk).update(pseudonym="A-SAME2")
@@ -343,7 +344,7 @@ def test_impossible_designs_are_refused(researcher, fields, field):
     study = study_of(researcher, status="draft")
     if fields["confidence_share"] == fields["confidence_share"]:
         with pytest.raises(IntegrityError), transaction.atomic():
-            Study.objects.filter(pk=study.pk).update(**fields)
+            Study.objects.filter(pk=study.pk).update(options=study.options | fields)
 
 
 def test_a_design_file_declares_confidence(tmp_path):

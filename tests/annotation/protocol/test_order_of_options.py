@@ -108,7 +108,7 @@ def test_several_options_are_stored_in_the_order_of_the_file(researcher):
 
 def test_equal_lists_of_options_are_shown_in_the_same_order(researcher):
     records = [
-        factories._record("train", n, f"{n}", "?", "Oslo", options=options)
+        factories.record("train", n, f"{n}", "?", "Oslo", options=options)
         for n, options in enumerate((["Oslo", "Lima", "Riga"], ["Riga", "Oslo", "Lima"]))
     ]
     task = factories.make_kind("option", train={2: records}, shots=[2])

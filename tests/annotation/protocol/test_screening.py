@@ -337,7 +337,7 @@ def test_screening_counts_in_no_score_table_or_agreement(researcher, study):
     assert (list(zero["mean_s1"]), list(zero["n"])) == ([1, 1], [4, 4])
     assert list(zero["training_n"]) == [0, 0]
     assert set(findings.answered(study, Kind.PERSON)["s1"]) == {1}
-    table = performance.all_tables(study, frame)[0]
+    table = performance.all_tables(study)[0]
     assert {row.cell.mean for row in performance.long_rows(table) if row.cell.n} == {100}
     assert frames.answers_in_order(study, Kind.PERSON, Step.TRAINING).empty
 

@@ -213,8 +213,7 @@ def test_each_preset_fills_the_form(ada, study, preset):
 
 
 def test_a_study_for_computers_refuses_phones(client, study):
-    study.computer_only = True
-    study.save()
+    factories.force_options(study, computer_only=True)
     landing = reverse("landing", args=[study.link_code])
     start = reverse("start", args=[study.link_code])
     assert (
@@ -226,8 +225,7 @@ def test_a_study_for_computers_refuses_phones(client, study):
 
 
 def test_a_seat_begun_on_a_computer_continues_on_a_phone(study, panel):
-    study.computer_only = True
-    study.save()
+    factories.force_options(study, computer_only=True)
     browser = Client()
     started = arrive(panel, client=browser)
     browser.defaults["HTTP_USER_AGENT"] = IPHONE

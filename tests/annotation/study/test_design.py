@@ -43,6 +43,7 @@ def fields(task, **changes) -> dict:
         "max_screen_outs_in_a_row": "5",
         "idle_cutoff_seconds": "60",
         "comprehension_attempts": "2",
+        "confidence_share": "0",
         "qualification": "none",
         "decision_minutes": "15",
         "attention_checks": "0",
