@@ -31,13 +31,13 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": ", ".join(f"{feature}=()" for feature in UNUSED),
 }
-# Browsers ignore these headers on scripts, style sheets and fonts. An annotator's first visit loads
-# about twenty such files, perhaps over a slow connection.
+# Browsers ignore these headers on scripts, style sheets, fonts and images in a page. An annotator's
+# first visit loads about twenty such files, perhaps over a slow connection.
 OF_DOCUMENTS = (
     "Content-Security-Policy", "Cross-Origin-Opener-Policy", "Permissions-Policy",
     "Referrer-Policy", "X-Frame-Options",
 )  # fmt: skip
-PARTS_OF_A_PAGE = ("text/css", "text/javascript", "application/javascript", "font/")
+PARTS_OF_A_PAGE = ("text/css", "text/javascript", "application/javascript", "font/", "image/")
 
 
 def on_every_reply(

@@ -43,7 +43,7 @@ def form_of(reply, having: str) -> tuple[str, dict[str, str]]:
     (form,) = [form for form in page.forms if having in form.fields or has_words(form, having)]
     sent = {name: value or "" for name, value in form.form_values()}
     for button in form.iter("button"):
-        if button.get("name") not in (None, "calculate", "rehearse"):  # previews, and another page
+        if button.get("name") not in (None, "calculate", "policy"):  # not *Rehearse*
             sent[button.get("name")] = button.get("value")
     return form.action or reply.request["PATH_INFO"], sent
 
