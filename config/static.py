@@ -19,7 +19,6 @@ UNUSED = re.compile(
     r"data-tooltip|data-placement|dialog|\.modal|dropdown|role=switch|role=search|hgroup|aria-busy"
     r"|type=(?:range|color|date|time|month|week|search)|^\[data-theme=dark|\.grid|\.container"
     r"|\.contrast|:indeterminate|^\[role=link|^:host|aria-label=breadcrumb|aria-invalid=false"
-    r"|\.striped|^\[type=reset|^(?:audio|canvas|abbr|ins|del|sub|sup)\b|::-ms-|:-moz-ui-invalid"
 )
 EXCEPT = re.compile(r":not\([^()]*\)")  # a selector may exclude an unused part
 LIST = re.compile(r",(?![^(]*\))")  # commas between selectors, not those inside :is(...)

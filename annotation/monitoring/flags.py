@@ -1,7 +1,6 @@
 """Quality flags for possibly careless work. They never have automatic consequences.
 
-Each flag can be recomputed from the exported CSV. For thresholds, see
-docs/statistics.md#quality-flags.
+Each flag can be recomputed from the exported CSV. Thresholds: docs/statistics.md#quality-flags.
 """
 
 import math
