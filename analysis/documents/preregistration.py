@@ -159,7 +159,7 @@ def _scenarios(manifest: Manifest) -> list:
         Column("", "Task", get=itemgetter("task")),
         Column("", "Shots", get=itemgetter("shots")),
         Column("", "Training split", get=lambda scenario: scenario["split"] or "none"),
-        *([Column("", "Arm", get=itemgetter("arm"))] if told else []),
+        *([Column("", "Arm", get=itemgetter("arm"))] if "arm" in scenarios[0] else []),
         Column("", "Annotators", get=itemgetter("seats")),
         *([Column("", "Announced minutes", get=itemgetter("minutes"))] if has_minutes else []),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from annotation.models import Confidence, Step, Study
 from tasks.cards import place
 from tasks.columns import Column
 
-NONE: Estimate = (np.nan, np.nan, np.nan, "")
+NONE: Estimate = (math.nan, math.nan, math.nan, "")
 CHANCES = (0, 0.25, 0.5, 0.75, 1)  # probability of being right that each point means
 
 

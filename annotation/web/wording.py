@@ -85,10 +85,7 @@ def _of_catalogue(language: str, folders: tuple[str, ...]) -> dict[str, str | Fo
 
 @lru_cache(maxsize=256)
 def as_html(markdown: str) -> SafeString:
-    """Convert researchers' Markdown to safe HTML, without raw HTML or images.
-
-    Links are web and email links only; headings begin at h2.
-    """
+    """Convert Markdown without raw HTML and images; only web and email links; headings from h2."""
     tokens = MarkdownIt("commonmark", {"html": False, "breaks": True})
     parsed = tokens.parse(markdown.replace("\0", ""))
     for token in parsed:

@@ -90,7 +90,9 @@ TABLE: dict[str, Row | Keys | Arms] = {
     "qualification_threshold": Row({"qualification_threshold": 50}, STEPS, RULE),
     "screening_examples": Row({"screening_examples": 1}, EVERY, RULE),
     "anchor_examples": Row({"anchor_examples": 1}, STEPS),
-    "adjusts_for_anchors": Row({"adjusts_for_anchors": True}, OPTION, {"anchor_examples": 1}),
+    "adjusts_for_anchors": Row(
+        {"adjusts_for_anchors": True}, OPTION | {REPORT}, {"anchor_examples": 1}
+    ),
     "confidence_share": Row({"confidence_share": 0.5}, OPTION),
     "asks_reasons": Row({"asks_reasons": True}, STEPS, {"confidence_share": 0.5}),
     "max_screen_outs_in_a_row": Row({"max_screen_outs_in_a_row": 3}, {PLAN}, RULE),

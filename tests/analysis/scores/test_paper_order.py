@@ -77,7 +77,7 @@ def test_every_table_of_the_analysis_has_the_papers_order(ada, study):
     frame = findings.answered(study, Kind.PERSON)
     orders = {
         name: [row.task for row in make(frame, study.seed)]
-        for name, (make, _row) in findings.TABLES.items()
+        for name, make in findings.TABLES.items()
     }
     answers = sensitivity.table(study, Kind.PERSON)
     files = PredictionFile.objects.filter(task__in=study.tasks.all())
