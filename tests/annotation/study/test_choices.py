@@ -13,6 +13,8 @@ from annotation.models import (
     OPTIONS,
     AccessRule,
     ArmTaken,
+    Channel,
+    Confidence,
     Decision,
     Delivery,
     ExitAnswers,
@@ -52,6 +54,10 @@ def stored(module_researcher):
     participation = factories.seat(study.scenarios.get())
     factories.work_through(participation, limit=1)
     mine = {"participation": participation}
+    Confidence.objects.create(
+        turn=participation.turns.first(), value=3, seconds=1, given_at=timezone.now(),
+        channel=Channel.PAGE,
+    )  # fmt: skip
     Member.objects.create(study=study, user=other_researcher, role="analyst")
     AccessRule.objects.create(
         study=study, effect="deny", criterion="task", value="toy-places", made_by=researcher
