@@ -45,6 +45,7 @@ BODIES = {
     "consent": {"agree": True},
     "own_questions": {"answers": {}},
     "comprehension": {"answers": [0]},
+    "confidence": {"turn": 1, "confidence": 3},
     "continue": {"leaving": "reveal"},
     "questionnaire": {"ai_used": "no"},
     "finish": {"examples": "answered", "context": "each"},
