@@ -8,14 +8,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from analysis.heavy import np
-from analysis.scores.columns import Table, estimated
+from analysis.scores.columns import OF_CELL, Table, estimated
 from analysis.stats.uncertainty import Estimate, estimate, sums_and_resamples
 from annotation.models import Confidence, Step, Study
+from annotation.protocol.confidence import POINTS, percent
 from tasks.cards import place
 from tasks.columns import Column
 
 NONE: Estimate = (math.nan, math.nan, math.nan, "")
-CHANCES = (0, 0.25, 0.5, 0.75, 1)  # probability of being right that each point means
+CHANCES = [percent(point) / 100 for point in POINTS]  # probability of being right
 
 
 def by_annotator(answers: Iterable[tuple[int, int, float]]) -> np.ndarray:
@@ -93,14 +94,12 @@ def _cells(study: Study, kind: str) -> Iterator[tuple[str, int, int, np.ndarray]
 def rated(study: Study, kind: str) -> list[Rated]:
     """Return one row per task and number of shots with stored confidence."""
     found: list[Rated] = []
-    before: tuple[str, np.ndarray, int] = ("", np.array([]), 0)
+    last: tuple[str, np.ndarray, int] = ("", np.array([]), 0)
     for task, shots, skipped, group in _cells(study, kind):
         n = len(group)
         sums = sums_and_resamples(group, study.seed + shots)
         sure, right, ece, brier = measures(sums)
-        change = NONE
-        if before[0] == task:
-            change = estimate(100 * (sure - before[1]), min(n, before[2]))
+        change = estimate(100 * (sure - last[1]), min(n, last[2])) if last[0] == task else NONE
         values = {
             "confidence": 100 * sure, "s1": 100 * right, "over": 100 * (sure - right),
             "ece": ece, "brier": brier,
@@ -108,7 +107,7 @@ def rated(study: Study, kind: str) -> list[Rated]:
         own = {name: estimate(samples, n) for name, samples in values.items()}
         number = int(group[:, :, 0].sum())
         found.append(Rated(task, shots, n, number, skipped, **own, change=change))
-        before = task, sure, n
+        last = task, sure, n
     return found
 
 
@@ -127,7 +126,6 @@ def at_points(study: Study, kind: str) -> list[AtPoint]:
     return found
 
 
-_CELL = [Column("task", "Task"), Column("shots", "Shots")]
 _N = Column("n", "n", "annotators in the analysis who rated at least one answer")
 INTRO = (
     "How sure annotators were of their answers in the annotation step, stated before the next"
@@ -140,7 +138,7 @@ CONFIDENCE = Table(
     "Confidence",
     INTRO,
     [
-        *_CELL,
+        *OF_CELL[:2],
         _N,
         Column("answers", "Answers", "rated answers"),
         Column("skipped", "Skipped", "questions about confidence that annotators skipped"),
@@ -161,7 +159,7 @@ CALIBRATION = Table(
     "S1 of the answers at each point of confidence. Calibrated annotators are right as often as"
     " they say.",
     [
-        *_CELL,
+        *OF_CELL[:2],
         Column("point", "Point", "confidence, from 1 to 5"),
         Column("chance", "Confidence", "probability of being right that the point means",
                "percent"),
