@@ -31,13 +31,13 @@ STATED = {
 }  # fmt: skip
 
 
-def _of_run(name: str, heading: str, meaning: str) -> Column:
+def _of_run(name: str, heading: str, meaning: str, missing: str = "not stated") -> Column:
     """Return a column for a run's property, which is empty in files if it isn't stated."""
     return Column(
         name,
         heading,
         meaning,
-        show=lambda value: value or "not stated",
+        show=lambda value: value or missing,
         get=lambda row: getattr(row.run, name) or None,
     )
 
@@ -126,7 +126,7 @@ MODEL = [
         _of_run(name, heading, f"as stated, several values separated by semicolons: {meaning}")
         for name, (heading, meaning) in STATED.items()
     ),
-    Column("arm", "Arm", "of a cross-task study, or empty", "", lambda v: v or NOTHING, "run.arm"),
+    _of_run("arm", "Arm", "of a cross-task study, or empty", NOTHING),
     Column("recipe", meaning=RECIPE),
 ]
 
