@@ -61,7 +61,7 @@ IN_VERIFY = {
 # Numbers that follow from no other cell of an export, and why.
 NOT_RECOMPUTED = {
     ("answers.csv", "noted as it happened"): "active_seconds reveal_seconds blurs away_seconds"
-    " pastes",
+    " pastes copies left_after_copy automated no_input narrow confidence",
     ("annotators.csv", "the clock of pay"): "worked_seconds waited_seconds elapsed_seconds",
     ("upstream.csv", "noted as it happened"): "active_seconds",
     ("decisions.csv", "noted as it happened"): "score_seen",
@@ -76,6 +76,17 @@ NOT_RECOMPUTED = {
     ("model_differences.csv", "no time of uploads is exported"): "in_family",
     ("overlap.csv", "by hand and by permutations: test_error_overlap.py"): "errors same share"
     " others low_95 high_95 p p_holm model_errors telling telling_same telling_others",
+    ("anchors.csv", "against statsmodels: test_ancova.py"): "from_shots to_shots n_from n_to"
+    " anchor_mean_from anchor_sd_from anchor_mean_to anchor_sd_to balance balance_low balance_high"
+    " raw raw_low raw_high adjusted adjusted_low adjusted_high p r",
+    ("confidence.csv", "by hand: test_confidence_table.py"): "n answers skipped mean_confidence"
+    " mean_confidence_low mean_confidence_high s1_rated s1_rated_low s1_rated_high overconfidence"
+    " overconfidence_low overconfidence_high ece ece_low ece_high brier brier_low brier_high"
+    " change change_low change_high",
+    ("calibration.csv", "by hand: test_confidence_table.py"): "point chance answers s1_rated"
+    " s1_rated_low s1_rated_high",
+    ("plateau.csv", "of known curves: test_calibration.py"): "n training_n plateau plateau_low"
+    " plateau_high plateau_gain plateau_gain_low plateau_gain_high",
     ("gains.csv", "a seeded bootstrap"): "boot_low_95 boot_high_95",
     ("model_gains.csv", "by hand: test_model_gains.py"): "new_runs base_runs new base gain"
     " difference",
