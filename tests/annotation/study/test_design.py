@@ -281,3 +281,11 @@ def test_the_database_refuses_a_threshold_off_its_scale(researcher, task):
     factories.make_study(researcher, task, status="draft")
     with pytest.raises(IntegrityError), transaction.atomic():
         Study.objects.update(qualification_threshold=500)
+
+
+def test_the_design_page_states_confidence_and_shuffled_options(ada, researcher, task):
+    options = {"confidence_share": 0.2, "asks_reasons": True, "shuffles_options": True}
+    study = factories.make_study(researcher, task, shots=[2], **options)
+    page = " ".join(ada.get(reverse("study_design", args=[study.name])).content.decode().split())
+    assert "asked after 20 % of answers, with a reason" in page
+    assert "<dt>Labels and options</dt><dd>shuffled for each annotator</dd>" in page
