@@ -43,11 +43,11 @@ FLAGS = {
 }
 # Signs that are flagged from this share of the answers, and the finding for this number of them.
 OF_SIGNS = {
-    "copies": (SHARE, "text of the page was copied {} times"),
-    "left_after_copy": (SHARE, "the page was left within 10 s after copying {} times"),
-    "automated": (0, "a program or script submitted {} answers"),
-    "no_input": (SHARE, "{} answers were submitted without a press or key"),
-    "narrow": (0.5, "{} answers were given in a window below 60 % of the screen's width"),
+    "copies": (SHARE, "copies of the page's text: {}"),
+    "left_after_copy": (SHARE, "absences that began within 10 s of a copy: {}"),
+    "automated": (0, "answers submitted by a program or script: {}"),
+    "no_input": (SHARE, "answers submitted without a press or key: {}"),
+    "narrow": (0.5, "answers given in a window below 60 % of the screen's width: {}"),
 }
 
 
