@@ -146,7 +146,11 @@ def test_signs_are_exported_flagged_and_in_the_annotator_s_data(client, ada, stu
         row = next(csv.DictReader(file))
     assert {name: int(row[name]) for name in SIGNS} == SIGNS
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
-    for finding in ("copied 3 times", "within 10 s after copying 1 times", "submitted 1 answers"):
+    for finding in (
+        "Copies of the page&#x27;s text: 3",
+        "within 10 s of a copy: 1",
+        "a program or script: 1",
+    ):
         assert finding in page
     data = client.get(reverse("own_data", args=[seat.token])).json()
     assert SIGNS.items() <= data["examples"][0].items()

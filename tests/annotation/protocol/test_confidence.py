@@ -122,7 +122,7 @@ def test_the_page_has_labels_and_keeps_what_was_written(client, seat):
     answer(both_doors.Pages(), seat)
     page = client.get(reverse("work", args=[seat.token])).content.decode()
     assert re.findall(r'name="confidence" value="(\d)" required', page) == list("12345")
-    assert "Completely sure <small>100 %</small>" in " ".join(page.split())
+    assert "<span>Completely sure</span> <small>100 %</small>" in " ".join(page.split())
     fields = {"turn": seat.latest_turn().pk, "reason": "a good word"}
     reply = client.post(reverse("confidence", args=[seat.token]), fields)
     assert reply.status_code == 422
