@@ -90,9 +90,9 @@ states: .venv/dev .venv/chromium .venv/fonts  ## take the reference screenshots 
 	$(ON_POSTGRES) $(BIN)/pytest -q -p no:randomly tests/browser/test_states.py --renew-states
 
 bench: .venv/dev  ## measure load with its yardstick, tables and files of a replication, the dashboard
-	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/run.py
-	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/results.py
-	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/dashboard.py
+	$(ON_POSTGRES) --on-disk $(BIN)/python benchmarks/run.py
+	$(ON_POSTGRES) --on-disk $(BIN)/python benchmarks/results.py
+	$(ON_POSTGRES) --on-disk $(BIN)/python benchmarks/dashboard.py
 
 bench-faults: .venv/dev .venv/nginx  ## break servers, databases, releases and clocks, at full size
 	$(BIN)/python -m benchmarks.faults all

@@ -1,19 +1,24 @@
 """Run a command against PostgreSQL: `python tests/with_postgres.py pytest -m postgres`.
 
 Uses the server in DATABASE_URL. Without it, starts the server of the pgserver wheel in a temporary
-folder and stops it at the end.
+folder and stops it at the end. The folder is in memory, where emptying tables is five times faster.
+With `--on-disk` first, it is on disk: benchmarks measure the disk too.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import pgserver
 from pgserver._commands import POSTGRES_BIN_PATH
 
 # A race opens up to 64 connections in each pytest worker, and three workers run at once.
 CONNECTIONS = 300
+MEMORY = Path("/dev/shm")
+ENOUGH = 4 * 2**30  # bytes: containers often have 64 MB there
 
 
 def started(folder: str) -> pgserver.PostgresServer:
@@ -25,10 +30,15 @@ def started(folder: str) -> pgserver.PostgresServer:
 
 
 if __name__ == "__main__":
+    on_disk = sys.argv[1] == "--on-disk"
+    command = sys.argv[1 + on_disk :]
     if os.environ.get("DATABASE_URL", "").startswith("postgres"):
-        sys.exit(subprocess.call(sys.argv[1:]))
+        sys.exit(subprocess.call(command))
+    in_memory = not on_disk and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ENOUGH
     # Avoid folders that only root can enter: the server runs as a separate user.
-    with tempfile.TemporaryDirectory(prefix="handful-pg-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="handful-pg-", dir=MEMORY if in_memory else None, ignore_cleanup_errors=True
+    ) as folder:
         server = started(folder)
         try:
             # Keep fsync on: the crash tests check durability. pg_dump and pg_restore must match the
@@ -38,7 +48,7 @@ if __name__ == "__main__":
             # Each database has a separate folder.
             with tempfile.TemporaryDirectory(prefix="handful-var-") as var:
                 environment.setdefault("HANDFUL_VAR", var)
-                code = subprocess.call(sys.argv[1:], env=environment)
+                code = subprocess.call(command, env=environment)
         finally:
             server.cleanup()
     sys.exit(code)
