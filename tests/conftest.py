@@ -1,6 +1,7 @@
 """Fixtures named after the domain, each built on the previous one: task, study, participation."""
 
 import functools
+import gc
 import os
 import subprocess
 import tempfile
@@ -68,6 +69,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure() -> None:
     """Make tests independent of this clone's static files and var/ folder."""
+    gc.disable()  # collecting 7,000 tests leaves no garbage, but looking for it takes a fifth
     django_settings.STATIC_ROOT = _static_root.name
     django_settings.VAR_DIR = Path(_var.name)
     # Without this, each client of each test would scan all static files.
@@ -113,6 +115,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if vendor != connection.vendor:
             _deselect(config, items, marker)
     _share_rows(items)
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+    gc.freeze()
 
 
 def _mark_middle_cases(items: list[pytest.Item]) -> None:
