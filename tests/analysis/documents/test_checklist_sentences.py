@@ -24,6 +24,7 @@ from tests import factories
 from tests.analysis import five_studies
 
 FIVE = list(five_studies.BUILDERS)
+pytestmark = pytest.mark.long
 NO_STUDY: dict = {}
 
 
@@ -157,7 +158,6 @@ SAYS = [
 ]
 
 
-@pytest.mark.long
 def test_each_sentence_is_used_only_for_studies_where_it_holds(studies):
     known = {name: wei(study) for name, study in studies.items()}
     wrong = [
@@ -168,7 +168,6 @@ def test_each_sentence_is_used_only_for_studies_where_it_holds(studies):
     assert wrong == []
 
 
-@pytest.mark.long
 def test_reported_tests_match_the_tables(studies):
     for name, study in studies.items():
         facts = Facts(study)
@@ -199,7 +198,6 @@ def test_detectable_difference_uses_the_first_step_of_holm(studies):
     assert plan
 
 
-@pytest.mark.long
 def test_people_are_counted_once_over_all_arms(studies):
     counted = {name: wei(study)["1.1"].answer for name, study in studies.items()}
     assert counted == {
@@ -294,7 +292,6 @@ def test_programs_in_seats_and_chosen_scenarios_are_reported(studies):
     assert "least filled" not in said
 
 
-@pytest.mark.long
 def test_orders_checks_pastes_and_screening_are_reported(researcher):
     task = factories.make_kind("short text", name="texts", shots=(2, 4))
     plain = factories.make_study(researcher, task, name="plain", try_the_tool=False)
@@ -347,7 +344,6 @@ def test_refused_pastes_are_reported_only_for_typed_answers(researcher):
     assert "pasted into" not in whole(wei(study)["3.5.1"])
 
 
-@pytest.mark.long
 def test_custom_questions_give_sample_facts_and_explanations(researcher):
     asked = (
         "native, before, choice: Is English your first language?\n- Yes\n- No\n\n"
@@ -375,7 +371,6 @@ def test_custom_questions_give_sample_facts_and_explanations(researcher):
     assert (wei(text_alone)["3.6"].answer, wei(text_alone)["5.1.1"].answer) == ("No", "No")
 
 
-@pytest.mark.long
 def test_answers_to_the_exit_questionnaire_are_counted(studies):
     study = studies["clues"]
     assert "answered by 0 of 12 participants who completed the study" in whole(wei(study)["2.5"])
@@ -390,7 +385,6 @@ def test_answers_to_the_exit_questionnaire_are_counted(studies):
     assert wei(studies["prolific"])["5.1.4"].evidence == "Not asked."
 
 
-@pytest.mark.long
 def test_manual_bonuses_and_pay_without_a_rate_are_reported(researcher):
     task = factories.make_task()
     study = factories.make_study(researcher, task, shots=[2], annotators=1)
@@ -413,7 +407,6 @@ def test_manual_bonuses_and_pay_without_a_rate_are_reported(researcher):
     assert "Median" not in said["2.7.1"].answer
 
 
-@pytest.mark.long
 def test_without_results_nothing_is_claimed_of_them(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0, 2])
     factories.predict(researcher, "m", study.tasks.get(), 0)
@@ -429,7 +422,6 @@ def test_without_results_nothing_is_claimed_of_them(researcher):
     assert "at least two human annotators" in said["4.1"].evidence
 
 
-@pytest.mark.long
 def test_a_task_without_a_model_run_is_named(researcher):
     tasks = factories.make_task(), factories.make_task(name="other", test_size=7)
     study = factories.make_study(researcher, *tasks, shots=[2])
@@ -440,7 +432,6 @@ def test_a_task_without_a_model_run_is_named(researcher):
     assert "No model was run on" not in wei(study)["0.9"].evidence
 
 
-@pytest.mark.long
 def test_models_of_another_team_are_not_named(researcher, other_researcher):
     task = factories.make_task()
     study = factories.make_study(researcher, task, shots=[2])
@@ -452,7 +443,6 @@ def test_models_of_another_team_are_not_named(researcher, other_researcher):
     assert not [entry.number for entry in said.values() if "theirs" in whole(entry)]
 
 
-@pytest.mark.long
 def test_several_files_of_a_model_give_several_outputs_per_item(researcher):
     task = factories.make_task(splits=2)
     study = factories.make_study(researcher, task, shots=[0, 2])
@@ -461,7 +451,6 @@ def test_several_files_of_a_model_give_several_outputs_per_item(researcher):
     assert wei(study)["0.10"].answer == "1 to 2"
 
 
-@pytest.mark.long
 def test_added_seats_access_lists_and_ethics_board_are_reported(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0], annotators=2, ethics_contact="Board 7"

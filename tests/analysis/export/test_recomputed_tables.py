@@ -22,7 +22,7 @@ from tests.analysis.export.recomputed import CELL, Exported, differences
 from tests.analysis.export.recomputed_scores import judge
 from tests.analysis.export.recomputed_studies import FURTHER, exports, metrics_study  # noqa: F401
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 PAIR = ["kind", "task", "from_shots", "to_shots"]
 RUN = ["model", "task", "shots", "split"]
@@ -104,7 +104,6 @@ def test_every_number_of_a_table_follows_from_the_answers(exports, file):  # noq
         assert differences(export[file], TABLES[file][0], expected(export, file)) == [], name
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("file", TABLES)
 def test_an_altered_cell_of_each_column_is_named(exports, file):  # noqa: F811
     keys, filled, computed = TABLES[file][0], set(), set()
@@ -121,7 +120,6 @@ def test_an_altered_cell_of_each_column_is_named(exports, file):  # noqa: F811
     assert filled == computed, "in some study each column holds a number"
 
 
-@pytest.mark.long
 def test_every_number_is_recomputed_or_named_with_its_reason(exports):  # noqa: F811
     named = {file: set(columns.split()) for file, columns in IN_VERIFY.items()}
     for (file, _why), columns in NOT_RECOMPUTED.items():
@@ -135,7 +133,6 @@ def test_every_number_is_recomputed_or_named_with_its_reason(exports):  # noqa: 
         assert computed | named.get(file, set()) == numbers, file
 
 
-@pytest.mark.long
 def test_one_changed_answer_changes_every_dependent_table(exports, tmp_path):  # noqa: F811
     folder = shutil.copytree(exports["S1"].folder, tmp_path / "export")
     answers = exports["S1"]["answers.csv"].copy()
@@ -152,7 +149,6 @@ def test_one_changed_answer_changes_every_dependent_table(exports, tmp_path):  #
     }  # fmt: skip
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("metric", METRICS)
 @given(data=st.data())
 def test_scores_of_test_sets_equal_those_of_other_libraries(metric, data):

@@ -89,6 +89,7 @@ def test_a_design_without_confidence_has_no_such_table(ada, researcher):
     assert 'id="calibration"' not in page
 
 
+@pytest.mark.long
 def test_simulated_annotators_have_the_declared_confidence(researcher):
     task = factories.make_task(labels=factories.LABELS, name="toy-labels", shots=(4,), test_size=30)
     study = factories.make_study(

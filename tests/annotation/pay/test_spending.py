@@ -200,6 +200,7 @@ def test_usual_earnings_are_the_median_of_the_others(researcher, task):
     assert found == expected
 
 
+@pytest.mark.long
 def test_pay_page_lists_fifty_annotators_in_constant_queries(ada, researcher, task):
     study = make_study(researcher, task, annotators=60)
     address = reverse("pay", args=[study.name])

@@ -111,6 +111,7 @@ def links_of(study: Study, fake, researcher) -> list[str]:
     ]
 
 
+@pytest.mark.long
 def test_fifty_programs_get_no_seat_of_a_person_by_any_link(fake, researcher):
     made = [
         factories.make_study(
