@@ -6,12 +6,15 @@ before opening.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
+from typing import Any
 
 from analysis.documents import planned_analysis, recruitment, wording
 from analysis.documents.blocks import (
+    Block,
     Bullets,
     Document,
     Fact,
@@ -21,16 +24,14 @@ from analysis.documents.blocks import (
     Quote,
     Section,
 )
-from analysis.documents.wording import Manifest, count, moment
+from analysis.documents.wording import Manifest, moment
 from analysis.scores.performance import FAMILY_NAMES
 from analysis.scores.sensitivity import SECONDS, TRAINING
-from annotation.models import Study
+from annotation.models import Qualification, Study
 from annotation.study import screening
 from annotation.study.design_file import OPTIONS
 from tasks.cards import place
 from tasks.columns import Column
-
-NO_HYPOTHESES = " The design contains no hypotheses."
 
 
 @dataclass(frozen=True)
@@ -60,55 +61,59 @@ def for_study(study: Study) -> Document | None:
 
 def document(manifest: Manifest, opening: Opening) -> Document:
     hypotheses = _quoted(manifest, "hypotheses", "As written before opening")
+    questions = screening.parse(manifest["comprehension_questions"])
+    said = wording.rendered("preregistration", _context(manifest, questions))
+    pay = Bullets(wording.texts(wording.pay(manifest)))
+    rules: list[Block] = [Bullets(wording.texts(said, "rules_"))]
+    if questions:
+        title = "Comprehension questions (* marks the correct option)"
+        rules.append(Quote(title, _questions(questions)))
     return Document(
         f"Preregistration: {manifest['title']}",
         [
-            Section("Frozen design", _what(manifest, opening)),
+            Section("Frozen design", _what(manifest, opening, said)),
             *([Section("Hypotheses", hypotheses)] if hypotheses else []),
-            Section("Tasks", _tasks(manifest)),
-            Section("Scenarios and annotators", _scenarios(manifest)),
-            Section("Procedure", _procedure(manifest)),
-            Section("Screening and exclusion", _rules(manifest)),
-            Section(
-                "Pay",
-                [
-                    Bullets(
-                        [*wording.pay_sentences(manifest), *wording.reward_on_prolific(manifest)]
-                    )
-                ],
-            ),
-            Section("Consent", _consent(manifest, opening)),
-            Section("Planned analysis", planned_analysis.blocks(manifest)),
+            Section("Tasks", _tasks(manifest, said)),
+            Section("Scenarios and annotators", _scenarios(manifest, said)),
+            Section("Procedure", [Bullets(_procedure(manifest, said))]),
+            Section("Screening and exclusion", rules),
+            Section("Pay", [pay]),
+            Section("Consent", _consent(manifest, opening, said)),
+            Section("Planned analysis", planned_analysis.blocks(manifest, said)),
         ],
     )
 
 
-def _what(manifest: Manifest, opening: Opening) -> list:
-    seats = opening.seats_before
+def _context(manifest: Manifest, questions: list[screening.Question]) -> dict[str, Any]:
+    is_screened = manifest["qualification"]["rule"] != Qualification.NONE
+    return {
+        **wording.context(manifest),
+        **planned_analysis.context(manifest),
+        "design": wording.design(manifest),
+        "questions": questions,
+        "pauses": is_screened or manifest["comprehension_questions"].strip(),
+        "seats": sum(scenario["seats"] for scenario in manifest["scenarios"]),
+        "by_character": [
+            task["name"] for task in manifest["tasks"] if task["card"].get("granularity") == "char"
+        ],
+        "training": list(map(str, TRAINING)),
+        "seconds": list(map(str, SECONDS)),
+    }
+
+
+def _what(manifest: Manifest, opening: Opening, said: Mapping[str, str]) -> list[Block]:
+    none = "None. A draft assigns no seats, so no answer could have been seen."
     return [
-        Paragraph(
-            "This document describes the frozen design of the study in words. It is generated from"
-            " the design alone; none of it depends on any answer."
-            + ("" if manifest["hypotheses"] else NO_HYPOTHESES)
-        ),
+        Paragraph(said["introduction"]),
         Facts(
             [
                 Fact("Study", manifest["name"]),
                 Fact("Frozen and opened", moment(opening.at)),
                 Fact("SHA-256 of the design", opening.hash, is_code=True),
-                Fact(
-                    "Seats taken before opening",
-                    f"{seats}"
-                    if seats
-                    else "None. A draft assigns no seats, so no answer could have been seen.",
-                ),
+                Fact("Seats taken before opening", str(opening.seats_before or none)),
             ]
         ),
-        Paragraph(
-            "Every export of the study contains the design as manifest.json; the hash above is the"
-            " hash of that file. Later changes to the study (pauses, added seats, entries in its"
-            " access lists, exclusions) are logged outside the design and listed in the report."
-        ),
+        Paragraph(said["hash"]),
     ]
 
 
@@ -124,37 +129,22 @@ TASKS = [
 ]
 
 
-def _tasks(manifest: Manifest) -> list:
+def _tasks(manifest: Manifest, said: Mapping[str, str]) -> list[Block]:
+    tasks = manifest["tasks"]
+    in_order = sorted(tasks, key=lambda task: place(task["name"]))
     return [
-        Grid.of(
-            "Tasks",
-            TASKS,
-            sorted(manifest["tasks"], key=lambda task: place(task["name"])),
-            [
-                "Gold rule: set compares an answer with all gold texts jointly; any_of compares it"
-                " with the best-matching gold text. Splits renumbered: whether training splits were"
-                " renumbered so that larger splits contain smaller ones."
-            ],
-        ),
-        Facts([Fact(f"Hash of {t['name']}", t["content_hash"], True) for t in manifest["tasks"]]),
-        Bullets([f"{task['name']}: {task['card']['description']}" for task in manifest["tasks"]]),
+        Grid.of("Tasks", TASKS, in_order, [said["tasks"]]),
+        Facts([Fact(f"Hash of {task['name']}", task["content_hash"], True) for task in tasks]),
+        Bullets([f"{task['name']}: {task['card']['description']}" for task in tasks]),
         *wording.data_warnings(manifest),
     ]
 
 
-def _assignment(manifest: Manifest) -> str:
-    if not manifest["participants_choose_scenario"]:
-        return recruitment.assignment()
-    return f"{recruitment.choice()} {recruitment.assignment(of=recruitment.ELSEWHERE)}"
-
-
-def _scenarios(manifest: Manifest) -> list:
+def _scenarios(manifest: Manifest, said: Mapping[str, str]) -> list[Block]:
     scenarios = sorted(
         manifest["scenarios"], key=lambda s: (place(s["task"]), s["shots"], s["split"] or 0)
     )
     has_minutes = len(set(wording.minutes_of(manifest))) > 1
-    told, limit = planned_analysis.arms(manifest), manifest["tasks_per_worker"]
-    each = "one unseen task" if told else "one task" if limit == 1 else f"up to {limit} tasks"
     columns = [
         Column("", "Task", get=itemgetter("task")),
         Column("", "Shots", get=itemgetter("shots")),
@@ -163,131 +153,19 @@ def _scenarios(manifest: Manifest) -> list:
         Column("", "Annotators", get=itemgetter("seats")),
         *([Column("", "Announced minutes", get=itemgetter("minutes"))] if has_minutes else []),
     ]
-    total = count(sum(scenario["seats"] for scenario in scenarios), "seat")
-    recruited = [
-        recruitment.rehearsal(manifest),
-        recruitment.programs(manifest),
-        *recruitment.audience(manifest),
-    ]
+    design = wording.design(manifest)
+    audience = recruitment.audience(manifest)
+    recruited = [design["rehearsal"], design["programs"], *audience, design["arms"]]
     return [
-        Paragraph(
-            f"The design has {count(len(scenarios), 'scenario')} ({wording.scenario_is(manifest)})"
-            f" with {total} in total. {_assignment(manifest)} A seat that becomes free (declined,"
-            " returned, expired, screened out, rejected before completion, withdrawn, excluded) is"
-            " reassigned. Participants take part in each task only once, regardless of version,"
-            f" shots or study; each participant may take part in {each} of this"
-            " study. For participants who arrive through the study's open link, this is enforced"
-            " per browser only."
-        ),
+        Paragraph(said["scenarios"]),
         *map(Paragraph, filter(None, recruited)),
-        *([Paragraph(told)] if told else []),
-        Grid.of(
-            "Scenarios",
-            columns,
-            scenarios,
-            [
-                "Annotators who complete a task answer all of its test examples."
-                + (
-                    f" At k shots, the k training examples{wording.per_label(manifest)} of that"
-                    " split come first."
-                    if wording.shots_of(manifest) != {0}
-                    else ""
-                )
-                + (f" {part}" if (part := wording.parts_of_tests(manifest)) else "")
-            ],
-        ),
+        Grid.of("Scenarios", columns, scenarios, [said["scenario_table"]]),
     ]
 
 
-def _procedure(manifest: Manifest) -> list:
-    shots = wording.shots_of(manifest)
-    items = [
-        f"Training step: one example at a time ({wording.order(manifest['training_order'])}); the"
-        " gold answer and the score are revealed once the annotator's answer is stored. Answers"
-        " cannot be changed."
-        if any(shots)
-        else "There is no training step.",
-        f"Annotation step: {wording.order(manifest['annotation_order'])}; neither gold answers nor"
-        " scores are shown.",
-        f"Seed of all random choices: {manifest['seed']}.",
-        "Annotators may interrupt their work for up to"
-        f" {count(manifest['idle_limit_hours'], 'hour')} (on Prolific, within the maximum"
-        f" submission time). The announced duration is {wording.announced(manifest)}.",
-    ]
-    items += planned_analysis.anchors(manifest)
-    items += planned_analysis.confidence(manifest)
-    if 0 in shots:
-        helped = wording.help_at_zero_shots(manifest)
-        items.append(
-            f"At zero shots, annotators are given the task description and the"
-            f" instructions{helped}."
-        )
-    if (language := wording.interface_language(manifest)) != "English":
-        items.append(f"The annotation interface is in {language}.")
-    items += [planned for option, (planned, _done) in OPTIONS.items() if manifest[option]]
-    by_character = [
-        task["name"] for task in manifest["tasks"] if task["card"].get("granularity") == "char"
-    ]
-    where = f", and {', '.join(by_character)} by character" if by_character else ""
-    items.append(f"Texts are tokenised with the tokeniser {manifest['tokeniser']}{where}.")
-    return [Bullets(items)]
-
-
-def _rules(manifest: Manifest) -> list:
-    items = [wording.rule_text(manifest)]
-    questions = screening.parse(manifest["comprehension_questions"])
-    if questions:
-        items.append(
-            "Before the first example, annotators must answer"
-            f" {count(len(questions), 'question')} about the instructions correctly within"
-            f" {count(manifest['comprehension_attempts'], 'attempt')}; those who do not are"
-            f" screened out{' and paid for their time' if float(manifest['hourly_rate']) else ''}."
-        )
-    else:
-        items.append("There are no comprehension questions before the first example.")
-    checks = manifest["attention_checks"]
-    items.append(
-        "The test examples of each annotator are interspersed with"
-        f" {count(checks, 'attention check')}, which are excluded from S1; failing a check does not"
-        " lead to automatic exclusion."
-        if checks
-        else "There are no attention checks."
-    )
-    items += [
-        "Signs of careless work (implausibly fast answers, one repeated answer, long absences,"
-        " pasting, leaving the page) raise quality flags, which are exported; no flag leads to"
-        " automatic exclusion.",
-        "Annotators who leave before the last test example are excluded from every score; the"
-        " report states how many reached each step of each scenario, and how the others left.",
-        "Annotators who completed the study are excluded from the analysis only by a researcher's"
-        " decision with a stated reason, which is published; a rejection on a platform does not"
-        " exclude them. The results table is then shown both without and with the excluded"
-        " annotators.",
-        "A sensitivity analysis shows the results under other inclusion criteria:"
-        f" {_sensitivity(manifest)}.",
-    ]
-    if wording.is_paid(manifest):
-        items.append("Payment and inclusion in the analysis are decided independently.")
-    items += filter(None, [wording.stopping(manifest)])
-    blocks: list = [Bullets(items[:1] + wording.pausing(manifest) + items[1:])]
-    if questions:
-        title = "Comprehension questions (* marks the correct option)"
-        blocks.append(Quote(title, _questions(questions)))
-    return blocks
-
-
-def _sensitivity(manifest: Manifest) -> str:
-    told = "answers to the exit questionnaire" if manifest["exit_questionnaire"] else ""
-    checks = "attention checks" if manifest["attention_checks"] else ""
-    training, seconds = (", ".join(map(str, least)) for least in (TRAINING, SECONDS))
-    trained = (
-        f"mean training S1 (x 100) of at least {training}"
-        if any(wording.shots_of(manifest))
-        else ""
-    )
-    slow = f"median active time per example of at least {seconds} s"
-    rules = ["with excluded annotators", trained, slow, checks, told]
-    return "; ".join(filter(None, [*rules, "quality flags"]))
+def _procedure(manifest: Manifest, said: Mapping[str, str]) -> list[str]:
+    options = [planned for name, (planned, _done) in OPTIONS.items() if manifest[name]]
+    return [*wording.texts(said, "procedure_"), *options, said["tokeniser"]]
 
 
 def _questions(questions: list[screening.Question]) -> str:
@@ -305,14 +183,9 @@ def _questions(questions: list[screening.Question]) -> str:
     )
 
 
-def _consent(manifest: Manifest, opening: Opening) -> list:
+def _consent(manifest: Manifest, opening: Opening, said: Mapping[str, str]) -> list[Block]:
     return [
-        Paragraph(
-            "Consent is requested after a seat is assigned. For participants who decline, the"
-            " scenario and the time of the assignment are stored without a pseudonym; for one day,"
-            " a keyed hash that recognises returning participants is also stored. Annotators can"
-            " withdraw at any time; their answers are then erased."
-        ),
+        Paragraph(said["consent"]),
         Quote(f"Consent text, version {opening.consent_version}", manifest["consent_text"]),
         *_quoted(manifest, "ethics_contact", "Ethics board, as shown to annotators"),
         *_quoted(manifest, "own_questions", "Study-specific questions, asked once per participant"),

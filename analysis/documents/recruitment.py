@@ -14,23 +14,6 @@ from annotation.models import Kind
 from annotation.prolific.adapter import ProlificAdapter
 from tasks.columns import on_page
 
-ELSEWHERE = "Participants from elsewhere"
-
-
-def assignment(verbs: Verbs = PLANNED, of: str = "Participants") -> str:
-    return (
-        f"{of} {verbs.are} assigned on arrival to the least filled scenario for which they"
-        f" {verbs.are} eligible, with ties broken by a seeded random draw."
-    )
-
-
-def choice(verbs: Verbs = PLANNED) -> str:
-    return (
-        f"Participants {verbs.choose} their scenario on Prolific, where each scenario {verbs.is_} a"
-        " separate study; contrasts between scenarios therefore compare self-selected groups."
-    )
-
-
 # Maps a key of the audience to the name of the condition and its suffix.
 CONDITIONS = {
     "countries": ("countries", ""),
@@ -84,23 +67,6 @@ def _flat(value: Any) -> str:
             for name, each in value.items()
         )
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def programs(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Return a sentence if programs may take human annotators' seats, otherwise ""."""
-    if not manifest["programs_as_people"]:
-        return ""
-    return (
-        f"Programs {verbs.may} take human annotators' seats through the API; the tables count such"
-        " participations as human and state their number."
-    )
-
-
-def rehearsal(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Return a sentence if the study is a rehearsal with simulated annotators, otherwise ""."""
-    if not manifest["rehearsal"]:
-        return ""
-    return f"The study {verbs.is_} a rehearsal: simulated annotators {verbs.may} take part in it."
 
 
 # Report sections on the participants behind a result: attrition, admission and criteria.

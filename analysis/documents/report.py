@@ -207,7 +207,7 @@ def _funnel(record: StudyRecord) -> list[Block]:
 
 def _pay(record: StudyRecord) -> list[Block]:
     currency = record.manifest["currency"]
-    blocks: list[Block] = [Bullets(record.pay_sentences)]
+    blocks: list[Block] = [Bullets(wording.texts(record.pay_sentences))]
     if not record.settled:
         return [*blocks, Paragraph("No earnings have been settled yet.")]
 

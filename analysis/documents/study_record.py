@@ -130,29 +130,22 @@ class StudyRecord:
         return dict(self.study.refused_arrivals.values_list("reason", "number"))
 
     @cached_property
-    def pay_sentences(self) -> list[str]:
-        manifest, verbs, rewards = self.manifest, wording.REPORTED, self.rewards
-        sentences = [
-            *wording.rate(manifest, verbs, has_fixed_reward=bool(rewards)),
-            *wording.least_and_most(manifest, verbs),
-        ]
-        if rewards:
-            amounts = dict.fromkeys(map(ledger.in_currency, (rewards[0], rewards[-1])))
-            sentences.append(
-                f"The Prolific reward for a completed submission was {' to '.join(amounts)}"
-                f" {manifest['currency']}."
-            )
-        if self.earned:
-            earned, paid = (
-                f"{ledger.in_currency(n)} {manifest['currency']}" for n in (self.earned, self.paid)
-            )
-            part = "none" if not self.paid else "all" if self.paid == self.earned else paid
-            sentences.append(
-                f"Annotators earned {earned} in total, of which {part} is recorded as paid."
-            )
-        elif wording.is_paid(manifest):
-            sentences.append("No earnings are recorded yet.")
-        return sentences
+    def design(self) -> dict[str, str]:
+        """Return the sentences about the design (templates/documents/design.txt) by block."""
+        return wording.design(self.manifest, wording.REPORTED)
+
+    @cached_property
+    def pay_sentences(self) -> dict[str, str]:
+        """Return the sentences about pay (templates/documents/pay.txt) by block."""
+        ends = (self.rewards[0], self.rewards[-1]) if self.rewards else ()
+        paid = f"{ledger.in_currency(self.paid)} {self.manifest['currency']}"
+        return wording.pay(
+            self.manifest,
+            wording.REPORTED,
+            rewards=list(dict.fromkeys(map(ledger.in_currency, ends))),
+            earned=self.earned and ledger.in_currency(self.earned),
+            paid="none" if not self.paid else "all" if self.paid == self.earned else paid,
+        )
 
     @property
     def has_fixed_amounts(self) -> bool:

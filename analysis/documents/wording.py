@@ -2,14 +2,19 @@
 
 import itertools
 import math
+import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, NamedTuple
 
+from django.template import Context, Engine
+from django.template.loader_tags import BlockNode
 from django.utils.translation import get_language_info
 
 from analysis.documents.blocks import Block, Bullets, Fact, Paragraph
-from annotation.models import Arm, ProlificReward, Qualification, Study
+from annotation.models import Arm, Qualification, Study
 from annotation.study.consequences import IN_TEST
 from tasks.answer_keys import LABEL, SPANS
 from tasks.answers import KINDS
@@ -25,7 +30,6 @@ OF_PEOPLE = "Welch's t test over annotators alone"
 AT_LEAST = (
     "The primary test also generalises to other examples, so it needs at least this difference."
 )
-ACTIVE_TIME = "Active time is defined as the"  # the methods section leaves this out
 
 
 def moment(at: datetime) -> str:
@@ -86,6 +90,12 @@ def count(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
+def listed(words: Iterable[str]) -> str:
+    """Join words: "a", "a and b" or "a, b and c"."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def shots_of(manifest: Manifest) -> set[int]:
     return {scenario["shots"] for scenario in manifest["scenarios"]}
 
@@ -96,18 +106,15 @@ def per_label(manifest: Manifest) -> str:
     return f" (for {', '.join(names)}: k per correct answer)" if names else ""
 
 
-def parts_of_tests(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Return a sentence about tests that use only part of the imported file, or ""."""
-    parts = [
+def parts_of_tests(manifest: Manifest) -> list[str]:
+    """Describe each test that uses only part of the imported file."""
+    return [
         f"{task['name']}, {split['examples']} of {task['card']['test_of']} test examples"
         + (f" drawn with seed {task['card']['test_seed']}" if "test_seed" in task["card"] else "")
         for task in manifest["tasks"]
         for split in task["splits"]
         if split["kind"] == "test" and "test_of" in task["card"]
     ]
-    if not parts:
-        return ""
-    return f"A subset of the imported test file {verbs.is_} used: {'; '.join(parts)}."
 
 
 def interface_language(manifest: Manifest) -> str:
@@ -118,15 +125,15 @@ def interface_language(manifest: Manifest) -> str:
 def training_splits(manifest: Manifest) -> str:
     """Format split numbers as "training split 1" or "training splits 1, 2 and 3"."""
     numbers = {scenario["split"] for scenario in manifest["scenarios"]} - {None}
-    *first, last = map(str, sorted(numbers))
-    return f"training splits {', '.join(first)} and {last}" if first else f"training split {last}"
+    word = "training split" if len(numbers) == 1 else "training splits"
+    return f"{word} {listed(map(str, sorted(numbers)))}"
 
 
 def scenario_is(manifest: Manifest) -> str:
     splits = {scenario["split"] for scenario in manifest["scenarios"]} - {None}
     parts = ["unseen task", "arm"] if manifest["cross_task"] else ["task"]
     parts += ["number of shots", "training split"][: 1 + (len(splits) > 1)]
-    return f"a combination of {', '.join(parts[:-1])} and {parts[-1]}"
+    return f"a combination of {listed(parts)}"
 
 
 def minutes_of(manifest: Manifest) -> list[int]:
@@ -149,159 +156,89 @@ def help_at_zero_shots(manifest: Manifest) -> str:
     return f", {'with' if manifest['help_examples_at_zero_shots'] else 'without'} the help examples"
 
 
-NEEDED = {
-    Qualification.MINIMUM: "of at least {:g}",
-    Qualification.POINTS_BELOW: "at most {:g} points below the mean of the other annotators",
-    Qualification.SDS_BELOW: "at most {:g} SDs below the mean of the other annotators",
-}
-
-
 def is_paid(manifest: Manifest) -> bool:
     """Return whether the design promises payment. Manual bonuses are possible in any study."""
     amounts = (manifest["hourly_rate"], *map(manifest["pay"].get, ("base_reward", "minimum_pay")))
     return any(float(amount) for amount in amounts)
 
 
-def stopping(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Return a sentence about optional stopping, or "" for a rehearsal."""
-    if manifest["rehearsal"]:
-        return ""
-    if manifest["hide_test_scores"]:
-        return (
-            f"To prevent optional stopping, participants' test scores {verbs.are} hidden from the"
-            f" researchers until the study {verbs.is_} closed."
-        )
-    return (
-        f"Optional stopping {verbs.is_} possible, as participants' test scores {verbs.are} visible"
-        " to the researchers during data collection."
-    )
-
-
-def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    rule, shots, v = manifest["qualification"], shots_of(manifest), verbs
-    screening = rule["screening_examples"]
-    step = " or ".join(
-        [*(["training"] if any(shots) else []), *(["screening"] if screening else [])]
-    )
-    if not step:
-        return f"There {v.is_} no training step, and no annotator {v.is_} screened out by score."
-    if rule["rule"] == Qualification.NONE:
-        return (
-            f"After the training step, all annotators {v.proceed} to the annotation step; none"
-            f" {v.is_} screened out by score."
-        )
-    if rule["rule"] == Qualification.RESEARCHER:
-        paid = ", with pay," if float(manifest["hourly_rate"]) else ""
-        minutes = count(rule["decision_minutes"], "minute")
-        sentences = [
-            f"After the {step} step, a researcher {v.decides} whether an annotator {v.is_}"
-            f" admitted to the annotation step; annotators {v.wait}{paid} for at most {minutes}"
-            f" and {v.are} admitted if there {v.is_} no decision by then."
-        ]
-    else:
-        threshold = NEEDED[Qualification(rule["rule"])].format(rule["threshold"])
-        sentences = [
-            f"To proceed to the annotation step, annotators {v.need} a mean {step} S1 (x 100)"
-            f" {threshold}."
-        ]
-    if float(manifest["hourly_rate"]):
-        sentences.append(
-            f"Those screened out {v.paid_for} the time worked, and their seats {v.are} reassigned."
-        )
-    else:
-        sentences.append(f"The seats of those screened out {v.are} reassigned.")
-    if rule["others_needed"]:
-        sentences.append(
-            f"No annotator {v.is_} screened out by this rule before {rule['others_needed']} other"
-            f" annotators in the scenario {v.have} finished the {step} step."
-        )
-    if screening:
-        sentences.append(
-            f"At zero shots, a screening set of {count(screening, 'example')} {v.is_} used in place"
-            f" of the training step, without revealing its gold answers. The set {v.is_} drawn with"
-            f" the study's seed from training examples that {v.are} shown in no other arm and whose"
-            f" texts are not in the test set; its answers {v.are} excluded from every score."
-        )
-    elif 0 in shots:
-        sentences.append(f"At zero shots, there {v.is_} no training step and no such rule.")
-    return " ".join(sentences)
-
-
-def pay_sentences(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
-    return [*rate(manifest, verbs), *least_and_most(manifest, verbs)]
-
-
 def has_fixed_amounts(manifest: Manifest) -> bool:
     return any(float(manifest["pay"][key]) for key in ("base_reward", "minimum_pay"))
 
 
-def rate(manifest: Manifest, verbs: Verbs, has_fixed_reward: bool = False) -> list[str]:
-    """Return sentences about the rate and its time. With fixed amounts, it is a lower bound."""
-    if not is_paid(manifest):
-        return [f"No payment {verbs.is_} promised."]
-    if not float(manifest["hourly_rate"]):
-        return [f"There {verbs.is_} no hourly rate."]
-    least = "at least " if has_fixed_reward or has_fixed_amounts(manifest) else ""
-    return [
-        f"Annotators {verbs.paid} {least}{manifest['hourly_rate']} {manifest['currency']} per hour"
-        " of active time, at the same rate throughout and regardless of their score.",
-        f"{ACTIVE_TIME} {manifest['pay']['active_time']}.",
-    ]
+def context(manifest: Manifest) -> dict[str, Any]:
+    """Return the values that templates of sentences use. Templates call the functions."""
+    shots, rule, pay = shots_of(manifest), manifest["qualification"], manifest["pay"]
+    steps = {"training": any(shots), "screening": rule["screening_examples"]}
+    crossed = manifest["cross_task"] or {"pools": [], "upstream_examples": 0}
+    pools = {
+        arm: [pool["task"] for pool in crossed["pools"] if pool["arm"] == arm]
+        for arm in (Arm.UPSTREAM, Arm.SHAM)
+    }
+    hours = pay["max_paid_hours"]
+    amounts = {name: float(pay[name] or 0) for name in ("base_reward", "minimum_pay", "cap")}
+    return {
+        "m": manifest,
+        "rule": rule,
+        "step": " or ".join(step for step, is_used in steps.items() if is_used),
+        "has_training": any(shots),
+        "at_zero": 0 in shots,
+        "training_order": order(manifest["training_order"]),
+        "annotation_order": order(manifest["annotation_order"]),
+        "upstream": pools[Arm.UPSTREAM],
+        "sham": pools[Arm.SHAM],
+        "sham_examples": crossed["upstream_examples"] * len(pools[Arm.UPSTREAM]),
+        "confidence_percent": 100 * (manifest.get("confidence_share") or 0),
+        "is_paid": is_paid(manifest),
+        "is_hourly": float(manifest["hourly_rate"]),
+        "waits": rule["rule"] == Qualification.RESEARCHER,
+        "max_paid_hours": hours if hours is None else float(hours),
+        **amounts,
+        **metrics(manifest),
+        **{function.__name__: partial(function, manifest) for function in CALLED},
+    }
 
 
-def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
-    """Return sentences about the bounds on pay, or [] if pay is unbounded."""
-    pay, currency, v = manifest["pay"], manifest["currency"], verbs
-    sentences = []
-    if float(pay["base_reward"]):
-        sentences.append(
-            f"Annotators who {v.complete} the task {v.earn} at least {pay['base_reward']}"
-            f" {currency}."
-        )
-    if float(pay["minimum_pay"]):
-        sentences.append(
-            f"Annotators who {v.have} seen an example {v.earn} at least {pay['minimum_pay']}"
-            f" {currency}, even if they {v.leave} early or {v.are} screened out."
-        )
-    if pay["max_paid_hours"] is not None and is_paid(manifest):
-        sentences.append(f"Paid time {v.is_} capped at {float(pay['max_paid_hours']):g} h.")
-    waits = manifest["qualification"]["rule"] == Qualification.RESEARCHER
-    waiting = " and waiting time" if waits else ""
-    if pay["cap"] is not None and float(pay["cap"]):
-        sentences.append(
-            f"Earnings per participation {v.are} capped at {pay['cap']} {currency}, including"
-            f" top-ups for time{waiting} but excluding bonuses awarded by a researcher."
-        )
-    if pay["budget"] is not None:
-        sentences.append(
-            f"The budget for all annotators {v.is_} {pay['budget']} {currency}; seats {v.are}"
-            " assigned only while the earnings to date, the possible further earnings of annotators"
-            f" in progress, and the cap for one more annotator {v.are} together within the budget."
-        )
-    return sentences
+CALLED = (
+    per_label, parts_of_tests, interface_language, training_splits, scenario_is, announced,
+    help_at_zero_shots,
+)  # fmt: skip
 
 
-# Maps the design's choice to the time that the reward on Prolific covers, and to further pay.
-REWARDS = {
-    ProlificReward.SHORTEST: "the announced time of the shortest scenario, or Prolific's minimum"
-    " reward if that is higher{least}; longer work is topped up with a bonus",
-    ProlificReward.LONGEST: "the announced time of the longest scenario{least}",
-}
+BEFORE_PUNCTUATION = re.compile(r"\s*\n\s*(?=[,.;:)])")  # where an optional clause is left out
 
 
-def reward_on_prolific(manifest: Manifest) -> list[str]:
-    """Return sentences about how the Prolific reward is set, or [] without an hourly rate."""
-    if not float(manifest["hourly_rate"]):
-        return []
-    same = "fixed in advance and the same in all scenarios"
-    least = ", at least the base reward" if float(manifest["pay"]["base_reward"]) else ""
-    time = REWARDS[ProlificReward(manifest["prolific_reward"])].format(least=least)
-    if manifest["participants_choose_scenario"]:
-        same, time = "fixed in advance for each scenario", f"its announced time{least}"
-    return [
-        f"For participants from Prolific, the reward is {same}: the hourly rate for {time}."
-        " This reward is the minimum pay for a completed submission."
-    ]
+def rendered(name: str, values: Mapping[str, Any], **more: Any) -> dict[str, str]:
+    """Render each block of templates/documents/NAME.txt, in order. Some may be empty.
+
+    A block can use the text of an earlier one as `blocks.name`. White space is collapsed, and removed between a line break and punctuation. Nothing is escaped,
+    as that depends on the document's format.
+    """
+    template = Engine.get_default().get_template(f"documents/{name}.txt")
+    blocks: dict[str, str] = {}
+    values = {**values, **more, "blocks": blocks}
+    filled = Context(values, autoescape=False, use_l10n=False)
+    with filled.bind_template(template):
+        for node in template.nodelist:
+            if isinstance(node, BlockNode):
+                text = BEFORE_PUNCTUATION.sub("", node.render(filled))
+                blocks[node.name] = " ".join(text.split())
+    return blocks
+
+
+def texts(blocks: Mapping[str, str], beginning: str = "") -> list[str]:
+    """Return the blocks that are not empty, of those whose names have this beginning."""
+    return [text for name, text in blocks.items() if text and name.startswith(beginning)]
+
+
+def design(manifest: Manifest, verbs: Verbs = PLANNED) -> dict[str, str]:
+    """Return the sentences of design.txt by block."""
+    return rendered("design", context(manifest), v=verbs)
+
+
+def pay(manifest: Manifest, verbs: Verbs = PLANNED, **settled: Any) -> dict[str, str]:
+    """Return the sentences of pay.txt by block. `settled` has the amounts of a study so far."""
+    return rendered("pay", context(manifest), v=verbs, is_plan=verbs is PLANNED, **settled)
 
 
 def can_screen_out(manifest: Manifest) -> bool:
@@ -311,18 +248,6 @@ def can_screen_out(manifest: Manifest) -> bool:
     return bool(by_rule or manifest["comprehension_questions"].strip())
 
 
-def pausing(manifest: Manifest) -> list[str]:
-    """Return sentences about screen-outs that automatically pause the study, or []."""
-    number = manifest["max_screen_outs_in_a_row"]
-    screens = manifest["qualification"]["rule"] != Qualification.NONE
-    if number is None or not (screens or manifest["comprehension_questions"].strip()):
-        return []
-    return [
-        f"The study pauses automatically once {number} annotators in a row are screened out, until"
-        " a researcher reopens it."
-    ]
-
-
 def same_recipe(manifest: Manifest) -> list[Fact]:
     sharing: dict[str, list[str]] = {}
     for task in manifest["tasks"]:
@@ -330,36 +255,18 @@ def same_recipe(manifest: Manifest) -> list[Fact]:
     return [Fact(f"Recipe for {', '.join(names)}", text, True) for text, names in sharing.items()]
 
 
-def metrics(manifest: Manifest) -> str:
-    """Return sentences about the test sets' metrics, or "" if S1 is the only one."""
+def metrics(manifest: Manifest) -> dict[str, Any]:
+    """Return the metrics of the test sets, by the names used in design.txt."""
     by_metric: dict[str, list[str]] = {}
     for task in manifest["tasks"]:
         by_metric.setdefault(task["card"].get("metric", "S1"), []).append(task["name"])
-    further = manifest["metrics"]
-    if set(by_metric) == {"S1"} and not further:
-        return ""
-    named = "; ".join(f"{metric} for {', '.join(names)}" for metric, names in by_metric.items())
-    names = dict.fromkeys([*by_metric, *further])
-    whole = [name for name in names if not METRICS[name].is_mean]
-    sentences = [f"Test sets are scored with the task's metric: {named}."]
-    if of_crossfit := [name for name in names if "CrossFit" in METRICS[name].source]:
-        is_or_are = "is" if len(of_crossfit) == 1 else "are"
-        sentences.append(
-            f"{', '.join(of_crossfit)} {is_or_are} computed as in CrossFit (Ye et al., 2021,"
-            " dataloader/metrics.py)."
-        )
-    if further:
-        sentences.append(
-            "Additional metrics, reported where applicable and without tests between groups:"
-            f" {', '.join(further)}."
-        )
-    if whole:
-        sentences.append(
-            f"Metrics that are not means over examples: {', '.join(whole)}. Their intervals are"
-            " two-way t intervals of jackknife pseudo-values (deleting one context at a time); a"
-            " mean is undefined if one of its scores is undefined."
-        )
-    return " ".join(sentences)
+    names = dict.fromkeys([*by_metric, *manifest["metrics"]])
+    return {
+        "by_metric": by_metric,
+        "has_metrics": set(names) != {"S1"} or bool(manifest["metrics"]),
+        "of_crossfit": [name for name in names if "CrossFit" in METRICS[name].source],
+        "not_means": [name for name in names if not METRICS[name].is_mean],
+    }
 
 
 def recomputed(manifest: Manifest) -> str:

@@ -1,6 +1,6 @@
 """Items 4.1 to 5.4 of Wei et al.: tests, uncertainty, scoring, reporting and public data."""
 
-from analysis.documents import planned_analysis, wording
+from analysis.documents import planned_analysis
 from analysis.documents.blocks import Entry, Reply
 from analysis.documents.checklists.facts import Facts
 from analysis.documents.checklists.short_form import (
@@ -132,7 +132,7 @@ def _scoring(facts: Facts) -> list[Entry]:
     recipes = "; ".join(sorted({task["recipe"] for task in facts.manifest["tasks"]}))
     return [
         status(
-            "4.3", "Same metric", Status.YES, wording.metrics(facts.manifest) or "S1 for both.",
+            "4.3", "Same metric", Status.YES, facts.design["metrics"] or "S1 for both.",
             recipes,
             "Annotators and runs are scored individually; aggregates are reported separately.",
         ),

@@ -67,7 +67,7 @@ def _data(facts: Facts) -> list[Entry]:
     whole = dict(facts.test_sizes)
     for task in facts.manifest["tasks"]:
         whole[task["name"]] = task["card"].get("test_of", whole.get(task["name"], 0))
-    part = wording.parts_of_tests(facts.manifest, wording.REPORTED)
+    part = facts.design["parts_of_tests"]
     return [
         text("0.7", "Language of the items", ", ".join(languages)),
         text("0.8", "Items of the dataset", f"{sum(whole.values()):,}", f"{by_task(whole)}.", part),
@@ -151,7 +151,7 @@ def _selection(facts: Facts) -> Entry:
     training = [k for k in facts.shots if k]
     return text(
         "1.2.1", "Selection of the items", answer,
-        wording.parts_of_tests(facts.manifest, wording.REPORTED),
+        facts.design["parts_of_tests"],
         f"Training examples are those of {wording.training_splits(facts.manifest)}."
         if training
         else "",

@@ -12,7 +12,7 @@ from analysis.documents.checklists.short_form import (
     status,
     text,
 )
-from analysis.documents.wording import REPORTED, count
+from analysis.documents.wording import count
 from annotation.models import Qualification, Reason, StudyStatus
 from annotation.pay.ledger import in_currency
 from annotation.prolific.adapter import ProlificAdapter
@@ -106,7 +106,7 @@ def _rules(facts: Facts) -> list[str]:
     if rule["rule"] != Qualification.NONE and (
         any(facts.shots) or rule.get("screening_examples", 0)
     ):
-        found.append(wording.rule_text(manifest, REPORTED))
+        found.append(facts.design["rule"])
     if facts.upstream:
         found.append(
             "Participants who had met an upstream or sham task before were not eligible for any"
@@ -228,7 +228,7 @@ def _training_pay(facts: Facts, is_trained: bool) -> tuple[Status, str]:
         amount = f"{least}{rate} per hour of active time, as in the annotation step."
         return _paid(facts), amount
     if wording.is_paid(facts.manifest):
-        whole = " ".join(wording.least_and_most(facts.manifest, REPORTED))
+        whole = " ".join(wording.texts(facts.pay_sentences, "bound_"))
         return Status.PARTIAL, f"No separate amount: the pay includes the training. {whole}"
     return Status.NO, NA
 
@@ -259,11 +259,11 @@ def _unpaid_so_far(facts: Facts, paid: Status) -> str:
 
 
 def unpaid(facts: Facts) -> str:
-    return " ".join(wording.pay_sentences(facts.manifest, REPORTED)[:1])
+    return facts.pay_sentences["rate"]
 
 
 def amount(facts: Facts) -> str:
-    sentences = list(facts.pay_sentences)
+    sentences = wording.texts(facts.pay_sentences)
     wage = facts.median("per_active_hour")
     if wage is not None:
         median = f"{in_currency(round(wage))} {facts.manifest['currency']}"
