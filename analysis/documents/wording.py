@@ -211,8 +211,9 @@ BEFORE_PUNCTUATION = re.compile(r"\s*\n\s*(?=[,.;:)])")  # where an optional cla
 def rendered(name: str, values: Mapping[str, Any], **more: Any) -> dict[str, str]:
     """Render each block of templates/documents/NAME.txt, in order. Some may be empty.
 
-    A block can use the text of an earlier one as `blocks.name`. White space is collapsed, and removed between a line break and punctuation. Nothing is escaped,
-    as that depends on the document's format.
+    A block can use the text of an earlier one as `blocks.name`. White space is collapsed, and
+    removed between a line break and punctuation. Nothing is escaped, as that depends on the
+    document's format.
     """
     template = Engine.get_default().get_template(f"documents/{name}.txt")
     blocks: dict[str, str] = {}

@@ -1,7 +1,7 @@
 """Publication venues' checklists, filled in from a study's design and results.
 
 `for_study` returns all checklists. The ACL and NeurIPS forms are in acl.py, and the items from Wei
-et al. are in wei_*.py. Researchers answer each question once (short_form.py), even if several forms
+et al. are in wei.py. Researchers answer each question once (short_form.py), even if several forms
 use the answer. Statements about the study must come from its frozen design and its stored rows
 (facts.py), not from assumptions about typical studies.
 """
@@ -11,13 +11,7 @@ from collections.abc import Callable, Mapping
 from itertools import groupby
 
 from analysis.documents.blocks import Entry, Form
-from analysis.documents.checklists import (
-    acl,
-    wei_analysis,
-    wei_design,
-    wei_execution,
-    wei_recruitment,
-)
+from analysis.documents.checklists import acl, wei
 from analysis.documents.checklists.facts import Facts
 from analysis.documents.checklists.short_form import Answers, prose
 from analysis.scores.attrition import SAMPLE
@@ -26,22 +20,8 @@ from analysis.scores.markup import NOT_LATIN, is_latin, latex
 from annotation.models import Kind, Study
 from annotation.monitoring.sample import about_export
 
-# Wei et al. 2025 (arXiv 2506.13776) has 71 items, numbered as in the authors' form (CC BY-NC-SA
-# 4.0). Titles, answers and evidence are in our own words. Item 5.1 is only a heading.
-WEI_SOURCE = (
-    "Items are numbered as in the checklist of Wei et al. (2025, arXiv 2506.13776) and stated in"
-    " our own words."
-)
-WEI_PARTS = (wei_design, wei_recruitment, wei_execution, wei_analysis)
-
-
-def _wei(facts: Facts, answers: Answers) -> Form:
-    entries = [entry for part in WEI_PARTS for entry in part.entries(facts, answers)]
-    return Form("wei-2025", "Checklist for human baselines", WEI_SOURCE, entries)
-
-
 # Maps the name in URLs and files to the function that fills in the form, in report order.
-FORMS = {"wei-2025": _wei, "acl-d": acl.form, "neurips-14-15": acl.neurips_form}
+FORMS = {"wei-2025": wei.form, "acl-d": acl.form, "neurips-14-15": acl.neurips_form}
 
 
 def for_study(facts: Facts, answers: Mapping[str, str]) -> dict[str, Form]:

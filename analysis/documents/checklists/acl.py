@@ -4,9 +4,12 @@ from analysis.documents import wording
 from analysis.documents.blocks import Entry, Form
 from analysis.documents.checklists.facts import Facts
 from analysis.documents.checklists.short_form import Answers, Status, prose, status
-from analysis.documents.checklists.wei_analysis import demographics
-from analysis.documents.checklists.wei_design import consent, ethics_contact
-from analysis.documents.checklists.wei_recruitment import amount, unpaid
+from analysis.documents.checklists.wei_sentences import (
+    amount,
+    consent,
+    demographics,
+    ethics_contact,
+)
 from analysis.documents.recruitment import reached
 from analysis.scores import marks
 
@@ -24,7 +27,7 @@ INSTRUCTIONS = (
 def form(facts: Facts, answers: Answers) -> Form:
     people = facts.whole.arrived > 0
     versions = wording.count(len(facts.consents), "version")
-    sample = demographics(facts, "D5", "Annotator characteristics")
+    described, sample = demographics(facts)
     own = [
         _item("D1", "Instructions given to annotators", Status.YES, INSTRUCTIONS),
         _item("D2", "Recruitment and pay", Status.YES, *recruitment(facts)),
@@ -37,7 +40,7 @@ def form(facts: Facts, answers: Answers) -> Form:
             ethics_contact(facts), field="1.9",
         ),
         _item(
-            "D5", sample.title, Status(sample.answer), prose(answers["2.1"]), sample.evidence,
+            "D5", "Annotator characteristics", described, prose(answers["2.1"]), sample,
             *reached(facts), field="2.1",
         ),
     ]  # fmt: skip
@@ -67,7 +70,7 @@ def plain(answer: Status) -> Status:
 
 def recruitment(facts: Facts) -> list[str]:
     paid = wording.is_paid(facts.manifest)
-    pay = amount(facts) if paid else unpaid(facts)
+    pay = amount(facts) if paid else facts.pay_sentences["rate"]
     return [f"Seats taken: {facts.sources or 'none yet'}.", *reached(facts), pay]
 
 

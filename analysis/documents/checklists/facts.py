@@ -16,7 +16,6 @@ from django.db.models import Count, Sum
 
 from analysis.documents import wording
 from analysis.documents.study_record import StudyRecord
-from analysis.documents.wording import count
 from analysis.models import model_runs
 from analysis.models.model_runs import SEATED
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
@@ -235,11 +234,3 @@ def between(numbers: Iterable[int]) -> str:
 def by_task(sizes: Mapping[str, int]) -> str:
     """Format sizes by task, for example "toy-places 6, toy-labels 8"."""
     return ", ".join(f"{name} {size:,}" for name, size in sorted(sizes.items()))
-
-
-def participations(facts: Facts) -> str:
-    """Return the number of participations in parentheses, or "" if no one took part twice."""
-    number = facts.whole.analysed
-    if number == facts.workers["analysed"]:
-        return ""
-    return f" ({count(number, 'participation')})"

@@ -1,0 +1,345 @@
+"""The values in the sentences of templates/documents/wei.txt, which also decide answers."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from analysis.cross_task import cross_task as gains
+from analysis.documents import methods, planned_analysis, recruitment, wording
+from analysis.documents.checklists.facts import Facts, ModelCell, between, by_task
+from analysis.documents.checklists.short_form import (
+    Answers,
+    Status,
+    prose,
+    verdict,
+)
+from analysis.documents.wording import LEVEL, POWER, count, sds
+from analysis.scores import marks
+from analysis.scores.performance import FAMILY_NAMES
+from analysis.stats import power
+from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
+from annotation.models import Kind, ModelRun, Reason, Study, StudyStatus
+from annotation.models.study import DEFAULT_CONSENT
+from annotation.pay.ledger import in_currency
+from annotation.study import screening
+from annotation.study.own_questions import AFTER, TEXT, of_moment
+from tasks.answer_keys import LONG_TEXT, NUMBER, SHORT_TEXT
+
+YES, PARTIAL, NO, UNKNOWN, NA = map(str, Status)
+# The last paragraph of the consent text that new studies begin with.
+AI_INSTRUCTION = DEFAULT_CONSENT.rpartition("\n\n")[2]
+
+
+def context(facts: Facts, given: Answers) -> dict[str, Any]:
+    """Return the values that the sentences of wei.txt use."""
+    study = facts.study
+    return {
+        **wording.context(facts.manifest),
+        "facts": facts,
+        "whole": facts.whole,
+        "design": facts.design,
+        "said": {
+            "instructions": prose(given["3.4"]),
+            "population": prose(given["2.1"]),
+            "sampling": prose(given["2.2"]),
+            "preregistration": prose(given.line("5.2", "preregistration")),
+            "data": prose(given.line("5.2", "data")),
+            "materials": prose(given.line("5.2", "materials")),
+            "code": prose(given.line("5.2", "code")),
+            "models": given.line("5.2", "models"),
+        },
+        "licence": given.licence,
+        "opened_at": study.opened_at and wording.moment(study.opened_at),
+        "programs_mark": marks.programs_mark(study),
+        "ethics_contact": ethics_contact(facts),
+        "recomputed": wording.recomputed(facts.manifest),
+        "is_public": verdict(given.line("5.2", "data")) in (YES, PARTIAL),
+        **_of_items(facts),
+        **_power(facts),
+        **_of_people(facts),
+        **_of_pay(facts),
+        **_of_sessions(facts),
+        **_of_models(facts, given),
+        **_of_analysis(facts),
+    }
+
+
+def _of_items(facts: Facts) -> dict[str, Any]:
+    cards = {task["name"]: task["card"] for task in facts.manifest["tasks"]}
+    drawn = [name for name, card in cards.items() if "test_seed" in card]
+    parts = [name for name, card in cards.items() if "test_of" in card and name not in drawn]
+    shown = [*facts.tasks, *facts.study.trained_tasks]
+    families = {task.card.family for task in shown}
+    return {
+        "imported_sizes": by_task(imported_sizes(facts)),
+        "test_sizes": by_task(facts.test_sizes),
+        "test_range": between(facts.test_sizes.values()),
+        "drawn": drawn,
+        "readable": parts,
+        "seats": sum(scenario["seats"] for scenario in facts.manifest["scenarios"]),
+        "has_groups": facts.upstream or len(facts.shots) > 1,
+        "shots": list(map(str, facts.shots)),
+        "by_arm": [
+            f"{task}, {shots} shots{f', {arm} arm' if arm else ''}: {n}"
+            for (task, shots, arm), n in facts.by_arm.items()
+        ],
+        "shown_tasks": len(shown),
+        "families": [words for name, words in FAMILY_NAMES.items() if name in families],
+    }
+
+
+def _of_people(facts: Facts) -> dict[str, Any]:
+    whole = facts.whole
+    out = whole.screened_out + whole.refused
+    left = {
+        "declined": whole.declined, "returned the seat": whole.returned,
+        "exceeded the idle limit": whole.expired, "withdrew": facts.withdrawn,
+    }  # fmt: skip
+    refused = {str(Reason(why).label): n for why, n in facts.refused_arrivals.items()}
+    answered = f"answered by 0 of {whole.completed} participants who completed the study"
+    is_closed = facts.study.status == StudyStatus.CLOSED
+    return {
+        "consent": consent(facts),
+        "per_browser": methods.per_browser(facts),
+        "reached": recruitment.reached(facts),
+        "came_from_prolific": recruitment.came_from_prolific(facts),
+        "questions": len(screening.parse(facts.manifest["comprehension_questions"])),
+        "access_rules": facts.study.access_rules.count(),
+        "out": out,
+        "out_share": out / max(whole.arrived, 1),
+        "left": _numbers(left),
+        "refused": _numbers(refused),
+        "unanswered": answered if is_closed else "no answers yet",
+        "seen_before": _counts(facts, "seen_before"),
+        "ai_used": _counts(facts, "ai_used"),
+        "sample": demographics(facts)[1],
+        "completed_share": whole.completed / max(whole.arrived, 1),
+        "ended_early": whole.arrived - whole.completed - facts.withdrawn - whole.at_work,
+    }
+
+
+def _of_pay(facts: Facts) -> dict[str, Any]:
+    return {
+        "earned": in_currency(facts.earned),
+        "amount": amount(facts),
+        "bounds": wording.texts(facts.pay_sentences, "bound_"),
+        "training_pay": training_pay(facts),
+        "is_settled": is_settled(facts),
+        "differs": facts.bonuses[0] or facts.unpaid,
+    }
+
+
+def _of_sessions(facts: Facts) -> dict[str, Any]:
+    active = facts.median("active_seconds", facts.settled)
+    return {
+        "is_trained": any(trained(facts)),
+        "trained_arms": [
+            {"name": arm, "examples": n, "tasks": sorted(set(_pool(facts.manifest, arm)))}
+            for arm, n in facts.upstream.items()
+        ],
+        "session_parts": _session_parts(facts),
+        "session_range": between(facts.sessions.values()),
+        "active_minutes": None if active is None else active / 60,
+        "is_random": random_order(facts) != NO,
+        "refuses_pastes": _refuses_pastes(facts),
+        "signs": facts.page_signs,
+        "ai_instruction": AI_INSTRUCTION,
+        "asked_in_text": asked_in_text(facts),
+    }
+
+
+def _of_models(facts: Facts, given: Answers) -> dict[str, Any]:
+    is_adjusted = facts.model_cells and instructions(facts, given) not in (YES, UNKNOWN)
+    named = {True: "in the annotator's seat", False: "with uploaded predictions"}
+    return {
+        "model_sizes": by_task(model_sizes(facts)),
+        "tasks_without_model": sorted(set(facts.test_sizes) - set(model_sizes(facts))),
+        "uploaded_runs": runs(facts.uploaded),
+        "seated_runs": runs(facts.seated),
+        "trained_runs": _trained_runs(facts),
+        "adjustment": given["3.4"] if is_adjusted else "",
+        "compared": len(compared(facts)),
+        "compared_models": list(dict.fromkeys(named[cell.is_seated] for cell in facts.compared)),
+    }
+
+
+def _of_analysis(facts: Facts) -> dict[str, Any]:
+    return {
+        "gain_interval": planned_analysis.interval(facts.manifest),
+        "fewest": FEWEST_FOR_BOOTSTRAP,
+        "smallest_arm": min(facts.by_arm.values(), default=0),
+        "recipes": sorted({task["recipe"] for task in facts.manifest["tasks"]}),
+    }
+
+
+def imported_sizes(facts: Facts) -> dict[str, int]:
+    """Return the number of test examples in the imported files by task."""
+    cards = {task["name"]: task["card"] for task in facts.manifest["tasks"]}
+    used = dict(facts.test_sizes)
+    return used | {name: card.get("test_of", used.get(name, 0)) for name, card in cards.items()}
+
+
+def model_sizes(facts: Facts) -> dict[str, int]:
+    """Return the number of test examples by task, for tasks on which a model was run."""
+    tasks = {cell.task for cell in facts.model_cells}
+    return {name: size for name, size in facts.test_sizes.items() if name in tasks}
+
+
+def runs(cells: list[ModelCell]) -> str:
+    return between(cell.runs for cell in cells)
+
+
+def _power(facts: Facts) -> dict[str, Any]:
+    """Return the detectable differences between shots, and the precision of the ARG.
+
+    The precision is given by participants per arm, based on this study's SDs.
+    """
+    number = len(facts.planned_pairs)
+    detectable = []
+    for fewer, more in sorted({pair[3:] for pair in facts.planned_pairs}):
+        n = min(fewer, more)
+        first = sds(power.detectable(n, LEVEL / number, POWER))
+        alone = f" (uncorrected: {sds(power.detectable(n, LEVEL, POWER))})" if number > 1 else ""
+        detectable.append(f"{fewer} and {more} annotators: {first}{alone}")
+    new, base = next(iter(gains.CONTRASTS))
+    plans = [
+        row for row in (gains.plan(facts.study, Kind.PERSON) if facts.upstream else [])
+        if (row.new_arm, row.base_arm) == (str(new), str(base))
+    ]  # fmt: skip
+    return {
+        "contrasts": number,
+        "power": POWER,
+        "level": LEVEL,
+        "first_level": LEVEL / max(number, 1),
+        "detectable": detectable,
+        "of_people": wording.OF_PEOPLE,
+        "at_least": wording.AT_LEAST,
+        "new_arm": new,
+        "base_arm": base,
+        "gain_widths": [f"± {row.width:g} %: {row.people:,}" for row in plans],
+    }
+
+
+def consent(facts: Facts) -> str:
+    """Return how many participants consented, declined and withdrew."""
+    whole = facts.whole
+    people, seats = facts.workers["consented"], whole.consented
+    each = f" ({count(seats, 'participation')})" if seats != people else ""
+    erased = "; their answers were erased" if facts.withdrawn else ""
+    return (
+        f"Consent was requested before the first answer: {people} consented{each} and"
+        f" {whole.declined} declined. Participations withdrawn later: {facts.withdrawn}{erased}."
+    )
+
+
+def ethics_contact(facts: Facts) -> str:
+    """Return the ethics board named on the consent page, or "" if none is named."""
+    named = facts.manifest["ethics_contact"]
+    return f"The consent page names: {named}" if named else ""
+
+
+def _numbers(numbers: Mapping[str, int]) -> list[str]:
+    return [f"{words} {n}" for words, n in numbers.items() if n]
+
+
+def _counts(facts: Facts, question: str) -> list[str]:
+    return [f"{word} {n}" for word, n in sorted(facts.exit_answers[question].items())]
+
+
+def trained(facts: Facts) -> list[bool]:
+    """Return whether each scenario has a training or upstream step."""
+    scenarios = facts.manifest["scenarios"]
+    return [bool(s["shots"]) or s.get("arm", "") in facts.upstream for s in scenarios]
+
+
+def _pool(manifest: Mapping[str, Any], arm: str) -> Iterable[str]:
+    return (pool["task"] for pool in manifest["cross_task"]["pools"] if pool["arm"] == arm)
+
+
+def training_pay(facts: Facts) -> str:
+    if not any(trained(facts)):
+        return NA
+    if float(facts.manifest["hourly_rate"]):
+        return YES if is_settled(facts) else PARTIAL
+    return PARTIAL if wording.is_paid(facts.manifest) else NO
+
+
+def is_settled(facts: Facts) -> bool:
+    """Return whether there are earnings and all are marked as paid."""
+    return bool(facts.earned) and facts.paid == facts.earned
+
+
+def amount(facts: Facts) -> str:
+    sentences = wording.texts(facts.pay_sentences)
+    wage = facts.median("per_active_hour")
+    if wage is not None:
+        median = f"{in_currency(round(wage))} {facts.manifest['currency']}"
+        sentences.append(f"Median earnings per active hour: {median}.")
+    return " ".join(sentences)
+
+
+def _session_parts(facts: Facts) -> list[str]:
+    manifest = facts.manifest
+    parts = {
+        "anchor examples": manifest.get("anchor_examples"),
+        "screening examples": manifest["qualification"].get("screening_examples", 0),
+        "upstream or sham examples": facts.upstream,
+        "training examples": any(facts.shots),
+        "test examples": True,
+        "attention checks": manifest["attention_checks"],
+    }
+    return [part for part, is_used in parts.items() if is_used]
+
+
+def random_order(facts: Facts) -> str:
+    steps = ["annotation_order", *(["training_order"] if any(facts.shots) else [])]
+    orders = {facts.manifest[step] for step in steps}
+    if Study.Order.FILE_ORDER not in orders:
+        return YES
+    return PARTIAL if len(orders) > 1 else NO
+
+
+def _refuses_pastes(facts: Facts) -> bool:
+    typed = (SHORT_TEXT, LONG_TEXT, NUMBER, "typed")
+    ways = (wording.way(task["card"]) for task in facts.manifest["tasks"])
+    return bool(facts.manifest["refuse_pastes"]) and any(way in typed for way in ways)
+
+
+def instructions(facts: Facts, given: Answers) -> str:
+    if not facts.model_cells:
+        return NA
+    stated = given.status("3.4")
+    if facts.uploaded and (not facts.seated or stated == YES):
+        return stated
+    return PARTIAL
+
+
+def _trained_runs(facts: Facts) -> dict[str, int]:
+    """Count the runs at more than zero shots by how they got the training examples, if any."""
+    runs = [run for run in facts.runs if run.participation.scenario.shots]
+    shown = sum(run.examples == ModelRun.Examples.SHOWN for run in runs)
+    return {"answered": len(runs) - shown, "shown": shown} if runs else {}
+
+
+def asked_in_text(facts: Facts) -> list[str]:
+    asked = of_moment(facts.manifest["own_questions"], AFTER)
+    return [question.id for question in asked if question.kind == TEXT]
+
+
+def compared(facts: Facts) -> list[ModelCell]:
+    """Return the models' cells with at least two human annotators, so that a test is possible."""
+    return [cell for cell in facts.compared if facts.cells[cell.task, cell.shots] > 1]
+
+
+def demographics(facts: Facts) -> tuple[Status, str]:
+    """Return whether the report describes the sample, and how."""
+    if not facts.sample:
+        return Status.NO, (
+            "The study asks no study-specific question with choices or numbers, and no demographic"
+            " export was uploaded."
+        )
+    questions = ", ".join(dict.fromkeys(f"“{row.question}”" for row in facts.sample))
+    told = f"The report's section “Sample” tabulates {questions}."
+    if any(row.n is not None for row in facts.sample):
+        return Status.YES, told
+    hidden = "All of its cells are suppressed, as too few participants answered."
+    return Status.PARTIAL, f"{told} {hidden}"
