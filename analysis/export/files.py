@@ -24,6 +24,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.template.loader import render_to_string
 
 from analysis.export import records
 from analysis.export.columns import COLUMNS
@@ -43,41 +44,6 @@ from tasks.csv_files import moment, write_csv
 VERIFY = Path(__file__).with_name("verify.py")
 SUMS, BUNDLE_SUMS = "SHA256SUMS", "SHA256SUMS.bundle"
 PIECE = 1 << 18  # bytes that are compressed and sent at once
-README = """\
-Export of the study {name} from Handful.
-
-{manifest}
-To recompute the main table from these CSV files, you need only Python, not Handful:
-
-    python verify.py --design HASH --sums HASH --signers FILE
-
-verify.py recomputes the hash of every file and example, S1 of every answer, the spans, and the
-mean, SD and n of every annotator. For tasks scored by S1, it also recomputes every cell of
-human_performance.csv with its interval in intervals.csv. It checks seats and orders against the
-seed, exclusions against the decisions, and the pay totals. It lists what it does not check.
-
-Without options, verify.py only shows that the folder is consistent. To detect consistent changes,
-compare the folder with values published elsewhere. Use --design (the SHA-256 in the
-preregistration) to detect a changed design. Use --sums (the SHA-256 of SHA256SUMS in the report or
-the paper) or --signers (a list of allowed signers with the researcher's public key, see
-ssh-keygen -Y) to detect changed answers with matching scores, changed times, reasons and texts,
-deleted or invented rows, and a changed verify.py. In these cases, use the verify.py in the source
-code of Handful, not the one in the folder. versions.json lists the software versions used.
-
-The files are encoded in UTF-8 and follow RFC 4180. {reading} Scores, shares, and their SDs,
-intervals and differences are on a scale from 0 to 1; pages and tables show them x 100. Rows are
-sorted: examples by position; answers by time of display (an annotator's answers by position); spans
-by answer; arrivals and decisions by time.
-Columns and their types in pandas (`Int64` is for whole numbers with missing values):
-
-{columns}"""
-# Explains how to open the CSVs without altering any cell.
-READING = """\
-Texts are exported unaltered. Spreadsheet programs may read texts that start with =, +, - or @ as
-formulas, and ids as dates. Do not double-click a file; import it as UTF-8 with every column as
-text. An empty cell is a missing value; "NA" is a text. In R, use
-read.csv(file, na.strings = "", encoding = "UTF-8"); in pandas,
-read_csv(file, keep_default_na=False, na_values=[""])."""
 
 
 def write_export(study: Study, folder: Path) -> dict[str, int]:
@@ -159,8 +125,9 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
     )
     if programs := marks.programs_mark(study):
         manifest += f"\n{programs}\n"
-    text = README.format(
-        name=study.name, manifest=manifest, reading=READING, columns=columns_markdown()
+    text = render_to_string(
+        "export/readme.md",
+        {"name": study.name, "manifest": manifest, "columns": columns_markdown()},
     )
     (folder / "README.md").write_text(text, encoding="utf-8")
     return counts

@@ -13,6 +13,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from django.template.loader import render_to_string
+
 from analysis.export import answered
 from analysis.export.answered import NothingAnswered
 from analysis.export.columns import ARM, COLUMNS
@@ -32,38 +34,6 @@ OWN = {
     " points, text",
     "in_analysis": "true if the participation is analysed (completed and not excluded)",
 }
-CARD = """\
-# {title}
-
-{count:,} answers from the study `{study}`, collected with Handful (manifest {manifest}). The column
-`kind` distinguishes annotators: **{kinds}**. The study's tables include only participations
-with `in_analysis`. Each participation has its own pseudonym, so a person who took part twice has
-two. Data from participants who withdrew are not included.
-
-This folder contains the gold answers of the test examples. Do not train models on it.
-
-## Splits
-
-| split | answers |
-|---|---|
-{splits}
-
-In the training step, the gold was revealed after each answer; in the other steps, it was not.
-
-## Columns
-
-| column | meaning |
-|---|---|
-{columns}
-
-## Tasks
-
-| task | language | source | licence |
-|---|---|---|---|
-{tasks}
-
-`export_study` without `--as` writes the study's tables and the meaning of each column.
-"""
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:
@@ -169,16 +139,17 @@ def _card(study: Study, counts: Counter[str], kinds: Counter[str], programs: int
     if programs:
         named += f"; programs gave {programs:,} of the human answers (`channel` is api)"
     meanings = COLUMNS["answers.csv"] | ARM | OWN
-    text = CARD.format(
-        title=_cell(study.title),
-        study=study.name,
-        manifest=study.manifest_hash or "none, as the study is a draft",
-        count=counts.total(),
-        kinds=named,
-        splits=_table((step, f"{count:,}") for step, count in counts.items()),
-        columns=_table((name, meanings[name]) for name in _schema().names),
-        tasks=_table((card.name, card.language, card.source, card.licence) for card in cards),
-    )
+    values = {
+        "title": _cell(study.title),
+        "study": study.name,
+        "manifest": study.manifest_hash or "none, as the study is a draft",
+        "answers": counts.total(),
+        "kinds": named,
+        "splits": _table((step, f"{count:,}") for step, count in counts.items()),
+        "columns": _table((name, meanings[name]) for name in _schema().names),
+        "tasks": _table((card.name, card.language, card.source, card.licence) for card in cards),
+    }
+    text = render_to_string("export/dataset_card.md", values)
     about = {
         "pretty_name": study.title,
         "language": sorted({card.language for card in cards}),

@@ -47,38 +47,6 @@ WRITTEN = {
     "own_answers.csv": ["answer"],
 }
 ALSO = "\n## Also in this folder\n"
-README = """
-
-| what | where |
-|---|---|
-| report, to read and print | `report.html`, `report.md`, `figures/`{printed} |
-| all tables of the report and the pages, by kind of annotator: LaTeX, CSV | `tables/` |
-| completed venue checklists, and the sample table: LaTeX, JSON | `checklists/` |
-| citation, and licence if one was chosen | `CITATION.cff`, `LICENSE` |
-| columns and metadata for data repositories: Croissant 1.0 | `croissant.json` |
-| preregistration: the frozen design in words | `preregistration.html`, `preregistration.md` |
-| the CSV files as Parquet | `parquet/` |
-| card and instructions of each task, and the consent text | `materials/` |
-| pages that annotators saw: consent; instructions, a question and a reveal per task | `seen/` |
-| researchers' changes to the study, with numbers instead of names | `audit_log.csv` |
-| output of `verify.py` when this bundle was created | `verify.txt` |
-| SHA-256 of CSV files, design and `verify.py`; the report states its own SHA-256 | `SHA256SUMS` |
-| SHA-256 of all other files and of `SHA256SUMS` | `SHA256SUMS.bundle` |
-| mixed model of each task, for R with lme4 and lmerTest | `analysis.R` |
-
-The pages in `seen/` show the real texts and open offline, but without scripts: words cannot be
-highlighted and answers are typed, as in a browser without JavaScript. {pictures}
-`audit_log.csv` omits downloads, work on the results, and accounts, which do not change the study.
-Reasons in `decisions.csv` and `answers.csv`, and free text in `questionnaire.csv` and
-`own_answers.csv`, are verbatim,
-except that known platform ids are replaced by [id]. Read them before you publish.
-"""
-PICTURED = """\
-Screenshots show each page with scripts: on a desktop (`-desktop.png`, 1280 pixels wide) and on a
-phone (`-phone.png`, 390 CSS pixels wide, scale 2)."""
-NOT_PICTURED = """\
-The bundle contains no screenshots of these pages. To create them, open and capture each page, or
-run `manage.py release_study` on a computer that has Playwright and Chromium or Chrome."""
 
 
 class ReleaseError(Exception):
@@ -183,12 +151,13 @@ def _write_published(study: Study, folder: Path, masked: Callable[[str], str]) -
     _text(readme, publishing.front_matter(study, answers) + readme.read_text(encoding="utf-8"))
 
 
-def write_readme(folder: Path, pictured: str = NOT_PICTURED) -> None:
+def write_readme(folder: Path, is_pictured: bool = False) -> None:
     """Add a list of the other files to README.md, replacing any earlier list."""
-    printed = ", `report.pdf`" if (folder / "report.pdf").exists() else ""
+    is_printed = (folder / "report.pdf").exists()
     readme = folder / "README.md"
     before = readme.read_text(encoding="utf-8").partition(ALSO)[0]
-    also = README.format(pictures=pictured, printed=printed)
+    shown = {"is_pictured": is_pictured, "is_printed": is_printed}
+    also = render_to_string("export/also_in_bundle.md", shown)
     _text(readme, before + ALSO + also)
 
 
@@ -309,17 +278,17 @@ def _instructions(card: Card) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _write_pictures(folder: Path, browser: str | None, tell: Callable[[str], Any]) -> str:
-    """If given a browser, take pictures of the pages in seen/. Return a note for the README."""
+def _write_pictures(folder: Path, browser: str | None, tell: Callable[[str], Any]) -> bool:
+    """If given a browser, take pictures of the pages in seen/. Return whether there are any."""
     if browser is None:
-        return NOT_PICTURED
+        return False
     try:
         screenshots.take(folder / "seen", browser)
     except screenshots.PictureError as error:
         tell(str(error))
-        return NOT_PICTURED
+        return False
     print_report(folder, browser, tell)
-    return PICTURED
+    return True
 
 
 def print_report(folder: Path, browser: str | None, tell: Callable[[str], Any] = str) -> None:
