@@ -13,6 +13,7 @@ from itertools import combinations
 
 import pytest
 from django.db.models import Count, Sum
+from django.template import Engine
 from django.urls import reverse
 
 from analysis.documents import blocks, methods, preregistration, report
@@ -409,6 +410,15 @@ def documents(five) -> dict[tuple[str, str], blocks.Document]:
         made[PLAN, name] = preregistration.for_study(study)
         made[REPORT, name] = report.for_study(study)
     return made
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ALL)
+def test_templates_of_sentences_name_only_known_values(db, five, name, monkeypatch):
+    monkeypatch.setattr(Engine.get_default(), "string_if_invalid", "⟦%s⟧")
+    study = Study.objects.get(pk=five[name])
+    for document in (preregistration.for_study(study), report.for_study(study)):
+        assert "⟦" not in blocks.as_markdown(document)
 
 
 @pytest.mark.long
