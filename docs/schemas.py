@@ -85,6 +85,10 @@ def _design_key(name: str) -> dict[str, Any]:
         schema: dict[str, Any] = _table({key: {} for key in audience.FIELDS}, [])
     elif name == "metrics":
         schema = {"type": "array", "items": {"enum": list(METRICS)}}
+    elif name == "arms":
+        keys: dict[str, Any] = {"name": {"type": "string"}, "examples": {"type": "integer"}}
+        keys["tasks"] = {"type": "array", "items": {"type": "string"}}
+        schema = {"type": "array", "items": _table(keys, ["name"])}
     elif types == (list,):
         schema = {"type": "array", "items": {"type": "integer"}}
     elif field.choices:

@@ -32,8 +32,8 @@ SCENARIO = {
     "split": "number of the training split; empty at zero shots",
 }
 ARM = {
-    "arm": "in a cross-task study, what preceded the task: upstream, sham or direct; otherwise"
-    " empty"
+    "arm": "in a cross-task study, what preceded the task: upstream or the name of an upstream"
+    " arm, sham or direct; otherwise empty"
 }
 WORKER = {
     "annotator": "pseudonym of the participation",
@@ -414,7 +414,7 @@ _OWN: dict[str, dict[str, str]] = {
     "model_differences.csv": OF_CELL | DIFFERENCES,
     # Only cross-task studies have rows in this file.
     "upstream_pool.csv": {
-        "arm": "arm that may be trained on the example: upstream or sham",
+        "arm": "arm that may be trained on the example: upstream (all upstream arms) or sham",
         "task": "name of the upstream or sham task",
         "task_version": "version of the task",
         "position": "position in the frozen pool of the task, from 0",
@@ -428,7 +428,7 @@ _OWN: dict[str, dict[str, str]] = {
     },
     "upstream.csv": {
         "annotator": "pseudonym of the participation",
-        "arm": "upstream or sham",
+        "arm": "upstream or the name of an upstream arm, or sham",
         "position": "position in the annotator's upstream step, from 0",
         "task": "name of the upstream or sham task",
         "task_version": "version of the task",

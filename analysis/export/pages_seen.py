@@ -58,7 +58,7 @@ def _pages(study: Study) -> Iterator[tuple[str, str]]:
         if screened:
             page = _turn(least, screened[0], Step.SCREENING, (1, len(screened)))
             yield f"{task.name}-screening", page
-    for arm in cross_task.ARMS:
+    for arm in cross_task.arms(study):
         yield from _upstream(study, arm)
 
 

@@ -218,8 +218,7 @@ class Export:
         self.design: dict[str, Any] = json.loads(manifest or b"{}")  # empty for a draft
         self.manifest = sha256_of(manifest) if manifest else ""
         self.belongs = Check("rows: name the frozen design; one row per annotator")
-        # (step, task, shots, split); a step before the task has the name of its arm
-        self.files: dict[Key, list[Example]] = defaultdict(list)
+        self.files: dict[Key, list[Example]] = defaultdict(list)  # (step, task, shots, split)
         self.examples: dict[Key, Example] = {}  # same keys plus the id
         self.annotators: dict[str, Annotator] = {}
         for row in self.rows("annotators.csv", self.belongs):
@@ -250,7 +249,7 @@ class Export:
     def answers(self, name: str, check: Check) -> Iterator[tuple[Row, Annotator, Example]]:
         """Yield a CSV's rows, each with its annotator and example."""
         for row in self.rows(name, check):
-            step = row["step"] if "step" in row else row["arm"]
+            step = row.get("step") or ("sham" if row["arm"] == "sham" else "upstream")
             place = row.of("shots", "split") if step == "training" else ("", "")
             example = self.examples.get((step, row["task"], *place, row["example"]))
             annotator = self.annotator(row, check)
@@ -444,9 +443,10 @@ def with_checks(order: list[Example], pool: list[Example], wanted: int, seed: st
 def upstream(export: Export, annotator: Annotator) -> list[Example]:
     """Return the examples before the task in the annotator's arm of a cross-task study."""
     arm, name = annotator.row.of("arm", "annotator")
-    pools = [file for key, file in sorted(export.files.items()) if key[0] == arm]
-    each = (export.design.get("cross_task") or {}).get("upstream_examples", 0)
-    each *= sum(key[0] == "upstream" for key in export.files) if arm == "sham" else 1
+    cross = export.design.get("cross_task") or {"upstream_examples": 0}
+    n = sum(key[0] == "upstream" for key in export.files) if arm == "sham" else 1
+    tasks, each = cross.get("upstream_arms", {}).get(arm, ((), n * cross["upstream_examples"]))
+    pools = [own for key, own in sorted(export.files.items()) if key[0] == arm or key[1] in tasks]
     rng = random.Random(f"{export.design['seed']}:{name}:upstream")
     rng.shuffle(pools)
     return [own for pool in pools if len(pool) >= each for own in rng.sample(pool, each)]

@@ -10,7 +10,7 @@ from annotation.web.fields import FilesField, WholeNumberField, row_field
 from tasks import checking
 from tasks.formats import FormatError
 from tasks.models import Job, LanguageModel, Task
-from tasks.models.choices import Arm
+from tasks.models.choices import ARM_NAME
 from tasks.models.predictions import ExternalData, Method, Numbering, Seen, SizeClass, Tuning
 from tasks.predictions import store, upload_job
 from tasks.predictions.format import LARGEST_FILE, NAMED
@@ -62,7 +62,12 @@ class UploadForm(forms.Form):
     seen_test = _stated(
         "Could the model have seen the test set?", Seen, "In its training data or its prompt."
     )
-    arm = _stated("Arm of a cross-task study", Arm, "What it was trained on before the task.")
+    arm = forms.RegexField(
+        ARM_NAME,
+        label="Arm of a cross-task study",
+        required=False,
+        help_text="Such as upstream, sham or direct.",
+    )
     predicted_on = forms.DateField(
         label="Date of the run", required=False, help_text="Such as 2026-05-31."
     )

@@ -196,14 +196,14 @@ class Migration(migrations.Migration):
                 ('shots', models.PositiveIntegerField()),
                 ('split_number', models.PositiveIntegerField(null=True)),
                 ('is_one_of_splits', models.BooleanField(default=False)),
-                ('arm', models.CharField(blank=True, choices=[('', 'no arm'), ('upstream', 'upstream tasks'), ('sham', 'sham task'), ('direct', 'nothing')], default='', max_length=8)),
+                ('arm', models.CharField(blank=True, default='', max_length=20)),
                 ('seats', models.PositiveIntegerField()),
                 ('minutes', models.PositiveIntegerField(null=True)),
                 ('declined', models.PositiveIntegerField(default=0)),
             ],
             options={
                 'ordering': ['study', 'task__name', 'shots', 'split_number', 'arm'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('arm__in', ['', 'upstream', 'sham', 'direct'])), name='a_scenario_has_a_known_arm_or_none', violation_error_message='Choose one of these: no arm, upstream tasks, sham task, nothing.'), models.UniqueConstraint(fields=('study', 'task', 'shots', 'split_number', 'arm'), name='one_scenario_per_study_task_shots_split_and_arm'), models.UniqueConstraint(condition=models.Q(('split_number__isnull', True)), fields=('study', 'task', 'arm'), name='one_scenario_per_study_task_and_arm_at_zero_shots'), models.CheckConstraint(condition=models.Q(models.Q(('shots', 0), ('split_number__isnull', True)), models.Q(('shots__gt', 0), ('split_number__gt', 0), ('split_number__isnull', False)), _connector='OR'), name='zero_shots_means_no_training_split')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('arm', ''), ('arm__regex', '\\A[a-z0-9][a-z0-9.-]{0,19}\\Z'), _connector='OR'), name='a_scenario_has_a_named_arm_or_none'), models.UniqueConstraint(fields=('study', 'task', 'shots', 'split_number', 'arm'), name='one_scenario_per_study_task_shots_split_and_arm'), models.UniqueConstraint(condition=models.Q(('split_number__isnull', True)), fields=('study', 'task', 'arm'), name='one_scenario_per_study_task_and_arm_at_zero_shots'), models.CheckConstraint(condition=models.Q(models.Q(('shots', 0), ('split_number__isnull', True)), models.Q(('shots__gt', 0), ('split_number__gt', 0), ('split_number__isnull', False)), _connector='OR'), name='zero_shots_means_no_training_split')],
             },
         ),
         migrations.CreateModel(
@@ -227,10 +227,10 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.study')),
                 ('worker_key', models.CharField(max_length=64)),
-                ('arm', models.CharField(choices=[('', 'no arm'), ('upstream', 'upstream tasks'), ('sham', 'sham task'), ('direct', 'nothing')], max_length=8)),
+                ('arm', models.CharField(max_length=20)),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('study', 'worker_key'), name='a_worker_meets_one_arm_of_a_study'), models.CheckConstraint(condition=models.Q(('arm__in', ['upstream', 'sham', 'direct'])), name='an_arm_taken_is_an_arm')],
+                'constraints': [models.UniqueConstraint(fields=('study', 'worker_key'), name='a_worker_meets_one_arm_of_a_study'), models.CheckConstraint(condition=models.Q(('arm__regex', '\\A[a-z0-9][a-z0-9.-]{0,19}\\Z')), name='an_arm_taken_is_an_arm')],
             },
         ),
         migrations.CreateModel(
@@ -485,7 +485,7 @@ class Migration(migrations.Migration):
                 ('task_name', models.CharField(max_length=60)),
                 ('shots', models.PositiveIntegerField()),
                 ('split_number', models.PositiveIntegerField(null=True)),
-                ('arm', models.CharField(blank=True, max_length=8)),
+                ('arm', models.CharField(blank=True, max_length=20)),
                 ('replicate', models.PositiveIntegerField(default=1)),
             ],
             options={

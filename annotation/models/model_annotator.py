@@ -27,7 +27,7 @@ class ModelAnnotator(models.Model):
     task_name = models.CharField(max_length=60)
     shots = models.PositiveIntegerField()
     split_number = models.PositiveIntegerField(null=True)
-    arm = models.CharField(max_length=8, blank=True)
+    arm = models.CharField(max_length=20, blank=True)
     replicate = models.PositiveIntegerField(default=1)
 
     class Meta:

@@ -187,6 +187,15 @@ class StudyOptions:
         help_text="Some training examples are also test examples, so their correct answers are"
         " revealed before the test. Frozen with the design and stated in the report.",
     )
+    # `name`, and optionally `examples` and `tasks`, of each arm (study/cross_task.py).
+    arms = models.JSONField(
+        "upstream arms",
+        default=list,
+        blank=True,
+        help_text="Cross-task studies only, optional: several upstream arms with the same sham and"
+        " direct arm. One per line, such as “dose-2: 2” (examples of each upstream task) or"
+        " “mix-1: 4: TASK-A, TASK-B” (examples of each of these tasks).",
+    )
     computer_only = models.BooleanField("for computers only, not for phones", default=False)
     prolific_reward = models.CharField(
         "reward on Prolific",

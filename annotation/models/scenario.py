@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation.models.study import Kind, Study
 from tasks.models import Example, Task
-from tasks.models.choices import CELL_ARMS, Arm, one_of
+from tasks.models.choices import ARM_NAME, CELL_ARMS, Arm
 
 # Models are not paid and take no human seats, so this limit can be generous.
 MODEL_SEATS = 100
@@ -32,7 +32,7 @@ class Scenario(models.Model):
     split_number = models.PositiveIntegerField(null=True)
     # Whether the study has the same scenario on other splits. If so, the name includes the split.
     is_one_of_splits = models.BooleanField(default=False)
-    arm = models.CharField(max_length=8, choices=Arm, default=Arm.NONE, blank=True)
+    arm = models.CharField(max_length=20, default=Arm.NONE, blank=True)
     seats = models.PositiveIntegerField()
     # The estimate shown to annotators. Fixed when the study opens.
     minutes = models.PositiveIntegerField(null=True)
@@ -44,7 +44,10 @@ class Scenario(models.Model):
     class Meta:
         ordering = ["study", "task__name", "shots", "split_number", "arm"]
         constraints = [
-            one_of("arm", Arm, "a_scenario_has_a_known_arm_or_none"),
+            models.CheckConstraint(
+                condition=Q(arm=Arm.NONE) | Q(arm__regex=ARM_NAME),
+                name="a_scenario_has_a_named_arm_or_none",
+            ),
             models.UniqueConstraint(
                 fields=["study", "task", "shots", "split_number", "arm"],
                 name="one_scenario_per_study_task_shots_split_and_arm",
@@ -122,7 +125,7 @@ def frozen_scenario(pk: int) -> Scenario:
 
 
 class UpstreamExample(models.Model):
-    """An upstream training example for a cross-task arm, frozen when the study opens.
+    """An example for the sham arm or for all upstream arms, frozen when the study opens.
 
     Its text doesn't occur in any of the study's unseen tasks or in any other upstream task's
     examples (study/cross_task.py), so a worker never sees a text twice.
@@ -158,17 +161,14 @@ class ArmTaken(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
     worker_key = models.CharField(max_length=64)
-    arm = models.CharField(max_length=8, choices=Arm)
+    arm = models.CharField(max_length=20)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
                 fields=["study", "worker_key"], name="a_worker_meets_one_arm_of_a_study"
             ),
-            models.CheckConstraint(
-                condition=Q(arm__in=[Arm.UPSTREAM, Arm.SHAM, Arm.DIRECT]),
-                name="an_arm_taken_is_an_arm",
-            ),
+            models.CheckConstraint(condition=Q(arm__regex=ARM_NAME), name="an_arm_taken_is_an_arm"),
         ]
 
     def __str__(self) -> str:

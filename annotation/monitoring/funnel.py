@@ -12,7 +12,6 @@ from annotation.models import (
     ANALYSED,
     JUDGED_STEPS,
     LIVE,
-    Arm,
     Decision,
     Kind,
     Qualification,
@@ -202,9 +201,9 @@ def _trained_and_passed(study: Study) -> tuple[Q, Q]:
     )
     # In a cross-task study, erased turns include those of the upstream step.
     upstream = Case(
-        When(
-            scenario__arm__in=[Arm.UPSTREAM, Arm.SHAM],
-            then=Value(cross_task.length(study, Arm.UPSTREAM)),
+        *(
+            When(scenario__arm=arm, then=Value(number))
+            for arm, number in cross_task.lengths(study).items()
         ),
         default=Value(0),
     )

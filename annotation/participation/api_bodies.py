@@ -9,7 +9,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from annotation.models import Arm, ExitAnswers, Kind, ModelRun
+from annotation.models import ExitAnswers, Kind, ModelRun
 from annotation.models.answers import LONGEST_REASON
 from annotation.participation.forms import MAX_EXIT_ANSWER
 from tasks.answers import KINDS
@@ -144,9 +144,7 @@ class ScenarioBody(Body):
         min_value=1, max_value=MAX_INTEGER, required=False, allow_null=True,
         help_text="number of the training split; omit at zero shots",
     )  # fmt: skip
-    arm = serializers.ChoiceField(
-        Arm.values, required=False, allow_blank=True, error_messages=UNKNOWN
-    )
+    arm = serializers.CharField(max_length=20, required=False, allow_blank=True)
 
 
 class JoinBody(Body):

@@ -100,9 +100,10 @@ def what_it_asks(study: Study) -> dict[str, Any]:
     # In a cross-task study, neither the unseen task nor the arm may be revealed.
     cards = [load.task.card for load in loads]
     cards += [task.card for task in cross_task.trained_first(study)]
-    trained = [load.training + more for load in loads for more in {0, load.upstream}]
+    before = set(cross_task.lengths(study).values()) or {0}
+    trained = [load.training + more for load in loads for more in before]
     counts = {
-        "examples": [load.examples - gone for load in loads for gone in {0, load.upstream}],
+        "examples": [load.examples - load.upstream + more for load in loads for more in before],
         "anchors": [load.anchors for load in loads if load.anchors],
         "training": [number for number in trained if number],
         "screening": [load.screening for load in loads if load.screening],

@@ -21,7 +21,7 @@ from django.conf import settings
 from django.test import Client
 
 from annotation.models import Study
-from annotation.study import compared_files, screening
+from annotation.study import compared_files, cross_task, screening
 from tasks import spans
 from tasks.cards import Card
 from tasks.metrics import score
@@ -31,7 +31,7 @@ from tasks.tokens import tokens
 PATIENCE = 60  # seconds to wait for a response
 POLICIES = (
     "gold", "empty", "majority", "random", "noisy:P", "noisy:P:SD", "transfer:P:GAIN",
-    "copier:MODEL:P", "mixed:MODEL:P:SHARE",
+    "transfer:P:ARM=GAIN,ARM=GAIN", "copier:MODEL:P", "mixed:MODEL:P:SHARE",
 )  # fmt: skip
 CONFIDENCE = "+confidence:"  # after a policy: points by which annotators are too sure, or 0
 OWN = 0.8  # probability that a copier's own answer is right
@@ -129,6 +129,10 @@ class Knowledge:
             f"question-{number}": str(question.right)
             for number, question in enumerate(asked, start=1)
         }
+        self.arms = {
+            arm: Counter(dict.fromkeys(tasks, each))
+            for arm, (tasks, each) in cross_task.training(study).items()
+        }
         trains = set(study.upstream_tasks.values_list("pk", flat=True))
         for task in [*study.tasks.all(), *study.trained_tasks]:
             card = task.card
@@ -183,7 +187,7 @@ def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
     if name == "random":
         return at_random
     if name.startswith("transfer:"):
-        return transferring(name, rng)
+        return transferring(name, knowledge, rng)
     if name.startswith(("copier:", "mixed:")):
         return copying(name, knowledge, rng)
     kind, *numbers = name.split(":")
@@ -232,24 +236,33 @@ def copying(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
     return answer
 
 
-def transferring(name: str, rng: random.Random) -> Policy:
+def transferring(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
     """Return a policy that is correct with probability P, and P · (1 + GAIN) after upstream tasks.
 
-    The average relative gain of these annotators is therefore known. Raises ValueError.
+    The average relative gain of these annotators is therefore known. ARM=GAIN,ARM=GAIN sets the
+    gains of several upstream arms, 0 for the others. Raises ValueError.
     """
     try:
-        share, gain = map(float, name.split(":")[1:])
+        share, parts = name.split(":")[1:]
+        right = float(share)
+        named = [part.rpartition("=") for part in parts.split(",")]
+        gains = {arm: float(gain) for arm, _mark, gain in named}
     except ValueError:
-        share = gain = math.nan
-    if not (0 < share <= 1 and 0 <= share * (1 + gain) <= 1):
+        right, gains = math.nan, {}
+    chances = [right, *(right * (1 + gain) for gain in gains.values())]
+    if not (right > 0 and all(0 <= chance <= 1 for chance in chances)):
         raise ValueError(
             f"unknown policy {name!r}: expected transfer:P:GAIN with P · (1 + GAIN) <= 1"
         )
-    own, learned = rng.gauss(share, 0.02), [False]  # annotators differ
+    if unknown := gains.keys() - knowledge.arms.keys() - {""}:
+        raise ValueError(f"policy {name!r}: the study has no arm {', '.join(sorted(unknown))}")
+    own, seen = rng.gauss(right, 0.02), Counter[str]()  # annotators differ
 
     def answer(known: Known, rng: random.Random) -> Choice:
-        learned[0] = learned[0] or known.is_upstream
-        chance = own * (1 + gain) if learned[0] else own
+        seen.update([known.card.name] * known.is_upstream)
+        arm = next((arm for arm, trained in knowledge.arms.items() if trained == seen), "")
+        gain = gains.get(arm, gains.get("", 0)) if seen else 0
+        chance = own * (1 + gain)
         return gold(known, rng) if rng.random() < chance else mistaken(known, rng)
 
     return answer
@@ -405,8 +418,8 @@ def confidence_of(policy: str, is_right: bool, rng: random.Random) -> int:
     point are right as often as the point says. CONFIDENCE shifts the points.
     """
     name, _mark, shift = policy.partition(CONFIDENCE)
-    numbers = [float(part) for part in name.split(":")[1:] if part[:1].isdigit()]
-    chance = numbers[0] if numbers else 1.0
+    numbers = [part for part in name.split(":")[1:] if part[:1].isdigit()]
+    chance = float(numbers[0]) if numbers else 1.0
     successes = sum(rng.random() < chance for _trial in range(3)) + is_right
     return min(5, max(1, 1 + successes + int(shift or 0)))
 

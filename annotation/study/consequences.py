@@ -23,7 +23,7 @@ NEEDED = (
     "task_minutes",
     "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",
     "attention_checks", "screening_examples", "anchor_examples", "upstream_tasks",
-    "upstream_examples", "sham_task",
+    "upstream_examples", "sham_task", "arms",
 )  # fmt: skip
 
 

@@ -2,25 +2,81 @@
 
 People can't be reset, so each arm has different annotators. *upstream* first trains on the upstream
 tasks, *sham* on as many examples of one neutral task, and *direct* on nothing. Then all arms have
-the same training and test on an unseen task. Opening the study freezes a pool of training examples
-that share no text with an unseen task or with another task in the pool.
+the same training and test on an unseen task. A design can replace *upstream* by several named arms,
+which differ in their tasks or examples; *sham* is then as long as the longest. Opening the study
+freezes a pool of training examples that share no text with an unseen task or with another task in
+the pool. All upstream arms draw from the same pool.
 """
 
 import hashlib
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
 
-from annotation.models import Arm, Participation, Qualification, Scenario, Study, UpstreamExample
+from annotation.models import (
+    Arm,
+    Participation,
+    Qualification,
+    Scenario,
+    Step,
+    Study,
+    UpstreamExample,
+)
 from tasks.formats import digest_of
 from tasks.gym import catalogue
 from tasks.models import Example, Split, Task
+from tasks.models.choices import ARM_NAME, CELL_ARMS
 
-ARMS = (Arm.UPSTREAM, Arm.SHAM, Arm.DIRECT)
 FEWEST_WORDS = 4  # minimum of a segment that identifies a text; "yes" occurs in many tasks
 Refuse = Callable[[str, str], None]
+# The training tasks, by name, and the number of examples of each, by arm
+Training = dict[str, tuple[list[str], int]]
+
+
+def arms(study: Study) -> list[str]:
+    """Return the names of a study's arms, with the upstream arms first."""
+    named = [arm["name"] for arm in study.arms] or [str(Arm.UPSTREAM)]
+    return [*named, str(Arm.SHAM), str(Arm.DIRECT)] if study.is_cross_task else [str(Arm.NONE)]
+
+
+def training(study: Study, upstream: Sequence[Task] | None = None) -> Training:
+    """Return the training of each arm, in the order of `arms`, or {} for an ordinary study."""
+    if not study.is_cross_task:
+        return {}
+    tasks = study.upstream_tasks.all() if upstream is None else upstream
+    sham = [study.sham_task.name] if study.sham_task else []
+    each = study.upstream_examples or 0
+    return _training(sorted(task.name for task in tasks), sham, each, study.arms)
+
+
+def training_in(frozen: dict[str, Any]) -> Training:
+    """Return the same from a manifest's `cross_task`."""
+    if "upstream_arms" in frozen:
+        return {arm: tuple(frozen["upstream_arms"][arm]) for arm in frozen["arms"]}
+    upstream, sham = (
+        [pool["task"] for pool in frozen["pools"] if pool["arm"] == arm]
+        for arm in (Arm.UPSTREAM, Arm.SHAM)
+    )
+    return _training(upstream, sham, frozen["upstream_examples"], [])
+
+
+def _training(
+    upstream: list[str], sham: list[str], each: int, named: list[dict[str, Any]]
+) -> Training:
+    found = {
+        arm["name"]: (sorted(arm.get("tasks") or upstream), arm.get("examples") or each)
+        for arm in named or [{"name": str(Arm.UPSTREAM)}]
+    }
+    longest = max(len(tasks) * examples for tasks, examples in found.values())
+    return found | {str(Arm.SHAM): (sham, longest), str(Arm.DIRECT): ([], 0)}
+
+
+def lengths(study: Study) -> dict[str, int]:
+    """Return the number of examples in the upstream step, by arm. {} for an ordinary study."""
+    return {arm: len(tasks) * each for arm, (tasks, each) in training(study).items()}
 
 
 def check(study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse: Refuse) -> None:
@@ -28,7 +84,7 @@ def check(study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse:
     if not study.is_cross_task:
         if upstream:
             refuse("upstream_examples", "Enter the number of examples of each upstream task.")
-        for field in ("sham_task", "partition"):
+        for field in ("sham_task", "partition", "arms"):
             if getattr(study, field):
                 refuse(field, "Only for cross-task studies. Leave it empty.")
         return
@@ -47,6 +103,8 @@ def check(study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse:
     if study.anchor_examples:
         refuse("anchor_examples", "Enter 0: anchors would show the unseen task first.")
     _check_names(study, tasks, upstream, refuse)
+    if not _arms_are_right(study, upstream, refuse):
+        return
     _check_partition(study, tasks, upstream, refuse)
     if study.sham_task is not None and study.upstream_examples:
         for arm, task, wanted in _wanted(study, upstream):
@@ -68,6 +126,33 @@ def _check_names(
         refuse("upstream_tasks", f"{name} is an unseen task and cannot be used for training.")
     if study.sham_task is not None and study.sham_task.name in unseen.union(trained):
         refuse("sham_task", f"{study.sham_task.name} is also an unseen or an upstream task.")
+
+
+def _arms_are_right(study: Study, upstream: Sequence[Task], refuse: Refuse) -> bool:
+    """Refuse arms with unsuitable names, tasks or numbers. Return whether there are none."""
+    problems, names = [], [task.name for task in upstream]
+    taken = [arm["name"] for arm in study.arms]
+    for arm in study.arms:
+        name, trains = arm["name"], arm.get("tasks") or names
+        if not re.match(ARM_NAME, name):
+            problems.append(f"{name!r}: use up to 20 lower-case letters, digits, dots and hyphens.")
+        if name in (*Step.values, *Arm.values):  # steps are also named in exports
+            problems.append(f"{name} is the name of a step or of another arm.")
+        if taken.count(name) > 1:
+            problems.append(f"{name} is named twice.")
+        if arm.get("examples", 1) < 1:
+            problems.append(f"{name}: enter at least 1 example.")
+        if len(set(trains)) < len(trains):
+            problems.append(f"{name}: a task is named twice.")
+        problems += [
+            f"{name}: {task} is not an upstream task." for task in trains if task not in names
+        ]
+    used = {task for arm in study.arms for task in arm.get("tasks") or names}
+    if study.arms:
+        problems += [f"{task} is in no arm." for task in names if task not in used]
+    for sentence in dict.fromkeys(problems):
+        refuse("arms", sentence)
+    return not problems
 
 
 def _check_partition(
@@ -99,12 +184,13 @@ def _why_outside(name: str, offered: catalogue.Offer, field: str) -> str:
 
 
 def _wanted(study: Study, upstream: Sequence[Task]) -> Iterator[tuple[str, Task, int]]:
-    """Yield (arm, task, number of its examples per person)."""
-    each = study.upstream_examples or 0
+    """Yield (arm of the pool, task, largest number of its examples per person)."""
+    found = training(study, upstream)
+    sham = found.pop(Arm.SHAM)
     for task in sorted(upstream, key=lambda task: task.name):
-        yield Arm.UPSTREAM, task, each
+        yield Arm.UPSTREAM, task, max(n for tasks, n in found.values() if task.name in tasks)
     if study.sham_task is not None:
-        yield Arm.SHAM, study.sham_task, each * len(upstream)
+        yield Arm.SHAM, study.sham_task, sham[1]
 
 
 # Texts --------------------------------------------------------------------------------------------
@@ -188,13 +274,15 @@ def manifest(study: Study) -> dict[str, Any] | None:
     return {
         "partition": study.partition,
         "upstream_examples": study.upstream_examples,
-        "arms": [str(arm) for arm in ARMS],
+        "arms": arms(study),
+        # The tasks of each arm and the examples of each of them
+        **({"upstream_arms": training(study)} if study.arms else {}),
         "pools": [_pool_of(rows) for rows in pools(study).values()],
     }
 
 
 def pools(study: Study) -> dict[tuple[str, str], list[UpstreamExample]]:
-    """Return the frozen pools in order by (arm, task name), sorted by arm and name."""
+    """Return the frozen pools in order by (upstream or sham, task name), sorted by both."""
     pools: dict[tuple[str, str], list[UpstreamExample]] = {}
     rows: QuerySet[UpstreamExample] = study.upstream_pool.select_related("task", "example")
     for row in rows.order_by("arm", "task__name", "position"):
@@ -225,15 +313,13 @@ def draw(participation: Participation) -> list[int]:
     examples. The draw depends on the study's seed and the pseudonym, so it can be reproduced.
     """
     scenario, study = participation.scenario, participation.study
-    if scenario.arm not in (Arm.UPSTREAM, Arm.SHAM):
+    if scenario.arm in CELL_ARMS:
         return []
-    rows = study.upstream_pool.filter(arm=scenario.arm).order_by("task__name", "position")
+    tasks, each = training(study)[scenario.arm]
+    rows = study.upstream_pool.filter(task__name__in=tasks).order_by("task__name", "position")
     pools: dict[str, list[int]] = {}
     for name, example in rows.values_list("task__name", "example_id"):
         pools.setdefault(name, []).append(example)
-    each = study.upstream_examples or 0
-    if scenario.arm == Arm.SHAM:
-        each *= study.upstream_pool.filter(arm=Arm.UPSTREAM).values("task").distinct().count()
     return order_of(pools, each, f"{study.seed}:{participation.pseudonym}:upstream")
 
 
@@ -247,21 +333,18 @@ def order_of(pools: dict[str, list[int]], each: int, seed: str) -> list[int]:
 
 def samples(study: Study, arm: str) -> list[Example]:
     """Return one person's number of examples from the start of each pool, for a preview."""
-    if not length(study, arm):
+    tasks, each = training(study).get(arm, ([], 0))
+    if not tasks:
         return []
-    frozen = {name: rows for (of_arm, name), rows in pools(study).items() if of_arm == arm}
-    shown = {name: [row.example for row in rows] for name, rows in frozen.items()} or {
-        task.name: pool for of_arm, task, _wanted, pool in _unfrozen(study) if of_arm == arm
-    }
-    each = length(study, arm) // len(shown)
-    return [example for name in sorted(shown) for example in shown[name][:each]]
+    shown = {
+        name: [row.example for row in rows] for (_arm, name), rows in pools(study).items()
+    } or {task.name: pool for _arm, task, _wanted, pool in _unfrozen(study)}
+    return [example for name in tasks for example in shown[name][:each]]
 
 
 def length(study: Study, arm: str) -> int:
     """Return the number of examples in an arm's upstream step."""
-    if not study.is_cross_task or arm not in (Arm.UPSTREAM, Arm.SHAM):
-        return 0
-    return (study.upstream_examples or 0) * study.upstream_tasks.count()
+    return 0 if arm in CELL_ARMS else lengths(study).get(arm, 0)
 
 
 def trained_first(study: Study) -> list[Task]:
@@ -270,8 +353,7 @@ def trained_first(study: Study) -> list[Task]:
 
 
 def trained_on(scenario: Scenario) -> list[str]:
-    rows = UpstreamExample.objects.filter(study=scenario.study_id, arm=scenario.arm)
-    return list(rows.order_by("task__name").values_list("task__name", flat=True).distinct())
+    return training(scenario.study)[scenario.arm][0]
 
 
 def knows_the_training(study: Study, worker_key_tasks: Iterable[str]) -> bool:

@@ -18,7 +18,7 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 from django.db.models import Model, Sum
 
-from annotation.models import OPTIONS, SCALES, Arm, Qualification, Scenario, Study, Topic
+from annotation.models import OPTIONS, SCALES, Qualification, Scenario, Study, Topic
 from annotation.pay import ledger
 from annotation.study import (
     audience,
@@ -305,7 +305,7 @@ def cells(study: Study) -> list[tuple[int, int | None, str]]:
         (shots, split, arm)
         for shots in sorted(study.shots)
         for split in (sorted(study.splits) if shots else [None])
-        for arm in (cross_task.ARMS if study.is_cross_task else (Arm.NONE,))
+        for arm in cross_task.arms(study)
     ]
 
 

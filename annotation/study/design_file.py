@@ -49,7 +49,7 @@ GROUPS: dict[str, list[str]] = {
         "hide_test_scores", "anchor_examples", "adjusts_for_anchors", "hypotheses",
         "equivalence_margin", "metrics",
     ],
-    "Cross-task study": ["upstream_tasks", "upstream_examples", "sham_task", "partition"],
+    "Cross-task study": ["upstream_tasks", "upstream_examples", "arms", "sham_task", "partition"],
 }  # fmt: skip
 # Maps options to what plans and reports say if they are on, or "" if it is said elsewhere.
 OPTIONS = {
@@ -238,6 +238,22 @@ def _task(path: str, task: Any) -> str:
     raise DesignFileError(f"{path}: tasks: expected names, such as MNLI or MNLI@2.")
 
 
+def _arms(path: str, arms: Any) -> list[dict[str, Any]]:
+    """Check the types in [[arms]]. Raises DesignFileError."""
+    kinds = {"name": str, "tasks": list, "examples": int}
+    for arm in arms if isinstance(arms, list) else [None]:
+        if not isinstance(arm, dict) or "name" not in arm:
+            raise DesignFileError(f"{path}: arms: expected tables with a name, [[arms]].")
+        for key, value in arm.items():
+            are_texts = all(isinstance(task, str) for task in value) if key == "tasks" else True
+            if type(value) is not kinds.get(key) or not are_texts:
+                raise DesignFileError(
+                    f"{path}: arms.{key}: expected the keys name (a text), tasks (a list of names)"
+                    " and examples (a whole number)."
+                )
+    return arms
+
+
 def _value(path: str, key: str, value: Any) -> Any:
     """Convert a value to its field's type. Raises DesignFileError."""
     field = Study.design_field(FIELDS[key])
@@ -245,6 +261,8 @@ def _value(path: str, key: str, value: Any) -> Any:
         return None
     types, words = next(held for kind, held in WRITTEN.items() if isinstance(field, kind))
     words = "a list of names" if key == "metrics" else words
+    if key == "arms":
+        return _arms(path, value)
     if key == "audience":  # its keys are checked with the design
         types, words = (dict,), "a table, [audience]"
     right = isinstance(value, types) and (bool in types or not isinstance(value, bool))

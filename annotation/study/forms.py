@@ -1,5 +1,6 @@
 """The researchers' study form. It cleans and converts values; design.py has the rules."""
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,13 @@ from annotation.models import OPTIONS, ProlificReward, Study
 from annotation.pay import promises
 from annotation.study import audience, consequences, design, design_file, minutes, prolific_rewards
 from annotation.study.consequences import Consequences
-from annotation.web.fields import AmountField, RowsField, WholeNumberField, row_field
+from annotation.web.fields import (
+    AmountField,
+    RowsField,
+    TextField,
+    WholeNumberField,
+    row_field,
+)
 from tasks.gym import catalogue
 from tasks.metrics import METRICS
 from tasks.models import Task
@@ -47,6 +54,36 @@ def form_field(field: Any, **kwargs: Any) -> Any:
     return field.formfield(**kwargs)
 
 
+ARM = re.compile(r"\s*([^:]+?)\s*:\s*([0-9]{0,4})\s*(?::\s*(.*?))?\s*")
+
+
+class ArmsField(TextField):
+    """Upstream arms, one per line. The value is the list of tables in a design file."""
+
+    def prepare_value(self, value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        parts = [
+            [a["name"], str(a.get("examples", "")), ", ".join(a.get("tasks", ()))] for a in value
+        ]
+        return "\n".join(": ".join(arm).removesuffix(": ") for arm in parts)
+
+    def to_python(self, value: Any) -> Any:
+        arms = []
+        for line in filter(str.strip, super().to_python(value).splitlines()):
+            if not (found := ARM.fullmatch(line)):
+                raise ValidationError(
+                    f"{line.strip()}: expected a name, a colon and a number of examples."
+                )
+            tasks = [task.strip() for task in (found[3] or "").split(",") if task.strip()]
+            arms.append(
+                {"name": found[1]}
+                | ({"tasks": tasks} if tasks else {})
+                | ({"examples": int(found[2])} if found[2] else {})
+            )
+        return arms
+
+
 UNFOLDED = ("Tasks and examples", "Time and pay")
 
 
@@ -78,6 +115,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         choices=partitions,
         help_text=Study._meta.get_field("partition").help_text,
     )
+    arms = ArmsField(label="Upstream arms", required=False, help_text=OPTIONS["arms"].help_text)
     shots = forms.CharField(help_text=Study._meta.get_field("shots").help_text)
     splits = forms.CharField(
         label="Training splits", help_text=Study._meta.get_field("splits").help_text
@@ -107,7 +145,8 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         for name in ("tasks", "upstream_tasks", "sham_task"):
             row_field(self, name).queryset = self._selectable()
             row_field(self, name).label_from_instance = self._task_label  # type: ignore[method-assign, assignment]  # as Django documents
-        self.fields["task_minutes"].widget.attrs["rows"] = 2
+        for name in ("task_minutes", "arms"):
+            self.fields[name].widget.attrs["rows"] = 2
         self.initial["shots"] = " ".join(map(str, self.instance.shots))
         self.initial["splits"] = " ".join(map(str, self.instance.splits))
         self.initial["version"] = design.version(self.instance)
@@ -284,6 +323,8 @@ def _on_page(names: list[str]) -> list[str]:
 
 
 def _in_words(field: forms.Field, value: Any) -> str:
+    if isinstance(field, ArmsField):
+        value = field.prepare_value(value).splitlines()
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, bool):

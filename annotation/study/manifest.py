@@ -24,7 +24,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
         **{
             key: design_file.plain(study, field)
             for key, field in design_file.FIELDS.items()
-            if "." not in key and key not in ("shots", "splits", "annotators")
+            if "." not in key and key not in ("shots", "splits", "annotators", "arms")
         },
         "tasks": [_task(task, study) for task in tasks],
         "scenarios": [

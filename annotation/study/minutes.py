@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 
-from annotation.models import Answer, Arm, Kind, Scenario, Status, Step, Study
+from annotation.models import Answer, Kind, Scenario, Status, Step, Study
 from annotation.study import cross_task
 from tasks import frozen
 from tasks.models import Split, Task
@@ -37,7 +37,7 @@ class Workload:
     test: int
     screening: int = 0
     anchors: int = 0
-    # Number of upstream examples, in arms of a cross-task study that have them.
+    # Number of upstream examples in the longest arm of a cross-task study.
     upstream: int = 0
     # Words in the median example of the upstream tasks or the sham task, the larger of the two.
     upstream_words: int = 0
@@ -75,7 +75,7 @@ def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
     """Return the workload for each task and number of shots, in a fixed number of queries."""
     sizes = _sizes(tasks)
     # The number of upstream examples is known only for a stored draft.
-    upstream = cross_task.length(study, Arm.UPSTREAM) if study.pk else 0
+    upstream = max(cross_task.lengths(study).values(), default=0) if study.pk else 0
     upstream_words = _upstream_words(study) if upstream else 0
     return [
         Workload(

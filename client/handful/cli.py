@@ -85,7 +85,7 @@ def _add_score(score: argparse.ArgumentParser) -> None:
     score.add_argument("--task", help="task of a file with another name: NAME or NAME@VERSION")
     score.add_argument("--shots", type=int)
     score.add_argument("--split", type=int)
-    score.add_argument("--arm", help="of a cross-task study: upstream, sham or direct")
+    score.add_argument("--arm", help="of a cross-task study, such as upstream, sham or direct")
     score.set_defaults(run=_score)
 
 

@@ -28,6 +28,8 @@ class Arm(models.TextChoices):
     DIRECT = "direct", "nothing"
 
 
+# A design can name its upstream arms.
+ARM_NAME = r"\A[a-z0-9][a-z0-9.-]{0,19}\Z"
 # A worker or model in one of these arms has no training before the task.
 CELL_ARMS = (Arm.NONE, Arm.DIRECT)
 

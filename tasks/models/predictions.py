@@ -5,7 +5,7 @@ from django.core.validators import MinValueValidator, RegexValidator, URLValidat
 from django.db import models
 from django.db.models import Case, F, Q, Value, When
 
-from tasks.models.choices import CELL_ARMS, Arm, one_of
+from tasks.models.choices import ARM_NAME, CELL_ARMS, Arm, one_of
 from tasks.models.task import Example, Task
 
 
@@ -145,7 +145,7 @@ class PredictionFile(models.Model):
     revision = models.CharField(max_length=100, blank=True, default="")
     method = models.CharField(max_length=5, choices=Method, blank=True, default="")
     tuning = models.CharField(max_length=10, choices=Tuning, blank=True, default="")
-    arm = models.CharField(max_length=8, choices=Arm, blank=True, default="")
+    arm = models.CharField(max_length=20, blank=True, default="")
     uploaded_at = models.DateTimeField(auto_now_add=True)
 
     objects = PredictionFileQuerySet.as_manager()
@@ -157,7 +157,11 @@ class PredictionFile(models.Model):
             one_of("seen_test", Seen, "predictions_say_whether_the_test_was_seen"),
             one_of("method", Method, "predictions_have_a_known_method"),
             one_of("tuning", Tuning, "predictions_say_how_settings_were_chosen"),
-            one_of("arm", Arm, "predictions_have_a_known_arm"),
+            models.CheckConstraint(
+                condition=Q(arm="") | Q(arm__regex=ARM_NAME),
+                name="predictions_have_a_named_arm_or_none",
+                violation_error_message="Enter the name of an arm, such as upstream.",
+            ),
             models.UniqueConstraint(
                 *("model", "task", "shots", "split_number", OWN_ARM),
                 name="a_model_predicts_once_per_task_shots_split_and_arm",

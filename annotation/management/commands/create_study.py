@@ -17,8 +17,9 @@ from annotation.web.fields import read_amount
 from tasks.management.commands.import_clues import active_account
 from tasks.models import Task
 
-# Every design field except the audience table is a flag.
-FLAGS = [name for name in design_file.FIELDS.values() if name not in ("name", "audience")]
+# Every design field except those written as tables is a flag.
+NO_FLAGS = ("name", "audience", "arms")
+FLAGS = [name for name in design_file.FIELDS.values() if name not in NO_FLAGS]
 
 
 def _option(field: Any) -> dict[str, Any]:

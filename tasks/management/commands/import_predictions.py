@@ -1,5 +1,6 @@
 """Import a model's predictions from a folder, like the upload on the models page."""
 
+import re
 from argparse import ArgumentParser
 from datetime import date
 from pathlib import Path
@@ -11,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from tasks.formats import FormatError
 from tasks.management.commands.import_clues import active_account
 from tasks.models import PredictionFile
-from tasks.models.choices import Arm
+from tasks.models.choices import ARM_NAME
 from tasks.models.predictions import ExternalData, Method, Numbering, Seen, SizeClass, Tuning
 from tasks.predictions.completions import read_predictions
 from tasks.predictions.format import NAMED
@@ -39,10 +40,10 @@ class Command(BaseCommand):
             ("seen-test", Seen, "could it have seen the test examples?"),
             ("method", Method, "how it was adapted to the task"),
             ("tuning", Tuning, "how its prompts and settings were chosen"),
-            ("arm", Arm, "arm of a cross-task study: what it was trained on before the task"),
         ):
             values = [value for value in choices.values if value]
             parser.add_argument(f"--{option}", choices=values, default="", help=help_text)
+        parser.add_argument("--arm", default="", help="of a cross-task study, such as upstream")
         parser.add_argument("--predicted-on", type=date.fromisoformat, help="YYYY-MM-DD")
         parser.add_argument("--revision", default="", help="model revision, such as a commit")
         parser.add_argument("--by", help="user name of the researcher (default: the only one)")
@@ -50,6 +51,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, model: str, folder: Path, **options: Any) -> None:
         if not folder.is_dir():
             raise CommandError(f"{folder} is not a folder.")
+        if options["arm"] and not re.match(ARM_NAME, options["arm"]):
+            raise CommandError("--arm: expected the name of an arm, such as upstream.")
         details = {key: options[key] for key in (*DETAILS, *RUN)}
         by = active_account(options["by"], "Set the uploading researcher with --by USERNAME.")
         try:

@@ -68,8 +68,10 @@ def test_an_upload_states_its_arm_by_form_api_and_command(study, researcher, cli
         "direct", "sham", "upstream",
     ]  # fmt: skip
     sent["files"] = SimpleUploadedFile("unseen-b_4_1.jsonl", data)
-    refused = client.post("/api/v1/models/", sent | {"arm": "sideways"}, headers=token)
+    refused = client.post("/api/v1/models/", sent | {"arm": "Sideways"}, headers=token)
     assert (refused.status_code, [*refused.json()["fields"]]) == (422, ["arm"])
+    with pytest.raises(CommandError, match="--arm: expected the name"):
+        call_command("import_predictions", "toy", str(tmp_path), arm="Sideways")
     with pytest.raises(CommandError, match="already has predictions for .* sham arm"):
         call_command("import_predictions", "toy", str(tmp_path), arm="sham")
 
