@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import combinations
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
@@ -17,18 +18,25 @@ from analysis.scores import attrition, frames, marks
 from analysis.scores.columns import SCORE, count, signed_between, signed_points
 from analysis.scores.published import rows_of
 from analysis.stats import arg
-from annotation.models import Arm, Study
+from annotation.models import Study
+from annotation.study.cross_task import arms
 from tasks.columns import NOTHING, Column, points
 
-# Maps (new arm, base arm) to the meaning of the gain. The primary contrast comes first.
-CONTRASTS = {
-    (Arm.UPSTREAM, Arm.SHAM): "transfer",
-    (Arm.UPSTREAM, Arm.DIRECT): "transfer and practice",
-    (Arm.SHAM, Arm.DIRECT): "practice",
-}
 ALL = "all tasks"
 Scores = dict[str, dict[str, list[float]]]  # by unseen task and arm
 QUESTION = "other people on these tasks and test examples"
+BOTH, BETWEEN = "transfer and practice", "difference between upstream arms"
+
+
+def contrasts(study: Study) -> dict[tuple[str, str], str]:
+    """Map (new arm, base arm) to the meaning of the gain. Primary contrasts come first."""
+    *upstream, sham, direct = arms(study)
+    return {
+        **{(arm, sham): "transfer" for arm in upstream},
+        **{(arm, direct): BOTH for arm in upstream},
+        (sham, direct): "practice",
+        **{(new, base): BETWEEN for base, new in combinations(upstream, 2)},
+    }
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,7 @@ class Gain:
     difference_low: float = math.nan
     difference_high: float = math.nan
     refused: str = ""
+    p: float = math.nan
 
 
 def scores(study: Study, kind: str, left_out: Collection[int] = ()) -> Scores:
@@ -90,7 +99,7 @@ def gains_of(study: Study, kind: str, found: Scores) -> list[Gain]:
     """Return one row per contrast across tasks scored in both arms, then one per task."""
     metrics = {task.name: task.card.metric for task in study.tasks.all()}
     rows = []
-    for (new, base), meaning in CONTRASTS.items():
+    for (new, base), meaning in contrasts(study).items():
         tasks = [
             (task, arms[base], arms[new])
             for task, arms in sorted(found.items())
@@ -131,6 +140,7 @@ def _row(head: tuple[str, str, str, str], task: str, metric: str, found: arg.Arg
         method=found.method,
         no_interval=found.why_no_interval,
         difference=100 * found.difference,
+        p=found.p,
         refused="; ".join(
             gain.refused if len(gains) == 1 else f"{gain.task}: {gain.refused}"
             for gain in found.refused
@@ -233,7 +243,7 @@ def attritions(study: Study, kind: str) -> list[SimpleNamespace]:
     }
     pairs = [
         (task, base, new)
-        for new, base in CONTRASTS
+        for new, base in contrasts(study)
         for task in dict.fromkeys(task for task, _arm in found)
         if (task, base) in found and (task, new) in found
     ]
@@ -264,7 +274,7 @@ def plan(study: Study, kind: str) -> list[SimpleNamespace]:
     """
     found = scores(study, kind)
     rows = []
-    for new, base in CONTRASTS:
+    for new, base in contrasts(study):
         gains = [
             arg.task_gain(task, arms[base], arms[new])
             for task, arms in sorted(found.items())

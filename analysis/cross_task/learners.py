@@ -22,8 +22,9 @@ from analysis.models.models import WHO
 from analysis.scores import test_sets
 from analysis.scores.columns import Table, between, count
 from analysis.stats import arg
-from annotation.models import Arm, Kind, Study
+from annotation.models import Kind, Study
 from annotation.study import compared_files
+from annotation.study.cross_task import training
 from tasks.columns import NOTHING, Column, points, two_digits
 
 
@@ -170,9 +171,11 @@ CORRELATIONS = [
 def categories(study: Study, kind: str) -> list[Learner]:
     """Return mean gains by ontology category. Tasks without a category are left out."""
     of = {task.name: task.card.ontology or "" for task in study.tasks.all()}
-    seen = Counter(task.card.ontology for task in study.upstream_tasks.all())
+    upstream = {task.name: task.card.ontology for task in study.upstream_tasks.all()}
+    trained = training(study)
     rows = []
     for own in learners(study, kind):
+        seen = Counter(map(upstream.get, trained[own.new_arm][0] if study.arms else upstream))
         for name in sorted({of[row.task] for row in own.tasks} - {""}):
             tasks = tuple(row for row in own.tasks if of[row.task] == name)
             mean = math.fsum(row.gain for row in tasks) / len(tasks)
@@ -190,12 +193,15 @@ CATEGORIES = [
 
 
 def bars(study: Study, kind: str) -> list[Gain]:
-    """Return the upstream arm's gains over the direct arm, the paper's baseline."""
-    found = [own for own in learners(study, kind) if own.contrast == (Arm.UPSTREAM, Arm.DIRECT)]
+    """Return the upstream arms' gains over the direct arm, the paper's baseline."""
+    shown = [
+        pair for pair, words in cross_task.contrasts(study).items() if words == cross_task.BOTH
+    ]
+    found = [own for own in learners(study, kind) if own.contrast in shown]
     return [row for own in found for row in (*own.tasks, *([own] if own.task == ALL else []))]
 
 
-BARS = [*_WHO, *of_gains("task", "metric", "gain", "95 %", "low_95", "high_95")]
+BARS = [*_WHO, *of_gains("new_arm", "task", "metric", "gain", "95 %", "low_95", "high_95")]
 TABLES = [
     Table("learners", "ARG of annotators and models",
           "The shares are of tasks that have a relative gain.", LEARNERS, learners),

@@ -24,6 +24,7 @@ def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
     context |= {
         "tables": tables,
         "of_learners": [tables[table.name] for table in learners.TABLES],
+        "of_arms": [tables[table.name] for table in upstream.OF_SEVERAL],
         "sentences": list(cross_task.sentences(study, kind)),
         "question": cross_task.QUESTION,
         "published": {

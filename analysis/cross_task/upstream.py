@@ -1,6 +1,6 @@
-"""Upstream training in a cross-task study: the manipulation check and the learning curve.
+"""Upstream training in a cross-task study: manipulation check, learning curve, several arms.
 
-Answers are always scored with S1, whatever the unseen task's metric.
+Upstream answers are always scored with S1, whatever the unseen task's metric.
 """
 
 from __future__ import annotations
@@ -9,14 +9,20 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from types import SimpleNamespace
 
 from analysis.cross_task import cross_task, learners
+from analysis.cross_task.cross_task import of_gains
 from analysis.heavy import np
 from analysis.scores import attrition
 from analysis.scores.columns import Table, count
+from analysis.scores.tested import p_columns
+from analysis.stats.significance import holm
 from analysis.stats.uncertainty import sd
-from annotation.models import Answer, Step, Study
+from annotation.models import Answer, Arm, Step, Study
+from annotation.study.cross_task import training
 from tasks.columns import Column
 
 
@@ -93,7 +99,7 @@ def _trained(kind: str, arm: str, what: str, answers: Sequence[UpstreamAnswer]) 
 
 MANIPULATION = [
     Column("kind"),
-    Column("arm", "Arm", "upstream or sham"),
+    Column("arm", "Arm", "an upstream arm, or sham"),
     Column("what", "Upstream task", "position in the annotator's order, or name"),
     Column("people", "n", "participants in the analysis", show=count),
     Column("answers", "Answers", "answers of these participants", show=count),
@@ -131,12 +137,79 @@ def curve(study: Study, kind: str) -> list[SimpleNamespace]:
 
 CURVE = [
     Column("kind"),
-    Column("arm", "Arm", "upstream or sham"),
+    Column("arm", "Arm", "an upstream arm, or sham"),
     Column("number", "Example", "position among the task's examples, from 1", show=count),
     Column("answers", "Answers", "answers of all participants and tasks", show=count),
     Column("mean", "Mean", "mean S1", "S1 x 100"),
     Column("active", "Seconds", "median active time", "s"),
 ]
+
+# Several upstream arms ----------------------------------------------------------------------------
+
+FAMILY = "the upstream arms against the same base, or the pairs of upstream arms"
+
+
+def arm_tests(study: Study, kind: str) -> list[SimpleNamespace]:
+    """Return each contrast's gain over all tasks, or [] if the design names no arms."""
+    rows = []
+    found = cross_task.gains(study, kind) if study.arms else []
+    for _meaning, own in groupby(found, attrgetter("meaning")):
+        wholes = [next(group) for _pair, group in groupby(own, attrgetter("new_arm", "base_arm"))]
+        adjusted = holm([row.p for row in wholes])
+        rows += [
+            SimpleNamespace(**vars(row), p_holm=p) for row, p in zip(wholes, adjusted, strict=True)
+        ]
+    return rows
+
+
+ARM_TESTS = [
+    Column("kind"),
+    *of_gains("new_arm", "base_arm", "meaning", "task", "new_people", "base_people", "gain"),
+    *of_gains("95 %", "low_95", "high_95", "method", "no_interval"),
+    *p_columns(FAMILY),
+]
+
+
+def by_task(study: Study, kind: str) -> list[SimpleNamespace]:
+    """Return each unseen task under each arm, or [] if the design names no arms.
+
+    Source: CrossFit, Table 2 (one test task under several partitions).
+    """
+    trained = training(study)
+    found = cross_task.gains(study, kind) if study.arms else []
+    rows = [
+        SimpleNamespace(**vars(row), trained=", ".join(trained[row.new_arm][0]),
+                        each=trained[row.new_arm][1])
+        for row in found if row.base_arm == Arm.DIRECT
+    ]  # fmt: skip
+    return sorted(rows, key=lambda row: (row.task == cross_task.ALL, row.task))
+
+
+BY_TASK = [
+    Column("kind"),
+    *of_gains("task", "metric", "new_arm"),
+    Column("trained", "Upstream tasks", "tasks on which the arm trained"),
+    Column("each", "Examples", "of each of these tasks, per participant", show=count),
+    *of_gains("new_people", "base_people", "new", "base", "new_sd", "base_sd"),
+    *of_gains("gain", "95 %", "low_95", "high_95", "no_interval", "refused"),
+]
+OF_SEVERAL = [
+    Table(
+        "arm-tests",
+        "Tests of several arms",
+        f"Gains over all unseen tasks. p is Holm-adjusted over {FAMILY}.",
+        ARM_TESTS,
+        arm_tests,
+    ),
+    Table(
+        "by-task",
+        "Unseen tasks under each arm",
+        "Gains are relative to the direct arm.",
+        BY_TASK,
+        by_task,
+    ),
+]
+
 
 # Maps names to the tables of a cross-task study.
 OF_ARMS = {
@@ -149,6 +222,7 @@ OF_ARMS = {
             cross_task.GAINS,
             cross_task.joint,
         ),
+        *OF_SEVERAL,
         *learners.TABLES,
         Table(
             "completions",

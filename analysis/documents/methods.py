@@ -3,13 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from analysis.cross_task.cross_task import QUESTION
 from analysis.documents import planned_analysis, recruitment, results, wording
 from analysis.documents.blocks import Paragraph
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import PLANNED, count, listed
-from analysis.stats import two_way
-from analysis.stats.uncertainty import RESAMPLES
 from annotation.models import Status, StudyStatus
 from annotation.pay.ledger import in_currency
 from annotation.prolific.adapter import ProlificAdapter
@@ -114,11 +111,7 @@ def _tests(manifest: dict[str, Any], tables: Mapping[str, int]) -> dict[str, Any
         "of_shots": tables.get(results.OF_SHOTS),
         "of_models": tables.get(results.OF_MODELS),
         "of_arms": tables.get(planned_analysis.OF_ARMS),
-        "resamples": RESAMPLES,
-        "to_both": two_way.BOTH,
-        "to_runs": two_way.RUNS,
-        "to_arms": QUESTION,
-        "gain_interval": planned_analysis.interval(manifest),
+        **planned_analysis.context(manifest),
     }
 
 

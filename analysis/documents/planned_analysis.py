@@ -53,6 +53,7 @@ def context(manifest: Manifest) -> dict[str, Any]:
         "to_both": BOTH,
         "to_runs": RUNS,
         "to_arms": cross_task.QUESTION,
+        "arm_family": upstream.FAMILY,
     }
 
 
@@ -128,7 +129,10 @@ def results(study: Study) -> list[Block]:
     left = upstream.OF_ARMS["completions"]
     tables: list[tuple[str, Sequence[Column], Sequence[Any]]] = [
         (OF_ARMS, cross_task.GAINS, cross_task.joint(study, Kind.PERSON)),
-        *((own.title, own.columns, own.rows(study, Kind.PERSON)) for own in learners.TABLES),
+        *(
+            (own.title, own.columns, own.rows(study, Kind.PERSON))
+            for own in (*upstream.OF_SEVERAL, *learners.TABLES)
+        ),
         (left.title, left.columns, left.rows(study, Kind.PERSON)),
         ("ARG of models, as published (Ye et al., 2021)", cross_task.PUBLISHED, published),
         ("Manipulation check", upstream.MANIPULATION, upstream.manipulation(study, Kind.PERSON)),

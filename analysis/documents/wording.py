@@ -16,6 +16,7 @@ from django.utils.translation import get_language_info
 from analysis.documents.blocks import Block, Bullets, Fact, Paragraph
 from annotation.models import Arm, Qualification, Study
 from annotation.study.consequences import IN_TEST
+from annotation.study.cross_task import training_in
 from tasks.answer_keys import LABEL, SPANS
 from tasks.answers import KINDS
 from tasks.cards import parse_card
@@ -170,11 +171,11 @@ def context(manifest: Manifest) -> dict[str, Any]:
     """Return the values that templates of sentences use. Templates call the functions."""
     shots, rule, pay = shots_of(manifest), manifest["qualification"], manifest["pay"]
     steps = {"training": any(shots), "screening": rule["screening_examples"]}
-    crossed = manifest["cross_task"] or {"pools": [], "upstream_examples": 0}
-    pools = {
-        arm: [pool["task"] for pool in crossed["pools"] if pool["arm"] == arm]
-        for arm in (Arm.UPSTREAM, Arm.SHAM)
-    }
+    crossed = manifest["cross_task"]
+    arms = [
+        {"name": name, "tasks": tasks, "examples": examples}
+        for name, (tasks, examples) in (training_in(crossed) if crossed else {}).items()
+    ]
     hours = pay["max_paid_hours"]
     amounts = {name: float(pay[name] or 0) for name in ("base_reward", "minimum_pay", "cap")}
     return {
@@ -185,9 +186,9 @@ def context(manifest: Manifest) -> dict[str, Any]:
         "at_zero": 0 in shots,
         "training_order": order(manifest["training_order"]),
         "annotation_order": order(manifest["annotation_order"]),
-        "upstream": pools[Arm.UPSTREAM],
-        "sham": pools[Arm.SHAM],
-        "sham_examples": crossed["upstream_examples"] * len(pools[Arm.UPSTREAM]),
+        "upstream_arms": arms[:-2],
+        "named_arms": [arm["name"] for arm in arms[:-2] if "upstream_arms" in crossed],
+        "sham": arms[-2] if arms else None,
         "confidence_percent": 100 * (manifest.get("confidence_share") or 0),
         "is_paid": is_paid(manifest),
         "is_hourly": float(manifest["hourly_rate"]),

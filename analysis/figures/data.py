@@ -262,7 +262,7 @@ TEXTS = {
     ),
     GAINS: (
         "Gains of annotators and models",
-        "Relative gain of the upstream arm against the direct arm on each unseen task and, as the"
+        "Relative gain of each upstream arm against the direct arm on each unseen task and, as the"
         f" ARG, over all tasks. Bars: 95 % intervals of annotators, which generalise to {QUESTION}."
         " A gain that is not computable has no bar.",
     ),

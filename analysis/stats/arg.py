@@ -66,12 +66,14 @@ class Arg:
     """The ARG and the difference over all tasks. ARG requires a ratio for every task.
 
     Intervals are (low, high), or NaN if `why_no_interval` gives a reason. `method` names the
-    interval for `arg`. `bootstrap` requires ten or more annotators in each arm of each task.
+    interval for `arg`, and `p` is below .05 if that interval excludes 0. `bootstrap` requires ten
+    or more annotators in each arm of each task.
     """
 
     gains: tuple[TaskGain, ...]
     arg: float
     interval: tuple[float, float]
+    p: float
     method: str
     why_no_interval: str
     bootstrap: tuple[float, float]
@@ -127,12 +129,13 @@ def average_relative_gain(
     if not _why_no_interval(gains, parts):
         around = _t_interval(difference, parts)
     value = math.nan if refused else float(np.mean([gain.relative for gain in gains]))
-    method, interval, resampled = "", NONE, NONE
+    method, interval, resampled, p = "", NONE, NONE, math.nan
     if not why:
         method, interval, why = _interval(value, gains)
+        p = _p(value, gains)
         if min(min(len(base), len(new)) for _task, base, new in tasks) >= FEWEST_FOR_BOOTSTRAP:
             resampled = bootstrap(tasks, seed, resamples)
-    return Arg(gains, value, interval, method, why, resampled, difference, around)
+    return Arg(gains, value, interval, p, method, why, resampled, difference, around)
 
 
 def _why_no_interval(gains: Sequence[TaskGain], parts: Sequence[tuple[float, int]]) -> str:
@@ -161,6 +164,16 @@ def _t_interval(value: float, parts: Sequence[tuple[float, int]]) -> tuple[float
     error = math.sqrt(sum(v for v, _df in parts)) / (len(parts) / 2)
     reach = float(special.stdtrit(satterthwaite(parts), TAIL)) * error
     return value - reach, value + reach
+
+
+def _p(value: float, gains: Sequence[TaskGain]) -> float:
+    """Return the two-sided p of no gain, from the same t distribution as the interval."""
+    parts = [part for gain in gains for part in gain.parts()]
+    df, noise = satterthwaite(parts), parts
+    if len(gains) == 1:  # at a gain of 0, Fieller's condition compares the means
+        value, noise = gains[0].difference, list(gains[0].parts_of_difference())
+    t = abs(value) * len(gains) / math.sqrt(sum(v for v, _df in noise))
+    return float(2 * special.stdtr(df, -t))
 
 
 def satterthwaite(parts: Sequence[tuple[float, int]]) -> float:

@@ -1,6 +1,6 @@
 """The values in the sentences of templates/documents/wei.txt, which also decide answers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from analysis.cross_task import cross_task as gains
@@ -21,6 +21,7 @@ from annotation.models import Kind, ModelRun, Reason, Study, StudyStatus
 from annotation.models.study import DEFAULT_CONSENT
 from annotation.pay.ledger import in_currency
 from annotation.study import screening
+from annotation.study.cross_task import training_in
 from annotation.study.own_questions import AFTER, TEXT, of_moment
 from tasks.answer_keys import LONG_TEXT, NUMBER, SHORT_TEXT
 
@@ -133,7 +134,7 @@ def _of_sessions(facts: Facts) -> dict[str, Any]:
     return {
         "is_trained": any(trained(facts)),
         "trained_arms": [
-            {"name": arm, "examples": n, "tasks": sorted(set(_pool(facts.manifest, arm)))}
+            {"name": arm, "examples": n, "tasks": training_in(facts.manifest["cross_task"])[arm][0]}
             for arm, n in facts.upstream.items()
         ],
         "session_parts": _session_parts(facts),
@@ -200,7 +201,7 @@ def _power(facts: Facts) -> dict[str, Any]:
         first = sds(power.detectable(n, LEVEL / number, POWER))
         alone = f" (uncorrected: {sds(power.detectable(n, LEVEL, POWER))})" if number > 1 else ""
         detectable.append(f"{fewer} and {more} annotators: {first}{alone}")
-    new, base = next(iter(gains.CONTRASTS))
+    new, base = next(iter(gains.contrasts(facts.study))) if facts.upstream else ("", "")
     plans = [
         row for row in (gains.plan(facts.study, Kind.PERSON) if facts.upstream else [])
         if (row.new_arm, row.base_arm) == (str(new), str(base))
@@ -249,10 +250,6 @@ def trained(facts: Facts) -> list[bool]:
     """Return whether each scenario has a training or upstream step."""
     scenarios = facts.manifest["scenarios"]
     return [bool(s["shots"]) or s.get("arm", "") in facts.upstream for s in scenarios]
-
-
-def _pool(manifest: Mapping[str, Any], arm: str) -> Iterable[str]:
-    return (pool["task"] for pool in manifest["cross_task"]["pools"] if pool["arm"] == arm)
 
 
 def training_pay(facts: Facts) -> str:

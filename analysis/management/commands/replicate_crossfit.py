@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -10,8 +11,9 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.cross_task import cross_task
+from analysis.cross_task import cross_task, upstream
 from annotation.models import Kind, Study
+from annotation.study import design_file
 from tasks.columns import Column, cells, on_page
 from tasks.gym import catalogue
 from tasks.models import Task
@@ -31,9 +33,14 @@ class Command(BaseCommand):
         parser.add_argument("--unseen", type=int, default=2, help="number of unseen tasks (2)")
         parser.add_argument("--upstream", type=int, default=3, help="number of upstream tasks (3)")
         parser.add_argument("--examples", type=int, default=4, help="per upstream task (4)")
+        parser.add_argument(
+            "--arms", type=Path, help="a design file with [[arms]], for several upstream arms"
+        )
         parser.add_argument("--test", type=int, default=40, help="test examples per task (40)")
         parser.add_argument("--annotators", type=int, default=3, help="per arm of a task (3)")
-        parser.add_argument("--policy", default="transfer:0.6:0.2", help="transfer:P:GAIN")
+        parser.add_argument(
+            "--policy", default="transfer:0.6:0.2", help="transfer:P:GAIN or P:ARM=GAIN,ARM=GAIN"
+        )
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--name", default="crossfit", help="study name (crossfit)")
         parser.add_argument("--owner", help="user name of the researcher")
@@ -52,8 +59,8 @@ class Command(BaseCommand):
             "create_study", options["name"], tasks=unseen, shots=[shots],
             annotators=options["annotators"], seed=options["seed"], owner=owner,
             upstream_tasks=upstream, upstream_examples=options["examples"], sham_task=sham,
-            partition=options["partition"], try_the_tool=False, open=True, rehearsal=True,
-            stdout=self.stdout, stderr=self.stderr,
+            partition=options["partition"], design=options["arms"], try_the_tool=False, open=True,
+            rehearsal=True, stdout=self.stdout, stderr=self.stderr,
         )  # fmt: skip
         call_command(
             "simulate_workers", options["name"], policy=options["policy"], seed=options["seed"],
@@ -73,7 +80,8 @@ class Command(BaseCommand):
         there = {path.name for path in folder.iterdir() if path.is_dir()}
         unseen = sorted(there.intersection(offered.held_out))[: options["unseen"]]
         rest = sorted(there.intersection(offered.upstream))
-        upstream, others = rest[: options["upstream"]], rest[options["upstream"] :]
+        upstream = self._named(options["arms"]) or rest[: options["upstream"]]
+        others = [name for name in rest if name not in upstream]
         if len(unseen) < options["unseen"] or not others:
             raise CommandError(
                 f"{folder} has too few {offered.name} tasks that are suitable for humans: unseen"
@@ -82,6 +90,14 @@ class Command(BaseCommand):
         # Minimal pairs of a grammar require no knowledge of other tasks.
         sham = next((name for name in others if name.startswith("blimp")), others[0])
         return unseen, upstream, sham
+
+    def _named(self, path: Path | None) -> list[str]:
+        """Return the upstream tasks that the arms in a design file name. Raises CommandError."""
+        try:
+            arms = design_file.read(path).fields.get("arms", []) if path else []
+        except design_file.DesignFileError as error:
+            raise CommandError(str(error)) from None
+        return sorted({task for arm in arms for task in arm.get("tasks", [])})
 
     def _owner(self, name: str | None) -> str | None:
         users = get_user_model().objects
@@ -104,10 +120,12 @@ class Command(BaseCommand):
 
     def _tell(self, study: Study) -> None:
         self._table(cross_task.GAINS, cross_task.joint(study, Kind.SIMULATED))
+        for table in upstream.OF_SEVERAL if study.arms else ():
+            self._table(table.columns, table.rows(study, Kind.SIMULATED))
         for sentence in cross_task.sentences(study, Kind.SIMULATED):
             self.stdout.write(sentence)
 
-    def _table(self, columns: list[Column], rows: list[Any]) -> None:
+    def _table(self, columns: Sequence[Column], rows: Sequence[Any]) -> None:
         headings = [column.heading for column in on_page(columns)]
         lines = [headings, ["---"] * len(headings), *cells(columns, rows)]
         self.stdout.write("\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines))

@@ -155,3 +155,20 @@ def test_a_plan_needs_a_width_a_base_and_an_sd():
         arg.people_needed(0.05, [arg.TaskGain("a", 0, 70, 6, 6, 1, 1, refused="zero")])
     with pytest.raises(ValueError, match="requires an SD"):
         arg.people_needed(0.05, [arg.TaskGain("a", 70, 70, 0, 0, 1, 1)])
+
+
+@pytest.mark.parametrize("tasks", [1, 3])
+def test_p_is_5_percent_if_the_interval_ends_at_zero(tasks):
+    base, spread = [0.5, 0.6, 0.55, 0.7], np.array([-0.06, 0.02, 0.0, 0.04])
+
+    def of(shift: float) -> arg.Arg:
+        new = list(0.6 + shift + spread)
+        return arg.average_relative_gain([(f"task {n}", base, new) for n in range(tasks)])
+
+    low, high = 0.0, 0.3
+    for _ in range(50):
+        shift = (low + high) / 2
+        low, high = (low, shift) if of(shift).interval[0] > 0 else (shift, high)
+    assert of(shift).p == pytest.approx(0.05)
+    assert of(0.3).p < 0.05 < of(0.01).p
+    assert math.isnan(arg.average_relative_gain([("a", [0.5], [0.7])]).p)
