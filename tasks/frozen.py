@@ -74,9 +74,18 @@ def chance(task: "Task") -> float:
 
 @_by_content
 def median_words(task: "Task") -> int:
+    return _median_words(task, has_contexts=True)
+
+
+@_by_content
+def median_question_words(task: "Task") -> int:
+    return _median_words(task, has_contexts=False)
+
+
+def _median_words(task: "Task", has_contexts: bool) -> int:
     examples = task.test_split.examples.order_by("position")[:WORDS_OF]
     lengths = (
-        sum(len(text.split()) for text in (*context, task.card.wording(question)))
+        sum(len(text.split()) for text in (*context * has_contexts, task.card.wording(question)))
         for context, question in examples.values_list("context", "question")
     )
     return round(statistics.median(lengths))

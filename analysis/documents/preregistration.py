@@ -145,11 +145,12 @@ def _scenarios(manifest: Manifest, said: Mapping[str, str]) -> list[Block]:
         manifest["scenarios"], key=lambda s: (place(s["task"]), s["shots"], s["split"] or 0)
     )
     has_minutes = len(set(wording.minutes_of(manifest))) > 1
+    arms = any("arm" in scenario for scenario in scenarios)
     columns = [
         Column("", "Task", get=itemgetter("task")),
         Column("", "Shots", get=itemgetter("shots")),
         Column("", "Training split", get=lambda scenario: scenario["split"] or "none"),
-        *([Column("", "Arm", get=itemgetter("arm"))] if "arm" in scenarios[0] else []),
+        *([Column("", "Arm", get=lambda scenario: scenario.get("arm") or "none")] if arms else []),
         Column("", "Annotators", get=itemgetter("seats")),
         *([Column("", "Announced minutes", get=itemgetter("minutes"))] if has_minutes else []),
     ]

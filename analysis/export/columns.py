@@ -33,7 +33,7 @@ SCENARIO = {
 }
 ARM = {
     "arm": "in a cross-task study, what preceded the task: upstream or the name of an upstream"
-    " arm, sham or direct; otherwise empty"
+    " arm, sham or direct; question if the annotators saw no contexts; otherwise empty"
 }
 WORKER = {
     "annotator": "pseudonym of the participation",

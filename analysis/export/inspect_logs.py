@@ -13,8 +13,7 @@ from typing import Any
 from django.conf import settings
 
 from analysis.export import answered
-from annotation.models import Answer, Participation, Status, Study
-from tasks.cards import Card
+from annotation.models import Answer, Participation, Scenario, Status, Study
 from tasks.predictions.completions import as_completion
 
 NEEDS = "inspect-ai"
@@ -80,17 +79,18 @@ def _log(participation: Participation, rows: list[Answer]) -> Any:
             scores=[log.EvalScore(name="s1", scorer="s1", metrics=metrics)],
         ),
         stats=log.EvalStats(**times),
-        samples=[_sample(card, model, row) for row in rows],
+        samples=[_sample(participation.scenario, model, row) for row in rows],
     )
 
 
-def _sample(card: Card, model: str, row: Answer) -> Any:
+def _sample(scenario: Scenario, model: str, row: Answer) -> Any:
     """Build an EvalSample with the texts and question shown to the annotator, and the answer."""
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
     from inspect_ai.scorer import Score
 
-    example, texts = row.turn.example, row.as_given().texts
+    card, texts = scenario.task.card, row.as_given().texts
+    example = scenario.shown_example(row.turn.example)
     asked = "\n\n".join([*example.context, card.wording(example.question)])
     said = as_completion(texts)
     choices = [label.name for label in card.labels] or list(example.options)

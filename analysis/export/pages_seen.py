@@ -32,9 +32,10 @@ def pages(study: Study) -> dict[str, str]:
 
     There is one consent page. Each task has its instructions, the first test example as a question
     at the fewest shots, and a revealed training example at the fewest shots with a training step. A
-    screening set is represented by its first example. In a cross-task study, each arm that is first
-    trained on other tasks has its own consent page, which names the first of these tasks. Each of
-    these tasks has its instructions, the first example as a question, and a revealed example.
+    screening set is represented by its first example. If some annotators see no contexts, their
+    first question is included. In a cross-task study, each arm that is first trained on other tasks
+    has its own consent page, which names the first of these tasks. Each of these tasks has its
+    instructions, the first example as a question, and a revealed example.
     """
     with translation.override(study.interface_language):
         return dict(_pages(study))
@@ -47,6 +48,8 @@ def _pages(study: Study) -> Iterator[tuple[str, str]]:
         yield f"{task.name}-instructions", _instructions(least)
         first = task.test_split.examples.order_by("position")[0]
         yield f"{task.name}-question", _turn(least, first, Step.ANNOTATION)
+        if alone := next((scenario for scenario in others if scenario.hides_context), None):
+            yield f"{task.name}-question-alone", _turn(alone, first, Step.ANNOTATION)
         trained = next((scenario for scenario in (least, *others) if scenario.shots), None)
         if trained:
             split = task.train_split(trained.shots, trained.split_number)
@@ -135,12 +138,12 @@ def _turn(
     steps look the same, as they do to annotators.
     """
     task, study = example.split.task, scenario.study
-    card = task.card
+    card = scenario.shown_card(task.card)
     number, total = place or (example.position + 1, example.split.examples.count())
     before = cross_task.length(study, scenario.arm)
     turn = TurnPage(
         card=card,
-        example=example,
+        example=scenario.shown_example(example),
         place=Place(
             step, number, total, scenario.training_examples + before, scenario.screening_examples
         ),

@@ -393,7 +393,7 @@ def check_orders(export: Export, check: Check) -> None:
         tests, anchors = (export.files.get((s, task, "", ""), []) for s in ("annotation", "anchor"))
         tests = drawn(tests, design["annotation_order"], f"{seed}:annotation")
         pool, wanted = export.files.get(("check", task, "", ""), []), design["attention_checks"]
-        if pool and wanted:
+        if pool and wanted and annotator.row["arm"] != "question":
             tests = with_checks(tests, pool, wanted, f"{seed}:checks")
         orders, is_begun = annotator.orders, False
         for met, order in (

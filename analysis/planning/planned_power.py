@@ -21,7 +21,7 @@ from analysis.scores.columns import count
 from analysis.scores.published import human_table4, name_of
 from analysis.scores.test_sets import S1
 from analysis.stats import arg, power, uncertainty
-from annotation.models import Kind, Participation, Step, Study
+from annotation.models import Arm, Kind, Participation, Step, Study
 from annotation.study import design
 from tasks.columns import Column, points
 from tasks.models import Task
@@ -70,7 +70,7 @@ def contrasts(study: Study, tasks: Sequence[Task]) -> list[Contrast]:
     shots = sorted(study.shots)
     if len(shots) < 2 or study.is_cross_task:  # cross-task studies plan a gain instead
         return []
-    cells = [number for number, _split, _arm in design.cells(study)]
+    cells = [number for number, _split, arm in design.cells(study) if arm == Arm.NONE]
     n = min(cells.count(shots[0]), cells.count(shots[-1])) * study.annotators
     family = len(tasks) * math.comb(len(shots), 2)
     return [_contrast(study, task, shots, n, family) for task in tasks]

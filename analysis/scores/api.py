@@ -141,6 +141,7 @@ class Findings(ApiView):
         ceiling = Rows()
         contrasts = Rows(allow_null=True)
         anchors = Rows(help_text="balance of the arms, raw and adjusted contrasts")
+        question_alone = Rows(help_text="scores with and without the context, and the difference")
         confidence = Rows(help_text="mean confidence, overconfidence, ECE and Brier score")
         calibration = Rows(help_text="S1 at each point of confidence")
         plateau = Rows(help_text="the point of no further gain in the training step")

@@ -264,7 +264,8 @@ INTEGERS = {
     "against_gold", "annotators", "new_people", "base_people", "replicate", "retries", "seed",
     "input_tokens", "output_tokens", "invalid", "refusals", "in_family", "number", "began_from",
     "completed_from", "began_to", "completed_to", "errors", "same", "model_errors", "telling",
-    "telling_same", "new_runs", "base_runs", "confidence", "point", "skipped",
+    "telling_same", "new_runs", "base_runs", "confidence", "point", "skipped", "n_alone",
+    "n_context",
 }  # fmt: skip
 NUMBERS = {
     "reachable", "s1", "seconds", "active_seconds", "reveal_seconds", "away_seconds", "mean_s1",
@@ -283,7 +284,7 @@ NUMBERS = {
     "boot_high_95", "difference_low_95", "difference_high_95", "value", "temperature", "cost_usd",
     "share_from", "share_to", "p_fisher", "trimmed", "lee_low", "lee_high", "share",
     "others", "telling_others", "chance", "anchor_mean_from", "anchor_sd_from", "anchor_mean_to",
-    "anchor_sd_to", "r",
+    "anchor_sd_to", "r", "mean_alone", "sd_alone", "mean_context", "sd_context",
 } | {
     f"{name}{end}"
     for name in (

@@ -10,6 +10,7 @@ from analysis.scores.anchors import ANCHORS
 from analysis.scores.attrition import ADMISSION, ATTRITION
 from analysis.scores.columns import ASSUMES, OF_CELL, OF_PAIR, SCORE, assuming, between
 from analysis.scores.confidence import CALIBRATION, CONFIDENCE
+from analysis.scores.context_free import QUESTION_ALONE
 from analysis.scores.findings import ALPHAS
 from analysis.scores.tested import (
     DIFFERENCE,
@@ -25,7 +26,7 @@ from tasks import columns
 from tasks.columns import Column
 
 # Tables of *Statistics* that are computed without a job, in the order of the page.
-OF_ARMS = (ANCHORS, CONFIDENCE, CALIBRATION, PLATEAU, ATTRITION, ADMISSION)
+OF_ARMS = (ANCHORS, QUESTION_ALONE, CONFIDENCE, CALIBRATION, PLATEAU, ATTRITION, ADMISSION)
 OVER_PEOPLE = ("Bootstrap, annotators", "Bootstrap, both")
 
 

@@ -58,6 +58,8 @@ def sentences(study: Study) -> list[str]:
             "In this cross-task study, tables and figures by task and shots, with their n, include"
             " only the direct arm, which had no prior task."
         )
+    if study.context_free_annotators:
+        marks.append("Annotators who saw no context are only in the table Question alone.")
     if study.adjusts_for_anchors:
         marks.append("Primary contrasts are adjusted for anchor scores; raw ones are secondary.")
     if scenarios_were_chosen(study):

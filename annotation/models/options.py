@@ -167,6 +167,14 @@ class StudyOptions:
         " design.",
         validators=[MinValueValidator(0.1), MaxValueValidator(100)],
     )
+    context_free_annotators = models.PositiveIntegerField(
+        "annotators who see questions without their context",
+        default=0,
+        help_text="For each task, in addition to the others: they have no training step and are in"
+        " no other table. Their score shows how much of a task can be done from the question"
+        " alone. Needs zero-shot annotators, who are compared with them. Enter 0 for none.",
+        validators=[MaxValueValidator(1000)],
+    )
     hypotheses = models.TextField(
         blank=True,
         max_length=20_000,

@@ -121,7 +121,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return theirs.filter(qualified=True) | completed
 
     def in_cells(self) -> "ParticipationQuerySet":
-        """Return participations with no upstream step (in a cross-task study, the direct arm)."""
+        """Return participations with contexts and no upstream step (among arms, the direct one)."""
         return self.filter(scenario__arm__in=CELL_ARMS)
 
     def with_last_active(self) -> "ParticipationQuerySet":
@@ -282,12 +282,14 @@ class Participation(Row):
 
     def shown_card(self, card: Card) -> Card:
         """Return a card with its labels in the order in which this annotator sees them."""
+        card = self.scenario.shown_card(card)
         names = [label.name for label in card.labels]
         order = choice_order(self.scenario.design, self.pseudonym, names)
         return replace(card, labels=tuple(card.labels[place] for place in order)) if order else card
 
     def shown_example(self, example: Example) -> Example:
         """Return an example with its options in the order in which this annotator sees them."""
+        example = self.scenario.shown_example(example)
         order = choice_order(self.scenario.design, self.pseudonym, example.options)
         if not order:
             return example

@@ -1,5 +1,7 @@
 """Scenarios: a study's cells, each with its seats."""
 
+import copy
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property, lru_cache
 from typing import Any
@@ -8,8 +10,10 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from annotation.models.study import Kind, Study
+from tasks.cards import Card
 from tasks.models import Example, Task
 from tasks.models.choices import ARM_NAME, CELL_ARMS, Arm
 
@@ -19,7 +23,7 @@ MODEL_SEATS = 100
 
 class ScenarioQuerySet(models.QuerySet["Scenario"]):
     def in_cells(self) -> "ScenarioQuerySet":
-        """Return scenarios without an upstream step (in a cross-task study, the direct arm)."""
+        """Return scenarios with contexts and no upstream step (among arms, the direct one)."""
         return self.filter(arm__in=CELL_ARMS)
 
 
@@ -94,6 +98,27 @@ class Scenario(models.Model):
     def screening_examples(self) -> int:
         """Return the number of unrevealed examples before the annotation step."""
         return 0 if self.shots else self.design.screening_examples
+
+    @property
+    def hides_context(self) -> bool:
+        return self.arm == Arm.QUESTION
+
+    def shown_card(self, card: Card) -> Card:
+        """Return the card as the scenario's annotators see it."""
+        if not self.hides_context:
+            return card
+        told = gettext(
+            "We leave out the text on purpose. Answer from the question alone, as well as you can."
+        )
+        return replace(card, submit_hint=told, instructions=f"{told}\n\n{card.instructions}")
+
+    def shown_example(self, example: Example) -> Example:
+        """Return the example as the scenario's annotators see it."""
+        if not self.hides_context:
+            return example
+        shown = copy.copy(example)
+        shown.context = []
+        return shown
 
     @cached_property
     def promise(self) -> dict[str, Any]:

@@ -155,7 +155,6 @@ class Study(StudyOptions, Row):
         help_text="Numbers separated by spaces, such as 1 or 1 2 3. Each split is a separate"
         " scenario with separate seats.",
     )
-    # Training material of the arms in a cross-task study. `tasks` are then the unseen tasks.
     upstream_tasks = models.ManyToManyField(
         Task,
         related_name="upstream_in",
@@ -210,7 +209,6 @@ class Study(StudyOptions, Row):
     )
     base_reward = money(help_text="Minimum earnings for annotators who complete the study.")
     minimum_pay = money(help_text="Minimum earnings for annotators who have seen an example.")
-    # Caps the earnings of each annotator. Required to open a study with an hourly rate.
     max_paid_hours = models.DecimalField(
         "maximum paid hours",
         max_digits=5,
@@ -221,8 +219,6 @@ class Study(StudyOptions, Row):
         " annotators. Required to open a study that pays by the hour.",
         validators=[MinValueValidator(Decimal("0.1"))],
     )
-    # Amount for all annotators. Required to open a paid study; null for volunteers. It can be
-    # raised later (lifecycle.raise_budget).
     budget = models.DecimalField(
         "study budget",
         max_digits=9,
@@ -310,9 +306,8 @@ class Study(StudyOptions, Row):
     shared_address = models.BooleanField(
         "Many people may start from one IP address, such as a class", default=False
     )
-    # After this day, IDs are deleted (privacy/erasure.py). If null, only manually.
+    # IDs, or the study and its answers, are deleted after these days. If null, only manually.
     identities_until = models.DateField("delete identities after", null=True, blank=True)
-    # After this day, the study and its answers are deleted. If null, only manually.
     answers_until = models.DateField("delete the study after", null=True, blank=True)
     manifest_hash = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -346,6 +341,11 @@ class Study(StudyOptions, Row):
             models.CheckConstraint(
                 condition=Q(anchor_examples=0) | Q(upstream_examples__isnull=True),
                 name="anchors_are_not_of_a_cross_task_study",
+            ),
+            models.CheckConstraint(
+                condition=Q(options__context_free_annotators=0)
+                | Q(anchor_examples=0, screening_examples=0, upstream_examples__isnull=True),
+                name="annotators_without_contexts_see_none",
             ),
             models.CheckConstraint(
                 condition=Q(options__confidence_share__gte=0, options__confidence_share__lte=1),

@@ -58,8 +58,8 @@ def scenario_preview(
     sizes = (_sizes(chosen).get(part, 0) for part in STEPS)
     here = bar(chosen, step, position)
     page = TurnPage(
-        card=frozen.card_of_example(examples[position].pk),
-        example=examples[position],
+        card=chosen.shown_card(frozen.card_of_example(examples[position].pk)),
+        example=chosen.shown_example(examples[position]),
         place=Place.at(step, position, *sizes),
         key=f"preview-{chosen.pk}-{step}-{position}",
         answer_url=_address(chosen, step, position),

@@ -188,7 +188,7 @@ def card_of_visit(participation: Participation) -> Card:
 
 def instructions_of(scenario: Scenario, card: Card | None = None) -> dict:
     """Return the context for participation/_instructions.html, for the task or for `card`."""
-    card = card or scenario.task.card
+    card = card or scenario.shown_card(scenario.task.card)
     return {
         "card": card,
         "instructions": paragraphs(card.instructions),

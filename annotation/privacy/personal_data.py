@@ -100,7 +100,7 @@ def _shown(turn: Turn) -> dict[str, Any]:
         "step": Step.ANNOTATION if turn.step == Step.CHECK else turn.step,
         "shown_at": turn.shown_at,
         "shown_by": turn.channel,
-        "texts": turn.example.context,
+        "texts": turn.shown_example.context,
         "question": turn.example.question,
         "unsent_answer": turn.draft.content if hasattr(turn, "draft") else None,
         "seconds_at_the_right_answer": reading.seconds if reading else None,

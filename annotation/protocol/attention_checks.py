@@ -67,9 +67,11 @@ def import_upload(task: Task, filename: str, content: bytes, by: User) -> Split:
 def mix_in(participation: Participation, seed: str) -> None:
     """Insert the study's number of checks into the annotation order, evenly spread.
 
-    Each check gets a random place in its own section, never the first, so none are adjacent.
+    Each check gets a random place in its own section, never the first, so none are adjacent. A
+    check says in its context what to answer, so it is not asked without contexts.
     """
-    wanted = participation.study.attention_checks
+    is_alone = participation.scenario.hides_context
+    wanted = 0 if is_alone else participation.study.attention_checks
     pool = list(
         Example.objects.filter(
             split__task=participation.scenario.task, split__kind=Split.Kind.CHECK

@@ -19,7 +19,7 @@ def may_begin(participation: Participation) -> bool:
     """
     scenario, key = participation.scenario, participation.worker.key
     names = [scenario.task.name]
-    if scenario.arm:
+    if scenario.design.is_cross_task:
         names += cross_task.trained_on(scenario)
         if _has_met_a_text(participation):
             return False

@@ -31,7 +31,7 @@ from tasks.tokens import tokens
 PATIENCE = 60  # seconds to wait for a response
 POLICIES = (
     "gold", "empty", "majority", "random", "noisy:P", "noisy:P:SD", "transfer:P:GAIN",
-    "transfer:P:ARM=GAIN,ARM=GAIN", "copier:MODEL:P", "mixed:MODEL:P:SHARE",
+    "transfer:P:ARM=GAIN,ARM=GAIN", "contextual:P:ALONE", "copier:MODEL:P", "mixed:MODEL:P:SHARE",
 )  # fmt: skip
 CONFIDENCE = "+confidence:"  # after a policy: points by which annotators are too sure, or 0
 OWN = 0.8  # probability that a copier's own answer is right
@@ -137,12 +137,14 @@ class Knowledge:
         for task in [*study.tasks.all(), *study.trained_tasks]:
             card = task.card
             rows = Example.objects.filter(split__task=task)
-            fields = rows.values_list("pk", "context", "question", "gold", "options")
-            for pk, context, question, gold, options in fields:
-                key = (card.title, card.wording(question), *sorted(options), *context)
+            fields = rows.values_list("pk", "context", "question", "gold", "options", "split__kind")
+            for pk, context, question, gold, options, kind in fields:
                 shown = card.selectable_question(question)
-                known = Known(gold, context, shown, card, options, task.pk in trains, pk)
-                self._known[key] = known
+                is_alone = study.context_free_annotators and kind == Split.Kind.TEST
+                for segments in (context, []) if is_alone else (context,):
+                    key = (card.title, card.wording(question), *sorted(options), *segments)
+                    known = Known(gold, segments, shown, card, options, task.pk in trains, pk)
+                    self._known[key] = known
             if not card.is_highlighted:
                 golds = rows.filter(split__kind=Split.Kind.TEST).values_list("gold", flat=True)
                 common = Counter(gold[0] for gold in golds if gold).most_common(1)
@@ -188,6 +190,8 @@ def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
         return at_random
     if name.startswith("transfer:"):
         return transferring(name, knowledge, rng)
+    if name.startswith("contextual:"):
+        return contextual(name, rng)
     if name.startswith(("copier:", "mixed:")):
         return copying(name, knowledge, rng)
     kind, *numbers = name.split(":")
@@ -207,6 +211,18 @@ def noisy(probability: float, rng: random.Random, spread: float = 0.02) -> Polic
     """
     own = min(1.0, max(0.0, rng.gauss(probability, spread)))
     return lambda known, rng: gold(known, rng) if rng.random() < own else mistaken(known, rng)
+
+
+def contextual(name: str, rng: random.Random) -> Policy:
+    """Return a policy that is correct with probability P, and ALONE if the context is hidden.
+
+    Raises ValueError.
+    """
+    try:
+        own, alone = (noisy(float(number), rng) for number in name.split(":")[1:])
+    except ValueError:
+        raise ValueError(f"unknown policy {name!r}: expected contextual:P:ALONE") from None
+    return lambda known, rng: (own if known.segments else alone)(known, rng)
 
 
 def copying(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
-from annotation.models import AccessRule, Participation, Qualification, Study
+from annotation.models import AccessRule, Arm, Participation, Qualification, Study
 from annotation.pay import ledger
 from annotation.study import design, minutes
 from tasks.models import Split, Task
@@ -22,8 +22,8 @@ NEEDED = (
     "tasks", "shots", "splits", "annotators", "tasks_per_worker", "estimated_minutes",
     "task_minutes",
     "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",
-    "attention_checks", "screening_examples", "anchor_examples", "upstream_tasks",
-    "upstream_examples", "sham_task", "arms",
+    "attention_checks", "screening_examples", "anchor_examples", "context_free_annotators",
+    "upstream_tasks", "upstream_examples", "sham_task", "arms",
 )  # fmt: skip
 
 
@@ -132,10 +132,12 @@ class Consequences:
 
 def for_design(study: Study, tasks: Sequence[Task]) -> Consequences:
     """Return a design's consequences. Its values must satisfy design.check_design."""
-    seats = Counter(shots for shots, _split, _arm in design.cells(study))
+    seats: Counter[tuple[int, bool]] = Counter()
+    for shots, _split, arm in design.cells(study):
+        seats[shots, arm != Arm.QUESTION] += design.seats_in(study, arm)
     cells = []
     for cell in minutes.for_cells(study, tasks):
-        load, number = cell.load, seats[cell.load.shots] * study.annotators
+        load, number = cell.load, seats[cell.load.shots, cell.load.has_contexts]
         cells.append(
             Cell(
                 load.task.name,

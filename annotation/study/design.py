@@ -126,6 +126,7 @@ def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] =
     _check_gates(study, tasks, refuse)
     if not errors.keys() & {"shots", "splits", "screening_examples", "anchor_examples", "seed"}:
         _check_screening(study, tasks, refuse)
+        _check_context_free(study, tasks, refuse)
         if "qualification_threshold" not in errors:
             _check_reachable(study, tasks, refuse)
     cross_task.check(study, tasks, upstream, refuse)
@@ -254,6 +255,28 @@ def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
             )
 
 
+def _check_context_free(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
+    """Check that annotators without contexts have something to answer, and a comparison."""
+    if not study.context_free_annotators:
+        return
+
+    def no(sentence: str) -> None:
+        refuse("context_free_annotators", f"{sentence} Enter 0, or change the design.")
+
+    if 0 not in study.shots:
+        no("They are compared with zero-shot annotators, but the design has no 0 shots.")
+    if study.is_cross_task:
+        no("A cross-task study cannot have them.")
+    if study.anchor_examples or study.screening_examples:
+        no("Anchor and screening examples are answered with their context.")
+    for task in tasks:
+        asked = task.test_split.examples.exclude(question="").order_by()
+        if task.card.is_highlighted:
+            no(f"{task.name} is answered with spans of the context.")
+        elif asked.values("question").distinct().count() < 2:
+            no(f"{task.name} asks the same question about every context.")
+
+
 def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
     """Refuse a minimum that even a perfect annotator couldn't reach."""
     threshold = study.qualification_threshold
@@ -301,12 +324,18 @@ def suggested_budget(study: Study, tasks: Sequence[Task], seats: int) -> Decimal
 
 def cells(study: Study) -> list[tuple[int, int | None, str]]:
     """Return (shots, number of the training split, arm) for each of a task's scenarios."""
-    return [
+    found: list[tuple[int, int | None, str]] = [
         (shots, split, arm)
         for shots in sorted(study.shots)
         for split in (sorted(study.splits) if shots else [None])
         for arm in cross_task.arms(study)
     ]
+    return found + [(0, None, Arm.QUESTION)] * bool(study.context_free_annotators)
+
+
+def seats_in(study: Study, arm: str) -> int:
+    """Return the number of annotators of each scenario in this arm."""
+    return study.context_free_annotators if arm == Arm.QUESTION else study.annotators
 
 
 def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
@@ -314,7 +343,7 @@ def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
     if study.hourly_rate and study.max_paid_hours is None:
         study.max_paid_hours = suggested_hours(study, tasks)
     if study.budget is None:
-        seats = len(tasks) * len(cells(study)) * study.annotators
+        seats = len(tasks) * sum(seats_in(study, arm) for *_cell, arm in cells(study))
         study.budget = suggested_budget(study, tasks, seats)
 
 
@@ -383,7 +412,7 @@ def save_draft(
                 split_number=split,
                 is_one_of_splits=split is not None and len(study.splits) > 1,
                 arm=arm,
-                seats=study.annotators,
+                seats=seats_in(study, arm),
             )
             for task in sorted(tasks, key=lambda task: task.name)
             for shots, split, arm in cells(study)

@@ -46,8 +46,8 @@ GROUPS: dict[str, list[str]] = {
     ],
     "Prolific": ["prolific_reward", "participants_choose_scenario", "audience"],
     "Analysis": [
-        "hide_test_scores", "anchor_examples", "adjusts_for_anchors", "hypotheses",
-        "equivalence_margin", "metrics",
+        "hide_test_scores", "anchor_examples", "adjusts_for_anchors", "context_free_annotators",
+        "hypotheses", "equivalence_margin", "metrics",
     ],
     "Cross-task study": ["upstream_tasks", "upstream_examples", "arms", "sham_task", "partition"],
 }  # fmt: skip

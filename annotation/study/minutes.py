@@ -41,6 +41,7 @@ class Workload:
     upstream: int = 0
     # Words in the median example of the upstream tasks or the sham task, the larger of the two.
     upstream_words: int = 0
+    has_contexts: bool = True
 
     @property
     def examples(self) -> int:
@@ -49,7 +50,8 @@ class Workload:
     @property
     def words(self) -> int:
         """Return the number of words in the median example's text and question."""
-        return frozen.median_words(self.task)
+        words = frozen.median_words if self.has_contexts else frozen.median_question_words
+        return words(self.task)
 
     @property
     def seconds_each(self) -> float:
@@ -77,6 +79,8 @@ def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
     # The number of upstream examples is known only for a stored draft.
     upstream = max(cross_task.lengths(study).values(), default=0) if study.pk else 0
     upstream_words = _upstream_words(study) if upstream else 0
+    cells = [(shots, True) for shots in sorted(study.shots)]
+    cells += [(0, False)] * bool(study.context_free_annotators)
     return [
         Workload(
             task=task,
@@ -85,14 +89,15 @@ def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
             training=max((sizes[task.pk, shots, split] for split in study.splits), default=0)
             if shots
             else 0,
-            test=sizes[task.pk, None, None] + study.attention_checks,
+            test=sizes[task.pk, None, None] + study.attention_checks * has_contexts,
             screening=0 if shots else study.screening_examples,
             anchors=study.anchor_examples,
             upstream=upstream,
             upstream_words=upstream_words,
+            has_contexts=has_contexts,
         )
         for task in tasks
-        for shots in sorted(study.shots)
+        for shots, has_contexts in cells
     ]
 
 
@@ -196,7 +201,8 @@ def for_cells(study: Study, tasks: Sequence[Task]) -> list[Minutes]:
     pilots = {task.pk: pilot(study, task) for task in tasks}
     cells = []
     for load in workloads(study, tasks):
-        seconds, answers = pilots[load.task.pk] or (load.seconds_each, 0)
+        measured = pilots[load.task.pk] if load.has_contexts else None
+        seconds, answers = measured or (load.seconds_each, 0)
         expected = load.minutes_at(seconds)
         own = stated.get(load.task.name) or study.estimated_minutes
         told = own or max(STEP, STEP * math.ceil(expected / STEP))
@@ -211,7 +217,8 @@ def longest(study: Study, tasks: Sequence[Task]) -> int:
 
 def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
     """Return the worst warning about a design's minutes, or []."""
-    stated = [cell for cell in for_cells(study, tasks) if cell.is_stated]
+    cells = for_cells(study, tasks)
+    stated = [cell for cell in cells if cell.is_stated and cell.load.has_contexts]
     short = sorted(stated, key=lambda cell: cell.told / cell.load.minutes)
     sentences = (doubt(cell.told, cell.load) for cell in (*short[:1], *short[-1:]))
     return [sentence for sentence in sentences if sentence][:1]
@@ -220,12 +227,12 @@ def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
 def store(study: Study) -> None:
     """Store the minutes of a draft in its scenarios."""
     told = {
-        (cell.load.task.pk, cell.load.shots): cell.told
+        (cell.load.task.pk, cell.load.shots, cell.load.has_contexts): cell.told
         for cell in for_cells(study, list(study.tasks.all()))
     }
     scenarios = list(study.scenarios.all())
     for scenario in scenarios:
-        scenario.minutes = told[scenario.task_id, scenario.shots]
+        scenario.minutes = told[scenario.task_id, scenario.shots, not scenario.hides_context]
     Scenario.objects.bulk_update(scenarios, ["minutes"])
 
 
@@ -241,7 +248,7 @@ def pilot(study: Study, task: Task) -> tuple[float, int] | None:
         turn__participation__kind=Kind.PERSON,
         turn__participation__status=Status.COMPLETED,
         turn__participation__study__in=Study.objects.visible_to(study.owner, "read"),
-    )
+    ).exclude(turn__participation__scenario__arm=Arm.QUESTION)
     seconds = answers.order_by("-pk").values_list("active_seconds", flat=True)[:LATEST_ANSWERS]
     known = list(seconds)
     return (statistics.median(known), len(known)) if len(known) >= FEWEST_ANSWERS else None

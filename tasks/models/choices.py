@@ -20,17 +20,21 @@ def one_of(
 
 
 class Arm(models.TextChoices):
-    """An arm of a cross-task study: what a worker or model is trained on before the unseen task."""
+    """An arm of a cross-task study: what a worker or model is trained on before the unseen task.
+
+    In other studies, workers in the arm QUESTION see each test question without its context.
+    """
 
     NONE = "", "no arm"
     UPSTREAM = "upstream", "upstream tasks"
     SHAM = "sham", "sham task"
     DIRECT = "direct", "nothing"
+    QUESTION = "question", "question alone"
 
 
 # A design can name its upstream arms.
 ARM_NAME = r"\A[a-z0-9][a-z0-9.-]{0,19}\Z"
-# A worker or model in one of these arms has no training before the task.
+# A worker or model in one of these arms has no training before the task, and sees contexts.
 CELL_ARMS = (Arm.NONE, Arm.DIRECT)
 
 

@@ -70,7 +70,15 @@ def test_resampled_tables_are_pending_until_the_job_is_done(client, study, by_to
     (reply,) = client.get(address, headers=by_token).json()
     assert reply["pending"] is None
     tables = {"intervals", "agreement", "aggregates", "ceiling", "contrasts"}
-    tables |= {"anchors", "attrition", "admission", "confidence", "calibration", "plateau"}
+    tables |= {
+        "anchors",
+        "question_alone",
+        "attrition",
+        "admission",
+        "confidence",
+        "calibration",
+        "plateau",
+    }
     assert set(reply) == {"kind", "marks", "pending", *tables}
     assert reply["intervals"][0]["t_low_95"] is None
     assert len(reply["contrasts"]) == 1
@@ -82,7 +90,7 @@ def test_a_study_without_answers_has_no_pending_job(client, researcher, by_token
     assert reply == {
         "kind": "person", "marks": [], "pending": None, "intervals": [], "agreement": [],
         "aggregates": [], "ceiling": [], "contrasts": [], "attrition": [], "admission": [],
-        "anchors": [], "confidence": [], "calibration": [], "plateau": [],
+        "anchors": [], "question_alone": [], "confidence": [], "calibration": [], "plateau": [],
     }  # fmt: skip
 
 

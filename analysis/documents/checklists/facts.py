@@ -119,7 +119,7 @@ class Facts(StudyRecord):
                 (before if shots else screening)
                 + self.upstream.get(scenario.get("arm", ""), 0)
                 + self.test_sizes.get(task, 0)
-                + self.manifest["attention_checks"]
+                + self.manifest["attention_checks"] * (where[-1] != Arm.QUESTION)
                 + self.manifest.get("anchor_examples", 0)
             )
         return lengths

@@ -48,6 +48,7 @@ def latex(client, study, table, **query) -> str:
 
 # No anchors, confidence, model sizes, seated models or questions here, and too short a training.
 EMPTY = {"anchors", "confidence", "calibration", "plateau", "model-sizes", "effort", "sample"}
+EMPTY |= {"question_alone"}
 
 
 def test_every_table_is_latex_that_an_engine_sets(ada, study):

@@ -79,6 +79,8 @@ NOT_RECOMPUTED = {
     ("anchors.csv", "against statsmodels: test_ancova.py"): "from_shots to_shots n_from n_to"
     " anchor_mean_from anchor_sd_from anchor_mean_to anchor_sd_to balance balance_low balance_high"
     " raw raw_low raw_high adjusted adjusted_low adjusted_high p r",
+    ("question_alone.csv", "by hand: test_context_free.py"): "n_alone mean_alone sd_alone n_context"
+    " mean_context sd_context difference low_95 high_95 p p_holm se df people_se people_df",
     ("confidence.csv", "by hand: test_confidence_table.py"): "n answers skipped mean_confidence"
     " mean_confidence_low mean_confidence_high s1_rated s1_rated_low s1_rated_high overconfidence"
     " overconfidence_low overconfidence_high ece ece_low ece_high brier brier_low brier_high"

@@ -48,6 +48,7 @@ def fields(task, **changes) -> dict:
         "decision_minutes": "15",
         "attention_checks": "0",
         "anchor_examples": "0",
+        "context_free_annotators": "0",
         "screening_examples": "0",
         "consent_text": "You agree.",
         **changes,
