@@ -20,6 +20,7 @@ from annotation.study.cross_task import training_in
 from tasks.answer_keys import LABEL, SPANS
 from tasks.answers import KINDS
 from tasks.cards import parse_card
+from tasks.gym import catalogue
 from tasks.metrics import METRICS
 
 Manifest = dict[str, Any]
@@ -176,6 +177,9 @@ def context(manifest: Manifest) -> dict[str, Any]:
         {"name": name, "tasks": tasks, "examples": examples}
         for name, (tasks, examples) in (training_in(crossed) if crossed else {}).items()
     ]
+    partition = crossed and crossed["partition"]
+    held_out = [task["name"] for task in manifest["tasks"]]
+    trained = sorted({task for arm in arms[:-2] for task in arm["tasks"]})
     hours = pay["max_paid_hours"]
     amounts = {name: float(pay[name] or 0) for name in ("base_reward", "minimum_pay", "cap")}
     return {
@@ -189,6 +193,7 @@ def context(manifest: Manifest) -> dict[str, Any]:
         "upstream_arms": arms[:-2],
         "named_arms": [arm["name"] for arm in arms[:-2] if "upstream_arms" in crossed],
         "sham": arms[-2] if arms else None,
+        "left_out": catalogue.left_out(partition, held_out, trained) if partition else "",
         "confidence_percent": 100 * (manifest.get("confidence_share") or 0),
         "is_paid": is_paid(manifest),
         "is_hourly": float(manifest["hourly_rate"]),

@@ -12,7 +12,7 @@ from annotation.models import (
     Status,
     Study,
 )
-from annotation.study import compared_files
+from annotation.study import compared_files, cross_task
 from tasks.models.predictions import Tuning
 
 
@@ -58,6 +58,7 @@ def sentences(study: Study) -> list[str]:
             "In this cross-task study, tables and figures by task and shots, with their n, include"
             " only the direct arm, which had no prior task."
         )
+        marks += filter(None, [cross_task.left_out(study)])
     if study.context_free_annotators:
         marks.append("Annotators who saw no context are only in the table Question alone.")
     if study.adjusts_for_anchors:

@@ -25,6 +25,7 @@ from annotation.models import (
     Study,
     UpstreamExample,
 )
+from tasks import frozen
 from tasks.formats import digest_of
 from tasks.gym import catalogue
 from tasks.models import Example, Split, Task
@@ -165,15 +166,26 @@ def _check_partition(
         refuse("partition", f"The partition {study.partition} does not exist.")
         return
     offered = catalogue.offer(published)
-    if offered.refused:
-        refuse("partition", f"{offered.name} is not suitable for humans: {offered.refused}.")
-        return
     for field, chosen, allowed in (
         ("tasks", tasks, offered.held_out),
         ("upstream_tasks", upstream, offered.upstream),
     ):
         for name in [task.name for task in chosen if task.name not in allowed]:
             refuse(field, f"{name}: {_why_outside(name, offered, field)}.")
+        for task in chosen:
+            if (words := frozen.median_words(task)) > catalogue.MOST_WORDS:
+                most = f"tasks of a partition have at most {catalogue.MOST_WORDS}"
+                refuse(field, f"{task.name}: its median example has {words} words; {most}.")
+
+
+def left_out(study: Study) -> str:
+    """Return a sentence about the tasks of the partition that are left out, or ""."""
+    if not study.partition:
+        return ""
+    used = (
+        list(tasks.values_list("name", flat=True)) for tasks in (study.tasks, study.upstream_tasks)
+    )
+    return catalogue.left_out(study.partition, *used)
 
 
 def _why_outside(name: str, offered: catalogue.Offer, field: str) -> str:

@@ -37,10 +37,8 @@ def partitions() -> list[tuple[str, str]]:
         *(
             (
                 offer.name,
-                f"{offer.name}: not suitable for humans: {offer.refused}"
-                if offer.refused
-                else f"{offer.name}: {len(offer.upstream)} upstream and {len(offer.held_out)}"
-                " unseen tasks are suitable for humans",
+                f"{offer.name}: {len(offer.upstream)} upstream and {len(offer.held_out)} unseen"
+                " tasks are suitable for humans",
             )
             for offer in offers
         ),

@@ -3,6 +3,7 @@
 import csv
 import functools
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,46 +64,58 @@ def partitions() -> dict[str, Partition]:
 # Suitability for studies with humans -----------------------------------------------------------
 
 
-CHOICES = (
-    "cls/", "qa/binary", "qa/multiple-choice qa", "other/linguistic phenomenon", "other/regression",
-)  # fmt: skip
-SHOWN = 3  # names listed in a sentence
+# Tasks that people without special knowledge cannot do, and why. All other tasks are in English and
+# are answered with a choice, spans, a number, or a short or long text.
+UNFIT = {
+    "aslg_pc12": "its answers are glosses of sign language",
+    "break-QDMR": "its answers are in a formal language",
+    "break-QDMR-high-level": "its answers are in a formal language",
+    "kilt_ay2": "its answers are titles of pages",
+    "spider": "its answers are in SQL",
+    "wiki_bio": "its texts are tables in a machine's format",
+    "wikisql": "its answers are in SQL",
+}
+MOST_WORDS = 400  # in the median test example: 100 seconds of reading at 240 words a minute
 
 
 def why_not(name: str) -> str:
     """Return why this task is unsuitable for humans, or "" if it is suitable."""
-    published = tasks().get(name)
-    if published is None:
-        return "it is not one of the 160 tasks"
-    if not published.ontology.startswith(CHOICES):
-        return f"{published.ontology}: its answers are not chosen among options"
-    return ""
+    return UNFIT.get(name, "") if name in tasks() else "it is not one of the 160 tasks"
 
 
 @dataclass(frozen=True)
 class Offer:
-    """Suitable tasks of a partition, without upstream ones in two lists, or why it is refused."""
+    """The tasks of a partition that are suitable for humans, without those in two lists."""
 
     name: str
     upstream: tuple[str, ...]
     held_out: tuple[str, ...]
     leaked: tuple[str, ...]
-    refused: str
 
 
 def offer(partition: Partition) -> Offer:
-    """Offer a partition if all held-out tasks and at least one upstream task are suitable."""
-    upstream = [name for name in partition.upstream if not why_not(name)]
-    upstream = [name for name in upstream if name not in partition.leaked]
-    unfit = [name for name in partition.held_out if why_not(name)]
-    refused = ""
-    if unfit:
-        more = f" and {len(unfit) - SHOWN} more" if len(unfit) > SHOWN else ""
-        refused = (
-            f"{len(unfit)} of its {len(partition.held_out)} held-out tasks are not answered by"
-            f" choosing among options: {', '.join(unfit[:SHOWN])}{more}"
-        )
-    elif not upstream:
-        refused = "none of its upstream tasks is answered by choosing among options"
-    held_out = tuple(name for name in partition.held_out if name not in unfit)
-    return Offer(partition.name, tuple(upstream), held_out, partition.leaked, refused)
+    """Offer the suitable tasks of a partition. A study may choose any of them."""
+    upstream, held_out = (
+        tuple(name for name in names if name not in {*UNFIT, *partition.leaked})
+        for names in (partition.upstream, partition.held_out)
+    )
+    return Offer(partition.name, upstream, held_out, partition.leaked)
+
+
+def left_out(partition: str, held_out: Collection[str], upstream: Collection[str]) -> str:
+    """Return a sentence about the tasks of a partition that a study leaves out."""
+    published = partitions()[partition]
+    missing = [name for name in published.held_out if name not in held_out]
+    reasons = UNFIT | dict.fromkeys(published.leaked, "in two of the published lists")
+    unfit = [f"{name} ({reasons[name]})" for name in missing if name in reasons]
+    others = [name for name in missing if name not in reasons]
+    told = [
+        *([f"not suitable: {', '.join(unfit)}"] if unfit else []),
+        *([f"not chosen: {', '.join(others)}"] if others else []),
+    ]
+    trained = sum(name in upstream for name in published.upstream)
+    return (
+        f"Of the partition {partition}, {len(published.held_out) - len(missing)} of"
+        f" {len(published.held_out)} held-out and {trained} of {len(published.upstream)} upstream"
+        " tasks are used." + (f" Held-out tasks left out: {'; '.join(told)}." if told else "")
+    )

@@ -72,8 +72,6 @@ class Command(BaseCommand):
     def _chosen(self, options: dict[str, Any]) -> tuple[list[str], list[str], str]:
         """Choose the first suitable unseen, upstream and sham tasks. Raises CommandError."""
         offered = catalogue.offer(catalogue.partitions()[options["partition"]])
-        if offered.refused:
-            raise CommandError(f"{offered.name} is not suitable for humans: {offered.refused}.")
         folder: Path = options["path"]
         if not folder.is_dir():
             raise CommandError(f"{folder} is not a folder.")

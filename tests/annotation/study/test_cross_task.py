@@ -275,7 +275,6 @@ def refused_fields(owner, **changes) -> dict[str, list[str]]:
         ({"upstream_examples": 5}, "sham_task", "needs 10 training examples"),
         ({"upstream_examples": None}, "upstream_examples", "the number of examples"),
         ({"partition": "no such"}, "partition", "does not exist"),
-        ({"partition": "random"}, "partition", "is not suitable for humans"),
         ({"partition": "train_non_nli_test_nli"}, "tasks", "not one of the 160 tasks"),
         ({"upstream": []}, "upstream_tasks", "at least one"),
     ],
@@ -296,6 +295,26 @@ def test_a_task_listed_twice_in_the_partition_is_refused_by_name(researcher, db)
     )
     assert len(errors["upstream_tasks"]) == 1
     assert "sick: the published train_non_nli_test_nli lists it twice" in str(errors)
+
+
+def test_a_study_uses_a_subset_of_a_partition_and_says_so(ada, researcher, db):
+    study = make_cross_task(researcher, targets=("glue-rte",))
+    study.partition = "train_non_nli_test_nli"
+    design.save_draft(study, list(study.tasks.all()), upstream=[label_task("trec")])
+    lifecycle.change_status(study, "open")
+    page = ada.get(reverse("analysis", args=[study.name])).content.decode()
+    assert "1 of 8 held-out and 1 of 57 upstream tasks are used" in " ".join(page.split())
+
+
+def test_a_partition_refuses_tasks_with_long_texts(researcher, db):
+    long = factories.make_task(
+        name="anli", labels=factories.LABELS, train={4: records("long train", 4)},
+        test=[replace(one, context=(f"{one.id} " + "word " * 400,)) for one in records("long", 4)],
+    )  # fmt: skip
+    upstream, partition = [label_task("trec")], "train_non_nli_test_nli"
+    errors = refused_fields(researcher, tasks=[long], upstream=upstream, partition=partition)
+    assert "anli: its median example has 404 words; tasks of a partition" in str(errors["tasks"])
+    assert "upstream_tasks" not in errors
 
 
 @pytest.mark.engines
