@@ -20,7 +20,7 @@ from tasks.cards import Card
 from tasks.tokens import WORD, has_no_spaces
 
 FILE_NAME = re.compile(
-    r"(?P<prefix>.+?)_(?:train_(?P<shots>[1-9]\d{0,4})_(?P<number>[1-9]\d{0,3})|test)\.jsonl"
+    r"(?P<prefix>.+?)_(?:(?P<part>train|dev)_(?P<shots>[1-9]\d{0,4})_(?P<number>[1-9]\d{0,3})|test)\.jsonl"
 )
 LONGEST_LINE = 1_000_000  # bytes; the longest published line has 9,000
 MAX_ANSWERS = 200  # golds of one example; the published maximum is 32
@@ -81,6 +81,7 @@ class Record:
 class SplitFile:
     """A file with a training split (shots, number) or the test split (neither).
 
+    A development file has the shots and number of the training file that it belongs to.
     k shots are k examples, or k of each label if the card sets `shots_per_label`.
     """
 
@@ -127,7 +128,10 @@ def content_hash(card: Card, files: list[SplitFile]) -> str:
 
 
 def read_folder(folder: Path, card: Card) -> list[SplitFile]:
-    """Read `<prefix>_train_<shots>_<number>.jsonl`, `<prefix>_test.jsonl`. Raises FormatError."""
+    """Read `<prefix>_train_<shots>_<number>.jsonl`, the same with `dev`, `<prefix>_test.jsonl`.
+
+    Raises FormatError.
+    """
     return [read_split(path, card) for path in layout(folder)]
 
 
@@ -146,7 +150,7 @@ def layout(folder: Path) -> list[Path]:
         if not matched or not path.is_file():
             raise FormatError(
                 name, None, None, "unknown file name; expected <task>_train_<shots>_<number>.jsonl,"
-                " <task>_test.jsonl or task.toml",
+                " <task>_dev_<shots>_<number>.jsonl, <task>_test.jsonl or task.toml",
             )  # fmt: skip
         prefixes.add(matched["prefix"])
         if len(prefixes) > 1:
@@ -167,7 +171,7 @@ def read_split(path: Path, card: Card) -> SplitFile:
         return SplitFile("test", None, None, path.name, records)
     shots = int(matched["shots"])
     _check_shots(path.name, shots, records, card)
-    return SplitFile("train", shots, int(matched["number"]), path.name, records)
+    return SplitFile(matched["part"], shots, int(matched["number"]), path.name, records)
 
 
 def _check_shots(file: str, shots: int, records: list[Record], card: Card) -> None:

@@ -21,6 +21,7 @@ from analysis.stats import arg
 from annotation.models import Study
 from annotation.study.cross_task import arms
 from tasks.columns import NOTHING, Column, points
+from tasks.gym import catalogue
 
 ALL = "all tasks"
 Scores = dict[str, dict[str, list[float]]]  # by unseen task and arm
@@ -332,23 +333,29 @@ def published() -> tuple[SimpleNamespace, ...]:
     )
 
 
+def published_for(study: Study) -> list[SimpleNamespace]:
+    """Return the published ARGs of the study's partition, or [] for a pilot."""
+    if catalogue.is_pilot(study.partition, study.tasks.values_list("name", flat=True)):
+        return []
+    return [row for row in published() if row.partition == study.partition]
+
+
 def joint(study: Study, kind: str) -> list[Gain]:
     """Return the study's gains, then the published model gains, or [] if the study has none."""
     rows = gains(study, kind)
-    for row in published() if rows else ():
-        if row.partition == study.partition:
-            rows.append(
-                Gain(
-                    kind="published",
-                    new_arm=row.method,
-                    base_arm="direct fine-tuning",
-                    meaning="models, as published",
-                    task=f"test tasks of {row.partition}",
-                    metric="of each task",
-                    gain=row.gain,
-                    no_interval="as published",
-                )
+    for row in published_for(study) if rows else ():
+        rows.append(
+            Gain(
+                kind="published",
+                new_arm=row.method,
+                base_arm="direct fine-tuning",
+                meaning="models, as published",
+                task=f"test tasks of {row.partition}",
+                metric="of each task",
+                gain=row.gain,
+                no_interval="as published",
             )
+        )
     return rows
 
 

@@ -125,7 +125,7 @@ def results(study: Study) -> list[Block]:
     rows = cross_task.gains(study, Kind.PERSON)
     if not rows:
         return [Paragraph("No unseen task has been completed by participants in two arms yet.")]
-    published = [row for row in cross_task.published() if row.partition == study.partition]
+    published = cross_task.published_for(study)
     left = upstream.OF_ARMS["completions"]
     tables: list[tuple[str, Sequence[Column], Sequence[Any]]] = [
         (OF_ARMS, cross_task.GAINS, cross_task.joint(study, Kind.PERSON)),

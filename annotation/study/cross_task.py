@@ -167,7 +167,7 @@ def _check_partition(
         return
     offered = catalogue.offer(published)
     for field, chosen, allowed in (
-        ("tasks", tasks, offered.held_out),
+        ("tasks", tasks, offered.unseen([task.name for task in tasks])),
         ("upstream_tasks", upstream, offered.upstream),
     ):
         for name in [task.name for task in chosen if task.name not in allowed]:
@@ -191,6 +191,8 @@ def left_out(study: Study) -> str:
 def _why_outside(name: str, offered: catalogue.Offer, field: str) -> str:
     if name in offered.leaked:
         return f"the published {offered.name} lists it twice, so it cannot be used here"
+    if field == "tasks" and name in offered.dev:
+        return "a development task can only be unseen in a pilot without held-out tasks"
     where = "held-out" if field == "tasks" else "upstream"
     return catalogue.why_not(name) or f"it is not one of the {where} tasks of {offered.name}"
 
@@ -225,14 +227,16 @@ def _texts_of_unseen(study: Study, tasks: Sequence[Task]) -> set[str]:
 def _pool(task: Task, wanted: int, taken: set[str]) -> list[Example]:
     """Return a task's training examples that share no text with `taken` or each other.
 
-    They come, in file order, from the smallest training file with enough of them, or else the
-    largest.
+    They come, in file order, from the smallest training file with enough of them, followed by its
+    development file, or else from the largest. The paper trains upstream on both files.
     """
     pool: list[Example] = []
+    trained = Example.objects.filter(split__task=task, split__kind__in=["train", "dev"])
     splits = task.splits.filter(kind=Split.Kind.TRAIN).order_by("shots", "number")
     for split in splits:
         pool, met = [], set(taken)
-        for example in split.examples.order_by("position"):
+        files = trained.filter(split__shots=split.shots, split__number=split.number)
+        for example in files.order_by("-split__kind", "position"):
             texts = texts_of(example.context)
             if met.isdisjoint(texts):
                 pool.append(example)

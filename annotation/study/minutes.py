@@ -113,8 +113,9 @@ def _upstream_words(study: Study) -> int:
 
 def _sizes(tasks: Sequence[Task]) -> Counter[tuple[int, int | None, int | None]]:
     """Return the number of examples of each published file, by (task, shots, number)."""
-    splits = Split.objects.filter(task__in=[task.pk for task in tasks])
-    counted = splits.exclude(kind=Split.Kind.CHECK).annotate(size=Count("examples"))
+    shown = (Split.Kind.TRAIN, Split.Kind.TEST)
+    splits = Split.objects.filter(task__in=[task.pk for task in tasks], kind__in=shown)
+    counted = splits.annotate(size=Count("examples"))
     rows = counted.values_list("task", "shots", "number", "size")
     return Counter({(task, shots, number): size for task, shots, number, size in rows})
 

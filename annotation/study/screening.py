@@ -69,7 +69,8 @@ def _training(task: Task) -> list[Example]:
 
 def _texts(task: Task) -> Iterable[list[str]]:
     """Return the contexts in the test and the attention checks."""
-    of_files = Example.objects.filter(split__task=task).exclude(split__kind=Split.Kind.TRAIN)
+    shown = (Split.Kind.TEST, Split.Kind.CHECK)
+    of_files = Example.objects.filter(split__task=task, split__kind__in=shown)
     return of_files.order_by().values_list("context", flat=True)
 
 

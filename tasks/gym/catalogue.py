@@ -90,22 +90,39 @@ class Offer:
     name: str
     upstream: tuple[str, ...]
     held_out: tuple[str, ...]
+    dev: tuple[str, ...]
     leaked: tuple[str, ...]
+
+    def unseen(self, chosen: Collection[str]) -> tuple[str, ...]:
+        """Return the tasks that may be unseen: those held out or, in a pilot, for development."""
+        return self.dev if chosen and set(chosen) <= set(self.dev) else self.held_out
 
 
 def offer(partition: Partition) -> Offer:
     """Offer the suitable tasks of a partition. A study may choose any of them."""
-    upstream, held_out = (
+    upstream, held_out, dev = (
         tuple(name for name in names if name not in {*UNFIT, *partition.leaked})
-        for names in (partition.upstream, partition.held_out)
+        for names in (partition.upstream, partition.held_out, partition.dev)
     )
-    return Offer(partition.name, upstream, held_out, partition.leaked)
+    return Offer(partition.name, upstream, held_out, dev, partition.leaked)
 
 
-def left_out(partition: str, held_out: Collection[str], upstream: Collection[str]) -> str:
-    """Return a sentence about the tasks of a partition that a study leaves out."""
-    published = partitions()[partition]
-    missing = [name for name in published.held_out if name not in held_out]
+def is_pilot(partition: str, unseen: Collection[str]) -> bool:
+    """Return whether a study's unseen tasks are development tasks of its partition."""
+    return bool(partition and unseen) and set(unseen) <= set(partitions()[partition].dev)
+
+
+def left_out(partition: str, unseen: Collection[str], upstream: Collection[str]) -> str:
+    """Return sentences about the tasks of a partition that a study leaves out."""
+    published, words, pilot = partitions()[partition], "held-out", ""
+    whole = published.held_out
+    if is_pilot(partition, unseen):
+        whole, words = published.dev, "development"
+        pilot = (
+            " This is a pilot on development tasks: it can choose the number of upstream examples,"
+            " but its gains are not those of held-out tasks."
+        )
+    missing = [name for name in whole if name not in unseen]
     reasons = UNFIT | dict.fromkeys(published.leaked, "in two of the published lists")
     unfit = [f"{name} ({reasons[name]})" for name in missing if name in reasons]
     others = [name for name in missing if name not in reasons]
@@ -114,8 +131,8 @@ def left_out(partition: str, held_out: Collection[str], upstream: Collection[str
         *([f"not chosen: {', '.join(others)}"] if others else []),
     ]
     trained = sum(name in upstream for name in published.upstream)
+    lacks = f" {words.capitalize()} tasks left out: {'; '.join(told)}." if told else ""
     return (
-        f"Of the partition {partition}, {len(published.held_out) - len(missing)} of"
-        f" {len(published.held_out)} held-out and {trained} of {len(published.upstream)} upstream"
-        " tasks are used." + (f" Held-out tasks left out: {'; '.join(told)}." if told else "")
+        f"Of the partition {partition}, {len(whole) - len(missing)} of {len(whole)} {words} and"
+        f" {trained} of {len(published.upstream)} upstream tasks are used.{lacks}{pilot}"
     )

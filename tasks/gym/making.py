@@ -1,7 +1,7 @@
 """Conversion of a Gym task: read it, confirm its answer kind, and make its files.
 
-The seeds become training splits 1 to n, and K is the number of shots. Development files are left
-out, because humans don't have hyper-parameters. Lines without input or output are only reported.
+The seeds become training splits 1 to n, each with its development file, and K is the number of
+shots. Lines without input or output are only reported.
 """
 
 import hashlib
@@ -79,8 +79,8 @@ def see(folder: Path) -> Seen:
 
 
 def _wanted(task: GymTask) -> list[Line]:
-    """Return all training lines and the test lines of the first seed."""
-    return [*task.all_lines("train"), *task.lines[task.seeds[0], "test"]]
+    """Return all training and development lines, and the test lines of the first seed."""
+    return [*task.all_lines("train", "dev"), *task.lines[task.seeds[0], "test"]]
 
 
 def kept_lines(task: GymTask) -> list[Line]:
@@ -95,12 +95,15 @@ def make(seen: Seen, sample: Sample | None = None) -> Made:
     tests = task.lines[task.seeds[0], "test"]
     kept = drawn([line for line in tests if not line.is_lost], sample)
     lines = {
-        (task.k, number): [line for line in task.lines[seed, "train"] if not line.is_lost]
+        (part, number): [line for line in task.lines[seed, part] if not line.is_lost]
         for number, seed in enumerate(task.seeds, 1)
+        for part in ("train", "dev")
     }
     files = [
-        SplitFile("train", k, number, f"{task.name}_train_{k}_{number}.jsonl", _records(seen, part))
-        for (k, number), part in lines.items()
+        SplitFile(
+            part, task.k, number, f"{task.name}_{part}_{task.k}_{number}.jsonl", _records(seen, own)
+        )
+        for (part, number), own in lines.items()
     ]
     files.append(SplitFile("test", None, None, f"{task.name}_test.jsonl", _records(seen, kept)))
     card = card_of(
@@ -108,15 +111,13 @@ def make(seen: Seen, sample: Sample | None = None) -> Made:
         seen.shape,
         seen.kind,
         task,
-        [line for part in lines.values() for line in part] + kept,
+        [line for own in lines.values() for line in own] + kept,
     )
     if len(kept) < len(tests):
         is_drawn = sample is not None and sample.size == len(kept)
         seed = sample.seed if sample is not None and is_drawn else None
         card = replace(card, test_of=len(tests), test_seed=seed)
-    places = {
-        file.filename: part for file, part in zip(files, [*lines.values(), kept], strict=True)
-    }
+    places = {file.filename: own for file, own in zip(files, [*lines.values(), kept], strict=True)}
     return Made(card, _checked(card, files, places), _made_from(seen, len(kept), len(tests), card))
 
 
@@ -165,8 +166,5 @@ def _made_from(seen: Seen, kept: int, tests: int, card: Card) -> dict[str, Any]:
         "test_of": tests,
         "seed": card.test_seed,
         "method": METHOD,
-        "notes": [
-            *seen.told,
-            "Development files are not imported, because annotators do not need them",
-        ],
+        "notes": seen.told,
     }

@@ -155,14 +155,14 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('task', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='splits', to='tasks.task')),
-                ('kind', models.CharField(choices=[('train', 'Train'), ('test', 'Test'), ('check', 'Check')], max_length=5)),
+                ('kind', models.CharField(choices=[('train', 'Train'), ('dev', 'Dev'), ('test', 'Test'), ('check', 'Check')], max_length=5)),
                 ('shots', models.PositiveIntegerField(null=True)),
                 ('number', models.PositiveIntegerField(null=True)),
                 ('filename', models.CharField(max_length=200)),
             ],
             options={
                 'ordering': ['task', 'kind', 'shots', 'number'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('kind__in', ['train', 'test', 'check'])), name='a_split_is_of_a_known_kind', violation_error_message='Choose one of these: Train, Test, Check.'), models.UniqueConstraint(fields=('task', 'shots', 'number'), name='one_training_split_per_shots_and_number'), models.UniqueConstraint(condition=models.Q(('kind', 'test')), fields=('task',), name='one_test_split_per_task'), models.UniqueConstraint(condition=models.Q(('kind', 'check')), fields=('task',), name='one_file_of_checks_per_task'), models.CheckConstraint(condition=models.Q(models.Q(('kind', 'train'), ('number__gt', 0), ('number__isnull', False), ('shots__gt', 0), ('shots__isnull', False)), models.Q(('kind__in', ['test', 'check']), ('number__isnull', True), ('shots__isnull', True)), _connector='OR'), name='only_a_training_split_has_shots_and_number')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('kind__in', ['train', 'dev', 'test', 'check'])), name='a_split_is_of_a_known_kind', violation_error_message='Choose one of these: Train, Dev, Test, Check.'), models.UniqueConstraint(fields=('task', 'kind', 'shots', 'number'), name='one_training_split_per_shots_and_number'), models.UniqueConstraint(condition=models.Q(('kind', 'test')), fields=('task',), name='one_test_split_per_task'), models.UniqueConstraint(condition=models.Q(('kind', 'check')), fields=('task',), name='one_file_of_checks_per_task'), models.CheckConstraint(condition=models.Q(models.Q(('kind__in', ['train', 'dev']), ('number__gt', 0), ('number__isnull', False), ('shots__gt', 0), ('shots__isnull', False)), models.Q(('kind__in', ['test', 'check']), ('number__isnull', True), ('shots__isnull', True)), _connector='OR'), name='only_a_training_split_has_shots_and_number')],
             },
         ),
         migrations.CreateModel(

@@ -177,13 +177,15 @@ class TaskMember(models.Model):
 
 class SplitKind(models.TextChoices):
     TRAIN = "train"
+    # As large as its training file. Only the upstream step of a cross-task study shows it.
+    DEV = "dev"
     TEST = "test"
     # Attention checks belong to a version but not to its content or to S1.
     CHECK = "check"
 
 
 class Split(models.Model):
-    """One published file of examples: a training file (shots, number) or the test file."""
+    """A published file of examples: training, development (both: shots, number), test or checks."""
 
     Kind = SplitKind
 
@@ -198,7 +200,8 @@ class Split(models.Model):
         constraints = [
             one_of("kind", SplitKind, "a_split_is_of_a_known_kind"),
             models.UniqueConstraint(
-                fields=["task", "shots", "number"], name="one_training_split_per_shots_and_number"
+                fields=["task", "kind", "shots", "number"],
+                name="one_training_split_per_shots_and_number",
             ),
             models.UniqueConstraint(
                 fields=["task"], condition=Q(kind="test"), name="one_test_split_per_task"
@@ -208,7 +211,7 @@ class Split(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(
-                    kind="train",
+                    kind__in=["train", "dev"],
                     shots__isnull=False,
                     number__isnull=False,
                     shots__gt=0,

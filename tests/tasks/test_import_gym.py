@@ -5,9 +5,12 @@ import io
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation.study import minutes
+from tasks import exporting
 from tasks.formats import FormatError
 from tasks.gym import making, reader
-from tasks.models import Split, Task
+from tasks.models import Example, Split, Task
+from tests import factories
 from tests.tasks.test_gym import GYM, write
 
 pytestmark = pytest.mark.django_db
@@ -40,6 +43,35 @@ def test_k_shots_are_k_of_each_label_and_seeds_are_splits():
     )
     # A label of which the corpus has fewer than K.
     assert Task.objects.get(name="superglue-cb").train_split(16, 1).examples.count() == 37
+
+
+@pytest.mark.real_data
+def test_development_files_belong_to_their_training_files(researcher, tmp_path):
+    run(str(GYM), "--tasks", "superglue-cb")
+    task = Task.objects.get()
+    dev = task.splits.filter(kind=Split.Kind.DEV).order_by("number")
+    assert [(split.shots, split.number) for split in dev] == [(16, n) for n in range(1, 6)]
+    lines = (GYM / task.name / "superglue-cb_16_21_dev.tsv").read_text().splitlines()
+    texts = list(dev[1].examples.order_by("position").values_list("context", "gold"))
+    assert len(texts) == len(lines)
+    assert all(
+        part in line for (context, gold), line in zip(texts, lines, strict=True)
+        for part in [*context, *gold]
+    )  # fmt: skip
+    assert task.training_sizes == [16]
+    # What annotators are shown, and the announced minutes, are the training and the test file.
+    study = factories.make_study(researcher, task, shots=[16], splits=[2])
+    (load,) = minutes.workloads(study, [task])
+    assert (load.training, load.test) == (37, 56)
+    seat = factories.seat(study.scenarios.get())
+    shown = {*seat.training_order, *seat.annotation_order}
+    assert shown.isdisjoint(Example.objects.filter(split__in=dev).values_list("pk", flat=True))
+    # Exported and imported again, the task has the same content.
+    folder = tmp_path / "superglue-cb"
+    exporting.export(task, folder)
+    assert (folder / "superglue-cb_dev_16_2.jsonl").exists()
+    call_command("import_task", str(folder), stdout=io.StringIO())
+    assert Task.objects.count() == 1
 
 
 @pytest.mark.real_data

@@ -12,6 +12,7 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 
+from analysis.cross_task.cross_task import published_for
 from annotation.models import ArmTaken, Exposure, Kind, Scenario, Step, Study, Turn, UpstreamExample
 from annotation.monitoring import funnel
 from annotation.privacy import withdrawal
@@ -304,6 +305,56 @@ def test_a_study_uses_a_subset_of_a_partition_and_says_so(ada, researcher, db):
     lifecycle.change_status(study, "open")
     page = ada.get(reverse("analysis", args=[study.name])).content.decode()
     assert "1 of 8 held-out and 1 of 57 upstream tasks are used" in " ".join(page.split())
+
+
+CLASSIFICATION = "train_classification_test_classification"
+
+
+def test_a_pilot_has_development_tasks_and_says_so(ada, researcher, db):
+    study = make_cross_task(researcher, targets=("poem_sentiment", "medical_questions_pairs"))
+    study.partition = CLASSIFICATION
+    design.save_draft(study, list(study.tasks.all()), upstream=[label_task("glue-sst2")])
+    lifecycle.change_status(study, "open")
+    for page in ("analysis", "preregistration"):
+        shown = ada.get(reverse(page, args=[study.name]), follow=True).content.decode()
+        words = " ".join(shown.split())
+        assert "2 of 10 development and 1 of 45 upstream tasks are used" in words, page
+        assert "This is a pilot on development tasks" in words, page
+    assert published_for(study) == []
+    Study.objects.filter(pk=study.pk).update(partition="")
+    study.refresh_from_db()
+    assert published_for(study) == []
+
+
+def test_unseen_tasks_are_not_mixed_with_development_tasks(researcher, db):
+    errors = refused_fields(
+        researcher,
+        tasks=[label_task("poem_sentiment", 4), label_task("superglue-cb", 4)],
+        upstream=[label_task("glue-sst2")],
+        partition=CLASSIFICATION,
+    )
+    assert errors["tasks"] == [
+        "poem_sentiment: a development task can only be unseen in a pilot without held-out tasks."
+    ]
+
+
+def test_upstream_examples_come_from_training_and_then_development_files(researcher, db):
+    study = make_cross_task(researcher)
+    card = factories.parse_card(factories.card_data(name="with-dev", labels=factories.LABELS), "")
+    files = [
+        factories.SplitFile(kind, shots, number, f"with-dev_{name}.jsonl", records(name, size))
+        for kind, shots, number, name, size in (
+            ("train", 4, 1, "train_4_1", 4), ("dev", 4, 1, "dev_4_1", 4),
+            ("train", 4, 2, "train_4_2", 4), ("test", None, None, "test", 4),
+        )
+    ]  # fmt: skip
+    task = factories.import_task(card, files).task
+    study.upstream_examples, study.sham_task = 7, label_task("more-sham", 16)
+    design.save_draft(study, list(study.tasks.all()), upstream=[task])
+    lifecycle.change_status(study, "open")
+    pool = study.upstream_pool.filter(arm="upstream").order_by("position")
+    sources = [row.example.source_id for row in pool]
+    assert sources == [f"{part}_4_1-{n}" for part in ("train", "dev") for n in range(4)]
 
 
 def test_a_partition_refuses_tasks_with_long_texts(researcher, db):
