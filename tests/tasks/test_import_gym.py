@@ -162,7 +162,7 @@ def test_a_blank_text_is_reported_with_the_line_of_the_gym_file(tmp_path):
     lines = "premise: x [SEP] hypothesis: y\tyes\npremise: x [SEP] hypothesis:  \tno\n"
     parts = (f"{seed}_{part}" for seed in (13, 21) for part in reader.PARTS)
     folder = write(tmp_path, "glue-rte", dict.fromkeys(parts, lines))
-    with pytest.raises(FormatError, match="glue-rte_2_13_test.tsv, line 2, field context"):
+    with pytest.raises(FormatError, match="glue-rte_2_13_dev.tsv, line 2, field context"):
         making.make(making.see(folder))
 
 
