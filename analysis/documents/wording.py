@@ -173,7 +173,7 @@ def context(manifest: Manifest) -> dict[str, Any]:
     shots, rule, pay = shots_of(manifest), manifest["qualification"], manifest["pay"]
     steps = {"training": any(shots), "screening": rule["screening_examples"]}
     crossed = manifest["cross_task"]
-    arms = [
+    arms: list[dict[str, Any]] = [
         {"name": name, "tasks": tasks, "examples": examples}
         for name, (tasks, examples) in (training_in(crossed) if crossed else {}).items()
     ]

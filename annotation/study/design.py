@@ -18,7 +18,7 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 from django.db.models import Model, Sum
 
-from annotation.models import OPTIONS, SCALES, Qualification, Scenario, Study, Topic
+from annotation.models import OPTIONS, SCALES, Arm, Qualification, Scenario, Study, Topic
 from annotation.pay import ledger
 from annotation.study import (
     audience,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 
-from annotation.models import Answer, Kind, Scenario, Status, Step, Study
+from annotation.models import Answer, Arm, Kind, Scenario, Status, Step, Study
 from annotation.study import cross_task
 from tasks import frozen
 from tasks.models import Split, Task
