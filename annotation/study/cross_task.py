@@ -325,13 +325,11 @@ def _pool_of(rows: list[UpstreamExample]) -> dict[str, Any]:
 def draw(participation: Participation) -> list[int]:
     """Return the keys of a participation's examples in the upstream step, in order.
 
-    Returns [] for the direct arm. Tasks are in random order, each with the design's number of
-    examples. The draw depends on the study's seed and the pseudonym, so it can be reproduced.
+    Returns [] for arms without such a step. Tasks are in random order, each with the arm's number
+    of examples. The draw depends on the study's seed and the pseudonym, so it can be reproduced.
     """
     scenario, study = participation.scenario, participation.study
-    if scenario.arm in CELL_ARMS:
-        return []
-    tasks, each = training(study)[scenario.arm]
+    tasks, each = training(study).get(scenario.arm, ([], 0))
     rows = study.upstream_pool.filter(task__name__in=tasks).order_by("task__name", "position")
     pools: dict[str, list[int]] = {}
     for name, example in rows.values_list("task__name", "example_id"):

@@ -238,7 +238,7 @@ def test_the_pages_seen_show_what_each_arm_was_trained_on(study):
 ALTERED = [
     ("upstream.csv", "answer", '["positive"]', "s1"),
     ("upstream.csv", "s1", "0.5", "s1"),
-    ("upstream.csv", "arm", "direct", "arm"),
+    ("upstream.csv", "arm", "sham", "example"),
     ("upstream.csv", "hash", "0" * 64, "hash"),
     ("upstream_pool.csv", "gold", '["negative"]', "hash"),
     ("upstream_pool.csv", "arm", "upstream", "examples of"),

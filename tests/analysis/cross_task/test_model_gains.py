@@ -84,8 +84,11 @@ def test_no_arm_and_the_direct_arm_are_one_place(study, researcher):
     file.pk, file.arm = None, "direct"
     with pytest.raises(IntegrityError), transaction.atomic():
         file.save(force_insert=True)
-    file.arm = "sideways"
-    with pytest.raises(IntegrityError, match="predictions_have_a_known_arm"), transaction.atomic():
+    file.arm = "Sideways"
+    with (
+        pytest.raises(IntegrityError, match="predictions_have_a_named_arm_or_none"),
+        transaction.atomic(),
+    ):
         file.save(force_insert=True)
 
 
