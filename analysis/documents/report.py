@@ -173,9 +173,6 @@ WAYS_OUT = {
 }
 
 
-LANDING = "For refusals on the landing page, before a seat is taken, only the reason is stored."
-
-
 def _funnel(record: StudyRecord) -> list[Block]:
     whole = record.whole
     left = [f"{words}: {getattr(whole, way)}" for way, words in WAYS_OUT.items()]
@@ -190,14 +187,7 @@ def _funnel(record: StudyRecord) -> list[Block]:
     ]
     meaning = " ".join(f"{column.heading}: {column.meaning}." for column in FUNNEL[1:])
     notes = [meaning if 0 in record.study.shots else meaning.replace(AT_ZERO, "")]
-    if record.manifest["tasks_per_worker"] > 1:
-        notes.append(
-            "Numbers are participations: a participant in two tasks is counted twice. Distinct"
-            f" participants: {record.workers['arrived']:,} arrived,"
-            f" {record.workers['analysed']:,} are included in the analysis."
-        )
-    if record.refused_arrivals:
-        notes.append(LANDING)
+    notes += wording.texts(_said(record), "flow_")
     flow = [*record.funnels, ("Total", whole)]
     return [
         Grid.of("Participant flow by scenario", FUNNEL, flow, notes),
@@ -262,6 +252,11 @@ def _pay(record: StudyRecord) -> list[Block]:
     ]
 
 
+def _said(record: StudyRecord) -> dict[str, str]:
+    values = {"m": record.manifest, "record": record, "recomputed": recomputed(record.manifest)}
+    return wording.rendered("report", values)
+
+
 def _decision(in_analysis: bool) -> str:
     return "included again" if in_analysis else "excluded"
 
@@ -282,23 +277,9 @@ EXCLUSIONS = [
 
 
 def _consent(record: StudyRecord) -> list[Block]:
-    withdrew = (
-        f"{wording.count(record.withdrawn, 'annotator')} withdrew; their answers were erased and"
-        " are not part of any score."
-        if record.withdrawn
-        else "No annotator withdrew."
-    )
-    told = [withdrew, f"Completed, but excluded from the analysis: {record.excluded}."]
-    rejected, analysed = record.rejected
-    if rejected:
-        told.append(
-            "A rejection on the platform after completion affects only pay; a researcher decides on"
-            f" inclusion in the analysis. Rejected after completion: {rejected:,}, of which"
-            f" included in the analysis: {analysed:,}."
-        )
     blocks: list[Block] = [
         Grid.of("Consent texts", CONSENTS, record.consents),
-        Paragraph(" ".join(told)),
+        Paragraph(_said(record)["consent"]),
     ]
     if record.exclusions:
         blocks.append(Grid.of("Exclusion decisions", EXCLUSIONS, record.exclusions))
@@ -336,12 +317,5 @@ def _provenance(record: StudyRecord) -> list[Block]:
                 *([Fact("SHA-256 of SHA256SUMS", record.sums, True)] if record.sums else []),
             ]
         ),
-        Paragraph(
-            "The release bundle contains the design (manifest.json), every answer with its times"
-            " except those of participants who withdrew, and verify.py, which recomputes"
-            f" {recomputed(record.manifest)} from the CSV files and manifest.json and lists what it"
-            " does not check. The report in the bundle states the SHA-256 of SHA256SUMS; if this"
-            " value is also published elsewhere, readers can detect whether the data and their"
-            " checksums were changed together (verify.py --sums)."
-        ),
+        Paragraph(_said(record)["bundle"]),
     ]

@@ -217,7 +217,7 @@ BEFORE_PUNCTUATION = re.compile(r"\s*\n\s*(?=[,.;:)])")  # where an optional cla
 def rendered(name: str, values: Mapping[str, Any], **more: Any) -> dict[str, str]:
     """Render each block of templates/documents/NAME.txt, in order. Some may be empty.
 
-    A block can use the text of an earlier one as `blocks.name`. White space is collapsed, and
+    A block can use the texts of earlier ones, which are in `blocks`. White space is collapsed, and
     removed between a line break and punctuation. Nothing is escaped, as that depends on the
     document's format.
     """
@@ -239,12 +239,15 @@ def texts(blocks: Mapping[str, str], beginning: str = "") -> list[str]:
 
 
 def design(manifest: Manifest, verbs: Verbs = PLANNED) -> dict[str, str]:
-    """Return the sentences of design.txt by block."""
+    """Return the sentences of templates/documents/design.txt by block."""
     return rendered("design", context(manifest), v=verbs)
 
 
 def pay(manifest: Manifest, verbs: Verbs = PLANNED, **settled: Any) -> dict[str, str]:
-    """Return the sentences of pay.txt by block. `settled` has the amounts of a study so far."""
+    """Return the sentences of templates/documents/pay.txt by block.
+
+    `settled` has the amounts of a study so far.
+    """
     return rendered("pay", context(manifest), v=verbs, is_plan=verbs is PLANNED, **settled)
 
 
@@ -263,7 +266,7 @@ def same_recipe(manifest: Manifest) -> list[Fact]:
 
 
 def metrics(manifest: Manifest) -> dict[str, Any]:
-    """Return the metrics of the test sets, by the names used in design.txt."""
+    """Return the metrics of the test sets, by the names used in templates/documents/design.txt."""
     by_metric: dict[str, list[str]] = {}
     for task in manifest["tasks"]:
         by_metric.setdefault(task["card"].get("metric", "S1"), []).append(task["name"])

@@ -33,9 +33,9 @@ from annotation.prolific.adapter import ProlificAdapter
 
 
 def answers(facts: Facts, given: Answers, said: Mapping[str, str]) -> dict[str, str]:
-    """Return answers by item number, except those that wei.txt or the short form contains.
+    """Return answers by item number, except those in `said` and in the short form alone.
 
-    `said` has the blocks of wei.txt.
+    `said` has the blocks of templates/documents/wei.txt.
     """
     return {
         **_paper_and_design(facts, given),

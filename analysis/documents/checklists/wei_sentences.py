@@ -31,7 +31,7 @@ AI_INSTRUCTION = DEFAULT_CONSENT.rpartition("\n\n")[2]
 
 
 def context(facts: Facts, given: Answers) -> dict[str, Any]:
-    """Return the values that the sentences of wei.txt use."""
+    """Return the values that the sentences of templates/documents/wei.txt use."""
     study = facts.study
     return {
         **wording.context(facts.manifest),
@@ -56,6 +56,7 @@ def context(facts: Facts, given: Answers) -> dict[str, Any]:
         "is_public": verdict(given.line("5.2", "data")) in (YES, PARTIAL),
         **_of_items(facts),
         **_power(facts),
+        **_precision(facts),
         **_of_people(facts),
         **_of_pay(facts),
         **_of_sessions(facts),
@@ -190,10 +191,7 @@ def runs(cells: list[ModelCell]) -> str:
 
 
 def _power(facts: Facts) -> dict[str, Any]:
-    """Return the detectable differences between shots, and the precision of the ARG.
-
-    The precision is given by participants per arm, based on this study's SDs.
-    """
+    """Return the differences between shots that the design can detect."""
     number = len(facts.planned_pairs)
     detectable = []
     for fewer, more in sorted({pair[3:] for pair in facts.planned_pairs}):
@@ -201,11 +199,6 @@ def _power(facts: Facts) -> dict[str, Any]:
         first = sds(power.detectable(n, LEVEL / number, POWER))
         alone = f" (uncorrected: {sds(power.detectable(n, LEVEL, POWER))})" if number > 1 else ""
         detectable.append(f"{fewer} and {more} annotators: {first}{alone}")
-    new, base = next(iter(gains.contrasts(facts.study))) if facts.upstream else ("", "")
-    plans = [
-        row for row in (gains.plan(facts.study, Kind.PERSON) if facts.upstream else [])
-        if (row.new_arm, row.base_arm) == (str(new), str(base))
-    ]  # fmt: skip
     return {
         "contrasts": number,
         "power": POWER,
@@ -214,10 +207,20 @@ def _power(facts: Facts) -> dict[str, Any]:
         "detectable": detectable,
         "of_people": wording.OF_PEOPLE,
         "at_least": wording.AT_LEAST,
-        "new_arm": new,
-        "base_arm": base,
-        "gain_widths": [f"± {row.width:g} %: {row.people:,}" for row in plans],
     }
+
+
+def _precision(facts: Facts) -> dict[str, Any]:
+    """Return the ARG's precision by participants per arm, based on this study's SDs."""
+    if not facts.upstream:
+        return {}
+    new, base = next(iter(gains.contrasts(facts.study)))
+    plans = [
+        row for row in gains.plan(facts.study, Kind.PERSON)
+        if (row.new_arm, row.base_arm) == (str(new), str(base))
+    ]  # fmt: skip
+    widths = [f"± {row.width:g} %: {row.people:,}" for row in plans]
+    return {"new_arm": new, "base_arm": base, "gain_widths": widths}
 
 
 def consent(facts: Facts) -> str:
