@@ -1,4 +1,4 @@
-"""System checks for running services: database, clocks, cron, cache, email and proxies.
+"""System checks for running services: database, clocks, cron, cache, email, proxies and Prolific.
 
 Run them with `manage.py check --deploy --database default`. They change nothing and send no email.
 """
@@ -19,6 +19,8 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from annotation.models import AuditEntry, Notice, Turn
+from annotation.prolific.client import Client
+from annotation.prolific.errors import ProlificError
 from config import health
 from tasks import periodic
 from tasks.clock import database_now
@@ -256,3 +258,16 @@ def proxies() -> Iterator[CheckMessage]:
             hint="Restart the server.",
             id="config.E036",
         )
+
+
+@asked_for
+def prolific() -> Iterator[CheckMessage]:
+    """Check that Prolific accepts the server's token, with one workspace and project."""
+    if not settings.PROLIFIC_TOKEN:
+        return
+    try:
+        client = Client(patient=True)
+        client.project(client.workspace())
+    except ProlificError as error:
+        hint = "Check PROLIFIC_TOKEN, PROLIFIC_WORKSPACE and PROLIFIC_PROJECT."
+        yield Error(str(error), hint=hint, id="config.E037")

@@ -205,10 +205,6 @@ class Client:
         status_of(shown.get("status"))
         return shown
 
-    def delete_study(self, study: str) -> None:
-        """Delete a draft. Published studies can't be deleted."""
-        self._send("DELETE", f"studies/{study}/")
-
     def transition(self, study: str, action: str) -> Json:
         """PUBLISH a draft, PAUSE or STOP an active study, or START a paused study."""
         return self._call("POST", f"studies/{study}/transition/", {"action": action})

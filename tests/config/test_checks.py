@@ -403,3 +403,13 @@ def test_a_proxy_that_does_not_forward_tls_is_reported(live_server, settings):
     with served(proxy_of(live_server.url, {"X-Forwarded-Proto": "https"})) as port:
         settings.SITE_URL = f"http://127.0.0.1:{port}"
         assert "does not detect" in found(running_checks.proxies)[0][1]
+
+
+def test_a_prolific_token_that_is_refused_is_reported(settings, fake):
+    assert found(running_checks.prolific) == []
+    settings.PROLIFIC_WORKSPACE = "another"
+    assert "which your token cannot access" in found(running_checks.prolific)[0][1]
+    settings.PROLIFIC_TOKEN = "old"
+    assert ids(running_checks.prolific) == ["E037"]
+    settings.PROLIFIC_TOKEN = ""
+    assert found(running_checks.prolific) == []
