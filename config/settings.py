@@ -64,7 +64,7 @@ SECRET_KEY = keys.secret("SECRET_KEY", VAR_DIR)
 # Key for hashing platform IDs, to prevent people from repeating a task. The hashes must remain
 # valid when SECRET_KEY is rotated, so this is a separate key.
 WORKER_KEY = keys.secret("WORKER_KEY", VAR_DIR)
-# Encrypts the IDs used for payment. `purge_identities` deletes them.
+# Encrypts the IDs used for payment, which are deleted after the study's date.
 IDENTITY_KEY = keys.secret("IDENTITY_KEY", VAR_DIR)
 # Prolific: a researcher's API token and the URL of the API.
 PROLIFIC_TOKEN = os.environ.get("PROLIFIC_TOKEN", "")

@@ -161,7 +161,7 @@ class Submission(Row):
     """A platform's record of a person's work on one of its studies.
 
     `key` is a permanent keyed hash of platform and submission. `person` and `reference` are
-    encrypted IDs, which only payers see and which `purge_identities` deletes.
+    encrypted IDs, which only payers see and which are deleted after the study's date.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="submissions")

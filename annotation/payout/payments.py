@@ -12,13 +12,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 
-from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotation.models import PaymentBatch, PersonalLink, Study, Submission
-from annotation.pay import holds, ledger
+from annotation.pay import ledger
 from annotation.payout import batches
-from annotation.payout.batches import Method, PaymentError, State, prepare, total
+from annotation.payout.batches import Method, PaymentError, State
 from annotation.prolific.accounts import client_of
 from annotation.prolific.adapter import ProlificAdapter
 from annotation.prolific.client import Client
@@ -361,28 +360,3 @@ def _link_names(study: Study) -> dict[str, str]:
     return {
         identities.worker_key(PersonalLinkAdapter.platform, link.code): link.name for link in links
     }
-
-
-def pay_all(study: Study, by: User | None, client: Client | None = None) -> list[str]:
-    """Pay everything due through Prolific, carrying on if a batch fails. Returns the results."""
-    prepare(study, by)
-    sentences = []
-    through = study.payment_batches.filter(
-        method__in=[Method.APPROVAL, Method.BONUS], state__in=[State.PREPARED, State.PAYING]
-    )
-    for batch in through:
-        amount = f"{ledger.in_currency(total(batch))} {study.currency}"
-        words = f"batch {batch.pk}, {batch.get_method_display()}, {amount}"
-        try:
-            pay_batch(batch, client)
-        except (PaymentError, ProlificError) as error:
-            sentences.append(f"{words}: NOT PAID. {error}")
-        else:
-            sentences.append(f"{words}: paid")
-    for hold in holds.holds(study):
-        amount = f"{ledger.in_currency(hold.waiting)} {study.currency}"
-        sentences.append(
-            f"{amount} for {hold.participation}: HELD, NOT PAID. It is unusually high. Review it"
-            " on the Payments page."
-        )
-    return sentences

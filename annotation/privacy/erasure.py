@@ -120,9 +120,9 @@ def keep_until(study: Study, identities: date | None, answers: date | None, by: 
 def delete_due(today: date | None = None) -> list[tuple[str, str]]:
     """Delete data whose deletion date has passed. Returns (study name, result) pairs.
 
-    Identities are deleted first, then whole studies. `manage.py tick` and `purge_identities --due`
-    call this. `today` defaults to the database's date (UTC). Studies that have annotators at work,
-    owe money or aren't closed have to wait, and their result says so.
+    Identities are deleted first, then whole studies. `manage.py tick` calls this. `today` defaults
+    to the database's date (UTC). Studies that have annotators at work, owe money or aren't closed
+    have to wait, and their result says so.
     """
     today, done = today or database_now().date(), []
     for study in Study.objects.filter(identities_until__lt=today).order_by("pk"):

@@ -1,8 +1,7 @@
 """A paid study on Prolific, to the last cent, with clicks of a researcher and of an annotator.
 
 Prolific is the double, and participants arrive through its signed links. One works in two tabs of a
-browser, the others are simulated over HTTP. One payment command is killed after Prolific has
-received it.
+browser, the others are simulated over HTTP. One payment is killed after Prolific has received it.
 """
 
 import io
@@ -26,9 +25,15 @@ from annotation.prolific import sync
 from annotation.recruitment import identities
 from annotation.simulation.simulated_annotators import Knowledge, OverHTTP, walk
 from tests import factories
+from tests.annotation.prolific.fixtures import pay_all
 from tests.prolific_double.site import Server
 
 IDA, BO, CY, DEE = (letter * 24 for letter in "abcd")
+PAY = """
+from annotation.models import Study
+from tests.annotation.prolific.fixtures import pay_all
+pay_all(Study.objects.get(name="paid"))
+"""
 NEXT = ".turn-work[data-ready] [data-submit]:not([aria-disabled])"
 
 
@@ -140,7 +145,7 @@ def work_in_two_tabs(open_browser, person: Person) -> None:
 
 
 def kill_a_payment(held: Held, settings, tmp_path) -> None:
-    """Kill the payment command when Prolific has paid but not yet replied."""
+    """Kill a payment when Prolific has paid but not yet replied."""
     own = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}")
     environment = os.environ | {
         "DATABASE_URL": own.geturl(), "HANDFUL_VAR": str(tmp_path),
@@ -148,7 +153,7 @@ def kill_a_payment(held: Held, settings, tmp_path) -> None:
         # The database stores checks of its keys, so the process needs the same ones.
         "WORKER_KEY": settings.WORKER_KEY, "IDENTITY_KEY": settings.IDENTITY_KEY,
     }  # fmt: skip
-    command = [sys.executable, "manage.py", "pay_study", "paid"]
+    command = [sys.executable, "manage.py", "shell", "-c", PAY]
     paying = subprocess.Popen(command, cwd=Path(__file__).parents[2], env=environment)
     assert held.asked.wait(60)
     paying.kill()
@@ -191,7 +196,7 @@ def test_a_paid_study_pays_the_exact_amounts(
     batches = page.get_by_role("region", name="Batches").locator("tbody tr")
     expect(batches.filter(has_text="paying")).to_have_count(0)
     expect(batches.filter(has_text="paid")).to_have_count(3)
-    call_command("pay_study", "paid", verbosity=0)
+    pay_all(paid_study)
 
     earned: Counter[str] = Counter()
     for entry in LedgerEntry.objects.all():

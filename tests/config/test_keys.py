@@ -153,7 +153,6 @@ def test_a_server_names_missing_guards_when_it_starts(tmp_path, migrated):
 @pytest.mark.parametrize(
     "command",
     [
-        ["pay_study", "any"], ["purge_identities", "any"],
         ["subscribe_prolific", "https://example.org"], ["run_jobs"],
     ],
     ids=" ".join,

@@ -10,7 +10,7 @@ from annotation.payout import batches
 from annotation.payout import payments as payout
 from annotation.prolific import sync
 from tests import factories
-from tests.annotation.prolific.fixtures import BO, IDA, complete
+from tests.annotation.prolific.fixtures import BO, IDA, complete, pay_all
 
 SENTENCE = "IDENTITY_KEY is not the key"
 
@@ -71,9 +71,9 @@ def test_only_people_with_a_lost_id_need_manual_payment(fake, study, published, 
     for person in (ida, bo):
         ledger.add_bonus(person, 100, "thanks", None)
     sync.sync(study)
-    sentences = payout.pay_all(study, None)
-    assert sentences
-    assert not [sentence for sentence in sentences if "NOT PAID" in sentence]
+    results = pay_all(study)
+    assert results
+    assert not [result for result in results if "NOT PAID" in result]
     assert paid(fake) == {IDA: published.reward_cents, BO: published.reward_cents + 100}
     by_hand = PaymentBatch.objects.get(method="hand")
     assert batches.total(by_hand) == 100

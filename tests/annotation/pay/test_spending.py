@@ -144,7 +144,7 @@ def test_earnings_far_above_the_others_are_held_for_review(ada, slow):
     (batch,) = slow.payment_batches.all()
     assert batches.total(batch) == 600
     assert sum(entry.cents for entry in batches.unpaid(slow)) == 1334
-    assert any("HELD, NOT PAID" in line for line in payout.pay_all(slow, None))
+    assert batches.prepare(slow, None) == []
 
 
 @pytest.mark.long

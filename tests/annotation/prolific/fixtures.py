@@ -10,7 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Participation
+from annotation.payout import batches, payments
 from annotation.prolific import accounts, drafts, studies, submissions, sync
+from annotation.prolific.errors import ProlificError
 from annotation.protocol import training_step
 from annotation.recruitment import consent
 from tests import factories
@@ -83,6 +85,22 @@ def complete(fake, on_prolific, person=IDA) -> Participation:
     fake.complete(session, on_prolific.codes["completed"])
     seat.refresh_from_db()
     return seat
+
+
+def pay_all(study, client=None) -> list[str]:
+    """Pay all batches on Prolific, as a payer does on the page. Return the result of each."""
+    batches.prepare(study, None)
+    results = []
+    methods, states = ("approval", "bonus"), ("prepared", "paying")
+    for batch in study.payment_batches.filter(method__in=methods, state__in=states):
+        try:
+            payments.pay_batch(batch, client)
+        except (batches.PaymentError, ProlificError) as error:
+            results.append(f"{batch.method}: NOT PAID. {error}")
+        else:
+            batch.refresh_from_db()
+            results.append(f"{batch.method}: {batch.state}")
+    return results
 
 
 def status(fake, session) -> str:

@@ -1,6 +1,5 @@
 """A researcher's own token for Prolific: set in the browser, used by what was drafted with it."""
 
-import io
 import logging
 
 import pytest
@@ -13,14 +12,12 @@ from django.urls import reverse
 from annotation.accounts import closing as accounts
 from annotation.models import AuditEntry, ProlificAccount, ProlificStudy
 from annotation.pay import ledger
-from annotation.payout import batches
-from annotation.payout import payments as payout
 from annotation.prolific.sync import handle_events, sync_all
 from annotation.study import team
 from config import kept_forms
 from tasks.clock import database_now
 from tests import factories
-from tests.annotation.prolific.fixtures import changed, complete, event
+from tests.annotation.prolific.fixtures import changed, complete, event, pay_all
 
 OWN, SECOND = "own-prolific-token-1234", "second-prolific-token-9876"
 PAGE = "/tokens/prolific/"
@@ -110,9 +107,7 @@ def test_tick_webhooks_and_payments_use_the_accounts_token(own, payer, study):
     assert reply.status_code == 200
     assert "Not synced" not in reply.json()["done"]
     ledger.add_bonus(ida, 100, "thanks", None)
-    call_command("pay_study", study.name, stdout=io.StringIO())
-    batches.prepare(study, None)
-    assert all(sentence.endswith("paid") for sentence in payout.pay_all(study, None))
+    assert all(result.endswith(": paid") for result in pay_all(study))
     assert set(study.payment_batches.values_list("state", flat=True)) == {"paid"}
 
 

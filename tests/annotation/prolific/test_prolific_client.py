@@ -18,7 +18,16 @@ from annotation.payout import payments as payout
 from annotation.prolific import client as prolific_client
 from annotation.prolific import sync
 from annotation.prolific.errors import ProlificError
-from tests.annotation.prolific.fixtures import BO, IDA, arrive, begin, changed, complete, event
+from tests.annotation.prolific.fixtures import (
+    BO,
+    IDA,
+    arrive,
+    begin,
+    changed,
+    complete,
+    event,
+    pay_all,
+)
 from tests.prolific_double.site import Server
 
 MAINTENANCE = b"<html>We are down for maintenance.</html>"
@@ -302,10 +311,8 @@ def test_approvals_are_made_together_and_bonuses_in_batches(fake, study, publish
     for person in (IDA, BO):
         ledger.add_bonus(complete(fake, published, person), 50, "thanks", None)
     sync.sync(study)
-    sentences = payout.pay_all(study, None, Counting())
-    assert [sentence.split(",")[1] for sentence in sentences] == [
-        " approval on Prolific", " bonus on Prolific", " bonus on Prolific",
-    ]  # fmt: skip
+    results = pay_all(study, Counting())
+    assert results == ["approval: paid", "bonus: paid", "bonus: paid"]
     assert asked.count("POST submissions/bulk-approve/") == 1
     assert not [path for path in asked if path.endswith("/transition/")]
     assert paid(fake) == 2 * published.reward_cents + 100

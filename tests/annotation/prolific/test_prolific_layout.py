@@ -14,14 +14,13 @@ from analysis.documents import paper_tables
 from analysis.scores import marks
 from annotation.models import Participation, ProlificStudy, Study
 from annotation.pay import ledger
-from annotation.payout import payments as payout
 from annotation.prolific import drafts, studies, sync
 from annotation.prolific.adapter import ProlificAdapter
 from annotation.recruitment import arrivals
 from annotation.recruitment.platform_adapters import Identity
 from annotation.study import lifecycle
 from tests import factories
-from tests.annotation.prolific.fixtures import HOST, begin
+from tests.annotation.prolific.fixtures import HOST, begin, pay_all
 from tests.annotation.study.test_cross_task import make_cross_task
 
 CHOSEN = "Participants chose their scenario on Prolific"
@@ -139,7 +138,7 @@ def test_the_cost_shown_is_paid_and_earnings_are_within_bounds(fake, researcher,
     page = ada.get(reverse("platforms", args=[study.name]), follow=True).content.decode()
     people = [finish(fake, there, letter * 24) for letter in "abc"]
     sync.sync(study)
-    payout.pay_all(study, None)
+    pay_all(study)
     paid = {person: account["paid_cents"] for person, account in fake.books().items()}
     (cost,) = drafts.costs(study)
     assert cost.total == ledger.in_currency(sum(paid.values()))

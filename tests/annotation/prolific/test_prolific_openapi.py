@@ -14,12 +14,12 @@ from django.test import Client
 
 from annotation.models import Participation, Scenario
 from annotation.pay import ledger
-from annotation.payout import payments as payout
 from annotation.prolific import accounts, drafts, review, studies, sync
 from annotation.protocol import training_step
 from annotation.recruitment import consent
 from tests import factories
 from tests.annotation.openapi import Judge, Recorder, Slips, changed
+from tests.annotation.prolific.fixtures import pay_all
 from tests.conftest import SHARED
 from tests.prolific_double.platform import FakeProlific
 from tests.prolific_double.site import ADDRESSES, Server, address_of
@@ -156,7 +156,7 @@ def our_flow(fake, researcher):
     ledger.add_bonus(good, 123, "thanks", None)
     Scenario.objects.filter(study=study).update(seats=9)
     sync.sync(study)
-    payout.pay_all(study, None)
+    pay_all(study)
     parts = make_study(researcher, "parts")
     fake.mode(signing="on")
     drafts.plan(parts, 1, researcher)

@@ -1,7 +1,6 @@
 """Paying and reviewing on Prolific over real HTTP: approvals, bonuses, rejections, crashes."""
 
 import pytest
-from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -25,6 +24,7 @@ from tests.annotation.prolific.fixtures import (
     arrive,
     begin,
     complete,
+    pay_all,
     status,
     submission_of,
 )  # fmt: skip
@@ -38,19 +38,19 @@ def ledger() -> int:
     return sum(LedgerEntry.objects.values_list("cents", flat=True))
 
 
-def pay_all(study):
+def sync_and_pay(study):
     sync.sync(study)
-    return payout.pay_all(study, None)
+    return pay_all(study)
 
 
 @pytest.mark.long
 def test_rewards_are_paid_by_approval_and_the_rest_by_bonus(fake, study, published):
     seat = complete(fake, published)
     pay.add_bonus(seat, 123, "thanks", None)
-    sentences = pay_all(study)
+    sentences = sync_and_pay(study)
     assert len(sentences) == 2
     assert books(fake) == ledger() == 1123
-    assert pay_all(study) == []
+    assert sync_and_pay(study) == []
     assert books(fake) == 1123
 
 
@@ -64,7 +64,7 @@ def test_a_screen_out_gets_the_fixed_reward_and_then_the_rate(fake, study, publi
     assert seat.status == "screened_out"
     fake.complete(session, published.codes["not_qualified"])
     assert status(fake, session) == "SCREENED OUT"
-    pay_all(study)
+    sync_and_pay(study)
     assert books(fake) == ledger() == published.screen_out_cents
     assert PaymentBatch.objects.get().method == "exit"
 
@@ -157,8 +157,8 @@ def test_an_approval_before_the_submission_returns_is_retried(fake, study, publi
     assert batch.state == "paying"
     while submission_of(fake, published)["status"] == "ACTIVE":
         pass
-    pay_all(study)
-    pay_all(study)
+    sync_and_pay(study)
+    sync_and_pay(study)
     batch.refresh_from_db()
     assert (batch.state, books(fake)) == ("paid", 1000)
 
@@ -175,7 +175,7 @@ def test_a_submission_that_cannot_be_approved_stops_no_other(fake, study, publis
         payout.pay_batch(batch)
     assert fake.books()[BO]["entries"][0]["cents"] == published.reward_cents
     assert PaymentBatch.objects.get(pk=batch.pk).state == "paid"
-    pay_all(study)
+    sync_and_pay(study)
     assert fake.books()[IDA]["entries"][0]["kind"] == "bonus"
     assert books(fake) == ledger() == 2 * published.reward_cents
 
@@ -188,7 +188,7 @@ def test_returned_work_is_paid_by_bonus(fake, study, published):
     fake.return_submission(session)
     sync.sync(study)
     Participation.objects.filter(pk=seat.pk).update(worked_seconds=90)
-    pay_all(study)
+    sync_and_pay(study)
     assert books(fake) == ledger() == 150
 
 
@@ -216,15 +216,17 @@ def test_a_further_task_is_paid_through_the_first_submission(fake, researcher):
     page = Client().get(reverse("work", args=[further.token])).content.decode()
     assert f"complete?cc={first.codes['completed']}" in page
     fake.complete(session, first.codes["completed"])
-    pay_all(study)
+    sync_and_pay(study)
     assert books(fake) == ledger() == first.reward_cents + 300
 
 
 @pytest.mark.long
-def test_a_dry_run_pays_nothing(fake, study, published, capsys):
+def test_a_dry_run_pays_nothing(fake, study, published):
     complete(fake, published)
-    call_command("pay_study", study.name, "--dry-run")
-    assert "base reward: approval" in capsys.readouterr().out
+    program = Client(headers=factories.bearer(study.owner, "pay"))
+    address = reverse("api_pay", args=[study.name])
+    reply = program.post(address, {"dry_run": True}, "application/json").json()
+    assert ("base", "approval") in {(row["kind"], row["method"]) for row in reply["due"]}
     assert (books(fake), PaymentBatch.objects.count()) == (0, 0)
 
 

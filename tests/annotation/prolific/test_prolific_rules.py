@@ -8,13 +8,20 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation.models import Participation
-from annotation.payout import payments as payout
 from annotation.prolific import client as prolific_client
 from annotation.prolific import drafts, review, studies, sync
 from annotation.prolific.errors import ProlificError
 from annotation.protocol import attention_checks
 from tests import factories
-from tests.annotation.prolific.fixtures import HOST, IDA, arrive, begin, complete, submission_of
+from tests.annotation.prolific.fixtures import (
+    HOST,
+    IDA,
+    arrive,
+    begin,
+    complete,
+    pay_all,
+    submission_of,
+)
 
 MESSAGE = "We looked at your answers together and found what this message says. " * 2
 
@@ -166,7 +173,7 @@ def test_without_paid_screen_outs_a_zero_reward_is_paid_by_bonus(fake, study, re
     Participation.objects.filter(pk=seat.pk).update(worked_seconds=90)
     fake.complete(session, draft.codes["not_qualified"])
     sync.sync(study)
-    payout.pay_all(study, None)
+    pay_all(study)
     assert fake.books()[IDA]["paid_cents"] == 150
 
 

@@ -1,7 +1,6 @@
 """Platforms: panels, lists of allowed and denied people, added seats, purged identities."""
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -413,16 +412,16 @@ def test_identities_are_purged_only_after_all_are_paid(researcher, study, panel)
     (link,) = make_links(study, "Ida")
     arrive(panel)
     seat = Participation.objects.get()
-    with pytest.raises(CommandError, match="still working"):
-        call_command("purge_identities", study.name)
+    with pytest.raises(identities.PurgeError, match="still working"):
+        identities.purge(study)
     consent.record(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
-    with pytest.raises(CommandError, match="Not all annotators have been paid"):
-        call_command("purge_identities", study.name)
+    with pytest.raises(identities.PurgeError, match="Not all annotators have been paid"):
+        identities.purge(study)
     (batch,) = batches.prepare(study, researcher)
     payout.mark_paid(batch)
-    call_command("purge_identities", study.name, verbosity=0)
+    identities.purge(study)
     stored = Submission.objects.get()
     assert (stored.person, stored.reference) == ("", "")
     assert PersonalLink.objects.get().name == f"purged-{link.pk}"
