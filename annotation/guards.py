@@ -1,12 +1,13 @@
 """Database triggers that refuse changes to what was answered (docs/protocol.md#invariants).
 
-These tables are insert-only: turns, answers and their spans, confidence, reading times, answers to
-custom questions, model runs, the ledger, decisions, exposures, comments and the audit log. Examples
-never change, nor do the manifest and options of a study that is not a draft. Triggers refuse every
-UPDATE and DELETE except those that GUARDED allows; erasing answers requires a tombstone.
-PostgreSQL's TRUNCATE and SQLite's INSERT OR REPLACE bypass row triggers, so each has a separate
-guard. The database also refuses an answer that was submitted before its example was shown and, if
-the design restricts humans to the pages, a person's turn or answer that was sent through the API.
+These tables are insert-only: turns, answers and their spans, confidence, reading times, reported
+problems, answers to custom questions, model runs, the ledger, decisions, exposures, comments and
+the audit log. Examples never change, nor do the manifest and options of a study that is not a
+draft. Triggers refuse every UPDATE and DELETE except those that GUARDED allows; erasing answers
+requires a tombstone. PostgreSQL's TRUNCATE and SQLite's INSERT OR REPLACE bypass row triggers, so
+each has a separate guard. The database also refuses an answer that was submitted before its example
+was shown and, if the design restricts humans to the pages, a person's turn or answer that was sent
+through the API.
 
 A migration drops the guards and restores them in the same transaction, so they remain in place if
 it fails (guards_in_migrations.py). `install` updates the guards after every migrate, and a system
@@ -23,7 +24,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 TURN, ANSWER, SPAN = "annotation_turn", "annotation_answer", "annotation_answerspan"
 READING = "annotation_reading"
-CONFIDENCE = "annotation_confidence"
+CONFIDENCE, PROBLEM = "annotation_confidence", "annotation_problemreport"
 LEDGER, DECISION, EXPOSURE = (
     "annotation_ledgerentry",
     "annotation_decision",
@@ -109,6 +110,10 @@ GUARDED = {
     ),
     CONFIDENCE: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {CONFIDENCE} c WHERE c.turn_id = NEW.turn_id)",
+        may_go=_erased_turn("OLD.turn_id"),
+    ),
+    PROBLEM: Rule(
+        replaces=f"EXISTS (SELECT 1 FROM {PROBLEM} p WHERE p.turn_id = NEW.turn_id)",
         may_go=_erased_turn("OLD.turn_id"),
     ),
     RUN: Rule(

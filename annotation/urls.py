@@ -51,6 +51,7 @@ urlpatterns = [
     path("work/<str:token>/questionnaire/", participation.exit_questionnaire, name="questionnaire"),
     path("work/<str:token>/resume/", participation.resume, name="resume"),
     path("work/<str:token>/withdraw/", participation.withdraw, name="withdraw"),
+    path("work/<str:token>/problem/", participation.problem, name="problem"),
     path("work/<str:token>/data/", participation.own_data, name="own_data"),
     path("declined/", participation.declined, name="declined"),
     path("work/<str:token>/next-task/", participation.next_task, name="next_task"),

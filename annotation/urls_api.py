@@ -38,6 +38,7 @@ PARTICIPANTS = [
     path("work/comprehension/", participants.Comprehension.as_view(), name="api_comprehension"),
     path("work/answer/", participants.Answer.as_view(), name="api_answer"),
     path("work/confidence/", participants.Confidence.as_view(), name="api_confidence"),
+    path("work/problem/", participants.Problem.as_view(), name="api_problem"),
     path("work/continue/", participants.Continue.as_view(), name="api_continue"),
     path("work/wait/", participants.Wait.as_view(), name="api_wait"),
     path("work/questionnaire/", participants.Questionnaire.as_view(), name="api_questionnaire"),

@@ -15,7 +15,7 @@ from analysis.heavy import pd
 from analysis.scores import findings
 from analysis.scores.columns import json_list
 from analysis.scores.test_sets import given_texts
-from annotation.models import Answer, ExampleComment, GoldOpinion, Step, Study
+from annotation.models import Answer, ExampleComment, GoldOpinion, ProblemReport, Step, Study
 from tasks.clock import database_now
 from tasks.columns import Column
 from tasks.models import Example
@@ -152,6 +152,12 @@ def rows(study: Study, kind: str) -> list[SimpleNamespace]:
 def on(study: Study, example: Example) -> QuerySet[ExampleComment]:
     """Return the study's comments on an example, oldest first."""
     return study.comments.filter(example=example).select_related("by")
+
+
+def reported(study: Study) -> QuerySet[ProblemReport]:
+    """Return the problems that annotators of any kind reported, oldest first."""
+    rows = ProblemReport.objects.filter(turn__participation__study=study)
+    return rows.order_by("reported_at", "pk")
 
 
 def add(study: Study, example: Example, text: str, by: User, gold: str = "") -> ExampleComment:

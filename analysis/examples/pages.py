@@ -1,5 +1,6 @@
 """Pages and API views for examples: difficulty, gold audit, and answers to one example."""
 
+from collections import Counter
 from typing import Any
 
 from django import forms
@@ -69,7 +70,11 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
     rows = difficulty.hardest(study, task, kind)
     texts = _texts(task) if request.GET.get("q") else {}
     wrong = gold_audit.wrong_golds(study)
-    marked = {"gold-wrong": ("Gold marked as wrong", lambda row: row.example in wrong)}
+    reported = Counter(gold_audit.reported(study).values_list("turn__example", flat=True))
+    marked = {
+        "gold-wrong": ("Gold marked as wrong", lambda row: row.example in wrong),
+        "reported": ("Problem reported", lambda row: row.example in reported),
+    }
     shown = listing.listing(
         request.GET,
         rows,
@@ -86,7 +91,9 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
         "listing": shown if rows else None,
         "few": difficulty.FEW,
         "wrong": wrong,
-        "rows": [(examples[row.example], cells) for row, cells in shown.cells],
+        "rows": [
+            (examples[row.example], reported[row.example], cells) for row, cells in shown.cells
+        ],
     }
     return render(request, "examples/examples.html", context)
 
@@ -189,6 +196,7 @@ def _example(
         "previous": previous,
         "following": following,
         "comments": said,
+        "problems": gold_audit.reported(study).filter(turn__example=shown),
         "wrong": gold_audit.wrong_gold(said),
         "form": form or CommentForm(),
     }

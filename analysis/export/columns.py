@@ -139,6 +139,8 @@ ANSWERS = (
         " sure of being right; empty: not asked, or skipped", "confidence__value"),
     OfTurn("reason", "one-line reason for the confidence, verbatim; empty: none",
         "confidence__reason"),
+    OfTurn("problem", "problem with the example that the annotator reported, verbatim; empty: none;"
+        " review before publication", "problem__text"),
     OfTurn("blurs", "number of times the page lost focus (reported by the browser)",
         "activity__blurs", None, 0),
     OfTurn("away_seconds", "total seconds without focus (reported by the browser)",

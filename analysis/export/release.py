@@ -42,6 +42,7 @@ STYLES = {
 }
 # Maps files to their columns with user-entered text.
 WRITTEN = {
+    "answers.csv": ["reason", "problem"],
     "decisions.csv": ["reason"],
     "questionnaire.csv": ["tools", "comments"],
     "own_answers.csv": ["answer"],
@@ -106,8 +107,7 @@ def write_data(study: Study, folder: Path, round_times: str = "") -> None:
     """Write all files except Parquet to a folder, within one `snapshot`. Raises ReleaseError."""
     masked = _masked(study)
     files.write_files(study, folder)
-    reasons = {"answers.csv": ["reason"]} if study.asks_reasons else {}
-    for name, columns in (WRITTEN | reasons).items():
+    for name, columns in WRITTEN.items():
         publishing.change_columns(folder / name, dict.fromkeys(columns, masked))
     if round_times:
         publishing.round_files(folder, round_times)

@@ -847,6 +847,17 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='ProblemReport',
+            fields=[
+                ('turn', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='problem', serialize=False, to='annotation.turn')),
+                ('text', models.CharField(max_length=200)),
+                ('reported_at', models.DateTimeField()),
+            ],
+            options={
+                'constraints': [models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='a_reported_problem_has_words'), models.CheckConstraint(condition=django.db.models.lookups.LessThanOrEqual(django.db.models.functions.text.Length('text'), 200), name='a_reported_problem_has_at_most_200_characters')],
+            },
+        ),
+        migrations.CreateModel(
             name='Draft',
             fields=[
                 ('turn', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, serialize=False, to='annotation.turn')),

@@ -12,6 +12,7 @@ from annotation.models.answers import (
     Channel,
     Confidence,
     Draft,
+    ProblemReport,
     Reading,
     Turn,
 )

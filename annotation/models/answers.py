@@ -22,7 +22,7 @@ from tasks.spans import GivenAnswer as GivenAnswer
 
 # A longer gap between a worker's steps counts as absence instead of work.
 LONGEST_COUNTED_GAP = timedelta(minutes=5)
-LONGEST_REASON = 200  # characters
+LONGEST_REASON = 200  # characters, as of a reported problem
 
 
 class Channel(models.TextChoices):
@@ -257,6 +257,28 @@ class Confidence(models.Model):
 
     def __str__(self) -> str:
         return f"confidence in turn {self.turn_id}"
+
+
+class ProblemReport(models.Model):
+    """What an annotator finds wrong with an example, in one line. Insert-only."""
+
+    turn = models.OneToOneField(
+        Turn, on_delete=models.CASCADE, primary_key=True, related_name="problem"
+    )
+    text = models.CharField(max_length=LONGEST_REASON)
+    reported_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~Q(text=""), name="a_reported_problem_has_words"),
+            models.CheckConstraint(
+                condition=LessThanOrEqual(Length("text"), LONGEST_REASON),
+                name="a_reported_problem_has_at_most_200_characters",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class Draft(models.Model):

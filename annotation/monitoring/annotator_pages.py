@@ -49,7 +49,7 @@ def _page(
     study = annotator.study
     may_read, may_pay = "read" in study.rights, "pay" in study.rights
     turns = annotator.turns if may_read else annotator.turns.none()
-    turns = turns.select_related("example", "answer").prefetch_related("answer__spans")
+    turns = turns.select_related("example", "answer", "problem").prefetch_related("answer__spans")
     undecided = blinding.is_undecided(annotator)
     is_hidden = blinding.is_covered(annotator) or undecided
     spares_training = not blinding.hides_training(annotator, undecided)

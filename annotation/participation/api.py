@@ -49,6 +49,7 @@ from annotation.web.wording import translated
 from tasks.spans import AnswerError
 
 NOBODY = "No participation has this token. Check the token, or join again."
+NO_TURN = "This turn does not belong to this participation."
 
 
 class Unfit(ValidationError):
@@ -237,7 +238,7 @@ class Answer(Work):
         try:
             participation, turn = answering.submit(token, sent["turn"], fields, Channel.API)
         except Turn.DoesNotExist:
-            raise NotFound("This turn does not belong to this participation.") from None
+            raise NotFound(NO_TURN) from None
         except AnswerError as error:
             participation = mine(request)
             told = translated(error.sentence)
@@ -258,6 +259,19 @@ class Confidence(Work):
         except AnswerError as error:
             raise Unfit({"reason": [translated(error.sentence)]}) from None
         return Response(state_of(*given))
+
+
+class Problem(Work):
+    @documented("Report a problem with an example (the first counts)", bodies.ProblemBody)
+    def post(self, request: Request) -> Response:
+        sent = read(bodies.ProblemBody, request)
+        try:
+            given = answering.report_problem(
+                str(request.auth), sent["turn"], sent["text"], Channel.API
+            )
+        except Turn.DoesNotExist:
+            raise NotFound(NO_TURN) from None
+        return Response(state_of(given))
 
 
 class Continue(Work):

@@ -94,6 +94,11 @@ class ConfidenceBody(Body):
     reason = verbatim(required=False, max_length=LONGEST_REASON)
 
 
+class ProblemBody(Body):
+    turn = place(help_text="any example that was shown")
+    text = serializers.CharField(max_length=LONGEST_REASON)
+
+
 class ConsentBody(Body):
     agree = serializers.BooleanField()
 

@@ -9,6 +9,7 @@ from django.http import Http404, QueryDict
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from annotation.models import ExitAnswers, Study
+from annotation.models.answers import LONGEST_REASON
 from annotation.protocol.own_questions import EXIT_QUESTIONS
 from annotation.study import screening
 from annotation.study.own_questions import CHOICE, NUMBER, OwnQuestion
@@ -140,6 +141,19 @@ class ExitForm(OwnForm):
         if not asks:
             for name in EXIT_QUESTIONS:
                 del self.fields[name]
+
+
+class ProblemForm(PageForm):
+    key = "problem"
+    text = forms.CharField(
+        label=gettext_lazy("What is wrong with this example?"),
+        max_length=LONGEST_REASON,
+        widget=forms.TextInput({"autocomplete": "off"}),
+        error_messages={
+            "required": gettext_lazy("Please answer this question."),
+            "max_length": TOO_LONG,
+        },
+    )
 
 
 def turn_of(sent: QueryDict) -> int:

@@ -22,7 +22,13 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from annotation.models import Answer, Channel, OwnAnswer, Participation, Status, Turn
 from annotation.participation import try_out
-from annotation.participation.forms import ComprehensionForm, ConsentForm, OwnForm, turn_of
+from annotation.participation.forms import (
+    ComprehensionForm,
+    ConsentForm,
+    OwnForm,
+    ProblemForm,
+    turn_of,
+)
 from annotation.participation.landing import count_refusal, landing_page
 from annotation.participation.state import (
     card_of_visit,
@@ -267,6 +273,23 @@ def withdraw(request: access.PageRequest, token: str) -> HttpResponse:
 @worker_page("GET")
 def own_data(request: access.PageRequest, token: str) -> HttpResponse:
     return own_data_file(visitors.participation_of(token))
+
+
+@worker_page("GET", "POST")
+def problem(request: access.PageRequest, token: str) -> HttpResponse:
+    """Show the form to report a problem with the current example, or the stored report."""
+    participation = visitors.participation_of(token)
+    form, turn = ProblemForm(request.POST or None), participation.latest_turn()
+    if form.is_valid():
+        turn_id, text = turn_of(request.POST), form.cleaned_data["text"]
+        answering.report_problem(token, turn_id, text, Channel.PAGE)
+        return redirect("problem", token)
+    if turn is None:
+        return redirect("work", token)
+    page = {"participation": participation, "turn": turn_page(participation, turn)}
+    page |= {"report": getattr(turn, "problem", None), "problem_form": form}
+    status = 422 if form.is_bound else 200
+    return render(request, "participation/problem.html", page, status=status)
 
 
 @worker_page("GET", "POST")

@@ -68,7 +68,7 @@ def personal_data(
 def _answers(participation: Participation) -> dict[str, Any]:
     """Return the examples that were shown, with their answers."""
     turns = participation.turns.select_related(
-        "example", "answer", "activity", "draft", "reading", "confidence"
+        "example", "answer", "activity", "draft", "reading", "confidence", "problem"
     )
     return {
         "examples": [_shown(turn) for turn in turns.prefetch_related("answer__spans")],
@@ -105,6 +105,7 @@ def _shown(turn: Turn) -> dict[str, Any]:
         "unsent_answer": turn.draft.content if hasattr(turn, "draft") else None,
         "seconds_at_the_right_answer": reading.seconds if reading else None,
         "confidence": {"point": rated.value, "reason": rated.reason} if rated else None,
+        "reported_problem": turn.problem.text if hasattr(turn, "problem") else None,
         "answer": None,
     }
     if activity is not None:

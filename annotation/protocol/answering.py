@@ -20,6 +20,7 @@ from annotation.models import (
     ModelAnnotator,
     ModelRun,
     Participation,
+    ProblemReport,
     Status,
     Step,
     Study,
@@ -154,6 +155,21 @@ def check_channel(channel: str, kind: str, design: Study) -> None:
     """Raise PeopleUsePages if a program acts as a human and the design doesn't allow it."""
     if channel == Channel.API and kind == Kind.PERSON and not design.programs_as_people:
         raise PeopleUsePages
+
+
+def report_problem(token: str, turn_id: int, text: str, channel: str) -> Participation:
+    """Store what an annotator finds wrong with an example that was shown. The first report counts.
+
+    It changes neither the state nor a score. Raises Participation.DoesNotExist, Turn.DoesNotExist
+    and PeopleUsePages.
+    """
+    with transaction.atomic():
+        participation = Participation.objects.lock(token)
+        check_channel(channel, participation.kind, participation.scenario.design)
+        told = {"text": " ".join(text.split()), "reported_at": database_now()}
+        turn = participation.turns.get(pk=turn_id)
+        ProblemReport.objects.get_or_create(turn=turn, defaults=told)
+        return participation
 
 
 class RunError(ValueError):

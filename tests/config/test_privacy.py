@@ -25,6 +25,7 @@ ROWS = [line.split("|")[1].strip() for line in RECORD.splitlines() if line.start
 TOLD = {
     "answers, times": "Turn Answer AnswerSpan Activity Participation Tombstone Allocation",
     "confidence in answers": "Confidence",
+    "problems with examples": "ProblemReport",
     "how long each reveal": "Reading",
     "drafts": "Draft",
     "exit questionnaire": "ExitAnswers OwnAnswer",

@@ -15,7 +15,7 @@ from tasks.importing import read_clues
 from tasks.models import Example
 from tests import factories
 
-QUERIES = 12
+QUERIES = 13
 
 
 @pytest.fixture(scope="module")

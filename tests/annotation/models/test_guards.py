@@ -17,6 +17,7 @@ from annotation.models import (
     Confidence,
     Decision,
     Exposure,
+    ProblemReport,
     Reading,
     Study,
     StudyManifest,
@@ -24,14 +25,16 @@ from annotation.models import (
     Turn,
 )
 from annotation.pay import ledger
-from annotation.protocol import confidence
+from annotation.protocol import answering, confidence
 from annotation.study import lifecycle
 from tasks.models import Example
 from tests import factories
 
 pytestmark = pytest.mark.engines
 
-TABLES = [guards.TURN, guards.ANSWER, guards.SPAN, guards.READING, guards.CONFIDENCE]
+TABLES = [
+    guards.TURN, guards.ANSWER, guards.SPAN, guards.READING, guards.CONFIDENCE, guards.PROBLEM,
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -41,6 +44,9 @@ def answered(researcher):
     participation = factories.seat(study.scenarios.get())
     factories.work_through(participation, limit=4)
     assert AnswerSpan.objects.exists()
+    answering.report_problem(
+        participation.token, participation.turns.first().pk, "Cut off", Channel.PAGE
+    )
     return participation
 
 
@@ -53,7 +59,7 @@ def refused(sql: str) -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_the_database_refuses_to_update_what_was_answered(answered, table):
     columns = {guards.TURN: "position", guards.ANSWER: "s1", guards.READING: "seconds"}
-    columns[guards.CONFIDENCE] = "seconds"
+    columns |= {guards.CONFIDENCE: "seconds", guards.PROBLEM: "text"}
     column = columns.get(table, "segment")
     refused(f"UPDATE {table} SET {column} = 1")
 
@@ -63,7 +69,7 @@ def test_the_database_refuses_to_delete_what_was_answered(answered, table):
     refused(f"DELETE FROM {table}")
 
 
-@pytest.mark.parametrize("model", [Turn, Answer, AnswerSpan, Reading, Confidence])
+@pytest.mark.parametrize("model", [Turn, Answer, AnswerSpan, Reading, Confidence, ProblemReport])
 def test_the_models_cannot_get_round_the_guards(answered, model):
     with pytest.raises(DatabaseError), transaction.atomic():
         model.objects.all()._raw_delete(using="default")
@@ -91,7 +97,7 @@ def test_only_a_participation_with_a_tombstone_can_be_erased(researcher):
 @pytest.mark.django_db(transaction=True)
 def test_guards_are_restored_after_a_table_rebuild(answered):
     """SQLite rebuilds a table to alter it, and drops its triggers without a word."""
-    for model in (AnswerSpan, Answer, Reading, Confidence, Turn):
+    for model in (AnswerSpan, Answer, Reading, Confidence, ProblemReport, Turn):
         with connection.schema_editor() as editor:
             if connection.vendor == "sqlite":
                 editor._remake_table(model)

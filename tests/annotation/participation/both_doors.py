@@ -62,6 +62,9 @@ class Pages:
         fields = {"skip": "1"} if point is None else {"confidence": point, "reason": reason}
         return self._post("confidence", token, {"turn": turn, **fields}, **{"HX-Request": "true"})
 
+    def problem(self, token: str, turn: int, text: str) -> Any:
+        return self._post("problem", token, {"turn": turn, "text": text})
+
     def go_on(self, token: str, leaving: str = "reveal") -> Any:
         return self._post("continue", token, {"leaving": leaving})
 
@@ -117,6 +120,9 @@ class Api:
         return self._post(
             "confidence", token, {"turn": turn, "confidence": point, "reason": reason}
         )
+
+    def problem(self, token: str, turn: int, text: str) -> Any:
+        return self._post("problem", token, {"turn": turn, "text": text})
 
     def go_on(self, token: str, leaving: str = "reveal") -> Any:
         return self._post("continue", token, {"leaving": leaving})

@@ -124,6 +124,8 @@ def walk(
     for _example in range(6):
         turn = seat.latest_turn()
         seen.append((turn.step, False, masked(client.get(work))))
+        problem = client.get(reverse("problem", args=[seat.token]))
+        seen.append((turn.step, False, masked(problem)))
         fields = {"turn": turn.pk, **given}
         address = reverse("answer", args=[seat.token])
         refused = client.post(address, {"turn": turn.pk, **refused_one}, HTTP_HX_REQUEST="true")

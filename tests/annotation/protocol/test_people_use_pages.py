@@ -46,6 +46,7 @@ BODIES = {
     "own_questions": {"answers": {}},
     "comprehension": {"answers": [0]},
     "confidence": {"turn": 1, "confidence": 3},
+    "problem": {"turn": 1, "text": "The text is cut off."},
     "continue": {"leaving": "reveal"},
     "questionnaire": {"ai_used": "no"},
     "finish": {"examples": "answered", "context": "each"},
