@@ -324,9 +324,9 @@ def answer(request: access.PageRequest, token: str) -> HttpResponse:
     except answering.Conflict as conflict:
         return _state(request, visitors.participation_of(token), notice=str(conflict), status=409)
     except AnswerError as error:
-        return _state(
-            request, visitors.participation_of(token), error=translated(error.sentence), status=422
-        )
+        active_time.keep_reports(token, turn_of(request.POST), request.POST)
+        told = translated(error.sentence)
+        return _state(request, visitors.participation_of(token), error=told, status=422)
     return _after_post(request, participation, turn)
 
 

@@ -59,6 +59,12 @@ def _current(token: str, turn_id: int) -> Turn | None:
     return turn if is_current and participation.status == Status.WORKING else None
 
 
+def keep_reports(token: str, turn_id: int, fields: Mapping[str, str]) -> None:
+    """Store what the page reported with an invalid answer, which is not stored itself."""
+    if not REPORTED.keys().isdisjoint(fields):
+        ping(token, turn_id, fields)
+
+
 def store_reports(turn: Turn, fields: Mapping[str, str]) -> None:
     """Store what the page reported with the answer that was just stored, if anything."""
     if not REPORTED.keys().isdisjoint(fields):

@@ -130,8 +130,23 @@ def test_reports_that_come_with_an_answer_are_stored_and_capped(client, study):
     assert stored == SIGNS | {"seconds": answer.active_seconds, "last_at": answer.submitted_at}
 
 
-def test_an_answer_without_reports_stores_no_activity(study):
+def test_reports_with_an_invalid_answer_are_kept(client, study):
     seat = factories.seat(study.scenarios.get())
+    turn, address = seat.latest_turn(), reverse("answer", args=[seat.token])
+    reply = client.post(address, {"turn": turn.pk, "copies": "2", "automated": "1"})
+    assert reply.status_code == 422
+    fields = factories.fields_for(turn.example, turn.example.gold) | {"turn": turn.pk}
+    client.post(address, fields | {"copies": "1"})
+    stored = Activity.objects.values("copies", "automated", "no_input", "seconds").get()
+    seconds = Answer.objects.get().active_seconds
+    assert stored == {"copies": 3, "automated": 1, "no_input": 0, "seconds": seconds}
+
+
+def test_an_answer_without_reports_stores_no_activity(client, study):
+    seat = factories.seat(study.scenarios.get())
+    turn = seat.latest_turn()
+    reply = client.post(reverse("answer", args=[seat.token]), {"turn": turn.pk})
+    assert reply.status_code == 422
     factories.work_through(seat, limit=1)
     assert not Activity.objects.exists()
 
