@@ -37,10 +37,11 @@ from analysis.documents.blocks import (
 from analysis.documents.checklists.facts import Facts as Record
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import moment, recomputed, same_recipe
-from analysis.scores import columns, rendering
+from analysis.scores import columns, overlap, rendering
 from analysis.scores.attrition import SAMPLE
 from analysis.scores.performance import kinds_of, versions
 from annotation.models import Kind, Qualification, Reason, Status, Study
+from annotation.monitoring import flags
 from annotation.monitoring.sample import about_export
 from annotation.pay.ledger import in_currency
 from annotation.web.wording import in_words
@@ -101,6 +102,7 @@ def document(record: Record, answers: Mapping[str, str]) -> Document:
     forms = checklists.for_study(record, answers).values()
     sections += [
         Section("Participant flow", _funnel(record)),
+        *_section("Behaviour of annotators", _behaviour(record)),
         *_sample(record),
         Section("Pay and time", _pay(record)),
         Section("Consent, withdrawals and exclusions", _consent(record)),
@@ -193,6 +195,39 @@ def _funnel(record: StudyRecord) -> list[Block]:
         Grid.of("Participant flow by scenario", FUNNEL, flow, notes),
         Bullets([line for line in left if not line.endswith(": 0")] or ["No dropouts."]),
     ]
+
+
+BEHAVIOUR = [
+    Column("annotator", "Annotator"),
+    Column("scenario", "Scenario"),
+    Column("behaviour", "Behaviour"),
+    Column("errors", "Errors"),
+]
+
+
+def _behaviour(record: StudyRecord) -> list[Block]:
+    """Return a table with one line per person who completed the study, or []."""
+    errors: dict[int, list[str]] = {}
+    for row in overlap.table(record.study, Kind.PERSON):
+        found = errors.setdefault(row.participation, [])
+        if row.agrees:
+            counts = f"{row.overlap.same} of {row.overlap.errors}"
+            found.append(f"agree with {row.model} {overlap.OFTEN} ({counts})")
+    people = record.study.participations.filter(kind=Kind.PERSON, status=Status.COMPLETED)
+    rows = [
+        SimpleNamespace(
+            annotator=person.pseudonym,
+            scenario=str(person.scenario),
+            behaviour=flags.in_one_line(person),
+            errors="; ".join(errors.get(person.pk, [NOTHING])) or overlap.AS_EXPECTED,
+        )
+        for person in people.select_related("scenario__task").order_by("scenario", "pseudonym")
+    ]
+    note = (
+        "Browsers can leave out reports, and assistive technology can cause them. Errors: compared"
+        " with those of models on the same examples. Neither has an automatic effect."
+    )
+    return [Grid.of("Behaviour by annotator", BEHAVIOUR, rows, [note])] if rows else []
 
 
 def _pay(record: StudyRecord) -> list[Block]:

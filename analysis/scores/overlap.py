@@ -25,7 +25,7 @@ from tasks.columns import Column
 from tasks.models import Prediction
 from tasks.models.predictions import Seen
 
-OFTEN = "more often than expected"
+OFTEN, AS_EXPECTED = "more often than expected", "as expected"
 ALARMS = 0.01  # false-alarm rate over all annotators of a cell, for each model
 
 
@@ -122,7 +122,7 @@ def _of_cell(
     for (model, source), overlaps in zip(models, found, strict=True):
         corrected = holm([overlap.p for overlap in overlaps])
         for (pk, name), overlap, p in zip(names.items(), overlaps, corrected, strict=True):
-            expected = OFTEN if p < ALARMS else "as expected"
+            expected = OFTEN if p < ALARMS else AS_EXPECTED
             yield SimpleNamespace(
                 task=task,
                 shots=shots,

@@ -13,7 +13,12 @@ from django.db.models import Count, QuerySet
 
 from annotation.models import ORDERS, Kind, Participation, Study
 from annotation.protocol import qualification
-from annotation.protocol.activity_summary import Signs, answers_by_participation, signs
+from annotation.protocol.activity_summary import (
+    Signs,
+    answers_by_participation,
+    for_participation,
+    signs,
+)
 
 SHARE = 0.05  # of the answers, to tolerate slips
 MODAL_SHARE = 0.9  # requires at least FEWEST answers
@@ -102,6 +107,23 @@ def flags(work: Signs, others: Pace = ALONE, shares_browser: bool = False) -> di
     if shares_browser:
         seen["shared_browser"] = "the same browser was also used under another id"
     return seen
+
+
+def in_one_line(person: Participation) -> str:
+    """Return what speaks for and against an annotator's attention; annotators may read it.
+
+    Returns "" if there are no answers.
+    """
+    work = Signs(**person.signs) if person.signs else for_participation(person)
+    if not work.n:
+        return ""
+    seen = [f"{work.n - work.too_fast} of {work.n} answers were not too fast to have been read"]
+    if work.checks:
+        seen.append(f"{work.checks_passed} of {work.checks} attention checks were passed")
+    counts = {"times the page was left: {}": work.blurs, "pastes: {}": work.pastes}
+    counts |= {finding: getattr(work, name) for name, (_share, finding) in OF_SIGNS.items()}
+    reported = [finding.format(count) for finding, count in counts.items() if count]
+    return f"{'; '.join(seen)}. Reported by the browser: {'; '.join(reported) or 'nothing'}."
 
 
 def is_fast_person(median: float | None, others: Pace) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
+from analysis.documents.blocks import Grid
 from analysis.scores import overlap, sensitivity
 from analysis.stats import error_overlap
 from analysis.stats.error_overlap import UNKNOWN, overlaps
@@ -17,6 +18,7 @@ from annotation.models import Kind, Study
 from benchmarks import ai_use
 from tests import factories
 from tests.analysis import five_studies
+from tests.analysis.documents.reports import block
 
 
 def test_shares_are_those_computed_by_hand():
@@ -199,6 +201,17 @@ def test_page_csv_and_api_show_the_same_rows(ada, compared):
     assert [row["annotator"] for row in rows] == [row["annotator"] for row in sent]
     assert [float(row["p_holm"]) for row in rows] == [row["p_holm"] for row in sent]
     assert sorted(row["result"] for row in sent)[-1] == "more often than expected"
+
+
+def test_the_report_has_one_line_for_each_annotator(compared):
+    grid = block(compared, "Behaviour of annotators", Grid)
+    people = compared.participations.order_by("pk").values_list("pseudonym", flat=True)
+    errors = dict.fromkeys(people, "as expected")
+    errors[people[0]] = "agree with T5-Large more often than expected (8 of 8)"
+    assert {row[0]: row[3] for row in grid.rows} == errors
+    assert {row[2] for row in grid.rows} == {
+        "0 of 24 answers were not too fast to have been read. Reported by the browser: nothing."
+    }
 
 
 @pytest.mark.long

@@ -73,6 +73,25 @@ def test_each_sign_raises_only_its_flag(given, flag):
     assert list(flags.flags(activity_summary.signs(given))) == [flag]
 
 
+def test_one_line_has_the_counts_for_and_against(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
+    seat, new = (factories.seat(study.scenarios.get()) for _ in range(2))
+    factories.work_through(seat)
+    line = "0 of 4 answers were not too fast to have been read. Reported by the browser: nothing."
+    page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
+    assert f"<p>{line}</p>" in page
+    assert flags.in_one_line(new) == ""
+    given = answers(5, 5, 5, blurs=1, signs=(2, 1, 0, 0, 1))
+    given += answers(5, 5, step="check", right=False) + answers(5, step="check", right=True)
+    work = activity_summary.signs(given)
+    assert flags.in_one_line(Participation(signs=work._asdict())) == (
+        "6 of 6 answers were not too fast to have been read; 1 of 3 attention checks were passed."
+        " Reported by the browser: times the page was left: 3; copies of the page's text: 6;"
+        " absences that began within 10 s of a copy: 3;"
+        " answers given in a window below 60 % of the screen's width: 3."
+    )
+
+
 def test_ordinary_work_raises_no_flag():
     assert flags.flags(activity_summary.signs(answers(4, 6, 5, 7, 5, 6, 4, 8, 5, 6, 7, 5))) == {}
 
