@@ -157,7 +157,7 @@ def _models(task: Task) -> pd.DataFrame:
     """Return respondent, example, s1 and right in [0, 1] per model and example, across all runs."""
     is_right = Case(When(s1=1, then=Value(1.0)), default=Value(0.0), output_field=FloatField())
     rows = (
-        Prediction.objects.filter(file__task=task)
+        Prediction.objects.filter(file__task=task, file__witness=False)
         .values_list("file__model__name", "example")
         .annotate(mean=Avg("s1"), right=Avg(is_right))
     )

@@ -82,6 +82,11 @@ class UploadForm(forms.Form):
         Tuning,
         "Every table marks a run that chose them on held-out data: its scores are inflated.",
     )
+    witness = forms.BooleanField(
+        label="Witness",
+        required=False,
+        help_text="Use these predictions only for error overlap; no table contains them.",
+    )
     files = FilesField(  # type: ignore[assignment]  # forms remove their fields
         label="Prediction files", help_text=f"Select several files if they are named {NAMED}."
     )
@@ -146,7 +151,7 @@ class UploadForm(forms.Form):
     def store(self, user: Any) -> LanguageModel | Job:
         """Store the files or start a job, or raise PredictionsError or ValidationError."""
         data = self.cleaned_data
-        details = {key: data[key] for key in (*store.DETAILS, *store.RUN)}
+        details = {key: data[key] for key in store.STATED}
         if details["predicted_on"] is not None:
             details["predicted_on"] = details["predicted_on"].isoformat()  # JSON for a job
         name, sent = data["name"], data["uploads"]

@@ -216,9 +216,12 @@ def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Ro
 def model_rows(files: PredictionFileQuerySet) -> list[SimpleNamespace]:
     """Return one row per model, task version and number of shots (None: fully supervised).
 
+    Witnesses are left out.
+
     `as_set` has all golds as one set, for tasks whose golds are alternatives. `set_recipe` is its
     recipe, or "" if golds are one set anyway.
     """
+    files = files.filter(witness=False)
     arms = files.order_by().values_list("arm", flat=True).distinct()
     rows = [row for arm in arms for row in _model_rows(files.filter(arm=arm))]
     rows.sort(key=lambda row: (math.inf if row.shots is None else row.shots, row.run.arm))

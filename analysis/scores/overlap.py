@@ -76,12 +76,13 @@ def _models(study: Study) -> dict[str, Models]:
     runs: dict[tuple[str, str, str], dict[int, list[Given]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    files = compared_files.files(study).exclude(seen_test=Seen.YES).order_by()
+    files = compared_files.for_overlap(study).exclude(seen_test=Seen.YES).order_by()
     uploaded = Prediction.objects.filter(file__in=files).values_list(
-        "file__task__name", "file__model__name", "example_id", "predicted", "s1"
+        "file__task__name", "file__model__name", "file__witness", "example_id", "predicted", "s1"
     )
-    for task, model, example, texts, s1 in uploaded.iterator(chunk_size=5000):
-        runs[task, model, "uploaded"][example].append(None if s1 == 1 else frozenset(texts))
+    for task, model, witness, example, texts, s1 in uploaded.iterator(chunk_size=5000):
+        source = "witness" if witness else "uploaded"
+        runs[task, model, source][example].append(None if s1 == 1 else frozenset(texts))
     seats = study.participations.filter(kind=Kind.MODEL, status=Status.COMPLETED).in_cells()
     seats = seats.exclude(worker__model=None)
     seated = list(seats.values_list("pk", "scenario__task", "worker__model__name"))
@@ -129,7 +130,7 @@ def _of_cell(
                 annotator=name,
                 participation=pk,
                 model=model,
-                source=source,  # uploaded or seated
+                source=source,
                 overlap=overlap,
                 p_holm=p,
                 agrees=p < ALARMS,
@@ -159,7 +160,7 @@ COLUMNS = [
     Column("shots", "Shots", "size of the training step"),
     Column("annotator", "Annotator", "pseudonym of the participation"),
     Column("model", "Model", "its answer is the one that most of its runs gave"),
-    Column("source", meaning="uploaded, or seated (it took part in the annotator’s seat)"),
+    Column("source", meaning="uploaded, witness (uploaded only for this), or seated (took part)"),
     Column("result", "Errors agree", f"{OFTEN}: corrected p below {ALARMS}; or why unknown"),
     _count("errors", "Errors", "examples on which the annotator is wrong"),
     _count("same", "Same", "of these errors, those that are exactly the model’s wrong answer"),

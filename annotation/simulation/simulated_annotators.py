@@ -157,7 +157,7 @@ class Knowledge:
 
     def predictions(self, model: str) -> dict[int, list[str]]:
         """Return predicted texts by test example, or {} if the study doesn't use the model."""
-        files = compared_files.files(self._study).filter(model__name=model)
+        files = compared_files.for_overlap(self._study).filter(model__name=model)
         first = dict(files.reverse().values_list("task_id", "pk"))  # first one wins
         rows = Prediction.objects.filter(file__in=first.values())
         return dict(rows.values_list("example_id", "predicted"))

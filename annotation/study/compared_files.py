@@ -8,6 +8,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from annotation.models import ComparedFile, Kind, Study, StudyStatus
 from tasks.models import PredictionFile, PredictionFileQuerySet
+from tasks.models.choices import CELL_ARMS
 
 
 def files(study: Study) -> PredictionFileQuerySet:
@@ -40,13 +41,18 @@ def of_arms(study: Study) -> PredictionFileQuerySet:
     return _of_team(study).exclude(arm="")
 
 
+def for_overlap(study: Study) -> PredictionFileQuerySet:
+    """Return the compared files, and witnesses, with which only errors are compared."""
+    return files(study) | _of_team(study, witness=True).filter(arm__in=CELL_ARMS)
+
+
 def every(study: Study) -> PredictionFileQuerySet:
     return files(study) | of_arms(study)
 
 
 def has_models(study: Study) -> bool:
     """Return whether predictions are compared with the study, or a model took one of its seats."""
-    return files(study).exists() or study.participations.filter(kind=Kind.MODEL).exists()
+    return for_overlap(study).exists() or study.participations.filter(kind=Kind.MODEL).exists()
 
 
 def family(study: Study) -> PredictionFileQuerySet:
@@ -66,8 +72,10 @@ def freeze(study: Study) -> list[str]:
     return [f"{file.model.name}: {file.filename}" for file in compared]
 
 
-def _of_team(study: Study, is_supervised: bool = False) -> PredictionFileQuerySet:
+def _of_team(
+    study: Study, is_supervised: bool = False, witness: bool = False
+) -> PredictionFileQuerySet:
     members = study.members.order_by().values("user")
     of_team = Q(model__uploaded_by=study.owner_id) | Q(model__uploaded_by__in=members)
     runs = PredictionFile.objects.filter(of_team, task__in=study.tasks.all())
-    return runs.filter(shots__isnull=is_supervised)
+    return runs.filter(shots__isnull=is_supervised, witness=witness)

@@ -183,6 +183,7 @@ class Migration(migrations.Migration):
                 ('method', models.CharField(blank=True, choices=[('', 'not stated'), ('FT', 'fine-tuning'), ('PT', 'prompt-tuning'), ('ICL', 'in-context learning'), ('other', 'other')], default='', max_length=5)),
                 ('tuning', models.CharField(blank=True, choices=[('', 'not stated'), ('fixed', 'fixed in advance'), ('training', 'on the training data'), ('held-out', 'on held-out data')], default='', max_length=10)),
                 ('arm', models.CharField(blank=True, default='', max_length=20)),
+                ('witness', models.BooleanField(default=False)),
                 ('uploaded_at', models.DateTimeField(auto_now_add=True)),
             ],
             options={

@@ -112,7 +112,7 @@ class Tuning(models.TextChoices):
 class PredictionFileQuerySet(models.QuerySet["PredictionFile"]):
     def in_cells(self) -> "PredictionFileQuerySet":
         """Return files of models without an upstream step, as for participations."""
-        return self.filter(arm__in=CELL_ARMS)
+        return self.filter(arm__in=CELL_ARMS, witness=False)
 
     def with_scores(self) -> "PredictionFileQuerySet":
         """Add `mean_s1` in [0, 1] over the test examples, and their number `examples`."""
@@ -146,6 +146,8 @@ class PredictionFile(models.Model):
     method = models.CharField(max_length=5, choices=Method, blank=True, default="")
     tuning = models.CharField(max_length=10, choices=Tuning, blank=True, default="")
     arm = models.CharField(max_length=20, blank=True, default="")
+    # Whether annotators' errors are compared with it, and no table contains it.
+    witness = models.BooleanField(default=False)
     uploaded_at = models.DateTimeField(auto_now_add=True)
 
     objects = PredictionFileQuerySet.as_manager()
@@ -207,6 +209,7 @@ class PredictionFile(models.Model):
             f"revision {self.revision}" if self.revision else "revision not stated",
             f"method {Method(self.method).label}",
             f"prompts and settings chosen: {Tuning(self.tuning).label}",
+            "witness, only for error overlap" if self.witness else "",
         ]
         return "; ".join(filter(None, stated))
 

@@ -25,6 +25,8 @@ DETAILS = (
 )  # fmt: skip
 # Fields of its files.
 RUN = ("numbering", "seen_test", "predicted_on", "revision", "method", "tuning", "arm")
+OF_FILE = (*RUN, "witness")
+STATED = (*DETAILS, *OF_FILE)
 PART = 200_000  # bytes that are read together; a larger file is read separately
 
 
@@ -142,10 +144,9 @@ def store(
     try:
         with transaction.atomic():
             model = _free_model(name, uploads, by, details)
+            of_file = {key: details[key] for key in OF_FILE if details.get(key)}
             return [
-                _store(
-                    model, upload, result, {key: details[key] for key in RUN if details.get(key)}
-                )
+                _store(model, upload, result, of_file)
                 for upload, result in zip(uploads, results, strict=True)
             ]
     except IntegrityError:

@@ -16,7 +16,7 @@ from tasks.models.choices import ARM_NAME
 from tasks.models.predictions import ExternalData, Method, Numbering, Seen, SizeClass, Tuning
 from tasks.predictions.completions import read_predictions
 from tasks.predictions.format import NAMED
-from tasks.predictions.store import DETAILS, RUN, PredictionsError, PredictionUpload, add
+from tasks.predictions.store import STATED, PredictionsError, PredictionUpload, add
 
 TRAINED = "was it trained on {} data in addition to the training split?"
 
@@ -46,6 +46,9 @@ class Command(BaseCommand):
         parser.add_argument("--arm", default="", help="of a cross-task study, such as upstream")
         parser.add_argument("--predicted-on", type=date.fromisoformat, help="YYYY-MM-DD")
         parser.add_argument("--revision", default="", help="model revision, such as a commit")
+        parser.add_argument(
+            "--witness", action="store_true", help="only for error overlap; in no table"
+        )
         parser.add_argument("--by", help="user name of the researcher (default: the only one)")
 
     def handle(self, *args: Any, model: str, folder: Path, **options: Any) -> None:
@@ -53,7 +56,7 @@ class Command(BaseCommand):
             raise CommandError(f"{folder} is not a folder.")
         if options["arm"] and not re.match(ARM_NAME, options["arm"]):
             raise CommandError("--arm: expected the name of an arm, such as upstream.")
-        details = {key: options[key] for key in (*DETAILS, *RUN)}
+        details = {key: options[key] for key in STATED}
         by = active_account(options["by"], "Set the uploading researcher with --by USERNAME.")
         try:
             files = add(model, self._uploads(folder), by, **details)

@@ -7,6 +7,8 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.documents.blocks import Grid
@@ -15,6 +17,7 @@ from analysis.stats import error_overlap
 from analysis.stats.error_overlap import UNKNOWN, overlaps
 from analysis.stats.significance import holm
 from annotation.models import Kind, Study
+from annotation.study import compared_files
 from benchmarks import ai_use
 from tests import factories
 from tests.analysis import five_studies
@@ -234,6 +237,41 @@ def test_without_a_model_the_page_says_what_it_needs(ada, study):
 def test_models_that_have_seen_the_test_do_not_count(compared):
     compared.tasks.get().prediction_files.update(seen_test="yes")
     assert overlap.table(compared, Kind.PERSON) == []
+
+
+def exported(study, folder) -> dict[str, bytes]:
+    call_command("export_study", study.name, str(folder), verbosity=0)
+    return {path.name: path.read_bytes() for path in folder.glob("*.csv")}
+
+
+def test_a_witness_is_in_no_other_table(ada, study, tmp_path):
+    before = exported(study, tmp_path / "before")
+    folder = tmp_path / "predictions"
+    folder.mkdir()
+    lines = factories.prediction_lines(study.tasks.get(), predicted)
+    (folder / f"{study.tasks.get().name}_0.jsonl").write_bytes(lines)
+    call_command("import_predictions", "Chatbot", folder, witness=True, by=study.owner.username)
+    rows = overlap.table(study, Kind.PERSON)
+    assert {(row.model, row.source) for row in rows} == {("Chatbot", "witness")}
+    assert len([row for row in rows if row.agrees]) == 1
+    after = exported(study, tmp_path / "after")
+    differ = {name for name in before if before[name] != after[name]}
+    assert differ == {"overlap.csv", "sensitivity.csv"}  # without annotators whose errors agree
+    for name, show in (("study_models", ""), ("study_models", "leaderboard"), ("figures", "")):
+        page = ada.get(reverse(name, args=[study.name]), {"show": show}).content.decode()
+        assert "Chatbot" not in page
+    assert "Chatbot" not in ada.get(reverse("models_file")).content.decode()
+    files = ada.get(reverse("model", args=["Chatbot"])).content.decode()
+    assert "witness, only for error overlap" in files
+    assert compared_files.has_models(study)  # so that the consent says so
+
+
+def test_the_upload_form_stores_a_witness(ada, study):
+    task = study.tasks.get()
+    file = SimpleUploadedFile(f"{task.name}_0.jsonl", factories.prediction_lines(task, predicted))
+    reply = ada.post(reverse("models"), {"name": "Chatbot", "witness": "on", "files": file})
+    assert reply.status_code == 302
+    assert task.prediction_files.get().witness
 
 
 @pytest.mark.long
