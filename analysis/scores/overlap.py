@@ -8,8 +8,10 @@ a review and never has an automatic effect.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
+
+from django.db.models import Sum
 
 from analysis.heavy import np
 from analysis.scores.columns import Table, between, percent
@@ -21,7 +23,7 @@ from analysis.stats.significance import holm
 from annotation.models import Answer, Kind, Status, Step, Study
 from annotation.study import compared_files
 from tasks.cards import place
-from tasks.columns import Column
+from tasks.columns import NOTHING, Column
 from tasks.models import Prediction
 from tasks.models.predictions import Seen
 
@@ -183,3 +185,51 @@ COLUMNS = [
     _share("telling_others", "Others on telling", "mean share of the others who gave that answer"),
 ]
 OVERLAP = Table("overlap", "Error overlap with models", _INTRO, COLUMNS, table)
+
+ASSUMED = 0.25  # chance of giving the model's answer where it is wrong, before there are data
+
+
+def detectable(study: Study, rows: Sequence[SimpleNamespace]) -> list[SimpleNamespace]:
+    """Return for each task, number of shots and model what share of copying is found.
+
+    `rows` come from `table`, and are empty before annotators have completed the study.
+    """
+    answered = defaultdict(list)
+    for row in rows:
+        answered[row.task, row.shots, row.model, row.source].append(row.overlap)
+    cells = study.scenarios.in_cells().order_by().values_list("task__name", "shots")
+    seats = sorted(cells.annotate(Sum("seats")), key=lambda cell: (place(cell[0]), cell[1]))
+    models, found = _models(study), []
+    for task, shots, number in seats:
+        for (model, source), given in models.get(task, {}).items():
+            own = answered[task, shots, model, source]
+            errors = sum(answer is not None for answer in given.values())
+            annotators, chance = len(own) or number, ASSUMED
+            if own:
+                # A few copiers hardly change the median. One is added to avoid a chance of 0.
+                typical = float(np.median([overlap.same for overlap in own]))
+                chance = (typical + 1) / (errors + 2)
+            found.append(
+                SimpleNamespace(
+                    task=task, shots=shots, model=model, source=source, annotators=annotators,
+                    errors=errors, telling=own[0].telling if own else NOTHING, chance=chance,
+                    share=error_overlap.detectable(errors, chance, ALARMS / annotators),
+                )
+            )  # fmt: skip
+    return found
+
+
+DETECTABLE = [
+    *COLUMNS[:2],
+    Column("model", "Model"),
+    Column("source", "Source"),
+    Column("annotators", "n", "annotators who completed the cell, or its seats before that"),
+    Column("errors", "Model’s errors", "examples on which the model is wrong"),
+    Column("telling", "Telling", "of these, examples on which more than half of the annotators are"
+        " right; unknown before annotators have completed the cell"),
+    Column("chance", "By chance", "share of the model’s errors that the median annotator makes,"
+        f" with one added; before there are annotators, {ASSUMED:.0%}", "share", percent),
+    Column("share", "Detectable copying", f"share of examples that an annotator must copy to be"
+        f" found with a probability of {error_overlap.POWER:.0%}, at a rate of {ALARMS:.0%} false"
+        " alarms over the annotators; –: no share is enough", "share", percent),
+]  # fmt: skip

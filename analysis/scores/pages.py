@@ -1,5 +1,6 @@
 """Score pages and their downloads. Other rooms' pages use the helpers in this module."""
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -151,9 +152,14 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
 def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
     """Show how often one kind of annotators makes the same errors as a model."""
     study, kind, context = of_kind(request, name)
-    return render(
-        request, "scores/overlap.html", context | {"table": overlap.OVERLAP.page(study, kind)}
-    )
+    rows = overlap.table(study, kind)
+    plan = overlap.detectable(study, rows)
+    context |= {
+        "table": dataclasses.replace(overlap.OVERLAP, rows=lambda *_of: rows).page(study, kind),
+        "plan_columns": table_columns.on_page(overlap.DETECTABLE),
+        "plan_cells": table_columns.cells(overlap.DETECTABLE, plan),
+    }
+    return render(request, "scores/overlap.html", context)
 
 
 @reading

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.heavy import np
+from analysis.heavy import np, special
 from analysis.stats.uncertainty import ROUNDING, wilson
 
 UNKNOWN = -1
@@ -23,6 +23,7 @@ FEWEST_ERRORS = 5  # errors of the annotator, and of the model
 DRAWS = 250  # maximum permutations per annotator; Holm's first step requires 100 for 1 %
 CHAINS = 250  # permutations drawn at once
 ENOUGH = 20  # stop after this many permutations that reach the observed value
+POWER = 0.8  # of copiers found, in `detectable`
 TRADES = 2  # rounds of trades between the permutations of a chain
 
 
@@ -112,6 +113,21 @@ def overlaps(
         [own if own.why_not else replace(own, p=float(p)) for own, p in zip(row, of, strict=True)]
         for row, of in zip(found, ps, strict=True)
     ]
+
+
+def detectable(errors: int, chance: float, alarms: float) -> float:
+    """Return the share of copied examples from which POWER of copiers are found, or NaN if none.
+
+    An approximation: on each of a model's `errors`, annotators give its answer with probability
+    `chance`, and copiers with probability share + (1 - share) x `chance`. Their number of such
+    answers is compared with the binomial distribution, at the false-alarm rate `alarms`.
+    """
+    counts = np.arange(1, errors + 1)
+    unusual = counts[special.betainc(counts, errors - counts + 1, chance) <= alarms]
+    if errors < FEWEST_ERRORS or not unusual.size:
+        return math.nan
+    needed = special.betaincinv(unusual[0], errors - unusual[0] + 1, POWER)
+    return max(0.0, float(needed - chance) / (1 - chance))
 
 
 def permutations(people: np.ndarray, draw: np.random.Generator) -> Iterator[np.ndarray]:

@@ -3,6 +3,7 @@
 import csv
 import io
 import itertools
+import re
 from dataclasses import asdict
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.urls import reverse
+from scipy import stats
 
 from analysis.documents.blocks import Grid
 from analysis.scores import overlap, sensitivity
@@ -96,6 +98,26 @@ def test_without_copiers_small_p_values_are_rare():
         )
         ps += [own.p for own in overlaps(people, [model], seed)[0] if not own.why_not]
     assert np.mean(np.array(ps) < 0.1) == pytest.approx(0.1, abs=0.05)
+
+
+def test_the_detectable_share_has_the_stated_power():
+    # 40 errors, made by chance with p = .25: 20 or more are rarer than .001, and 19 are not.
+    tail = stats.binom(40, 0.25).sf
+    share = error_overlap.detectable(40, 0.25, 0.001)
+    assert tail(19) <= 0.001 < tail(18)
+    assert stats.binom(40, share + (1 - share) * 0.25).sf(19) == pytest.approx(0.8)
+    assert np.isnan(error_overlap.detectable(4, 0.25, 0.001))
+    assert np.isnan(error_overlap.detectable(6, 0.5, 0.001))
+
+
+@pytest.mark.long
+def test_copiers_of_the_detectable_share_are_found():
+    share = error_overlap.detectable(34, 0.26, 0.001)  # as in crowds of ten
+    found = []
+    for seed in range(30):
+        people, model = ai_use.crowd(np.random.default_rng(seed), copy=share)
+        found += [p < 0.01 for p in holm([own.p for own in overlaps(people, [model], seed)[0]])[:2]]
+    assert np.mean(found) > 0.7
 
 
 def test_names_of_answers_and_easy_examples_do_not_matter():
@@ -204,6 +226,24 @@ def test_page_csv_and_api_show_the_same_rows(ada, compared):
     assert [row["annotator"] for row in rows] == [row["annotator"] for row in sent]
     assert [float(row["p_holm"]) for row in rows] == [row["p_holm"] for row in sent]
     assert sorted(row["result"] for row in sent)[-1] == "more often than expected"
+
+
+def test_the_page_plans_before_and_after_there_are_annotators(ada, researcher, compared):
+    draft = factories.make_study(
+        researcher, compared.tasks.get(), shots=[0], annotators=5, status="draft", name="planned"
+    )
+    plans = [detectable_of(ada, study) for study in (draft, compared)]
+    assert [row[4:7] for row in plans] == [["5", "8", "–"], ["5", "8", "8"]]
+    assert [row[7] for row in plans] == ["25%", "10%"]
+    shares = [int(row[8].rstrip("%")) for row in plans]
+    assert shares[1] < shares[0] < 100  # 25 % is more than these annotators agree by chance
+
+
+def detectable_of(client, study) -> list[str]:
+    """The row of the table of detectable copying."""
+    page = client.get(reverse("overlap", args=[study.name])).content.decode()
+    body = page.split('id="detectable"')[1].split("<tbody>")[1].split("</tbody>")[0]
+    return [cell.strip() for cell in re.findall(r"<t[hd][^>]*>([^<]*)<", body)]
 
 
 def test_the_report_has_one_line_for_each_annotator(compared):
