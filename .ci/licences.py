@@ -20,7 +20,7 @@ BEGIN, END = "<!-- licences:begin -->", "<!-- licences:end -->"
 # unchanged and remain separate, replaceable packages.
 AGREED = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "LGPL-3.0-or-later", "MIT",
-    "MIT-0", "MPL-2.0", "PSF-2.0", "Zlib",
+    "MIT-0", "MIT-CMU", "MPL-2.0", "PSF-2.0", "Zlib",
 }  # fmt: skip
 # Taken from the text of the package if the metadata lacks a licence or its SPDX identifier.
 READ = {

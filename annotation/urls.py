@@ -10,8 +10,8 @@ from annotation.library import tasks as task_pages
 from annotation.monitoring import annotator_pages as annotators
 from annotation.monitoring import pages as monitoring_pages
 from annotation.notices import pages as notices
+from annotation.participation import images, preview
 from annotation.participation import pages as participation
-from annotation.participation import preview
 from annotation.payout import pages as pay
 from annotation.privacy import pages as retention
 from annotation.prolific import pages as platforms
@@ -54,6 +54,7 @@ urlpatterns = [
     path("work/<str:token>/problem/", participation.problem, name="problem"),
     path("work/<str:token>/data/", participation.own_data, name="own_data"),
     path("declined/", participation.declined, name="declined"),
+    path("images/<str:name>", images.image, name="image"),
     path("work/<str:token>/next-task/", participation.next_task, name="next_task"),
     # Researchers
     *(path(post.below[0] + post.path, view, name=post.row) for post, view in POSTS.items()),

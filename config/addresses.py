@@ -14,7 +14,7 @@ SECRET = (
     "account/address/confirm",
 )
 
-ANNOTATORS = ("/join/", "/work/", "/declined/")
+ANNOTATORS = ("/join/", "/work/", "/declined/", "/images/")
 RESEARCHERS = (
     "/studies/",
     "/new-study/",

@@ -185,6 +185,8 @@ class Card:
     help: tuple[Help, ...] = field(default=(), metadata=_key(_entries(Help), part=Help))
     # The domain of the texts, such as movie reviews, for tables of tasks.
     domain: str | None = field(default=None, metadata=_key(check_text))
+    # May segments be images (tasks/images.py)?
+    images: bool = field(default=False, metadata=_key(check_flag))
     # For tasks of the Few-shot Gym: the category, such as cls/nli.
     ontology: str | None = field(default=None, metadata=_key(check_text))
     # Are k shots k examples per label, as in the Gym's classification tasks, or k in total?
@@ -277,6 +279,7 @@ UNSAID = {
     "shots_per_label": False,
     "typed": False,
     "all_options": False,
+    "images": False,
 }
 KEYS = {key.name: key for key in fields(Card)}
 REQUIRED = tuple(name for name, key in KEYS.items() if key.default is MISSING)

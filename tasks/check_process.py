@@ -1,8 +1,9 @@
 """The process that reads an uploaded file within time and memory limits.
 
 `python -m tasks.check_process SECONDS BYTES` (processor time and address space) reads one request
-from standard input and writes one reply, both as JSON. It only imports the pure core, so it starts
-in about 50 ms, and it never executes anything from the request. tasks/checking.py starts it.
+from standard input and writes one reply, both as JSON. It only imports the pure core, and Pillow
+for images, so it starts in about 50 ms, and it never executes anything from the request.
+tasks/checking.py starts it.
 """
 
 import base64
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tasks import data_report
+from tasks import data_report, images
 from tasks.cards import Card, CardError, load_card, parse_card
 from tasks.formats import (
     MAX_WRONG,
@@ -99,6 +100,12 @@ def task(folder: str, card: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def clean(folder: str, files: list[str]) -> dict[str, Any]:
+    """Clean some of a folder's images. Return {}."""
+    images.clean_all(Path(folder), files)
+    return {}
+
+
 def records(path: str, card: dict[str, Any]) -> dict[str, Any]:
     """Return {records} with [id, context, question, gold, gold_starts, options], or {error}."""
     try:
@@ -178,7 +185,7 @@ def _spread(records: list[Record], number: int) -> list[Record]:
 
 WORK: dict[str, Callable[..., dict[str, Any]]] = {
     "card": card, "split": split, "lines": lines, "task": task, "records": records,
-    "predictions": predictions,
+    "predictions": predictions, "clean": clean,
 }  # fmt: skip
 
 if __name__ == "__main__":

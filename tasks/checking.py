@@ -26,7 +26,7 @@ SECONDS = 20  # of processor time
 MEMORY = 1_000_000_000  # bytes of address space
 PATIENCE = 5  # seconds that a request waits for its turn
 LIMIT = 300  # seconds of wall time, for a busy machine
-# These flags exclude the environment and site-packages, which the pure core does not need.
+# These flags exclude the environment and site-packages, which the pure core needs only for images.
 COMMAND = [sys.executable, "-E", "-S", "-X", "utf8", "-m", "tasks.check_process"]
 # Reading datasets requires site-packages (openpyxl and pyarrow) and more address space.
 OF_DATASETS = ("columns", "example", "make", "gym", "gym_make")
@@ -62,7 +62,9 @@ def one_of(account: int, waits: bool = False) -> Iterator[None]:
         cache.delete(key)
 
 
-def run(what: str, *, waits: bool = False, **request: Any) -> dict[str, Any]:
+def run(
+    what: str, *, waits: bool = False, has_images: bool = False, **request: Any
+) -> dict[str, Any]:
     """Run a check by name (WORK in check_process and datasets/process.py) and return its reply.
 
     Raises TooComplex, or Busy if another check is running (with `waits`, only after PATIENCE).
@@ -71,6 +73,7 @@ def run(what: str, *, waits: bool = False, **request: Any) -> dict[str, Any]:
         raise Busy("Another upload is being checked. Upload yours again in a moment.")
     is_dataset = what in OF_DATASETS
     command, memory = (COMMAND_OF_DATASETS, MEMORY_OF_DATASETS) if is_dataset else (COMMAND, MEMORY)
+    command = [flag for flag in command if flag != "-S" or not has_images]
     try:
         done = subprocess.run(
             [*command, str(SECONDS), str(memory)],

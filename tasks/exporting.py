@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 from tasks import data_report
+from tasks.cards import Card
 from tasks.datasets import making
 from tasks.formats import Record, SplitFile, content_hash
 from tasks.models import Example, Split, Task
@@ -48,13 +49,19 @@ def record_of(example: Example) -> Record:
     )
 
 
+def write_folder(folder: Path, task: Task, card: Card, files: list[SplitFile]) -> None:
+    """Write a task's files with this card, and its images, to an existing folder."""
+    making.write_folder(folder, card, files)
+    task.images.write(folder)
+
+
 def as_zip(task: Task) -> bytes:
     """Return a ZIP of the card and files. Without timestamps, equal tasks give equal bytes."""
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(packed, "w") as archive:
-        making.write_folder(Path(place), task.card, files_of(task))
-        for path in sorted(Path(place).iterdir()):
-            entry = zipfile.ZipInfo(path.name)
+        write_folder(Path(place), task, task.card, files_of(task))
+        for path in sorted(path for path in Path(place).rglob("*") if path.is_file()):
+            entry = zipfile.ZipInfo(path.relative_to(place).as_posix())
             archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
     return packed.getvalue()
 
@@ -70,7 +77,7 @@ def export(task: Task, folder: Path) -> list[SplitFile]:
         raise ExportError(f"{task} differs from the task that was imported; nothing was written")
     part = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        making.write_folder(part, task.card, files)
+        write_folder(part, task, task.card, files)
         (part / "README.md").write_text(_readme(task, files), encoding="utf-8")
         part.chmod(0o755)
         part.rename(folder)

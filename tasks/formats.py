@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NoReturn
 from tasks.answers import KINDS, GoldError
 from tasks.answers.choices import LONGEST_OPTION, MAX_OPTIONS
 from tasks.cards import Card
+from tasks.images import CLEAN, FOLDER, ImageError, image_in, with_notation
 from tasks.tokens import WORD, has_no_spaces
 
 FILE_NAME = re.compile(
@@ -144,7 +145,7 @@ def layout(folder: Path) -> list[Path]:
     paths, prefixes = [], set()
     for path in sorted(folder.iterdir()):
         name = path.name
-        if name == "task.toml" or is_beside(name):
+        if name in ("task.toml", FOLDER, CLEAN) or is_beside(name):
             continue
         matched = FILE_NAME.fullmatch(name)
         if not matched or not path.is_file():
@@ -205,7 +206,7 @@ def read_records(path: Path, card: Card, *, explained: bool = False) -> list[Rec
     wrong: list[FormatError] = []
     for number, text in _lines(path):
         try:
-            record = _read_record(text, card, path.name, number, explained)
+            record = _read_record(text, card, path, number, explained)
             if record.id in lines_of:
                 raise FormatError(
                     path.name, number, "id",
@@ -228,8 +229,13 @@ def read_records(path: Path, card: Card, *, explained: bool = False) -> list[Rec
     return records
 
 
-def _read_record(text: str, card: Card, file: str, line: int, explained: bool) -> Record:
+def _read_record(text: str, card: Card, path: Path, line: int, explained: bool) -> Record:
+    file = path.name
     data = json_object(text, file, line, REQUIRED, OPTIONAL)
+    try:
+        data["context"] = with_notation(data["context"], path.parent, card.images)
+    except ImageError as error:
+        raise FormatError(file, line, "context", str(error)) from None
     record = _record(data, card, file, line)
     if record.explanation and not explained:
         raise FormatError(
@@ -415,7 +421,8 @@ def _segments(context: Any, card: Card, text: Any, refuse: Any) -> list[str]:
     for segment in segments:
         if not text(segment, "context").strip():
             refuse("context", "expected a non-empty text")
-        if card.is_highlighted and card.granularity == WORD and has_no_spaces(segment):
+        is_words = card.is_highlighted and card.granularity == WORD and not image_in(segment)
+        if is_words and has_no_spaces(segment):
             refuse(
                 "context",
                 "has no spaces between words, so single words could not be highlighted; set"

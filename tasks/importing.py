@@ -17,7 +17,8 @@ from django.db import connection, transaction
 from tasks import data_report, teams
 from tasks.cards import Card, load_card
 from tasks.formats import FormatError, Record, SplitFile, content_hash, read_folder
-from tasks.models import Example, Split, Task, TaskReport, UnfinishedImport
+from tasks.images import image_in
+from tasks.models import Example, Image, Split, Task, TaskReport, UnfinishedImport
 
 PIECE = 1_000_000  # characters of examples stored per transaction
 CARDS = Path(__file__).parent / "clues"
@@ -67,8 +68,8 @@ def import_task(
     when the same content is imported again.
 
     `by` is the user who imports the task. None means the command line, which may import for an
-    `owner`. `made_from` describes the source and sampling (tasks/datasets/making.py). Raises
-    teams.NotInTeam for a new version of another team's task.
+    `owner`. Images are already stored. `made_from` describes the source and sampling
+    (tasks/datasets/making.py). Raises teams.NotInTeam for a new version of another team's task.
     """
     digest = content_hash(card, files)
     stored = Task.objects.filter(name=card.name, content_hash=digest).first()
@@ -78,6 +79,7 @@ def import_task(
     if made_from:
         built["made_from"] = made_from
     task = _begin(card, digest, built, rechain, by, owner)
+    task.images.set(_image_names(files))  # type: ignore[arg-type]  # names are keys
     try:
         for number, piece in enumerate(_pieces(task, files)):
             # SQLite has one writer, and a waiting writer retries every 0.1 s. Let others write.
@@ -149,8 +151,15 @@ def _pieces(task: Task, files: list[SplitFile]) -> Iterator[list[Example]]:
         yield piece
 
 
+def _image_names(files: list[SplitFile]) -> set[str]:
+    segments = (s for file in files for record in file.records for s in record.context)
+    return {image.name for segment in segments if (image := image_in(segment))}
+
+
 def drop_unfinished(before: datetime) -> None:
+    """Delete unfinished tasks, and images that no task uses."""
     Task.with_unfinished.filter(unfinished__begun_at__lt=before).delete()
+    Image.objects.filter(task=None, stored_at__lt=before).delete()
 
 
 def examples_of(split: Split, records: list[Record]) -> list[Example]:

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from tasks.images import image_in
 from tasks.metrics import score
 from tasks.sentences import Sentence, counted, sentence
 from tasks.tokens import WORD, is_separator, on_boundaries, tokens
@@ -67,9 +68,12 @@ class AnswerError(ValueError):
 
 
 def anywhere(text: str, segments: Sequence[str], question: str | None = None) -> Iterator[Span]:
-    """Yield every occurrence of a text, even inside words, in segments and then the question."""
-    numbered = [*enumerate(segments), *([] if question is None else [(QUESTION, question)])]
-    for number, segment in numbered:
+    """Yield every occurrence of a text, even inside words, in segments and then the question.
+
+    Images have no text that can be highlighted.
+    """
+    numbered = [(place, text) for place, text in enumerate(segments) if not image_in(text)]
+    for number, segment in [*numbered, *([] if question is None else [(QUESTION, question)])]:
         start = segment.find(text) if text else -1
         while start >= 0:
             yield Span(number, start, start + len(text), text)
@@ -169,7 +173,8 @@ def _span(given: Any, segments: Sequence[str], question: str | None, granularity
         segment, text = QUESTION, question
     elif given.get("field") == "context" and set(given) == {"field", "index", "start", "end"}:
         segment = given["index"]
-        if type(segment) is not int or not 0 <= segment < len(segments):
+        is_place = type(segment) is int and 0 <= segment < len(segments)
+        if not is_place or image_in(segments[segment]):
             raise AnswerError(
                 "bad_field", sentence("A highlight refers to a text that does not exist.")
             )
@@ -248,7 +253,8 @@ def read_typed(
     places = {line: occurrences(line, segments, question, granularity) for line in lines}
     for line in lines:
         if not places[line]:
-            texts = [*segments, *([] if question is None else [question])]
+            texts = [text for text in segments if not image_in(text)]
+            texts += [] if question is None else [question]
             raise _not_found(line, texts, granularity)
     return _placed(lines, places)
 

@@ -11,12 +11,11 @@ from typing import Any
 
 from django.db import transaction
 
-from tasks import checking, data_report, exporting, jobs, teams, uploads
+from tasks import checking, data_report, exporting, images, jobs, teams, uploads
 from tasks.cards import Card, CardError, load_card, parse_card
-from tasks.datasets.making import write_folder
 from tasks.formats import FormatError, content_hash, layout, read_folder
 from tasks.importing import CARDS, CLUES, import_task
-from tasks.models import Job, Task, TaskUpload
+from tasks.models import Image, Job, Task, TaskUpload
 from tasks.uploads import CHECK, IMPORT, IMPORT_WHOLE, folder_of, names, size
 
 SMALL = 3_000_000  # bytes that take about a second to check or import
@@ -76,14 +75,20 @@ def of_task(task: Task, card: Card, owner: Any) -> TaskUpload:
     upload = TaskUpload.objects.create(owner=owner)
     with uploads.dropped_on_error(upload):
         folder_of(upload).mkdir(parents=True)
-        write_folder(folder_of(upload), card, exporting.files_of(task))
+        exporting.write_folder(folder_of(upload), task, card, exporting.files_of(task))
     uploads.changed(upload)
     start_check(upload, owner)
     return upload
 
 
+def _between(upload: TaskUpload) -> list[Any]:
+    """Return the parts of a check between the card and the whole: batches of images, and files."""
+    files = [name for name in names(upload) if name != "task.toml"]
+    return [*images.batches(folder_of(upload)), *files]
+
+
 def start_check(upload: TaskUpload, owner: Any) -> None:
-    total = len([name for name in names(upload) if name != "task.toml"])
+    total = len(_between(upload))
     try:
         _own_card(upload)
     except CardError:
@@ -94,8 +99,7 @@ def start_check(upload: TaskUpload, owner: Any) -> None:
 
 def import_whole(upload: TaskUpload, owner: Any, rechain: bool) -> None:
     """Start checking and importing without confirmation, for programs that called `problems`."""
-    total = len([name for name in names(upload) if name != "task.toml"])
-    _begin(upload, IMPORT_WHOLE, {"rechain": rechain}, total + 3, owner)
+    _begin(upload, IMPORT_WHOLE, {"rechain": rechain}, len(_between(upload)) + 3, owner)
 
 
 def record_check(upload: TaskUpload, result: list[dict[str, Any]], owner: Any) -> None:
@@ -133,7 +137,8 @@ def _upload_of(job: Job) -> TaskUpload:
 
 @jobs.job(CHECK, limit=timedelta(minutes=10))
 def _check(job: Job, number: int) -> dict[str, Any]:
-    """Check the card, then each file, then all files. Return {errors} or the results.
+    """Check the card, clean the images, check each file, then all files. Return {errors} or the
+    results.
 
     The result for the card is {file, card}, for a file {file, examples}, and for all files {report,
     hash, rechained_hash, shown}. The hashes show whether the task is already stored, and `shown`
@@ -148,7 +153,9 @@ def _checked_part(upload: TaskUpload, job: Job, number: int, last: int) -> dict[
         return _check_card(upload)
     card = job.result[0].get("card")
     if number < last:
-        name = [name for name in names(upload) if name != "task.toml"][number - 1]
+        name = _between(upload)[number - 1]
+        if isinstance(name, list):
+            return _clean(upload, name)
         path = folder_of(upload) / name
         if not card:  # errors under any card
             return {"file": name, **_checked(upload, name, "lines", path=str(path))}
@@ -169,10 +176,18 @@ def _check_card(upload: TaskUpload) -> dict[str, Any]:
     return {"file": own.name, **_checked(upload, own.name, "card", path=str(own))}
 
 
+def _clean(upload: TaskUpload, files: list[str]) -> dict[str, Any]:
+    """Clean images, and store them for the preview."""
+    folder = folder_of(upload)
+    done = _checked(upload, ", ".join(files), "clean", folder=str(folder), files=files)
+    Image.objects.store(folder, files)
+    return done
+
+
 def _checked(upload: TaskUpload, name: str, what: str, **request: Any) -> dict[str, Any]:
     try:
         with checking.one_of(upload.owner_id):
-            return checking.run(what, **request)
+            return checking.run(what, has_images=bool(uploads.images(upload)), **request)
     except checking.TooComplex as error:
         return {"errors": [f"{name}: {error}"]}
 
@@ -235,6 +250,7 @@ def _make(
         raise jobs.JobError(f"Nothing was imported: {error}") from None
     if content_hash(card, files) != checked_hash:
         raise jobs.JobError("The files differ from those that were checked. Nothing was imported.")
+    Image.objects.store(folder_of(upload), uploads.images(upload))
     try:
         done = import_task(
             card, data_report.rechained(files) if rechain else files, rechain, upload.owner,

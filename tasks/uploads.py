@@ -23,12 +23,13 @@ from django.utils import timezone
 
 from tasks import checking, disk
 from tasks.formats import FILE_NAME, is_beside
+from tasks.images import CLEAN, FOLDER, files_in, is_image
 from tasks.importing import drop_unfinished
 from tasks.models import Job, TaskUpload
 
 MAX_BYTES = 200_000_000  # all files of an upload, unpacked
 DIRECTORY = 1_000_000  # maximum bytes of the central directory of a ZIP
-MAX_FILES = 500  # in an upload or a ZIP; a CLUES task has 16
+MAX_FILES = 3_000  # in an upload or a ZIP; a CLUES task has 16, and images count
 KEPT = timedelta(days=1)
 TOO_LARGE = "The files are larger than 200 MB in total, the limit for a task."
 MAX_SAID = 20  # refused files that are listed with their messages
@@ -107,7 +108,11 @@ def folder_of(upload: TaskUpload) -> Path:
 def names(upload: TaskUpload) -> list[str]:
     folder = folder_of(upload)
     paths = folder.iterdir() if folder.is_dir() else ()
-    return sorted(path.name for path in paths if not path.name.startswith("."))
+    return sorted(p.name for p in paths if p.is_file() and not p.name.startswith("."))
+
+
+def images(upload: TaskUpload) -> list[str]:
+    return files_in(folder_of(upload))
 
 
 def size(upload: TaskUpload) -> int:
@@ -116,7 +121,9 @@ def size(upload: TaskUpload) -> int:
 
 def _sizes(upload: TaskUpload) -> dict[str, int]:
     folder = folder_of(upload)
-    return {name: (folder / name).stat().st_size for name in names(upload)}
+    paths = [folder / name for name in names(upload)]
+    paths += [folder / FOLDER / name for name in images(upload)]
+    return {path.name: path.stat().st_size for path in paths}
 
 
 def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
@@ -170,17 +177,21 @@ def _store(
     """Write one file atomically. `sizes` are those of the upload's files. Raises UploadError."""
     if is_beside(name):
         return
-    if not (FILE_NAME.fullmatch(name) or name == "task.toml") or not is_plain(name):
+    is_known = FILE_NAME.fullmatch(name) or name == "task.toml" or is_image(name)
+    if not is_known or not is_plain(name):
         raise UploadError(
             f"{name}: not accepted: unknown file name; expected"
-            " <task>_train_<shots>_<number>.jsonl, <task>_test.jsonl, task.toml, or one ZIP of"
-            " these. For a single CSV, XLSX or JSONL file, use Add a task."
+            " <task>_train_<shots>_<number>.jsonl, <task>_test.jsonl, task.toml, images, or one ZIP"
+            " of these. For a single CSV, XLSX or JSONL file, use Add a task."
         )
     if name in taken:
         raise UploadError(f"{name}: two files have this name; the first was used.")
     if name not in sizes and len(sizes) >= MAX_FILES:
         raise UploadError(f"{name}: not accepted; an upload contains at most {MAX_FILES} files.")
-    place = folder_of(upload) / name
+    folder = folder_of(upload)
+    place = folder / FOLDER / name if is_image(name) else folder / name
+    place.parent.mkdir(exist_ok=True)
+    (folder / CLEAN / name).unlink(missing_ok=True)
     before = sum(sizes.values()) - sizes.get(name, 0)
     part = place.with_name(f".{name}.part")
     try:

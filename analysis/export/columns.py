@@ -182,7 +182,7 @@ _OWN: dict[str, dict[str, str]] = {
         "split": "number of a training split; empty for the test file",
         "position": "position in the file, from 0; of anchors and screening, in the order drawn",
         "example": "id of the example (unique within its file only)",
-        "segments": "the context as a JSON list of texts",
+        "segments": "the context as a JSON list of texts; images in Markdown with files in images/",
         "question": "the question as published",
         "question_selectable": "the question as displayed, if its text can be highlighted;"
         " otherwise empty",
@@ -421,7 +421,7 @@ _OWN: dict[str, dict[str, str]] = {
         "task_version": "version of the task",
         "position": "position in the frozen pool of the task, from 0",
         "example": "id of the example in its training file",
-        "segments": "the context as a JSON list of texts",
+        "segments": "the context as a JSON list of texts; images in Markdown with files in images/",
         "question": "the question as published",
         "options": "options of this example as a JSON list; empty if there are none",
         "gold": "gold texts as a JSON list",

@@ -40,6 +40,7 @@ from analysis.scores import frames, marks
 from analysis.scores.columns import cell, type_of
 from annotation.models import Study
 from tasks.csv_files import moment, write_csv
+from tasks.models import Image
 
 VERIFY = Path(__file__).with_name("verify.py")
 SUMS, BUNDLE_SUMS = "SHA256SUMS", "SHA256SUMS.bundle"
@@ -116,6 +117,8 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
         with (folder / name).open("w", encoding="utf-8", newline="") as file:
             written = ([study.name, study.manifest_hash, *map(cell, row)] for row in make())
             counts[name] = write_csv(file, list(COLUMNS[name]), written)
+    tasks = [*study.tasks.all(), *study.trained_tasks]
+    Image.objects.filter(task__in=[task.pk for task in tasks]).write(folder)
     (folder / "manifest.json").write_bytes(study.manifest.encode())
     text = json.dumps(versions(study), indent=1) + "\n"
     (folder / "versions.json").write_text(text, encoding="utf-8")
@@ -214,8 +217,11 @@ def stream_export(study: Study) -> Iterator[bytes]:
         with tempfile.TemporaryDirectory() as parent:
             folder = Path(parent) / study.name
             write_export(study, folder)
-            for path in sorted(path for path in folder.iterdir() if path.name != VERIFY.name):
-                entry = zipfile.ZipInfo.from_file(path, f"{study.name}/{path.name}")
+            for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+                if path.name == VERIFY.name:
+                    continue
+                name = path.relative_to(folder).as_posix()
+                entry = zipfile.ZipInfo.from_file(path, f"{study.name}/{name}")
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 with path.open("rb") as source, archive.open(entry, "w") as target:
                     while data := source.read(PIECE):

@@ -6,6 +6,7 @@ training turn (docs/protocol.md#invariants).
 
 from typing import Any
 
+from django.urls import reverse
 from django.utils import translation
 
 from annotation.models import (
@@ -18,6 +19,7 @@ from annotation.models import (
     Turn,
 )
 from annotation.participation.progress import Place
+from annotation.participation.question import Segment
 from annotation.participation.reveal import Reveal, reveal_page
 from annotation.participation.state import (
     instructions_of,
@@ -227,11 +229,18 @@ def _question(page: TurnPage) -> dict[str, Any]:
         "step": place.step,
         "number": place.number,
         "total": place.total,
-        "segments": [{"name": one.name, "text": one.text} for one in asked.segments],
+        "segments": [_segment(one) for one in asked.segments],
         "question": asked.text,
         "asked": asked.kind.name if asked.kind else "",
         "options": list(page.example.options),
     }
+
+
+def _segment(segment: Segment) -> dict[str, str]:
+    """Return a segment's text. An image has its alternative text, and its address."""
+    shown = {"name": segment.name, "text": segment.words}
+    image = segment.image
+    return shown | {"image": reverse("image", args=[image.name])} if image else shown
 
 
 def _given(given: GivenAnswer) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from annotation.participation.reveal import MAX_DIGITS
 from annotation.web.wording import translated
 from tasks.answers.typed import written
 from tasks.cards import Card, Help, QuestionType
+from tasks.images import Image, image_in
 from tasks.models import Example
 from tasks.spans import AnswerError
 from tasks.tokens import tokens
@@ -50,12 +51,21 @@ def token_markup(text: str, granularity: str) -> SafeString:
 
 @dataclass(frozen=True)
 class Segment:
-    """A text box: its name on the card, its text, and its tokens as HTML."""
+    """A text box: its name on the card, its text, and its tokens as HTML; or an image."""
 
     index: int
     name: str
     text: str
     granularity: str
+
+    @cached_property
+    def image(self) -> Image | None:
+        return image_in(self.text)
+
+    @property
+    def words(self) -> str:
+        """Return the text, or the alternative text of the image."""
+        return self.image.alt if self.image else self.text
 
     @property
     def markup(self) -> SafeString:

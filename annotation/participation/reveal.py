@@ -12,6 +12,7 @@ from typing import NamedTuple
 from tasks.cards import Card, Help
 from tasks.comparison import Comparison, Mark, Piece
 from tasks.findings import Finding, findings_on
+from tasks.images import Image, image_in
 from tasks.models import Example
 from tasks.spans import QUESTION, GivenAnswer
 
@@ -42,6 +43,7 @@ class RevealedSegment:
     index: int
     name: str
     pieces: Sequence[RevealedPiece]
+    image: Image | None = None
 
     @property
     def near(self) -> list[RevealedPiece]:
@@ -161,7 +163,9 @@ def reveal_page(
         answer=answer,
         question=question,
         segments=[
-            RevealedSegment(index, card.segments[index], _pieces(comparison, index, text, said))
+            RevealedSegment(
+                index, card.segments[index], _pieces(comparison, index, text, said), image_in(text)
+            )
             for index, text in enumerate(example.context)
         ],
         choices=_choices(names, answer, example.gold),

@@ -444,7 +444,9 @@ def _answer(
     page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random
 ) -> tuple[dict[str, str], bool]:
     """Read the question on the page. Return form data with an answer, and whether it is right."""
-    segments = [box.text_content() for box in page.xpath("descendant::*[@data-passage]")]
+    boxes = page.xpath("descendant::*[@data-passage]")
+    # Of an image, the attribute contains the segment.
+    segments = [box.get("data-passage") or box.text_content() for box in boxes]
     question = page.xpath("descendant::*[@data-question]")[0].text_content()
     title = page.xpath("descendant-or-self::section[@id='turn']/@data-title")[0]
     boxes = page.xpath("descendant::*[@data-options]//span[@translate='no']")

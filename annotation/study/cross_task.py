@@ -28,6 +28,7 @@ from annotation.models import (
 from tasks import frozen
 from tasks.formats import digest_of
 from tasks.gym import catalogue
+from tasks.images import image_in
 from tasks.models import Example, Split, Task
 from tasks.models.choices import ARM_NAME, CELL_ARMS
 
@@ -211,8 +212,8 @@ def _wanted(study: Study, upstream: Sequence[Task]) -> Iterator[tuple[str, Task,
 
 
 def texts_of(context: Iterable[str]) -> set[str]:
-    """Return hashes of an example's long segments or, without long segments, of all together."""
-    long = [text.strip() for text in context if len(text.split()) >= FEWEST_WORDS]
+    """Return hashes of an example's images and long segments or, without, of all together."""
+    long = [s.strip() for s in context if len(s.split()) >= FEWEST_WORDS or image_in(s)]
     return {hashlib.sha256(text.encode()).hexdigest() for text in long or ["\n".join(context)]}
 
 

@@ -98,6 +98,7 @@ def _add_annotate(added: argparse.ArgumentParser) -> None:
     added.add_argument("--examples", choices=["answered", "shown"], default="answered")
     added.add_argument("--context", choices=["each", "all"], default="each")
     added.add_argument("--retries", type=int, default=2, help="retries after an invalid output")
+    added.add_argument("--images", choices=["alt", "sent"], default="alt")
     added.add_argument("--replicates", type=int, default=1)
     added.add_argument("--revision", default="", help="model revision, for the records")
     added.add_argument("--tasks", default="", help="only these tasks, separated by commas")
@@ -203,8 +204,8 @@ def annotate(args: argparse.Namespace, **model_args: Any) -> int:
 
     from handful.inspect.task import participate
 
-    options = ("study", "server", "examples", "context", "retries", "replicates", "revision",
-               "tasks", "shots", "notes")  # fmt: skip
+    options = ("study", "server", "examples", "context", "retries", "images", "replicates",
+               "revision", "tasks", "shots", "notes")  # fmt: skip
     logs = evaluate(
         participate(**{name: getattr(args, name) for name in options}),
         model=args.model,

@@ -109,7 +109,7 @@ def files_of(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         if not path.exists():
             raise HandfulError(f"{path}: no such file or folder")
-        own = sorted(path.iterdir()) if path.is_dir() else [path]
+        own = sorted([*path.iterdir(), *path.glob("images/*")]) if path.is_dir() else [path]
         found += [one for one in own if one.is_file() and not one.name.startswith(".")]
     return found
 

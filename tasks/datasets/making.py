@@ -21,6 +21,7 @@ from tasks.datasets.mapping import Item, Mapped, map_rows
 from tasks.datasets.reading import Reading, format_of, read
 from tasks.datasets.table import DatasetError
 from tasks.formats import FormatError, Record, SplitFile, read_folder
+from tasks.images import as_published
 
 # The method of `draw`, without and with strata; change the name if the method changes.
 METHOD, BALANCED = "sha256-webster-1", "sha256-balanced-webster-1"
@@ -306,6 +307,7 @@ def write_folder(folder: Path, card: Card, files: Sequence[SplitFile]) -> None:
 
 def line(record: Record) -> dict[str, Any]:
     """Return a record as the JSON object on its line."""
+    context = [as_published(segment) for segment in record.context]
     answer: list[Any] = list(record.gold)
     if record.gold_starts is not None:
         answer = [
@@ -314,7 +316,7 @@ def line(record: Record) -> dict[str, Any]:
         ]
     fields: dict[str, Any] = {
         "id": record.id,
-        "context": record.context[0] if len(record.context) == 1 else list(record.context),
+        "context": context[0] if len(context) == 1 else context,
         "question": record.question,
         "answer": answer,
     }

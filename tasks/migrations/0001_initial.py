@@ -70,6 +70,14 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='Image',
+            fields=[
+                ('name', models.CharField(max_length=68, primary_key=True, serialize=False)),
+                ('data', models.BinaryField()),
+                ('stored_at', models.DateTimeField(auto_now_add=True)),
+            ],
+        ),
+        migrations.CreateModel(
             name='Task',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -81,6 +89,7 @@ class Migration(migrations.Migration):
                 ('imported_at', models.DateTimeField(auto_now_add=True)),
                 ('archived_at', models.DateTimeField(blank=True, null=True)),
                 ('imported_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('images', models.ManyToManyField(to='tasks.image')),
             ],
             options={
                 'ordering': ['name', '-version'],

@@ -12,6 +12,7 @@ from tasks.models.predictions import (
 )
 from tasks.models.task import (
     Example,
+    Image,
     Split,
     Task,
     TaskMember,

@@ -5,7 +5,9 @@ answer keeps the example for which it was given.
 """
 
 import uuid
+from collections.abc import Iterable
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -14,8 +16,37 @@ from django.db.models import Q
 
 from tasks import frozen
 from tasks.cards import Card
+from tasks.images import CLEAN, FOLDER, name_of
 from tasks.models.choices import one_of
 from tasks.models.job import Job
+
+
+class ImageQuerySet(models.QuerySet["Image"]):
+    def store(self, folder: Path, files: Iterable[str]) -> None:
+        """Store those of a folder's images that were cleaned and are not stored yet."""
+        for path in (folder / CLEAN / file for file in files):
+            if path.exists():
+                data = path.read_bytes()
+                self.defer("data").get_or_create(name=name_of(data), defaults={"data": data})
+
+    def write(self, folder: Path) -> None:
+        """Write the images to the subfolder for images, if there are any."""
+        for image in self.iterator(chunk_size=10):
+            (folder / FOLDER).mkdir(exist_ok=True)
+            (folder / FOLDER / image.name).write_bytes(image.data)
+
+
+class Image(models.Model):
+    """An image of tasks' examples, stored once. In the database, so that its backups include it."""
+
+    name = models.CharField(max_length=68, primary_key=True)  # SHA-256 and suffix
+    data = models.BinaryField()
+    stored_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ImageQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class TaskQuerySet(models.QuerySet["Task"]):
@@ -63,6 +94,7 @@ class Task(models.Model):
     imported_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
+    images = models.ManyToManyField(Image)
 
     objects = TaskManager()
     with_unfinished = models.Manager()  # noqa: DJ012 (a manager too)

@@ -9,11 +9,13 @@ from functools import lru_cache
 from itertools import pairwise
 
 from django import template
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import pgettext
 
 from tasks.cards import Card
+from tasks.images import image_in
 from tasks.tokens import tokens
 
 register = template.Library()
@@ -41,6 +43,16 @@ def listed(texts: Iterable[str], card: Card) -> SafeString:
     between = pgettext("between the parts of a list", ", ")
     strong = '<strong><bdi lang="{}">{}</bdi></strong>'
     return format_html_join(between, strong, ((card.language, text) for text in texts))
+
+
+@register.filter
+def as_segment(text: str) -> SafeString | str:
+    """Return a segment for reading, which may be an image."""
+    image = image_in(text)
+    if image is None:
+        return text
+    address = reverse("image", args=[image.name])
+    return format_html('<img src="{}" alt="{}" loading="lazy">', address, image.alt)
 
 
 @register.filter

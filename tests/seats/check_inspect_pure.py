@@ -106,14 +106,26 @@ def test_the_declared_options_determine_the_context():
     assert texts["answered", "all"][4] == 'Answer: ["Lima"]'
 
 
+def test_images_are_described_and_only_sent_if_declared():
+    shown = asked(text="A red car.")
+    shown["segments"][0]["image"] = "/images/abc.png"
+    now = {"question": shown}
+    lead = {"task": task("spans"), "training_total": 0, "test_total": 1}
+    for declared, images in ((Declared(), None), (Declared(images="sent"), ["/images/abc.png"])):
+        said = conversation.messages(lead, [], now, declared)[-1]
+        assert "A red car." in said["content"]
+        assert said.get("images") == images
+
+
 def test_each_declared_option_changes_the_prompt_hash():
     hashes = {
-        Declared(examples, context, retries).hash
+        Declared(examples, context, retries, images).hash
         for examples in ("answered", "shown")
         for context in ("each", "all")
         for retries in (0, 2)
+        for images in ("alt", "sent")
     }
-    assert len(hashes) == 8
-    for wrong in ({"examples": "x"}, {"context": "x"}, {"retries": -1}):
+    assert len(hashes) == 16
+    for wrong in ({"examples": "x"}, {"context": "x"}, {"retries": -1}, {"images": "x"}):
         with pytest.raises(ValueError, match=":"):
             Declared(**wrong)

@@ -73,13 +73,13 @@ def test_equal_golds_are_searched_once_up_to_their_first_place():
     assert ceiling(["Oslo"] * 50_000 + ["Rome"], ["Oslo " * 10_000], "any_of") == 1.0
 
 
-def test_a_zip_of_more_than_500_names_is_refused_unopened(ada):
-    many = zipped({f"toy_train_1_{number}.jsonl": "" for number in range(1, 502)})
-    assert "it contains 501 files, and at most 500 are" in text(send(ada, {"many.zip": many}))
+def test_a_zip_of_more_than_3000_names_is_refused_unopened(ada):
+    many = zipped({f"toy_train_1_{number}.jsonl": "" for number in range(1, 3002)})
+    assert "it contains 3,001 files, and at most 3,000 are" in text(send(ada, {"many.zip": many}))
     assert not TaskUpload.objects.exists()
 
 
-def test_an_upload_holds_at_most_500_files(ada, monkeypatch):
+def test_an_upload_holds_at_most_3000_files(ada, monkeypatch):
     monkeypatch.setattr(uploads, "MAX_FILES", 3)
     page = send(ada, GOOD)
     page = act_files(ada, page, {"toy_train_1_2.jsonl": line()})

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from string import Template
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from handful.inspect import templates
 from handful.inspect.templates import Declared
@@ -19,8 +19,11 @@ State = Mapping[str, Any]
 
 
 class Message(TypedDict):
+    """A message. `images` are addresses on the server, or data URLs once they are loaded."""
+
     role: str
     content: str
+    images: NotRequired[list[str]]
 
 
 def system(state: State) -> str:
@@ -135,13 +138,21 @@ def messages(
         if declared.examples == "shown" and "reveal" in past:
             gold = past["reveal"]["gold"]
             texts = gold if kind in ("spans", "options") else gold[:1]
-        said.append(Message(role="user", content=told + question(asked)))
+        said.append(_asking(told, asked, declared))
         said.append(Message(role="assistant", content=answer_line(kind, asked, texts)))
         told = ""
         if "reveal" in past and declared.examples == "answered":
             told = reveal(past["reveal"]) + "\n\n"
     if now is not None:
-        said.append(Message(role="user", content=told + question(now["question"])))
+        said.append(_asking(told, now["question"], declared))
+    return said
+
+
+def _asking(told: str, asked: Mapping[str, Any], declared: Declared) -> Message:
+    said = Message(role="user", content=told + question(asked))
+    images = [segment["image"] for segment in asked["segments"] if "image" in segment]
+    if images and declared.images == "sent":
+        said["images"] = images
     return said
 
 

@@ -5,6 +5,7 @@ run can resume after a crash without answering twice. Every request may be repea
 or Continue that arrives twice counts once.
 """
 
+import base64
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -39,6 +40,13 @@ class Seat:
         ask = partial(self.connection.post, address, dict(body), again=True)
         told: Record = await to_thread.run_sync(ask)
         return told
+
+    async def image(self, address: str) -> str:
+        """Return an image as a data URL. Raises ApiError or NotReachable."""
+        url = f"{self.connection.server}{address}"
+        reply = await to_thread.run_sync(partial(self.connection.send, "GET", url))
+        data = base64.b64encode(reply.content).decode()
+        return f"data:{reply.headers['Content-Type']};base64,{data}"
 
     def close(self) -> None:
         self.connection.close()
@@ -102,6 +110,7 @@ class Run:
         self.facts = Facts.load(notes)
         self.lead: State | None = None
         self.history: list[State] = []
+        self.images: dict[str, str] = {}  # data URLs by address
 
     async def to_the_end(self) -> State:
         """Take part until the server ends it. Return the last state. Raises ApiError."""
@@ -118,6 +127,7 @@ class Run:
         if facts["cost_usd"] is not None:
             facts["cost_usd"] = f"{facts['cost_usd']:.6f}"
         declared = asdict(self.declared)
+        del declared["images"]  # the template states it
         template = self.declared.template
         await self.seat.post("work/finish/", {"template": template, **declared, **facts, **about})
 
@@ -241,9 +251,17 @@ class Run:
 
     async def _asked(self, said: Sequence[Message]) -> Reply:
         begun = time.monotonic()
-        reply = await self.ask(list(said))
+        for address in {one for message in said for one in message.get("images", ())}:
+            if address not in self.images:
+                self.images[address] = await self.seat.image(address)
+        reply = await self.ask([self._with_images(message) for message in said])
         self.facts.add(reply, time.monotonic() - begun)
         return reply
+
+    def _with_images(self, message: Message) -> Message:
+        if "images" not in message:
+            return message
+        return {**message, "images": [self.images[one] for one in message["images"]]}
 
     def _lead(self, state: State) -> State:
         """Return the state with the current task's instructions."""

@@ -19,6 +19,9 @@ from inspect_ai.model import (
     ChatMessageAssistant,
     ChatMessageSystem,
     ChatMessageUser,
+    Content,
+    ContentImage,
+    ContentText,
     Model,
     ModelOutput,
     ModelUsage,
@@ -53,14 +56,15 @@ def participate(
     tasks: str = "",
     shots: str = "",
     notes: str = "",
+    images: str = "alt",
 ) -> Task:
     """Let a model take part in each scenario of a study.
 
-    `examples`, `context` and `retries` are the declared options (templates.Declared). `tasks` and
-    `shots` (comma-separated) select scenarios. `notes` is the folder where a run stores its usage,
-    so that it can be resumed.
+    `examples`, `context`, `retries` and `images` are the declared options (templates.Declared).
+    `tasks` and `shots` (comma-separated) select scenarios. `notes` is the folder where a run stores
+    its usage, so that it can be resumed.
     """
-    declared = Declared(examples, context, int(retries))
+    declared = Declared(examples, context, int(retries), images)
     code, places = scenarios(
         server or None, study, _listed(tasks), [int(k) for k in _listed(shots)]
     )
@@ -160,7 +164,7 @@ class Asked:
 
         Truncated replies (invalid JSON) are requested again.
         """
-        messages = [ROLES[one["role"]](content=one["content"]) for one in said]
+        messages = [ROLES[one["role"]](content=_content(one)) for one in said]
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 output = await self.model.generate(messages)
@@ -185,6 +189,14 @@ class Asked:
             "seed": config.seed,
             "harness": f"inspect-ai {metadata.version('inspect-ai')}",
         }
+
+
+def _content(message: Message) -> str | list[Content]:
+    images = message.get("images", [])
+    if not images:
+        return message["content"]
+    shown: list[Content] = [ContentImage(image=image) for image in images]
+    return [*shown, ContentText(text=message["content"])]
 
 
 def _read(usage: ModelUsage) -> int:

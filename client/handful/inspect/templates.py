@@ -72,6 +72,7 @@ NO_ANSWER = " Where there is no answer: Answer: null."
 
 EXAMPLES = ("answered", "shown")
 CONTEXTS = ("each", "all")
+IMAGES = ("alt", "sent")
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,14 @@ class Declared:
     human annotators; with "shown", training examples are in its context with their gold. `context`:
     with "each", a test example follows the training step only; with "all", it follows all earlier
     test examples as well. `retries`: how often an invalid output is requested again. After that, an
-    empty answer is stored and counted as invalid.
+    empty answer is stored and counted as invalid. `images`: with "alt", the model reads the
+    alternative text of an image; with "sent", it also gets the image.
     """
 
     examples: str = "answered"
     context: str = "each"
     retries: int = 2
+    images: str = "alt"
 
     def __post_init__(self) -> None:
         """Raise ValueError for unknown values."""
@@ -95,14 +98,18 @@ class Declared:
             raise ValueError(f"examples: expected one of {', '.join(EXAMPLES)}")
         if self.context not in CONTEXTS:
             raise ValueError(f"context: expected one of {', '.join(CONTEXTS)}")
+        if self.images not in IMAGES:
+            raise ValueError(f"images: expected one of {', '.join(IMAGES)}")
         if self.retries < 0:
             raise ValueError("retries: expected 0 or more")
 
     @property
     def template(self) -> str:
         """Return all templates and options as a single string, for the export."""
+        images = "" if self.images == "alt" else f" images={self.images}"
+        options = f"examples={self.examples} context={self.context} retries={self.retries}{images}"
         parts = {
-            "options": f"examples={self.examples} context={self.context} retries={self.retries}",
+            "options": options,
             "system": SYSTEM.template,
             **{f"step {name}": text for name, text in STEPS.items()},
             "help": HELP.template,

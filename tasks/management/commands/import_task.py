@@ -6,11 +6,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from tasks import data_report
+from tasks import data_report, images
 from tasks.cards import CardError, load_card
 from tasks.formats import FormatError, read_folder
 from tasks.importing import import_task
 from tasks.management.commands.import_clues import account, add_owner, tell
+from tasks.models import Image
 
 
 class Command(BaseCommand):
@@ -30,7 +31,9 @@ class Command(BaseCommand):
             raise CommandError(f"{folder} has no card. Add a task.toml file.")
         try:
             card = load_card(folder / "task.toml")
-            files = read_folder(folder, card)
+            with images.cleaned(folder) as folder:
+                files = read_folder(folder, card)
+                Image.objects.store(folder, images.files_in(folder))
         except (CardError, FormatError) as error:
             wrong = "\n".join(error.sentences)
             raise CommandError(f"Nothing was imported: {wrong}") from None

@@ -248,7 +248,7 @@ def researcher_addresses() -> set[str]:
 
 
 ANYBODY = (
-    "join/", "work/", "declined/", "api/v1/join/", "api/v1/work/", "health/", "metrics",
+    "join/", "work/", "declined/", "images/", "api/v1/join/", "api/v1/work/", "health/", "metrics",
     "sign-in/", "sign-up/", "sign-out/", "password/", "account/", "users/", "first-owner/",
     "invitation/",  # tests/config/test_two_factor.py, tests/annotation/accounts/test_invitations.py
 )  # fmt: skip

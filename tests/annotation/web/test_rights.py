@@ -12,7 +12,7 @@ from annotation.study import team
 from tests import factories
 from tests.annotation.every_post import POSTS
 
-WORKERS = ("join/", "work/", "declined/")
+WORKERS = ("join/", "work/", "declined/", "images/")
 # Rows that share the address of another page: the part about pay.
 PARTS_OF_A_PAGE = {"participation_decide_pay"}
 
