@@ -1,8 +1,9 @@
 """Images as segments of examples: their notation, and the check of their files.
 
-In a task's files, a segment is {"image": "cat.png", "alt": "A black cat."}, which names a file in
-the folder `images`. After the import, it is the text `![A black cat.](SHA256.png)`, so that hashes,
-exports and comparisons of texts cover the image. Only pages and spans treat it differently.
+In a task's files, a segment is {"image": FILE, "alt": TEXT}, which names a file in the folder
+`images`. After the import, it is the text ![TEXT](FILE), with the SHA-256 of the file as its name,
+so that hashes, exports and comparisons of texts cover the image. Only pages and spans treat it
+differently.
 
 The import rewrites each file, so that no metadata (EXIF, location, thumbnails) is stored. A PNG or
 JPEG that consists only of pixels remains unchanged, so that exported files keep their names.

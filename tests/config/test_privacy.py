@@ -55,8 +55,8 @@ OF_NOBODY = """
     ComparedFile RefusedArrival
     ModelAnnotator ModelRun Panel ProlificStudy ProlificStudy_scenarios tasks.Installation
     tasks.PeriodicPart tasks.TaskReport tasks.UnfinishedImport tasks.Split
-    tasks.Example tasks.PredictionFile tasks.Prediction auth.Permission auth.Group
-    auth.Group_permissions contenttypes.ContentType
+    tasks.Example tasks.Image tasks.Task_images tasks.PredictionFile tasks.Prediction
+    auth.Permission auth.Group auth.Group_permissions contenttypes.ContentType
 """
 
 

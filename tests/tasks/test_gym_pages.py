@@ -143,7 +143,7 @@ def test_one_impossible_task_prevents_the_whole_import(ada, tmp_path):
     )
     page = confirm(ada, page)
     assert page.status_code == 422
-    assert "glue-qnli_2_13_test.tsv, line 2, field context: expected a non-empty text" in text(page)
+    assert "glue-qnli_2_13_dev.tsv, line 2, field context: expected a non-empty text" in text(page)
     assert not Task.objects.exists()
 
 

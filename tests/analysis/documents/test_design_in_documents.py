@@ -113,6 +113,9 @@ TABLE: dict[str, Row | Keys | Arms] = {
     "upstream_tasks": Arms({"upstream": (2, 3, 4)}, OPTION),
     "sham_task": Arms({"sham": 6}, OPTION),
     "upstream_examples": Arms({"upstream_examples": 2}, OPTION),
+    "arms": Arms(
+        {"arms": [{"name": "dose-1"}, {"name": "dose-2", "examples": 2}]}, OPTION | {REPORT}
+    ),
     "partition": Keys(
         {"cross_task": {"pools": [], "upstream_examples": 2, "partition": "random"}}, OPTION,
         {"cross_task": {"pools": [], "upstream_examples": 2, "partition": ""}},
