@@ -1,9 +1,8 @@
 """Images as segments of examples: their notation, and the check of their files.
 
 In a task's files, a segment is {"image": FILE, "alt": TEXT}, which names a file in the folder
-`images`. After the import, it is the text ![TEXT](FILE), with the SHA-256 of the file as its name,
-so that hashes, exports and comparisons of texts cover the image. Only pages and spans treat it
-differently.
+`images`. After the import, it is the text ![TEXT](FILE), where the SHA-256 of FILE is its name, so
+that hashes, exports and comparisons of texts cover it. Only pages and spans treat it differently.
 
 The import rewrites each file, so that no metadata (EXIF, location, thumbnails) is stored. A PNG or
 JPEG that consists only of pixels remains unchanged, so that exported files keep their names.
