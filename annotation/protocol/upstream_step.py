@@ -20,7 +20,7 @@ def may_begin(participation: Participation) -> bool:
     scenario, key = participation.scenario, participation.worker.key
     names = [scenario.task.name]
     if scenario.design.is_cross_task:
-        names += cross_task.trained_on(scenario)
+        names += cross_task.training(scenario.study)[scenario.arm][0]
         if _has_met_a_text(participation):
             return False
         taken, _is_new = ArmTaken.objects.get_or_create(

@@ -16,15 +16,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from annotation.models import (
-    Arm,
-    Participation,
-    Qualification,
-    Scenario,
-    Step,
-    Study,
-    UpstreamExample,
-)
+from annotation.models import Arm, Participation, Qualification, Step, Study, UpstreamExample
 from tasks import frozen
 from tasks.formats import digest_of
 from tasks.gym import catalogue
@@ -365,10 +357,6 @@ def length(study: Study, arm: str) -> int:
 def trained_first(study: Study) -> list[Task]:
     """Return the upstream tasks and the sham task, by name, or [] for an ordinary study."""
     return sorted(study.trained_tasks, key=lambda task: task.name) if study.is_cross_task else []
-
-
-def trained_on(scenario: Scenario) -> list[str]:
-    return training(scenario.study)[scenario.arm][0]
 
 
 def knows_the_training(study: Study, worker_key_tasks: Iterable[str]) -> bool:

@@ -76,11 +76,18 @@ def changed(before: str, now: str) -> list[str]:
     return [name for name, a, b in zip(FORM_FIELDS, first, second, strict=True) if a != b]
 
 
-def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] = ()) -> None:
-    """Raise ValidationError, with reasons by field, if a rule is violated."""
+def check_design(
+    study: Study, tasks: Sequence[Task], upstream: Sequence[Task] = (), *, is_stored: bool = False
+) -> None:
+    """Raise ValidationError, with reasons by field, if a rule is violated.
+
+    A row as stored satisfies its constraints, each of which takes a query to validate.
+    """
     errors: dict[str, list[str]] = {}
     try:
-        study.full_clean(exclude=["owner", "shots", "splits", "options"])
+        study.full_clean(
+            exclude=["owner", "shots", "splits", "options"], validate_constraints=not is_stored
+        )
     except ValidationError as error:
         errors = {field: list(messages) for field, messages in error.message_dict.items()}
     for name, option in OPTIONS.items():

@@ -111,7 +111,8 @@ def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
     if agreed is not None:
         _check_sum(study, agreed)
     try:
-        check_design(study, list(study.tasks.all()), list(study.upstream_tasks.all()))
+        tasks, upstream = list(study.tasks.all()), list(study.upstream_tasks.all())
+        check_design(study, tasks, upstream, is_stored=True)
         cross_task.freeze(study)
     except ValidationError as error:
         raise DesignError(" ".join(error.messages)) from None
