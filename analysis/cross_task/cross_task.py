@@ -31,6 +31,8 @@ BOTH, BETWEEN = "transfer and practice", "difference between upstream arms"
 
 def contrasts(study: Study) -> dict[tuple[str, str], str]:
     """Map (new arm, base arm) to the meaning of the gain. Primary contrasts come first."""
+    if not study.is_cross_task:
+        return {}
     *upstream, sham, direct = arms(study)
     return {
         **{(arm, sham): "transfer" for arm in upstream},

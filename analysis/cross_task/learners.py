@@ -194,10 +194,8 @@ CATEGORIES = [
 
 def bars(study: Study, kind: str) -> list[Gain]:
     """Return the upstream arms' gains over the direct arm, the paper's baseline."""
-    shown = [
-        pair for pair, words in cross_task.contrasts(study).items() if words == cross_task.BOTH
-    ]
-    found = [own for own in learners(study, kind) if own.contrast in shown]
+    meanings = cross_task.contrasts(study)
+    found = [o for o in learners(study, kind) if meanings.get(o.contrast) == cross_task.BOTH]
     return [row for own in found for row in (*own.tasks, *([own] if own.task == ALL else []))]
 
 

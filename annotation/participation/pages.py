@@ -325,8 +325,8 @@ def answer(request: access.PageRequest, token: str) -> HttpResponse:
         return _state(request, visitors.participation_of(token), notice=str(conflict), status=409)
     except AnswerError as error:
         active_time.keep_reports(token, turn_of(request.POST), request.POST)
-        told = translated(error.sentence)
-        return _state(request, visitors.participation_of(token), error=told, status=422)
+        participation = visitors.participation_of(token)  # activates its language
+        return _state(request, participation, error=translated(error.sentence), status=422)
     return _after_post(request, participation, turn)
 
 
