@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from PIL import Image as Pillow
 
+from analysis.documents import checklists
 from analysis.export import files
 from annotation.models import Answer
 from tasks import images, importing
@@ -255,6 +256,13 @@ def test_an_image_is_shown_to_researchers(task, researcher, ada):
     factories.work_through(participation := factories.seat(study.scenarios.get()))
     address = reverse("participation", args=[study.name, participation.pseudonym])
     assert ada.get(address).content.count(b'<img src="/images/') == 6
+
+
+def test_the_checklist_states_that_examples_contain_images(task, researcher):
+    study = factories.make_study(researcher, task, shots=[2], annotators=1)
+    (item,) = (e for e in checklists.form_of(study, "wei-2025").entries if e.number == "0.6")
+    assert item.answer == "Text, Image"
+    assert item.evidence == f"Examples of {task.name} contain images with alternative texts."
 
 
 def test_a_highlight_in_an_image_is_refused(db, tmp_path, researcher):

@@ -54,7 +54,7 @@ def _paper_and_design(facts: Facts, given: Answers) -> dict[str, str]:
         "0.3": given.line("paper", "year"),
         "0.4": given.line("paper", "venue"),
         "0.5": ", ".join(given.evaluation),
-        "0.6": "Text",
+        "0.6": "Text, Image" if any("images" in card for card in cards) else "Text",
         "0.7": ", ".join(sorted({card["language"] for card in cards})),
         "0.8": f"{sum(imported_sizes(facts).values()):,}",
         "0.9": f"{sum(model_sizes(facts).values()):,}" if facts.model_cells else NA,

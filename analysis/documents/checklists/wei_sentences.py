@@ -77,6 +77,7 @@ def _of_items(facts: Facts) -> dict[str, Any]:
         "test_range": between(facts.test_sizes.values()),
         "drawn": drawn,
         "readable": parts,
+        "with_images": [name for name, card in cards.items() if "images" in card],
         "seats": sum(scenario["seats"] for scenario in facts.manifest["scenarios"]),
         "has_groups": facts.upstream or len(facts.shots) > 1,
         "shots": list(map(str, facts.shots)),
