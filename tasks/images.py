@@ -12,6 +12,7 @@ import hashlib
 import io
 import re
 import shutil
+import struct
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -123,11 +124,12 @@ def clean_all(folder: Path, files: list[str]) -> None:
 @contextmanager
 def cleaned(folder: Path) -> Iterator[Path]:
     """Give a folder with cleaned images: this one, or a temporary copy if it has images."""
-    if not files_in(folder):
+    if not (files_in(folder) or (folder / CLEAN).exists()):
         yield folder
         return
     with tempfile.TemporaryDirectory() as place:
-        copy = shutil.copytree(folder, Path(place, folder.resolve().name))
+        ignored = shutil.ignore_patterns(CLEAN)
+        copy = shutil.copytree(folder, Path(place, folder.resolve().name), ignore=ignored)
         clean_all(copy, files_in(copy))
         yield copy
 
@@ -150,7 +152,7 @@ def clean(path: Path) -> bytes:
         raise ImageError("not a PNG, JPEG or WebP image") from None
     except PIL.Image.DecompressionBombError:
         raise ImageError(_too_large()) from None
-    except (OSError, SyntaxError, ValueError, IndexError, EOFError) as error:
+    except (OSError, SyntaxError, ValueError, IndexError, EOFError, struct.error) as error:
         if isinstance(error, ImageError):
             raise
         raise ImageError(f"cut off or damaged ({error})") from None
@@ -161,9 +163,9 @@ def clean(path: Path) -> bytes:
 
 def _check(image: Any, expected: str) -> None:
     """Check what the header says, before any pixel is decoded. Raises ImageError."""
-    if image.format != expected:
+    if image.format != expected and (image.format, expected) != ("MPO", "JPEG"):
         raise ImageError(f"the content is {image.format}, not {expected}; correct the file name")
-    if getattr(image, "n_frames", 1) > 1:
+    if getattr(image, "n_frames", 1) > 1 and image.format != "MPO":  # of phones: first is shown
         raise ImageError("animated; expected a single image")
     if image.width * image.height > MAX_PIXELS:
         raise ImageError(_too_large())
@@ -180,7 +182,7 @@ def _rewritten(image: Any, data: bytes) -> bytes:
     from PIL import ImageCms, ImageOps
 
     profile = image.info.get("icc_profile")
-    is_jpeg = image.format == "JPEG" or (image.format == "WEBP" and b"VP8 " in data[:64])
+    is_jpeg = image.format in ("JPEG", "MPO") or (image.format == "WEBP" and b"VP8 " in data[:64])
     mode = "RGBA" if image.has_transparency_data else MODES[image.mode]
     image = ImageOps.exif_transpose(image)
     if profile and image.mode in ("RGB", "CMYK"):

@@ -159,7 +159,7 @@ def _image_names(files: list[SplitFile]) -> set[str]:
 def drop_unfinished(before: datetime) -> None:
     """Delete unfinished tasks, and images that no task uses."""
     Task.with_unfinished.filter(unfinished__begun_at__lt=before).delete()
-    Image.objects.filter(task=None, stored_at__lt=before).delete()
+    Image.objects.filter(task=None, stored_at__lt=before).only("name").delete()
 
 
 def examples_of(split: Split, records: list[Record]) -> list[Example]:

@@ -24,6 +24,7 @@ from tasks.answer_keys import OPTION
 from tasks.cards import Card
 from tasks.columns import NOTHING, points, two_digits
 from tasks.comparison import Comparison, compare_answer, places_of
+from tasks.images import image_in
 from tasks.metrics import score
 from tasks.models import Example
 from tasks.spans import QUESTION, is_reachable
@@ -109,7 +110,7 @@ class ExamplePage:
     def _texts(self) -> list[tuple[int, str, str]]:
         """Return (number, name, text) for each highlightable text."""
         segments = zip(self.card.segments, self.example.context, strict=True)
-        texts = [(number, *segment) for number, segment in enumerate(segments)]
+        texts = [(n, *segment) for n, segment in enumerate(segments) if not image_in(segment[1])]
         if self._selectable is not None:
             texts.insert(0, (QUESTION, "Question", self._selectable))
         return texts

@@ -93,7 +93,8 @@ def _page(template: str, title: str, context: dict[str, Any]) -> str:
         "language": get_language(),
         "is_mirrored": get_language_bidi(),
     }
-    return render_to_string("export/seen.html", shown | context)
+    page = render_to_string("export/seen.html", shown | context)
+    return page.replace('"/images/', '"../images/')
 
 
 def _consent(study: Study, card: Card) -> str:

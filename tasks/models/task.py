@@ -13,6 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from tasks import frozen
 from tasks.cards import Card
@@ -23,11 +24,15 @@ from tasks.models.job import Job
 
 class ImageQuerySet(models.QuerySet["Image"]):
     def store(self, folder: Path, files: Iterable[str]) -> None:
-        """Store those of a folder's images that were cleaned and are not stored yet."""
+        """Store those of a folder's images that were cleaned. Known ones count as new again."""
         for path in (folder / CLEAN / file for file in files):
             if path.exists():
                 data = path.read_bytes()
-                self.defer("data").get_or_create(name=name_of(data), defaults={"data": data})
+                self.defer("data").update_or_create(
+                    name=name_of(data),
+                    defaults={"stored_at": timezone.now()},
+                    create_defaults={"data": data},
+                )
 
     def write(self, folder: Path) -> None:
         """Write the images to the subfolder for images, if there are any."""

@@ -26,10 +26,6 @@ SMALL = 500_000  # bytes of predictions that take less than a second to score an
 KEPT = timedelta(days=1)
 
 
-def is_large(uploads: Sequence[PredictionUpload]) -> bool:
-    return sum(len(upload.data) for upload in uploads) > SMALL
-
-
 def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: Any) -> Job:
     """Start a job that scores and stores the files. Raises the same errors as `store.check`."""
     prediction_store.check(name, uploads, by, **details)

@@ -16,7 +16,7 @@ from django.utils import timezone
 from PIL import Image as Pillow
 
 from analysis.documents import checklists
-from analysis.export import files
+from analysis.export import files, pages_seen
 from annotation.models import Answer
 from tasks import images, importing
 from tasks.models import Example, Image, Task
@@ -133,7 +133,9 @@ def of_size(width: int, height: int) -> bytes:
 MOVING = {"save_all": True, "append_images": [Pillow.new("RGB", pictures.SIZE)]}
 DEEP = io.BytesIO()
 Pillow.new("I;16", (9, 9)).save(DEEP, "PNG")
+BROKEN_EXIF = pictures.picture(exif=b"Exif\0\0II*\0")
 FILES = {
+    "broken EXIF": ("3.png", BROKEN_EXIF, "cut off or damaged"),
     "truncated PNG": ("3.png", pictures.picture()[:300], "cut off or damaged"),
     "truncated JPEG": ("4.jpg", pictures.picture(0, "JPEG")[:900], "cut off or damaged"),
     "truncated WebP": ("5.webp", pictures.picture(0, "WEBP")[:300], "cut off or damaged"),
@@ -263,6 +265,41 @@ def test_the_checklist_states_that_examples_contain_images(task, researcher):
     (item,) = (e for e in checklists.form_of(study, "wei-2025").entries if e.number == "0.6")
     assert item.answer == "Text, Image"
     assert item.evidence == f"Examples of {task.name} contain images with alternative texts."
+
+
+def test_an_old_image_that_is_imported_again_is_kept(task, folder):
+    task.delete()
+    long_ago = timezone.now() - timedelta(days=9)
+    Image.objects.update(stored_at=long_ago)
+    with images.cleaned(folder) as place:
+        Image.objects.store(place, images.files_in(place))
+    importing.drop_unfinished(timezone.now() - timedelta(days=1))
+    assert Image.objects.count() == 6
+
+
+def test_the_picture_of_a_phone_is_its_first_image(db, tmp_path):
+    file, second = io.BytesIO(), Pillow.new("RGB", pictures.SIZE)
+    Pillow.new("RGB", pictures.SIZE, "red").save(file, "MPO", save_all=True, append_images=[second])
+    made = pictures.files() | {"images/4.jpg": file.getvalue()}
+    call_command("import_task", pictures.write(tmp_path / "task", made), verbosity=0)
+    shown = image_of(Example.objects.get(source_id="e4"))
+    decoded = Pillow.open(io.BytesIO(bytes(Image.objects.get(pk=shown.name).data)))
+    assert (decoded.format, decoded.getpixel((5, 5))[0] > 240) == ("JPEG", True)
+
+
+def test_a_folder_named_clean_is_not_trusted(db, tmp_path):
+    made = pictures.files()
+    raw = {path.replace("images/", "clean/"): data for path, data in made.items()}
+    call_command("import_task", pictures.write(tmp_path / "task", made | raw), verbosity=0)
+    for image in Image.objects.all():
+        assert b"A camera" not in bytes(image.data)
+
+
+def test_the_pages_of_a_bundle_show_the_images_offline(task, researcher):
+    study = factories.make_study(researcher, task, shots=[2], annotators=1)
+    page = dict(pages_seen.pages(study))["captions-question"]
+    assert 'src="../images/' in page
+    assert '"/images/' not in page
 
 
 def test_a_highlight_in_an_image_is_refused(db, tmp_path, researcher):
