@@ -23,10 +23,12 @@ from annotation.models import (
     Activity,
     Allocation,
     Answer,
+    Confidence,
     Decision,
     ExitAnswers,
     LedgerEntry,
     PaymentBatch,
+    ProblemReport,
     Study,
     Turn,
 )
@@ -48,6 +50,8 @@ def state(study: Study) -> str:
     grown: list[QuerySet[Any]] = [
         Turn.objects.filter(participation__study=study),
         Answer.objects.filter(turn__participation__study=study),
+        Confidence.objects.filter(turn__participation__study=study),
+        ProblemReport.objects.filter(turn__participation__study=study),
         Decision.objects.filter(participation__study=study),
         ExitAnswers.objects.filter(participation__study=study),
         LedgerEntry.objects.filter(participation__study=study),

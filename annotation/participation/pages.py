@@ -283,8 +283,8 @@ def problem(request: access.PageRequest, token: str) -> HttpResponse:
     if form.is_valid():
         turn_id, text = turn_of(request.POST), form.cleaned_data["text"]
         answering.report_problem(token, turn_id, text, Channel.PAGE)
-        return redirect("problem", token)
-    if turn is None:
+        return redirect("problem" if turn and turn.pk == turn_id else "work", token)
+    if turn is None or not participation.is_live:
         return redirect("work", token)
     page = {"participation": participation, "turn": turn_page(participation, turn)}
     page |= {"report": getattr(turn, "problem", None), "problem_form": form}

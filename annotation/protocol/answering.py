@@ -160,12 +160,14 @@ def check_channel(channel: str, kind: str, design: Study) -> None:
 def report_problem(token: str, turn_id: int, text: str, channel: str) -> Participation:
     """Store what an annotator finds wrong with an example that was shown. The first report counts.
 
-    It changes neither the state nor a score. Raises Participation.DoesNotExist, Turn.DoesNotExist
-    and PeopleUsePages.
+    It changes neither the state nor a score. Raises Participation.DoesNotExist, Turn.DoesNotExist,
+    also after the last step, and PeopleUsePages.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)
         check_channel(channel, participation.kind, participation.scenario.design)
+        if not participation.is_live:
+            raise Turn.DoesNotExist
         told = {"text": " ".join(text.split()), "reported_at": database_now()}
         turn = participation.turns.get(pk=turn_id)
         ProblemReport.objects.get_or_create(turn=turn, defaults=told)

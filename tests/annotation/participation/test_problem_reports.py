@@ -6,6 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from analysis.export import bundle_job
 from annotation.models import Answer, ProblemReport
 from annotation.privacy import withdrawal
 from annotation.privacy.personal_data import personal_data
@@ -76,6 +77,26 @@ def test_before_the_first_example_there_is_nothing_to_report(client, study):
     seat = factories.join(study)
     reply = client.get(reverse("problem", args=[seat.token]))
     assert reply["Location"] == reverse("work", args=[seat.token])
+
+
+def test_after_the_last_example_reports_are_refused(door, client, seat):
+    factories.work_through(seat)
+    turn = seat.turns.first()
+    assert door.problem(seat.token, turn.pk, "Odd").status_code == 404
+    assert not ProblemReport.objects.exists()
+    address = reverse("problem", args=[seat.token])
+    assert client.get(address)["Location"] == reverse("work", args=[seat.token])
+
+
+def test_a_report_on_an_earlier_example_leads_back_to_the_work(client, seat):
+    reply = both_doors.Pages().problem(seat.token, seat.turns.first().pk, "Odd")
+    assert reply["Location"] == reverse("work", args=[seat.token])
+
+
+def test_a_report_makes_a_bundle_out_of_date(study, seat):
+    before = bundle_job.state(study)
+    both_doors.Pages().problem(seat.token, seat.turns.first().pk, "Odd")
+    assert bundle_job.state(study) != before
 
 
 def test_annotators_can_read_and_erase_their_reports(door, seat):
