@@ -7,7 +7,7 @@ from analysis.documents import planned_analysis, recruitment, results, wording
 from analysis.documents.blocks import Paragraph
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import PLANNED, count, listed
-from annotation.models import Status, StudyStatus
+from annotation.models import Arm, Status, StudyStatus
 from annotation.pay.ledger import in_currency
 from annotation.prolific.adapter import ProlificAdapter
 from annotation.recruitment.links import OpenLink
@@ -57,6 +57,7 @@ def _design(record: StudyRecord) -> dict[str, Any]:
         ],
         "shots": f"{listed(map(str, shots))} {'shot' if shots == [1] else 'shots'}",
         "opened_at": wording.moment(opened_at),
+        "cells": sum(scenario.get("arm") != Arm.QUESTION for scenario in manifest["scenarios"]),
         "ways": _ways(manifest),
         "is_from_elsewhere": {name for name, _n in record.platforms} - {ProlificAdapter.words},
         "per_browser": per_browser(record),

@@ -27,6 +27,7 @@ from annotation.models import (
     ANALYSED,
     Activity,
     Answer,
+    Arm,
     Decision,
     ExitAnswers,
     Kind,
@@ -261,8 +262,9 @@ class StudyRecord:
 
     @cached_property
     def seconds_per_answer(self) -> float | None:
-        """Return the mean active seconds per test answer for participants in the analysis."""
+        """Return the mean active seconds per test answer of participants who saw the contexts."""
         answers = self._answers().filter(turn__step=Step.ANNOTATION)
+        answers = answers.exclude(turn__participation__scenario__arm=Arm.QUESTION)
         return answers.aggregate(mean=Avg("active_seconds"))["mean"]
 
     def _answers(self) -> QuerySet[Answer]:

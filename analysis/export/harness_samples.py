@@ -15,8 +15,7 @@ from typing import Any
 from django.conf import settings
 
 from analysis.export import answered
-from annotation.models import Answer, Participation, Study
-from tasks.cards import Card
+from annotation.models import Answer, Participation, Scenario, Study
 from tasks.datasets import making
 from tasks.exporting import record_of
 from tasks.predictions.completions import as_completion
@@ -30,9 +29,9 @@ def write(study: Study, folder: Path) -> dict[str, int]:
         own.mkdir()
         time = rows[-1].submitted_at.strftime("%Y-%m-%dT%H-%M-%S.%f")
         task = answered.place_name(participation)
-        card = participation.scenario.task.card
+        scenario = participation.scenario
         file = own / f"samples_{task}_{time}.jsonl"
-        lines = (json.dumps(_sample(card, row), ensure_ascii=False) + "\n" for row in rows)
+        lines = (json.dumps(_sample(scenario, row), ensure_ascii=False) + "\n" for row in rows)
         file.write_text("".join(lines), encoding="utf-8", newline="\n")
         results = json.dumps(_results(participation, task, rows), ensure_ascii=False, indent=2)
         (own / f"results_{time}.json").write_text(results + "\n", encoding="utf-8")
@@ -58,11 +57,12 @@ def _results(participation: Participation, task: str, rows: list[Answer]) -> dic
     }
 
 
-def _sample(card: Card, row: Answer) -> dict[str, Any]:
+def _sample(scenario: Scenario, row: Answer) -> dict[str, Any]:
     """Build a sample. `doc_id` is the example's position in the test file and `doc` its line."""
     example = row.turn.example
     doc = making.line(record_of(example))
-    prompt = "\n\n".join([*example.context, card.wording(example.question)])
+    shown, card = scenario.shown_example(example), scenario.task.card
+    prompt = "\n\n".join([*shown.context, card.wording(shown.question)])
     target, said = as_completion(example.gold), as_completion(row.as_given().texts)
     return {
         "doc_id": example.position,

@@ -8,14 +8,17 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.db import IntegrityError, transaction
+from django.db.models import Avg
 from django.urls import reverse
 from django.utils import translation
 from django.utils.html import escape
 from scipy.stats import ttest_ind
 
+from analysis.documents.study_record import StudyRecord
+from analysis.export import harness_samples
 from analysis.export.pages_seen import pages
 from analysis.scores.context_free import compared
-from annotation.models import Arm, Kind, Status, Step, Study
+from annotation.models import Answer, Arm, Kind, Status, Step, Study
 from annotation.protocol import attention_checks
 from annotation.study import consequences, minutes
 from tasks.models import Task
@@ -287,6 +290,33 @@ def test_the_database_refuses_anchors_for_them(researcher):
     rule = "annotators_without_contexts_see_none"
     with pytest.raises(IntegrityError, match=rule), transaction.atomic():
         Study.objects.filter(pk=study.pk).update(anchor_examples=1)
+
+
+def test_harness_samples_hold_the_prompt_that_was_shown(answered, tmp_path):
+    harness_samples.write(answered, tmp_path)
+    samples = {"question": [], "": []}
+    for file in tmp_path.glob("*/samples_*.jsonl"):
+        (results,) = file.parent.glob("results_*.json")
+        arm = json.loads(results.read_text())["config"]["model_args"]["arm"]
+        samples[arm or ""] += map(json.loads, file.read_text().splitlines())
+    prompts = {
+        arm: [sample["arguments"]["gen_args_0"]["arg_0"] for sample in own]
+        for arm, own in samples.items()
+    }
+    assert len(prompts["question"]) == 3 * 8
+    assert not any("secret" in prompt for prompt in prompts["question"])
+    assert all("secret" in prompt for prompt in prompts[""])
+
+
+def test_times_and_counts_of_the_report_leave_them_out(ada, answered):
+    record = StudyRecord(answered)
+    shown = Answer.objects.filter(turn__participation__scenario__arm="")
+    mean = shown.aggregate(mean=Avg("active_seconds"))["mean"]
+    assert record.seconds_per_answer == pytest.approx(mean)
+    report = ada.get(reverse("report", args=[answered.name])).content.decode()
+    assert "We planned 2 annotators for each of the 2 scenarios" in " ".join(report.split())
+    plan = ada.get(reverse("preregistration", args=[answered.name])).content.decode()
+    assert "number of shots, or the questions of a task alone)" in " ".join(plan.split())
 
 
 def test_plan_and_report_describe_the_group(ada, answered):
