@@ -210,15 +210,14 @@ def _behaviour(record: StudyRecord) -> list[Block]:
     errors: dict[int, list[str]] = {}
     for row in overlap.table(record.study, Kind.PERSON):
         found = errors.setdefault(row.participation, [])
-        if row.agrees:
-            counts = f"{row.overlap.same} of {row.overlap.errors}"
-            found.append(f"agree with {row.model} {overlap.OFTEN} ({counts})")
+        if row.agrees or row.overlap.why_not:
+            found.append(f"{row.model}: {row.result}")
     people = record.study.participations.filter(kind=Kind.PERSON, status=Status.COMPLETED)
     rows = [
         SimpleNamespace(
             annotator=person.pseudonym,
             scenario=str(person.scenario),
-            behaviour=flags.in_one_line(person),
+            behaviour=flags.behaviour_in_words(person),
             errors="; ".join(errors.get(person.pk, [NOTHING])) or overlap.AS_EXPECTED,
         )
         for person in people.select_related("scenario__task").order_by("scenario", "pseudonym")

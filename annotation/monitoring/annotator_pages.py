@@ -79,7 +79,7 @@ def _page(
         "rows": [_row(annotator, turn, hides(turn)) for turn in part],
         "decisions": annotator.decisions.select_related("by").readable_by(study.rights),
         "flags": flags.of_one(annotator) if may_read else [],
-        "behaviour": flags.in_one_line(annotator) if may_read else "",
+        "behaviour": flags.behaviour_in_words(annotator) if may_read else "",
         "completion_code": way_out.code if way_out else "",
         "worked": in_words(ledger.active_time(annotator)),
         "entries": annotator.ledger.all() if may_pay else [],

@@ -30,7 +30,9 @@ SCENARIOS = [
         get="scenario.split_number",
         kind=int,
     ),
-    Column("arm", meaning="arm of a cross-task study", get="scenario.arm"),
+    Column(
+        "arm", meaning="arm of a cross-task study; question without contexts", get="scenario.arm"
+    ),
     Column("seats", meaning="seats for human annotators", kind=int),
     Column("completed", meaning="human annotators who completed and are in the analysis", kind=int),
     Column("working", meaning="human annotators who have started but not finished", kind=int),

@@ -109,15 +109,12 @@ def flags(work: Signs, others: Pace = ALONE, shares_browser: bool = False) -> di
     return seen
 
 
-def in_one_line(person: Participation) -> str:
-    """Return what speaks for and against an annotator's attention; annotators may read it.
-
-    Returns "" if there are no answers.
-    """
+def behaviour_in_words(person: Participation) -> str:
+    """Return counts of answers, checks and reports of the browser, or "" without answers."""
     work = Signs(**person.signs) if person.signs else for_participation(person)
     if not work.n:
         return ""
-    seen = [f"{work.n - work.too_fast} of {work.n} answers were not too fast to have been read"]
+    seen = [f"{work.n - work.too_fast} of {work.n} answers took long enough to read the example"]
     if work.checks:
         seen.append(f"{work.checks_passed} of {work.checks} attention checks were passed")
     counts = {"times the page was left: {}": work.blurs, "pastes: {}": work.pastes}

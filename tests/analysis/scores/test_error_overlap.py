@@ -250,10 +250,10 @@ def test_the_report_has_one_line_for_each_annotator(compared):
     grid = block(compared, "Behaviour of annotators", Grid)
     people = compared.participations.order_by("pk").values_list("pseudonym", flat=True)
     errors = dict.fromkeys(people, "as expected")
-    errors[people[0]] = "agree with T5-Large more often than expected (8 of 8)"
+    errors[people[0]] = "T5-Large: more often than expected"
     assert {row[0]: row[3] for row in grid.rows} == errors
     assert {row[2] for row in grid.rows} == {
-        "0 of 24 answers were not too fast to have been read. Reported by the browser: nothing."
+        "0 of 24 answers took long enough to read the example. Reported by the browser: nothing."
     }
 
 

@@ -77,15 +77,15 @@ def test_one_line_has_the_counts_for_and_against(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
     seat, new = (factories.seat(study.scenarios.get()) for _ in range(2))
     factories.work_through(seat)
-    line = "0 of 4 answers were not too fast to have been read. Reported by the browser: nothing."
+    line = "0 of 4 answers took long enough to read the example. Reported by the browser: nothing."
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
     assert f"<p>{line}</p>" in page
-    assert flags.in_one_line(new) == ""
+    assert flags.behaviour_in_words(new) == ""
     given = answers(5, 5, 5, blurs=1, signs=(2, 1, 0, 0, 1))
     given += answers(5, 5, step="check", right=False) + answers(5, step="check", right=True)
     work = activity_summary.signs(given)
-    assert flags.in_one_line(Participation(signs=work._asdict())) == (
-        "6 of 6 answers were not too fast to have been read; 1 of 3 attention checks were passed."
+    assert flags.behaviour_in_words(Participation(signs=work._asdict())) == (
+        "6 of 6 answers took long enough to read the example; 1 of 3 attention checks were passed."
         " Reported by the browser: times the page was left: 3; copies of the page's text: 6;"
         " absences that began within 10 s of a copy: 3;"
         " answers given in a window below 60 % of the screen's width: 3."
