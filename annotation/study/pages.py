@@ -117,6 +117,7 @@ def design_page(study: Study) -> dict[str, Any]:
         "study": study, "tasks": tasks, "warnings": consequences.of_design(study, tasks),
         "minutes": _minutes(study), "own_questions": own_questions.parse(study.own_questions),
         "restrictions": consequences.in_force(study), "audience": audience.shown(study.audience),
+        "arms": cross_task.training(study),
     }  # fmt: skip
 
 

@@ -41,6 +41,15 @@ def study(researcher, db):
 
 
 @pytest.mark.engines
+def test_the_design_page_states_the_training_of_each_arm(study, ada):
+    page = ada.get(reverse("study_design", args=[study.name])).content.decode()
+    text = " ".join(page.split("<dt>Arms</dt>")[1].split("</dd>")[0].split())
+    assert text == (
+        "<dd>dose-1: 1 example of each of up-one, up-two<br>mix.b: 4 examples of up-two<br>"
+        "sham: 4 examples of sham<br>direct: no examples"
+    )
+
+
 def test_each_arm_trains_on_its_tasks_and_examples(study, tmp_path, capsys):
     assert set(study.scenarios.values_list("arm", flat=True)) == TRAINED.keys()
     people = [arrive(study, f"p{number}") for number in range(4)]
