@@ -1,8 +1,8 @@
 """Run a command against PostgreSQL: `python tests/with_postgres.py pytest -m postgres`.
 
 Uses the server in DATABASE_URL. Without it, starts the server of the pgserver wheel in a temporary
-folder and stops it at the end. The folder is in memory, where emptying tables is five times faster.
-With `--on-disk` first, it is on disk: benchmarks measure the disk too.
+folder and stops it at the end. The folder is in memory if 4 GB are free there, because emptying
+tables is then five times faster. `--on-disk` as first argument keeps it on disk, for benchmarks.
 """
 
 import os

@@ -155,7 +155,7 @@ class UploadForm(forms.Form):
         if details["predicted_on"] is not None:
             details["predicted_on"] = details["predicted_on"].isoformat()  # JSON for a job
         name, sent = data["name"], data["uploads"]
-        if not upload_job.is_large(sent):
+        if sum(len(upload.data) for upload in sent) <= upload_job.SMALL:
             with contextlib.suppress(checking.Busy):  # otherwise store it in a job
                 return store.add(name, sent, user, **details)[0].model
         return upload_job.begin(name, sent, user, **details)

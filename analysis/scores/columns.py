@@ -37,14 +37,17 @@ class Table:
     columns: Sequence[Column]
     rows: Callable[[Study, str], Sequence[Any]]
 
-    def page(self, study: Study, kind: str) -> dict[str, Any]:
-        """Return the template's context. `cells` is empty if there are no rows."""
+    def page(self, study: Study, kind: str, rows: Sequence[Any] | None = None) -> dict[str, Any]:
+        """Return the template's context. `cells` is empty if there are no rows.
+
+        `rows` are those of this study and kind, if they are already computed.
+        """
         return {
             "name": self.name,
             "title": self.title,
             "intro": self.intro,
             "columns": on_page(self.columns),
-            "cells": cells(self.columns, self.rows(study, kind)),
+            "cells": cells(self.columns, self.rows(study, kind) if rows is None else rows),
         }
 
 

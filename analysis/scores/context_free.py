@@ -9,13 +9,7 @@ from typing import Any
 
 from analysis.scores import findings
 from analysis.scores.columns import SCORE, Table, mean_and_sd
-from analysis.scores.tested import (
-    DIFFERENCE,
-    ERROR_COLUMNS,
-    contrasts,
-    interval_columns,
-    p_columns,
-)
+from analysis.scores.tested import DIFFERENCE, ERROR_COLUMNS, contrasts, interval_columns, p_columns
 from analysis.stats.two_way import BOTH
 from analysis.stats.uncertainty import sd
 from annotation.models import Study

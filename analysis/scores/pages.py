@@ -1,6 +1,5 @@
 """Score pages and their downloads. Other rooms' pages use the helpers in this module."""
 
-import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -155,7 +154,7 @@ def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
     rows = overlap.table(study, kind)
     plan = overlap.detectable(study, rows)
     context |= {
-        "table": dataclasses.replace(overlap.OVERLAP, rows=lambda *_of: rows).page(study, kind),
+        "table": overlap.OVERLAP.page(study, kind, rows),
         "plan_columns": table_columns.on_page(overlap.DETECTABLE),
         "plan_cells": table_columns.cells(overlap.DETECTABLE, plan),
     }

@@ -281,14 +281,14 @@ class Participation(Row):
         return getattr(self, f"{Step(step)}_order", self.annotation_order)
 
     def shown_card(self, card: Card) -> Card:
-        """Return a card with its labels in the order in which this annotator sees them."""
+        """Return a card as this annotator sees it, with its labels in their order."""
         card = self.scenario.shown_card(card)
         names = [label.name for label in card.labels]
         order = choice_order(self.scenario.design, self.pseudonym, names)
         return replace(card, labels=tuple(card.labels[place] for place in order)) if order else card
 
     def shown_example(self, example: Example) -> Example:
-        """Return an example with its options in the order in which this annotator sees them."""
+        """Return an example as this annotator sees it, with its options in their order."""
         example = self.scenario.shown_example(example)
         order = choice_order(self.scenario.design, self.pseudonym, example.options)
         if not order:

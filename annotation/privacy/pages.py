@@ -56,7 +56,7 @@ class RetentionForm(PageForm):
 
 
 class Retention(StudyPost):
-    """Set the deletion dates; past dates are refused."""
+    """Set the deletion dates. That of the study cannot be in the past."""
 
     row, right, path = "retention", "own", "retention/"
     form_class = RetentionForm

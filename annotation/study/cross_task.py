@@ -271,11 +271,6 @@ def _unfrozen(study: Study) -> Iterator[tuple[str, Task, int, list[Example]]]:
         yield arm, task, wanted, pool
 
 
-def thaw(study: Study) -> None:
-    """Delete the pool when the study returns to draft. Opening creates it again."""
-    study.upstream_pool.all().delete()
-
-
 def manifest(study: Study) -> dict[str, Any] | None:
     """Return the additional entries in a cross-task study's manifest, or None."""
     if not study.is_cross_task:

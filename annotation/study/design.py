@@ -20,14 +20,7 @@ from django.db.models import Model, Sum
 
 from annotation.models import OPTIONS, SCALES, Arm, Qualification, Scenario, Study, Topic
 from annotation.pay import ledger
-from annotation.study import (
-    audience,
-    consequences,
-    cross_task,
-    minutes,
-    own_questions,
-    screening,
-)
+from annotation.study import audience, consequences, cross_task, minutes, own_questions, screening
 from annotation.study.design_file import FORM_FIELDS, LISTS
 from tasks.metrics import METRICS
 from tasks.models import Example, Split, Task

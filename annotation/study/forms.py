@@ -13,13 +13,7 @@ from annotation.models import OPTIONS, ProlificReward, Study
 from annotation.pay import promises
 from annotation.study import audience, consequences, design, design_file, minutes, prolific_rewards
 from annotation.study.consequences import Consequences
-from annotation.web.fields import (
-    AmountField,
-    RowsField,
-    TextField,
-    WholeNumberField,
-    row_field,
-)
+from annotation.web.fields import AmountField, RowsField, TextField, WholeNumberField, row_field
 from tasks.gym import catalogue
 from tasks.metrics import METRICS
 from tasks.models import Task

@@ -97,7 +97,7 @@ def _thaw(study: Study) -> None:
     """Undo freezing. Raises DesignError if a seat was taken."""
     if study.allocations.exists() or study.participations.exists():
         raise DesignError("An annotator has taken a seat, so the design remains frozen.")
-    cross_task.thaw(study)
+    study.upstream_pool.all().delete()  # opening creates it again
     study.manifest_hash = ""
     study.opened_at = None
 

@@ -43,7 +43,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def by_arm(self) -> dict[tuple[str, int, str], int]:
-        """Count analysed participants by (task, shots, arm). Only cross-task studies have arms."""
+        """Count analysed participants by (task, shots, arm). Most studies have no arms."""
         rows = self.people.analysed().order_by(
             "scenario__task__name", "scenario__shots", "scenario__arm"
         )

@@ -5,11 +5,7 @@ from collections.abc import Mapping
 
 from analysis.documents import recruitment, wording
 from analysis.documents.checklists.facts import Facts, between
-from analysis.documents.checklists.short_form import (
-    CRITERIA,
-    Answers,
-    verdict,
-)
+from analysis.documents.checklists.short_form import CRITERIA, Answers, verdict
 from analysis.documents.checklists.wei_sentences import (
     NA,
     NO,

@@ -6,12 +6,7 @@ from typing import Any
 from analysis.cross_task import cross_task as gains
 from analysis.documents import methods, planned_analysis, recruitment, wording
 from analysis.documents.checklists.facts import Facts, ModelCell, between, by_task
-from analysis.documents.checklists.short_form import (
-    Answers,
-    Status,
-    prose,
-    verdict,
-)
+from analysis.documents.checklists.short_form import Answers, Status, prose, verdict
 from analysis.documents.wording import LEVEL, POWER, count, sds
 from analysis.scores import marks
 from analysis.scores.performance import FAMILY_NAMES

@@ -46,7 +46,7 @@ def test_examples_are_searched_by_text_and_filtered_by_all_wrong(ada, researcher
 
     def listed(query: str) -> list[str]:
         reply = ada.get(reverse("examples", args=[study.name]) + query)
-        return [example.source_id for example, _cells in reply.context["rows"]]
+        return [example.source_id for example, *_rest in reply.context["rows"]]
 
     wrong = listed("?show=all-wrong")
     assert [name[-2:] for name in wrong] == ["-1"]
