@@ -29,7 +29,7 @@ from annotation.models import (
 )
 from annotation.privacy import withdrawal
 from annotation.protocol import answering, training_step
-from annotation.recruitment import consent, expiry, join_errors, visitors
+from annotation.recruitment import consent, expiry, join_errors, seats, visitors
 from tests import factories
 from tests.annotation.races import (
     THREADS,
@@ -138,9 +138,17 @@ def test_at_most_a_third_of_seats_wait_for_consent_under_load(researcher):
     assert sorted(starts(study, 16)) == [302] * 4 + [429] * 12
 
 
-def test_control_without_the_lock_more_starts_wait_for_consent(researcher, unguarded):
+def test_control_without_the_lock_more_starts_wait_for_consent(researcher, unguarded, monkeypatch):
+    # All starts have counted those that wait before the first takes a seat.
+    gate, take_seat = threading.Barrier(16), seats.take_seat
+
+    def together(*args, **options) -> Participation:
+        gate.wait(timeout=30)
+        return take_seat(*args, **options)
+
+    monkeypatch.setattr(seats, "take_seat", together)
     study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=12)
-    assert starts(study, 16).count(302) > 4
+    assert starts(study, 16) == [302] * 16
 
 
 def test_simultaneous_clicks_on_start_are_one_seat(researcher):
