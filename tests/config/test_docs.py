@@ -359,3 +359,16 @@ def test_the_citation_names_authors_version_and_placeholder():
 
 def test_the_client_readme_names_no_github_repository():
     assert "github.com" not in text(ROOT / "client" / "README.md")
+
+
+def test_messages_in_the_table_of_refused_answers_exist():
+    source = " ".join(
+        text(path) for path in [ROOT / "tasks/spans.py", *(ROOT / "tasks/answers").glob("*.py")]
+    )
+    section = text(ROOT / "docs/answers.md").split("## What is refused")[1].split("\n## ")[0]
+    rows = [line.split("|")[-2] for line in section.splitlines() if line.startswith("| ")][1:]
+    said = [part for row in rows for part in re.findall(r"[^.()\[\]:]+(?:\.\d[^.]*)*\.", row)]
+    assert len(said) > 10
+    for sentence in said:
+        known = re.sub(r"“[^”]*”|\d+(\\\.\d+)?", '[^"]+', re.escape(sentence.strip()))
+        assert re.search(known, source), sentence
