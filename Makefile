@@ -6,7 +6,7 @@ STARTED := $(shell date +%s)
 # Compile modules once for all tests and servers, even if the shell's environment forbids it.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-all suites test-postgres test-browser test-tools test-deploy lint types style dictionary pictures states bench bench-faults lock pins wheel sbom clean messages
+.PHONY: help demo test test-all suites test-postgres test-browser test-tools test-deploy lint types style dictionary pictures states bench bench-faults lock pins wheel site sbom clean messages
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -184,6 +184,9 @@ wheel: .venv/dev  ## write dist/: the wheels of the server and its client, and t
 	rm -rf dist client/build
 	SOURCE_DATE_EPOCH=1580601600 $(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist . ./client
 	cd dist && sha256sum *.whl > SHA256SUMS
+
+site: .venv-tools/ready  ## write site/: the documentation as a static site, one folder per version
+	NO_MKDOCS_2_WARNING=1 .venv-tools/bin/mkdocs build --config-file .ci/site/mkdocs.yml --site-dir ../../site
 
 # From an environment that contains only what a server installs.
 sbom:  ## write sbom.json: packages of a server, with versions, licences and dependencies (CycloneDX)
