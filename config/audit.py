@@ -31,7 +31,7 @@ POLLED = {name for page, row in POSTS.items() if row.is_polled for name in (page
 # Forms that can also run a calculation on the current input without storing it.
 CALCULATED = {"study_new", "study_edit"}
 # allauth's views are logged by the signals below, because they also return 200 for a wrong code.
-BY_SIGNALS = ("account_", "mfa_", "password_", "login", "logout")
+BY_SIGNALS = ("account_", "mfa_", "password_", "login", "logout", "openid_connect_")
 # Maps URL name prefixes to topics. URL names without a match are about results.
 TOPICS = {
     "study": Topic.DESIGN, "clone": Topic.DESIGN, "team": Topic.TEAM, "participation": Topic.PEOPLE,

@@ -96,7 +96,8 @@ class SignIn(LoginView):
         return super().get(request, *args, **kwargs)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(**{"kept": self.request.POST.get("kept", "")} | kwargs)
+        more = {"kept": self.request.POST.get("kept", ""), "oidc_name": settings.OIDC_NAME}
+        return super().get_context_data(**more | kwargs)
 
     def form_valid(self, form: LoginForm) -> HttpResponse:
         response = super().form_valid(form)

@@ -271,3 +271,27 @@ def prolific() -> Iterator[CheckMessage]:
     except ProlificError as error:
         hint = "Check PROLIFIC_TOKEN, PROLIFIC_WORKSPACE and PROLIFIC_PROJECT."
         yield Error(str(error), hint=hint, id="config.E037")
+
+
+@asked_for
+def single_sign_on() -> Iterator[CheckMessage]:
+    """Read the provider's configuration, and check that browsers may submit to its sign-in page."""
+    if not settings.OIDC_URL:
+        return
+    try:
+        reply = requests.get(f"{settings.OIDC_URL}/.well-known/openid-configuration", timeout=WAIT)
+        reply.raise_for_status()
+        page = urlsplit(reply.json()["authorization_endpoint"])
+    except (requests.RequestException, KeyError) as error:
+        yield Error(
+            f"{settings.OIDC_URL} has no OpenID configuration: {type(error).__name__}: {error}",
+            hint="Set OIDC_URL to the provider's issuer.",
+            id="config.E038",
+        )
+        return
+    if (origin := f"{page.scheme}://{page.netloc}") not in settings.OIDC_ORIGINS:
+        yield Error(
+            f"The provider's sign-in page is at {origin}, so browsers refuse to open it.",
+            hint=f"Set OIDC_ORIGINS={origin}.",
+            id="config.E039",
+        )

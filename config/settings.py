@@ -92,6 +92,8 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "csp",
     "rest_framework",
     "drf_spectacular",
@@ -285,6 +287,25 @@ MFA_TOTP_TOLERANCE = 1  # also accept the codes before and after, as phone clock
 # Accounts are created by invitation, so email addresses need not be verified.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 
+# Single sign-on with OpenID Connect, off by default (docs/operating.md#single-sign-on).
+OIDC_URL = os.environ.get("OIDC_URL", "").rstrip("/")  # the issuer
+# Origins of the provider's sign-in page.
+OIDC_ORIGINS = env_list("OIDC_ORIGINS", ["/".join(OIDC_URL.split("/")[:3])] if OIDC_URL else [])
+OIDC_NAME = OIDC_URL and os.environ.get("OIDC_NAME", "your institution")
+# Mail domains whose addresses get an account. If empty, users connect existing accounts.
+OIDC_DOMAINS = [domain.lower() for domain in env_list("OIDC_DOMAINS", [])]
+SOCIALACCOUNT_ADAPTER = "config.single_sign_on.SingleSignOn"
+OIDC_APP = {
+    "provider_id": "oidc",
+    "name": OIDC_NAME,
+    "client_id": os.environ.get("OIDC_CLIENT_ID", ""),
+    "secret": os.environ.get("OIDC_CLIENT_SECRET", ""),
+    "settings": {"server_url": OIDC_URL},
+}
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {"OAUTH_PKCE_ENABLED": True, "APPS": [OIDC_APP] if OIDC_URL else []}
+}
+
 # Browsers accept a cookie with this prefix only from this host over TLS, so other hosts in the same
 # domain cannot set it.
 COOKIE_PREFIX = "__Host-" if HTTPS else ""
@@ -317,7 +338,8 @@ CONTENT_SECURITY_POLICY = {
         "img-src": ["'self'", "data:"],
         "font-src": ["'self'"],
         "connect-src": ["'self'"],
-        "form-action": ["'self'"],
+        # Chromium also checks where a submitted form is redirected to.
+        "form-action": ["'self'", *OIDC_ORIGINS],
         "base-uri": ["'none'"],
         "frame-ancestors": ["'none'"],
     }

@@ -20,6 +20,7 @@ from allauth.account.forms import default_token_generator
 from allauth.account.signals import password_changed, password_reset, password_set
 from allauth.account.utils import user_pk_to_url_str
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
@@ -238,7 +239,12 @@ def your_account(request: ResearcherRequest) -> HttpResponse:
         messages.success(request, f"Times are now shown in {chosen.time_zone}.")
         return redirect("your_account")
     status = 422 if form.errors else 200
-    return render(request, "account/your_account.html", {"form": form}, status=status)
+    context = {
+        "form": form,
+        "is_connected": SocialAccount.objects.filter(user=request.user).exists(),
+        "oidc_name": settings.OIDC_NAME,
+    }
+    return render(request, "account/your_account.html", context, status=status)
 
 
 @signed_in("GET", "POST")

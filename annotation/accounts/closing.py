@@ -6,6 +6,7 @@ refer to it.
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
@@ -72,7 +73,7 @@ def erase(user: User) -> str:
         user.prolific_accounts.update(external_id="")
         for model in (Member, TaskMember, Notice, NoticeSwitch, Preferences):
             model._default_manager.filter(user=user).delete()
-        for signing_in in (Authenticator, EmailAddress):
+        for signing_in in (Authenticator, EmailAddress, SocialAccount):
             signing_in._default_manager.filter(user=user).delete()
         Invitation.objects.filter(Q(made_by=user) | Q(accepted_by=user)).delete()
         _delete_sessions(user)

@@ -36,6 +36,7 @@ TOLD = {
     "declined": "DeclinedOffer",
     "user name": "auth.User sessions.Session",
     "secret of two-factor": "mfa.Authenticator account.EmailAddress account.EmailConfirmation",
+    "subject at": "socialaccount.SocialAccount socialaccount.SocialToken",
     "what researchers did": "AuditEntry",
     "notices": "Notice",
     "name, last characters": "ApiToken",
@@ -57,6 +58,7 @@ OF_NOBODY = """
     tasks.PeriodicPart tasks.TaskReport tasks.UnfinishedImport tasks.Split
     tasks.Example tasks.Image tasks.Task_images tasks.PredictionFile tasks.Prediction
     auth.Permission auth.Group auth.Group_permissions contenttypes.ContentType
+    socialaccount.SocialApp
 """
 
 

@@ -1,0 +1,92 @@
+"""Sign-in through the institution's OpenID Connect provider (docs/operating.md#single-sign-on).
+
+A person at the provider is matched by the provider's subject, never by an email address. Without a
+match, an account is created only for a confirmed address at one of OIDC_DOMAINS. Users connect an
+existing account on *Your account*.
+"""
+
+from typing import Any
+
+from allauth.account.models import EmailAddress
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialAccount, SocialLogin
+from allauth.socialaccount.providers.base import AuthProcess
+from allauth.socialaccount.signals import social_account_added
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+from django.shortcuts import render
+from django.urls import reverse
+
+from annotation.models import AuditEntry, Topic
+from config.users import awaits_first_owner
+
+NO_ACCOUNT = "You have no account on this server yet, and "
+
+
+class SingleSignOn(DefaultSocialAccountAdapter):
+    def populate_user(self, request: HttpRequest, sociallogin: SocialLogin, data: Any) -> User:
+        """Fill in name and address. Everything else that the provider sends is not stored."""
+        sociallogin.account.extra_data = {}
+        return super().populate_user(request, sociallogin, data)
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        """Decide whether this person may sign in. Raises ImmediateHttpResponse if not."""
+        if sociallogin.is_existing:
+            if not sociallogin.user.is_active:
+                raise refused(request, "This account is closed. Ask an administrator to reopen it.")
+        elif sociallogin.state.get("process") != AuthProcess.CONNECT and (
+            reason := _why_no_account(sociallogin)
+        ):
+            raise refused(request, reason)
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        return True  # pre_social_login has decided
+
+    def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
+        user = super().save_user(request, sociallogin, form)
+        # The address is in the account, and changes with it.
+        EmailAddress.objects.filter(user=user).delete()
+        what = f"account created by {settings.OIDC_NAME}"
+        AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(user), by=user)
+        return user
+
+    def get_connect_redirect_url(self, request: HttpRequest, socialaccount: SocialAccount) -> str:
+        return reverse("your_account")
+
+    def on_authentication_error(self, request: HttpRequest, *_args: Any, **_more: Any) -> None:
+        raise refused(request, "The sign-in was cancelled, or the provider reported an error.")
+
+
+def _why_no_account(sociallogin: SocialLogin) -> str:
+    """Return why no account is created for this person, or ""."""
+    address = next((row.email for row in sociallogin.email_addresses if row.verified is True), "")
+    if awaits_first_owner():
+        return "This server has no accounts yet. Its log says how to create the first one."
+    if not address:
+        return f"{NO_ACCOUNT}{settings.OIDC_NAME} did not confirm your email address."
+    if address.rpartition("@")[2].lower() not in settings.OIDC_DOMAINS:
+        return (
+            f"{NO_ACCOUNT}accounts are not created for addresses like yours. Ask for an invitation."
+        )
+    if User.objects.filter(email__iexact=address).exists():
+        return (
+            "An account with your email address exists. Sign in with its password, then connect it"
+            " under Your account."
+        )
+    return ""
+
+
+def refused(request: HttpRequest, reason: str) -> ImmediateHttpResponse:
+    page = render(request, "account/sign_in_refused.html", {"reason": reason}, status=403)
+    return ImmediateHttpResponse(page)
+
+
+def _log_connection(sociallogin: SocialLogin, **_more: Any) -> None:
+    user = sociallogin.user
+    what = f"account connected to {settings.OIDC_NAME}"
+    AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(user), by=user)
+
+
+social_account_added.connect(_log_connection)
