@@ -5,11 +5,10 @@ every table. analysis/stats/arg.py computes gains across the study's unseen task
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +23,7 @@ from tasks.columns import NOTHING, Column, points
 from tasks.gym import catalogue
 
 ALL = "all tasks"
-Scores = dict[str, dict[str, list[float]]]  # by unseen task and arm
+Scores = dict[int, dict[str, dict[str, list[float]]]]  # by shots, unseen task and arm
 QUESTION = "other people on these tasks and test examples"
 BOTH, BETWEEN = "transfer and practice", "difference between upstream arms"
 
@@ -57,6 +56,7 @@ class Gain:
     meaning: str
     task: str
     metric: str
+    shots: int | None = None
     new_people: int | None = None
     base_people: int | None = None
     new: float = math.nan
@@ -78,7 +78,7 @@ class Gain:
 
 
 def scores(study: Study, kind: str, left_out: Collection[int] = ()) -> Scores:
-    """Return the scores of one kind of analysed annotators, by unseen task and arm.
+    """Return the scores of one kind of analysed annotators, by shots, unseen task and arm.
 
     Scores are computed on the test set with the metric from the task's card. The best possible
     score is 1, and undefined scores are NaN. Participations whose keys are in `left_out` are
@@ -87,10 +87,12 @@ def scores(study: Study, kind: str, left_out: Collection[int] = ()) -> Scores:
     frame = frames.annotators(study)
     frame = frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)]
     frame = frame[~frame["participation"].isin(left_out)]
-    found: Scores = defaultdict(lambda: defaultdict(list))
-    for task, arm, score in zip(frame["task"], frame["arm"], frame["score"], strict=True):
-        found[task][arm].append(float(score))
-    return found
+    found: Scores = {}
+    columns = (frame[name] for name in ("shots", "task", "arm", "score"))
+    for shots, task, arm, score in zip(*columns, strict=True):
+        arms = found.setdefault(int(shots), {}).setdefault(task, {})
+        arms.setdefault(arm, []).append(float(score))
+    return dict(sorted(found.items()))
 
 
 def gains(study: Study, kind: str, left_out: Collection[int] = ()) -> list[Gain]:
@@ -99,30 +101,48 @@ def gains(study: Study, kind: str, left_out: Collection[int] = ()) -> list[Gain]
 
 
 def gains_of(study: Study, kind: str, found: Scores) -> list[Gain]:
-    """Return one row per contrast across tasks scored in both arms, then one per task."""
+    """Return one row per contrast and shots across tasks, then one per task scored in both arms."""
     metrics = {task.name: task.card.metric for task in study.tasks.all()}
     rows = []
     for (new, base), meaning in contrasts(study).items():
-        tasks = [
-            (task, arms[base], arms[new])
-            for task, arms in sorted(found.items())
-            if arms[base] and arms[new]
-        ]
-        if not tasks:
-            continue
         head = (kind, str(new), str(base), meaning)
-        groups = {task[0]: [task] for task in tasks}
-        if len(tasks) > 1:
-            groups = {ALL: tasks} | groups
-        for name, group in groups.items():
-            named = "; ".join(dict.fromkeys(metrics[task] for task, _base, _new in group))
-            gain = arg.average_relative_gain(group, seed=study.seed)
-            rows.append(_row(head, name, named, gain))
+        for shots, scored in found.items():
+            tasks = _in_both(scored, new, base)
+            groups = {task[0]: [task] for task in tasks}
+            if len(tasks) > 1:
+                groups = {ALL: tasks} | groups
+            for name, group in groups.items():
+                named = "; ".join(dict.fromkeys(metrics[task] for task, _base, _new in group))
+                gain = arg.average_relative_gain(group, seed=study.seed)
+                rows.append(_row((*head, name, named, shots), gain))
     return rows
 
 
-def _row(head: tuple[str, str, str, str], task: str, metric: str, found: arg.Arg) -> Gain:
-    """Convert `found` to a table row. Rows that span several tasks omit means and SDs."""
+def _in_both(scored: dict[str, dict[str, list[float]]], new: str, base: str) -> list[arg.Scores]:
+    """Return (task, scores in the base arm, scores in the new arm) of tasks that have both."""
+    both = sorted((task, arms) for task, arms in scored.items() if {new, base} <= arms.keys())
+    return [(task, arms[base], arms[new]) for task, arms in both]
+
+
+def changes(study: Study, kind: str) -> list[SimpleNamespace]:
+    """Return how each contrast's gain differs between numbers of shots (CrossFit, section 5, Q4).
+
+    The row of a difference is that of the larger number of shots, with `from_shots`.
+    """
+    rows, found = [], scores(study, kind)
+    for (new, base), meaning in contrasts(study).items():
+        for fewer, more in combinations(found, 2):
+            tasks = [_in_both(found[shots], new, base) for shots in (fewer, more)]
+            names = [task[0] for task in tasks[0]]
+            if names and names == [task[0] for task in tasks[1]]:
+                head = (kind, str(new), str(base), meaning, ALL if len(names) > 1 else names[0])
+                row = _row((*head, "", more), arg.change(*tasks))
+                rows.append(SimpleNamespace(**vars(row), from_shots=fewer))
+    return rows
+
+
+def _row(head: tuple[str, str, str, str, str, str, int], found: arg.Arg) -> Gain:
+    """Convert `found` to a table row. Rows that span several gains omit means and SDs."""
     gains, numbers = found.gains, dict[str, Any]()
     if len(gains) == 1:
         for name in ("new", "base", "new_sd", "base_sd"):
@@ -135,8 +155,6 @@ def _row(head: tuple[str, str, str, str], task: str, metric: str, found: arg.Arg
         numbers[f"{name}low"], numbers[f"{name}high"] = (100 * end for end in interval)
     return Gain(
         *head,
-        task=task,
-        metric=metric,
         new_people=sum(gain.new_people for gain in gains),
         base_people=sum(gain.base_people for gain in gains),
         gain=100 * found.arg,
@@ -165,6 +183,7 @@ GAINS = [
         "the task's metric, under which test sets are scored; over all tasks, different metrics are"
         " separated by semicolons",
     ),
+    Column("shots", "Shots", "of the unseen task, before its test", show=count),
     Column("new_arm", "Arm", "arm whose gain is reported"),
     Column("base_arm", "Against", "arm that is the base of the gain"),
     Column("meaning", "Interpretation", "what the gain measures: transfer, practice, or both"),
@@ -239,22 +258,27 @@ def of_gains(*names: str) -> list[Column]:
 
 
 def attritions(study: Study, kind: str) -> list[SimpleNamespace]:
-    found = {
-        (task, arm): [100 * score for score in own]
-        for task, arms in sorted(scores(study, kind).items())
-        for arm, own in arms.items()
-    }
-    pairs = [
-        (task, base, new)
-        for new, base in contrasts(study)
-        for task in dict.fromkeys(task for task, _arm in found)
-        if (task, base) in found and (task, new) in found
-    ]
-    return attrition.compared(study.participations.all(), kind, "arm", found, pairs)
+    rows = []
+    for shots, scored in scores(study, kind).items():
+        found = {
+            (task, arm): [100 * score for score in own]
+            for task, arms in scored.items()
+            for arm, own in arms.items()
+        }
+        pairs = [
+            (task, base, new)
+            for new, base in contrasts(study)
+            for task, _base, _new in _in_both(scored, new, base)
+        ]
+        people = study.participations.filter(scenario__shots=shots)
+        for row in attrition.compared(people, kind, "arm", found, pairs):
+            rows.append(SimpleNamespace(**vars(row), shots=shots))
+    return rows
 
 
 ATTRITION = attrition.columns(
     [
+        *of_gains("shots"),
         Column("new_arm", "Arm", "arm whose gain is reported", get="new"),
         Column("base_arm", "Against", "arm that is the base of the gain", get="base"),
     ],
@@ -277,11 +301,11 @@ def plan(study: Study, kind: str) -> list[SimpleNamespace]:
     """
     found = scores(study, kind)
     rows = []
-    for new, base in contrasts(study):
+    for (new, base), (shots, scored) in product(contrasts(study), found.items()):
         gains = [
-            arg.task_gain(task, arms[base], arms[new])
-            for task, arms in sorted(found.items())
-            if min(len(arms[base]), len(arms[new])) > 1
+            arg.task_gain(*task)
+            for task in _in_both(scored, new, base)
+            if min(len(own) for own in task[1:]) > 1
         ]
         if any(gain.refused for gain in gains) or not any(
             gain.new_sd > 0 or gain.base_sd > 0 for gain in gains
@@ -294,6 +318,7 @@ def plan(study: Study, kind: str) -> list[SimpleNamespace]:
             rows.append(
                 SimpleNamespace(
                     kind=kind,
+                    shots=shots,
                     new_arm=str(new),
                     base_arm=str(base),
                     tasks=len(gains),
@@ -308,8 +333,7 @@ def plan(study: Study, kind: str) -> list[SimpleNamespace]:
 
 PLAN = [
     Column("kind"),
-    Column("new_arm", "Arm", "arm whose gain is reported"),
-    Column("base_arm", "Against", "arm that is the base of the gain"),
+    *of_gains("shots", "new_arm", "base_arm"),
     Column("tasks", "Tasks", "number of unseen tasks in the plan", show=count),
     Column("width", "± %", "half the 95 % interval of the ARG", "%", points),
     Column(
@@ -384,6 +408,7 @@ def sentences(study: Study, kind: str) -> Iterator[str]:
 
 
 def _sentences(rows: Sequence[Gain]) -> Iterator[str]:
+    has_several = len({row.shots for row in rows}) > 1
     for row in rows:
         if row.task != ALL and any(other.task == ALL for other in rows):
             continue
@@ -394,7 +419,8 @@ def _sentences(rows: Sequence[Gain]) -> Iterator[str]:
             else ""
         )
         yield (
-            f"{row.meaning.capitalize()}: the {row.new_arm} arm gains {percent(row.gain)}"
+            f"{row.meaning.capitalize()}{f', {row.shots} shots' if has_several else ''}:"
+            f" the {row.new_arm} arm gains {percent(row.gain)}"
             f" relative to the {row.base_arm} arm (95 % {interval}{resampled}; {row.new_people} and"
             f" {row.base_people} annotators{' over all tasks' if row.task == ALL else ''}),"
             f" {signed_points(row.difference)} points."

@@ -40,18 +40,21 @@ def _uploaded(study: Study) -> Iterator[tuple[str, Scores]]:
     """Yield uploaded models with their scores on the training splits shared by all their arms."""
     files = compared_files.of_arms(study).filter(shots__in=study.shots)
     under = test_sets.of_files(files, study.tasks.all())
-    runs: dict[str, dict[str, dict[str, dict[int | None, float]]]] = defaultdict(
+    runs: dict[str, dict[tuple[int, str], dict[str, dict[int | None, float]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(dict))
     )
     for file in files.with_scores().select_related("model", "task"):
         score = under[file.pk][1].value if file.pk in under else file.mean_s1  # type: ignore[attr-defined]  # annotated
-        runs[file.model.name][file.task.name][file.arm][file.split_number] = score
-    for model, tasks in runs.items():
-        found: Scores = defaultdict(lambda: defaultdict(list))
-        for task, arms in tasks.items():
+        place = file.shots or 0, file.task.name
+        runs[file.model.name][place][file.arm][file.split_number] = score
+    for model, places in runs.items():
+        found: Scores = {}
+        for (shots, task), arms in sorted(places.items()):
             splits = set.intersection(*map(set, arms.values()))
-            for arm, own in arms.items():
-                found[task][arm] = [score for split, score in own.items() if split in splits]
+            found.setdefault(shots, {})[task] = {
+                arm: [score for split, score in own.items() if split in splits]
+                for arm, own in arms.items() if splits
+            }  # fmt: skip
         yield model, found
 
 
@@ -66,7 +69,7 @@ def _seated(study: Study) -> Iterator[tuple[str, Scores]]:
 WILSON = "Wilson's 95 % interval over tasks"
 MODEL_GAINS = [
     Column("model", "Model", "uploaded model, or one in an annotator's seat", get="kind"),
-    *of_gains("task", "metric", "new_arm", "base_arm", "meaning"),
+    *of_gains("task", "metric", "shots", "new_arm", "base_arm", "meaning"),
     Column("new_runs", "n", "runs in the arm: training splits, or seats", "", count, "new_people"),
     Column("base_runs", "n against", "runs in the base arm", "", count, "base_people"),
     *of_gains("new", "base", "gain", "difference", "refused"),
@@ -87,8 +90,8 @@ class Learner(Gain):
     seen: int = 0
 
     @property
-    def contrast(self) -> tuple[str, str]:
-        return self.new_arm, self.base_arm
+    def contrast(self) -> tuple[str, str, int | None]:
+        return self.new_arm, self.base_arm, self.shots
 
     @cached_property
     def relative(self) -> dict[str, float]:
@@ -107,7 +110,7 @@ def learners(study: Study, kind: str) -> list[Learner]:
     for row in model_gains(study):
         rows.append(replace(row, low=math.nan, high=math.nan, no_interval=""))
     found = []
-    for _key, group in itertools.groupby(rows, attrgetter("kind", "new_arm", "base_arm")):
+    for _key, group in itertools.groupby(rows, attrgetter("kind", "new_arm", "base_arm", "shots")):
         whole, *others = group  # without `others`, it is the gain on the only task
         found.append(Learner(**vars(whole), tasks=tuple(others) or (whole,)))
     return found
@@ -130,7 +133,7 @@ def _band(name: str, heading: str) -> list[Column]:
 
 
 _WHO = [Column("learner", "Learner", "annotators, or a model", get="kind")]
-_CONTRAST = [*_WHO, *of_gains("new_arm", "base_arm")]
+_CONTRAST = [*_WHO, *of_gains("shots", "new_arm", "base_arm")]
 _TASKS = Column("tasks", "Tasks", "unseen tasks", "", count, lambda row: len(row.tasks))
 LEARNERS = [
     *_CONTRAST,
@@ -194,12 +197,11 @@ CATEGORIES = [
 
 def bars(study: Study, kind: str) -> list[Gain]:
     """Return the upstream arms' gains over the direct arm, the paper's baseline."""
-    meanings = cross_task.contrasts(study)
-    found = [o for o in learners(study, kind) if meanings.get(o.contrast) == cross_task.BOTH]
+    found = [own for own in learners(study, kind) if own.meaning == cross_task.BOTH]
     return [row for own in found for row in (*own.tasks, *([own] if own.task == ALL else []))]
 
 
-BARS = [*_WHO, *of_gains("new_arm", "task", "metric", "gain", "95 %", "low_95", "high_95")]
+BARS = [*_WHO, *of_gains("new_arm", "shots", "task", "metric", "gain", "95 %", "low_95", "high_95")]
 TABLES = [
     Table("learners", "ARG of annotators and models",
           "The shares are of tasks that have a relative gain.", LEARNERS, learners),

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from types import SimpleNamespace
+from typing import Any
 
 from analysis.cross_task import cross_task, learners
 from analysis.cross_task.cross_task import of_gains
@@ -144,28 +145,48 @@ CURVE = [
     Column("active", "Seconds", "median active time", "s"),
 ]
 
-# Several upstream arms ----------------------------------------------------------------------------
+# Several upstream arms or numbers of shots --------------------------------------------------------
 
-FAMILY = "the upstream arms against the same base, or the pairs of upstream arms"
+FAMILY = (
+    "the upstream arms against the same base, or the pairs of upstream arms, and over all numbers"
+    " of shots"
+)
 
 
 def arm_tests(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return each contrast's gain over all tasks, or [] if the design names no arms."""
-    rows = []
-    found = cross_task.gains(study, kind) if study.arms else []
-    for _meaning, own in groupby(found, attrgetter("meaning")):
-        wholes = [next(group) for _pair, group in groupby(own, attrgetter("new_arm", "base_arm"))]
-        adjusted = holm([row.p for row in wholes])
-        rows += [
-            SimpleNamespace(**vars(row), p_holm=p) for row, p in zip(wholes, adjusted, strict=True)
-        ]
-    return rows
+    """Return each contrast's gain over all tasks, or [] with neither named arms nor several K."""
+    found = cross_task.gains(study, kind) if study.arms or len(study.shots) > 1 else []
+    wholes = groupby(found, attrgetter("meaning", "new_arm", "base_arm", "shots"))
+    return _adjusted([next(group) for _contrast, group in wholes])
+
+
+def changes(study: Study, kind: str) -> list[SimpleNamespace]:
+    return _adjusted(cross_task.changes(study, kind))
+
+
+def _adjusted(rows: Iterable[Any]) -> list[SimpleNamespace]:
+    """Return rows with Holm's correction over those with the same meaning."""
+    return [
+        SimpleNamespace(**vars(row), p_holm=p)
+        for _meaning, group in groupby(rows, attrgetter("meaning"))
+        for own in [list(group)]
+        for row, p in zip(own, holm([row.p for row in own]), strict=True)
+    ]
 
 
 ARM_TESTS = [
     Column("kind"),
-    *of_gains("new_arm", "base_arm", "meaning", "task", "new_people", "base_people", "gain"),
-    *of_gains("95 %", "low_95", "high_95", "method", "no_interval"),
+    *of_gains("shots", "new_arm", "base_arm", "meaning", "task", "new_people", "base_people"),
+    *of_gains("gain", "95 %", "low_95", "high_95", "method", "no_interval"),
+    *p_columns(FAMILY),
+]
+CHANGES = [
+    Column("kind"),
+    Column("from_shots", "Fewer shots", "of the gain that is subtracted", show=count),
+    Column("shots", "More shots", "of the other gain", show=count),
+    *of_gains("new_arm", "base_arm", "meaning", "task", "gain", "95 %", "low_95", "high_95"),
+    *of_gains("method", "no_interval", "difference", "95 % of difference"),
+    *of_gains("difference_low_95", "difference_high_95", "refused"),
     *p_columns(FAMILY),
 ]
 
@@ -187,7 +208,7 @@ def by_task(study: Study, kind: str) -> list[SimpleNamespace]:
 
 BY_TASK = [
     Column("kind"),
-    *of_gains("task", "metric", "new_arm"),
+    *of_gains("task", "metric", "shots", "new_arm"),
     Column("trained", "Upstream tasks", "tasks on which the arm trained"),
     Column("each", "Examples", "of each of these tasks, per participant", show=count),
     *of_gains("new_people", "base_people", "new", "base", "new_sd", "base_sd"),
@@ -196,7 +217,7 @@ BY_TASK = [
 OF_SEVERAL = [
     Table(
         "arm-tests",
-        "Tests of several arms",
+        "Tests of gains",
         f"Gains over all unseen tasks. p is Holm-adjusted over {FAMILY}.",
         ARM_TESTS,
         arm_tests,
@@ -207,6 +228,14 @@ OF_SEVERAL = [
         "Gains are relative to the direct arm.",
         BY_TASK,
         by_task,
+    ),
+    Table(
+        "changes",
+        "Gains by shots",
+        "Gain with more shots minus gain with fewer, in percentage points, on the same unseen"
+        f" tasks. p is Holm-adjusted over {FAMILY}.",
+        CHANGES,
+        changes,
     ),
 ]
 

@@ -111,13 +111,14 @@ def interval(manifest: Manifest) -> str:
 
 def _has_arm_bootstrap(manifest: Manifest) -> bool:
     """Return whether two arms have enough planned annotators in each of their tasks."""
-    seats: Counter[tuple[str, str]] = Counter()
-    for scenario in manifest["scenarios"]:
-        seats[scenario.get("arm", ""), scenario["task"]] += scenario["seats"]
-    least: dict[str, int] = {}
-    for (arm, _task), number in seats.items():
-        least[arm] = min(number, least.get(arm, number))
-    return sum(number >= FEWEST_FOR_BOOTSTRAP for number in least.values()) >= 2
+    seats: Counter[tuple[int, str, str]] = Counter()
+    for each in manifest["scenarios"]:
+        seats[each["shots"], each.get("arm", ""), each["task"]] += each["seats"]
+    least: dict[tuple[int, str], int] = {}
+    for (shots, arm, _task), number in seats.items():
+        least[shots, arm] = min(number, least.get((shots, arm), number))
+    enough = Counter(shots for (shots, _arm), n in least.items() if n >= FEWEST_FOR_BOOTSTRAP)
+    return max(enough.values(), default=0) >= 2
 
 
 def results(study: Study) -> list[Block]:

@@ -192,6 +192,8 @@ def context(manifest: Manifest) -> dict[str, Any]:
         "annotation_order": order(manifest["annotation_order"]),
         "upstream_arms": arms[:-2],
         "named_arms": [arm["name"] for arm in arms[:-2] if "upstream_arms" in crossed],
+        "has_gain_tests": bool(crossed) and ("upstream_arms" in crossed or len(shots) > 1),
+        "has_several_shots": len(shots) > 1,
         "sham": arms[-2] if arms else None,
         "left_out": catalogue.left_out(partition, held_out, trained) if partition else "",
         "confidence_percent": 100 * (manifest.get("confidence_share") or 0),

@@ -15,8 +15,9 @@
 #
 #   score ~ factor(arm) + (1 | annotator) + (1 | context / example)
 #
-# with the arms of annotators.csv (direct, sham, upstream) at the single number of shots of the
-# study. No mean combines two arms.
+# with the arms of annotators.csv (direct, sham, upstream), at each number of shots if the study
+# has several. No mean combines two arms or two numbers of shots. Annotators without contexts (arm
+# question) are left out.
 #
 # The script prints a table and writes mixed_model.csv: the mean at each number of shots (or arm)
 # and all pairwise differences, from 0 to 1, with 95 % intervals. Three annotators per group do not
@@ -38,9 +39,15 @@ examples <- examples[examples$file_kind == "test", ]
 if (!nrow(answers)) stop("no annotator of this kind has completed the study and is in the analysis")
 annotators <- read("annotators.csv")
 answers$arm <- annotators$arm[match(answers$annotator, annotators$annotator)]
+answers <- answers[is.na(answers$arm) | answers$arm != "question", ]
 crosses_tasks <- !all(is.na(answers$arm))
+unit <- if (crosses_tasks) "arm" else "shots"
 if (crosses_tasks) {
-  cat("Cross-task study: the model compares arms, as shots do not differ.\n")
+  cat("Cross-task study: the model compares arms.\n")
+  if (length(unique(answers$shots)) > 1) {
+    answers$arm <- paste(answers$arm, answers$shots)
+    unit <- "shots"
+  }
 }
 
 # The row of a linear combination of cell means: estimate, SE, df, interval and p.
@@ -74,7 +81,6 @@ one_task <- function(task) {
   fixed <- if (length(cells) > 1) "score ~ 0 + cell" else "score ~ 1"
   model <- lmer(as.formula(paste(fixed, "+", random)), data = data)
   weights <- diag(length(cells))
-  unit <- if (crosses_tasks) "arm" else "shots"
   names <- paste(cells, unit)
   if (length(cells) > 1) {
     for (pair in combn(length(cells), 2, simplify = FALSE)) {

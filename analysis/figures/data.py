@@ -132,6 +132,8 @@ def _gains(rows: list[Gain]) -> Data:
     return Data(drawn[["contrast", "who", "task", "metric", "gain", "low", "high"]], rows)
 
 
+    if drawn["shots"].nunique() > 1:
+        drawn["contrast"] += ", " + drawn["shots"].astype(str) + " shots"
 def _data(study: Study, kind: str, name: str) -> Data:
     if name == "shots":
         return _shot_curve(study, frames.scored_answers(study, kind))

@@ -173,9 +173,12 @@ def plan(wanted: dict[str, Any]) -> list[SimpleNamespace]:
         people = arg.people_needed(wanted["width"] / 100, gains, t=by_t)
         width = 100 * arg.half_width(gains, wanted["people"], t=by_t)
         in_all = 2 * people * len(gains)
+        # Half the interval of a change is that of the mean over both numbers of shots, times 2.
+        each = arg.people_needed(wanted["width"] / 200, gains * 2, t=by_t)
         rows.append(
-            SimpleNamespace(quantile=name, people=people, people_in_all=in_all, width=width)
-        )
+            SimpleNamespace(quantile=name, people=people, people_in_all=in_all, width=width,
+                            for_change=each, for_change_in_all=4 * each * len(gains))
+        )  # fmt: skip
     return rows
 
 
@@ -199,4 +202,12 @@ def columns(wanted: dict[str, Any]) -> list[Column]:
             "%",
             points,
         ),
+        Column(
+            "for_change",
+            f"Per arm for ± {width} % between shots",
+            "the same for the difference between an ARG with fewer and one with more shots:"
+            " participants in each arm of each task at each of the two numbers of shots",
+            show=count,
+        ),
+        Column("for_change_in_all", "Total", "in two arms of all tasks at both", show=count),
     ]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from analysis.heavy import np, pd, special
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES, sd, wilson
@@ -136,6 +137,35 @@ def average_relative_gain(
         if min(min(len(base), len(new)) for _task, base, new in tasks) >= FEWEST_FOR_BOOTSTRAP:
             resampled = bootstrap(tasks, seed, resamples)
     return Arg(gains, value, interval, p, method, why, resampled, difference, around)
+
+
+def change(fewer: Sequence[Scores], more: Sequence[Scores]) -> Arg:
+    """Return the ARG and the difference at `more` shots minus those at `fewer`, on the same tasks.
+
+    All arms have different annotators, so variances add up. Raises ValueError for an empty arm.
+    """
+    before, after = ([task_gain(*task) for task in tasks] for tasks in (fewer, more))
+    gains = (*before, *after)
+    of_ratios = [part for gain in gains if not gain.refused for part in gain.parts()]
+    of_differences = [part for gain in gains for part in gain.parts_of_difference()]
+    value, difference = (
+        float(np.mean([of(gain) for gain in after]) - np.mean([of(gain) for gain in before]))
+        for of in (attrgetter("relative"), attrgetter("difference"))
+    )
+    why = REFUSED if any(gain.refused for gain in gains) else _why_no_interval(gains, of_ratios)
+    # An interval divides by the number of gains, which is twice that of the tasks.
+    around, interval, p = NONE, NONE, math.nan
+    if not _why_no_interval(gains, of_differences):
+        around = _twice(_t_interval(difference / 2, of_differences))
+    if not why:
+        interval, p = _twice(_t_interval(value / 2, of_ratios)), _p(value / 2, gains)
+    return Arg(
+        gains, value, interval, p, "" if why else "delta method", why, NONE, difference, around
+    )
+
+
+def _twice(interval: tuple[float, float]) -> tuple[float, float]:
+    return 2 * interval[0], 2 * interval[1]
 
 
 def _why_no_interval(gains: Sequence[TaskGain], parts: Sequence[tuple[float, int]]) -> str:

@@ -108,6 +108,7 @@ class Known:
     card: Card
     options: Sequence[str] = ()
     is_upstream: bool = False  # of an upstream task in a cross-task study
+    is_training: bool = False  # of the training step
     example: int = 0  # primary key
 
     def text_of(self, span: spans.Span) -> str:
@@ -134,7 +135,8 @@ class Knowledge:
             for arm, (tasks, each) in cross_task.training(study).items()
         }
         trains = set(study.upstream_tasks.values_list("pk", flat=True))
-        for task in [*study.tasks.all(), *study.trained_tasks]:
+        tasks = list(study.tasks.all())
+        for task in [*tasks, *study.trained_tasks]:
             card = task.card
             rows = Example.objects.filter(split__task=task)
             fields = rows.values_list("pk", "context", "question", "gold", "options", "split__kind")
@@ -143,7 +145,8 @@ class Knowledge:
                 is_alone = study.context_free_annotators and kind == Split.Kind.TEST
                 for segments in (context, []) if is_alone else (context,):
                     key = (card.title, card.wording(question), *sorted(options), *segments)
-                    known = Known(gold, segments, shown, card, options, task.pk in trains, pk)
+                    steps = task.pk in trains, task in tasks and kind == Split.Kind.TRAIN
+                    known = Known(gold, segments, shown, card, options, *steps, pk)
                     self._known[key] = known
             if not card.is_highlighted:
                 golds = rows.filter(split__kind=Split.Kind.TEST).values_list("gold", flat=True)
@@ -256,7 +259,8 @@ def transferring(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
     """Return a policy that is correct with probability P, and P · (1 + GAIN) after upstream tasks.
 
     The average relative gain of these annotators is therefore known. ARM=GAIN,ARM=GAIN sets the
-    gains of several upstream arms, 0 for the others. Raises ValueError.
+    gains of several upstream arms, 0 for the others. ARM@N=GAIN sets the gain after N examples of
+    the training step. Raises ValueError.
     """
     try:
         share, parts = name.split(":")[1:]
@@ -270,14 +274,16 @@ def transferring(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
         raise ValueError(
             f"unknown policy {name!r}: expected transfer:P:GAIN with P · (1 + GAIN) <= 1"
         )
-    if unknown := gains.keys() - knowledge.arms.keys() - {""}:
+    if unknown := {arm.partition("@")[0] for arm in gains} - knowledge.arms.keys() - {""}:
         raise ValueError(f"policy {name!r}: the study has no arm {', '.join(sorted(unknown))}")
-    own, seen = rng.gauss(right, 0.02), Counter[str]()  # annotators differ
+    own, seen, shown = rng.gauss(right, 0.02), Counter[str](), set[int]()  # annotators differ
 
     def answer(known: Known, rng: random.Random) -> Choice:
         seen.update([known.card.name] * known.is_upstream)
+        shown.update([known.example] * known.is_training)
         arm = next((arm for arm, trained in knowledge.arms.items() if trained == seen), "")
         gain = gains.get(arm, gains.get("", 0)) if seen else 0
+        gain = gains.get(f"{arm}@{len(shown)}", gain)
         chance = own * (1 + gain)
         return gold(known, rng) if rng.random() < chance else mistaken(known, rng)
 

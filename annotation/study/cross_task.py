@@ -86,8 +86,6 @@ def check(study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse:
         refuse("upstream_tasks", "Choose at least one upstream task.")
     if study.sham_task is None:
         refuse("sham_task", "Choose the neutral task of the sham arm.")
-    if len(study.shots or []) != 1:
-        refuse("shots", "A cross-task study has only one number of shots.")
     if study.tasks_per_worker != 1:
         refuse("tasks_per_worker", "Enter 1: each annotator takes part in one arm only.")
     if study.qualification != Qualification.NONE:

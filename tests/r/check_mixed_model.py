@@ -4,6 +4,7 @@ import csv
 import random
 import shutil
 import subprocess
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -144,12 +145,15 @@ def test_a_zero_shot_study_of_simulated_annotators_is_accepted(researcher, tmp_p
     assert "0 shots" in done.stdout
 
 
-def test_the_arms_of_a_cross_task_study_are_not_pooled(researcher, tmp_path):
+@pytest.mark.parametrize("shots", [[4], [2, 4]])
+def test_the_arms_of_a_cross_task_study_are_not_pooled(researcher, tmp_path, shots):
     """Each arm of each unseen task has the mean of its annotators, as on the study's page."""
-    study = make_cross_task(researcher, targets=("unseen-a",), annotators=3)
+    study = make_cross_task(
+        researcher, targets=("unseen-a",), annotators=3, shots=shots, smaller=shots[:-1]
+    )
     lifecycle.change_status(study, "open")
     wrong = {"upstream": 1, "sham": 2, "direct": 4}
-    for number in range(9):
+    for number in range(9 * len(shots)):
         person = arrive(study, f"p{number}")
         first = wrong[person.scenario.arm] - (person.seat_number == 2)
 
@@ -160,15 +164,18 @@ def test_the_arms_of_a_cross_task_study_are_not_pooled(researcher, tmp_path):
 
         factories.work_through(person, answer)
     rows = table(study, tmp_path / "bundle")
-    assert set(rows) == {
-        "direct arm", "sham arm", "upstream arm",
-        "sham - direct arm", "upstream - direct arm", "upstream - sham arm",
-    }  # fmt: skip
+    unit = "arm" if len(shots) == 1 else "shots"
     means = {
-        arm: float(np.mean(scores))
-        for arm, scores in cross_task.scores(study, Kind.PERSON)["unseen-a"].items()
+        f"{arm}" if unit == "arm" else f"{arm} {k}": float(np.mean(scores))
+        for k, by_task in cross_task.scores(study, Kind.PERSON).items()
+        for arm, scores in by_task["unseen-a"].items()
     }
-    for arm, mean in means.items():
-        assert rows[f"{arm} arm"]["estimate"] == pytest.approx(mean, abs=1e-4)
-    difference = rows["upstream - direct arm"]["estimate"]
-    assert difference == pytest.approx(means["upstream"] - means["direct"], abs=1e-4)
+    pairs = [*combinations(sorted(means), 2)]
+    assert set(rows) == {f"{cell} {unit}" for cell in means} | {
+        f"{new} - {base} {unit}" for base, new in pairs
+    }
+    for cell, mean in means.items():
+        assert rows[f"{cell} {unit}"]["estimate"] == pytest.approx(mean, abs=1e-4)
+    for base, new in pairs:
+        difference = rows[f"{new} - {base} {unit}"]["estimate"]
+        assert difference == pytest.approx(means[new] - means[base], abs=1e-4)

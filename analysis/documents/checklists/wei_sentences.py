@@ -215,7 +215,11 @@ def _precision(facts: Facts) -> dict[str, Any]:
         row for row in gains.plan(facts.study, Kind.PERSON)
         if (row.new_arm, row.base_arm) == (str(new), str(base))
     ]  # fmt: skip
-    widths = [f"± {row.width:g} %: {row.people:,}" for row in plans]
+    has_several = len({row.shots for row in plans}) > 1
+    widths = [
+        f"± {row.width:g} %{f' at {row.shots} shots' if has_several else ''}: {row.people:,}"
+        for row in plans
+    ]
     return {"new_arm": new, "base_arm": base, "gain_widths": widths}
 
 

@@ -81,7 +81,7 @@ def test_each_arm_has_gains_and_tests_adjusted_over_arms(study, researcher, clie
 
     client.force_login(researcher)
     page = client.get(reverse("cross_task", args=[study.name]), follow=True).content.decode()
-    assert '<h2 id="arm-tests">Tests of several arms</h2>' in page
+    assert '<h2 id="arm-tests">Tests of gains</h2>' in page
     written = csv_of(client, study, "arm-tests")
     assert [(row["new_arm"], row["base_arm"]) for row in written] == list(PAIRS)
     shown = client.get(f"/api/v1/studies/{study.name}/cross-task/arm-tests/").json()["rows"]
@@ -142,7 +142,7 @@ def test_documents_state_arms_plan_and_adjusted_p(study, researcher, client):
     assert f"is Holm-adjusted over {upstream.FAMILY}" in plan
     assert "No p value is computed for a gain." not in plan
     report = client.get(reverse("report_file", args=[study.name])).content.decode()
-    assert "Tests of several arms" in report
+    assert "Tests of gains" in report
     assert "Unseen tasks under each arm" in report
     assert "the dose-1 arm completed 1 example of each of up-one, up-two" in report
 

@@ -39,14 +39,14 @@ def records(prefix: str, number: int) -> list[Record]:
     ]
 
 
-def label_task(name: str, train: int = 8, splits: int = 1, **card):
+def label_task(name: str, train: int = 8, splits: int = 1, smaller=(), **card):
     return factories.make_task(
         name=name,
         title=f"Title of {name}",
         instructions=f"Instructions of {name}.",
         description=f"Description of {name}.",
         labels=factories.LABELS,
-        train={train: records(f"{name} train", train)},
+        train={k: records(f"{name} train", k) for k in (train, *smaller)},
         test=records(f"{name} test", 6),
         splits=splits,
         **card,
@@ -60,10 +60,11 @@ def make_cross_task(
     more_upstream=(),
     metrics=("S1", "S1"),
     ontology=None,
+    smaller=(),
     **fields,
 ) -> Study:
     unseen = [
-        label_task(name, 4, splits=max(splits), metric=metric, ontology=ontology)
+        label_task(name, 4, splits=max(splits), smaller=smaller, metric=metric, ontology=ontology)
         for name, metric in zip(targets, metrics, strict=False)
     ]
     upstream = [label_task(name, ontology=ontology) for name in ("up-one", "up-two")]
@@ -270,7 +271,6 @@ def refused_fields(owner, **changes) -> dict[str, list[str]]:
     ("changes", "field", "sentence"),
     [
         ({"sham_task": None}, "sham_task", "neutral task"),
-        ({"shots": [0, 4]}, "shots", "one number of shots"),
         ({"qualification": "minimum", "qualification_threshold": 50}, "qualification", "each arm"),
         ({"upstream_examples": 9}, "upstream_tasks", "but has 8"),
         ({"upstream_examples": 5}, "sham_task", "needs 10 training examples"),
