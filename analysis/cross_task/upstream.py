@@ -24,7 +24,7 @@ from analysis.stats.significance import holm
 from analysis.stats.uncertainty import sd
 from annotation.models import Answer, Arm, Step, Study
 from annotation.study.cross_task import training
-from tasks.columns import Column
+from tasks.columns import Column, two_digits
 
 
 @dataclass(frozen=True)
@@ -192,18 +192,34 @@ CHANGES = [
 
 
 def by_task(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return each unseen task under each arm, or [] if the design names no arms.
+    """Return each unseen task under each arm, with the distance of the tasks of the arm.
 
     Source: CrossFit, Table 2 (one test task under several partitions).
     """
     trained = training(study)
-    found = cross_task.gains(study, kind) if study.arms else []
-    rows = [
-        SimpleNamespace(**vars(row), trained=", ".join(trained[row.new_arm][0]),
-                        each=trained[row.new_arm][1])
-        for row in found if row.base_arm == Arm.DIRECT
-    ]  # fmt: skip
+    tasks = [*study.tasks.all(), *study.trained_tasks]
+    categories = {task.name: task.card.ontology or "" for task in tasks}
+    rows = []
+    for row in cross_task.gains(study, kind):
+        if row.base_arm == Arm.DIRECT:
+            names, each = trained[row.new_arm]
+            own = [_steps(categories.get(row.task, ""), categories[name]) for name in names]
+            rows.append(
+                SimpleNamespace(**vars(row), trained=", ".join(names), each=each,
+                                distance=float(np.mean(own)))
+            )  # fmt: skip
     return sorted(rows, key=lambda row: (row.task == cross_task.ALL, row.task))
+
+
+def _steps(one: str, other: str) -> float:
+    """Return the steps up CrossFit's ontology of two levels until the categories are the same.
+
+    >>> _steps("cls/nli", "cls/nli"), _steps("cls/nli", "cls/topic"), _steps("cls/nli", "qa/binary")
+    (0, 1, 2)
+    """
+    if not (one and other):
+        return math.nan
+    return 0 if one == other else 1 if one.split("/")[0] == other.split("/")[0] else 2
 
 
 BY_TASK = [
@@ -211,9 +227,12 @@ BY_TASK = [
     *of_gains("task", "metric", "shots", "new_arm"),
     Column("trained", "Upstream tasks", "tasks on which the arm trained"),
     Column("each", "Examples", "of each of these tasks, per participant", show=count),
+    Column("distance", "Distance", "mean distance of these tasks to the unseen task in the ontology"
+           " of CrossFit: 0 same category, 1 same branch (such as cls), 2 other branch",
+           "0 to 2", two_digits),
     *of_gains("new_people", "base_people", "new", "base", "new_sd", "base_sd"),
     *of_gains("gain", "95 %", "low_95", "high_95", "no_interval", "refused"),
-]
+]  # fmt: skip
 OF_SEVERAL = [
     Table(
         "arm-tests",

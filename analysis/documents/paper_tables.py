@@ -36,11 +36,10 @@ from analysis.scores.markup import PaperTable, as_latex
 from analysis.scores.overlap import OVERLAP
 from analysis.stats.two_way import BOTH
 from annotation.models import Kind, Study
-from annotation.study import compared_files
 from tasks.cards import place
 from tasks.columns import NOTHING, Column
 from tasks.metrics import recipe
-from tasks.models import LanguageModel, Split, Task
+from tasks.models import Split, Task
 
 TRAINING_NOTE = (
     "Mean ± SD over annotators (ddof 1) of their mean S1 x 100 on these training examples;"
@@ -55,7 +54,6 @@ METHODS_NOTE = (
     "Columns: shots; All: fully supervised. Mean ± SD (x 100) over annotators or training splits."
     " FT: fine-tuning; PT: prompt-tuning; ICL: in-context learning, as stated by the uploader."
 )
-SIZES = "SD over training splits by model size"
 WHO = {
     Kind.PERSON: "people",
     Kind.SIMULATED: "simulated annotators (not people)",
@@ -194,21 +192,6 @@ def _methods(study: Study, kind: str) -> Iterator[PaperTable]:
         )  # fmt: skip
 
 
-def _sizes(study: Study, kind: str) -> Iterator[PaperTable]:
-    """Yield the numbers from CLUES, Figure 4, for uploaded models with known parameter counts."""
-    sizes = dict(LanguageModel.objects.exclude(parameters=None).values_list("name", "parameters"))
-    scored = model_tables.model_rows(compared_files.files(study))
-    rows = [row for row in scored if row.model in sizes and row.score.n > 1]
-    rows.sort(key=lambda row: (place(row.task.name), row.shots or 0, sizes[row.model]))
-    shown = [
-        Column("", "Task", get="task.name"),
-        Column("", "Parameters", get=lambda row: f"{sizes[row.model]:,}"),
-        Column("", "Model", get="model"),
-        *(c for c in models_columns.MODEL if c.heading in ("Shots", "SD, ddof 1", "Splits")),
-    ]
-    yield _table(study, kind, "model-sizes", SIZES, shown, rows)
-
-
 def _simple(table: Table) -> tuple[str, Maker]:
     """Return a function for tables with the same rows and columns as on the page."""
 
@@ -290,7 +273,6 @@ TABLES: dict[str, tuple[str, Maker]] = {
     "sensitivity": ("Sensitivity to inclusion criteria", _sensitivity),
     "models": ("Humans and models by task", _models),
     "methods": ("Humans and models by method (CLUES, Tables 5 and 6)", _methods),
-    "model-sizes": (f"{SIZES} (CLUES, Figure 4)", _sizes),
     "effort": _simple(
         Table("effort", "Time and cost per answer", "", model_runs.EFFORT,
               lambda study, _kind: model_runs.efforts(study)),

@@ -26,7 +26,14 @@ SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 FILLS = [1, 0.5, 0.1, 0.75, 0.3, 0]  # opacity of bars
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [3, 6]]
 COLUMNS = 3  # panels per row in print
-SCORES = ("score:Q", "low:Q", "high:Q", "s1:Q", "gain:Q")  # tooltip fields with one decimal place
+SCORES = (
+    "score:Q",
+    "low:Q",
+    "high:Q",
+    "s1:Q",
+    "gain:Q",
+    "sd:Q",
+)  # tooltip fields with one decimal place
 CONFIG: dict[str, Any] = {
     "background": "#ffffff",
     "font": "sans-serif",
@@ -129,6 +136,31 @@ def gains(frame: pd.DataFrame) -> alt.FacetChart:
     ends = rules.encode(y=alt.Y("low:Q"), y2="high:Q")
     header = alt.Facet("contrast:N", title=None)
     return _layered(bars, ends, data=frame).facet(header, columns=1, config=CONFIG)
+
+
+def model_sizes(frame: pd.DataFrame) -> alt.FacetChart:
+    """Draw the SD over training splits by model size, with a line through the means per shots.
+
+    Data: task, model, metric, parameters, shots (text), sd (ddof 1, x 100). Source: CLUES (2021),
+    Figure 4.
+    """
+    names = list(dict.fromkeys(frame["shots"]))
+    legend = alt.Legend(title="Shots")
+    colour = alt.Color("shots:N", scale=alt.Scale(domain=names), legend=legend)
+    axis = alt.Axis(format="~s", grid=False)
+    scale = alt.Scale(type="log", nice=False, padding=12)
+    base = alt.Chart(frame).encode(
+        x=alt.X("parameters:Q", title="Parameters", axis=axis, scale=scale), color=colour
+    )
+    dash = alt.StrokeDash("shots:N", scale=_scale(names, DASHES), legend=legend)
+    line = base.mark_line(strokeWidth=1.5).encode(y=alt.Y("mean(sd):Q"), strokeDash=dash)
+    titles = {"model:N": "Model", "parameters:Q": "Parameters", "shots:N": "Shots", "sd:Q": "SD"}
+    points = base.mark_point(filled=True, size=50, opacity=1).encode(
+        y=alt.Y("sd:Q", title="SD over training splits, points"),
+        shape=alt.Shape("shots:N", scale=_scale(names, SHAPES), legend=legend),
+        tooltip=_tips(titles),
+    )
+    return _panels(_layered(line, points, data=frame))
 
 
 # Maps the fields of tooltips to their titles.

@@ -33,7 +33,8 @@ from tasks import columns as table_columns
 from tasks.columns import Column, hundredth
 from tasks.csv_files import csv_text
 
-X_100 = ("s1", "score", "low", "high", "baseline", "gain")  # columns that figures multiply by 100
+# Columns that figures multiply by 100
+X_100 = ("s1", "score", "low", "high", "baseline", "gain", "sd")
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
 VERSION = 9  # increase this when the columns of any rows change
 PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
@@ -119,6 +120,8 @@ def data(study: Study, kind: str, name: str) -> Data:
         return Data(humans_models.frame(drawn), drawn)
     if name == GAINS:
         return _gains(learners.bars(study, kind))
+    if name == SIZES:
+        return _sizes(humans_models.by_size(study))
     key = f"figures:{VERSION}:{name}:{state(study, kind)}"
     known: Data = remembered(key, lambda: _data(study, kind, name))
     return known
@@ -129,11 +132,21 @@ def _gains(rows: list[Gain]) -> Data:
     rows = [row for row in rows if row.kind in learned]
     drawn = pd.DataFrame(map(vars, rows)).rename(columns={"kind": "who"})
     drawn["contrast"] = drawn["new_arm"] + " against " + drawn["base_arm"] + " arm"
+    if drawn["shots"].nunique() > 1:
+        drawn["contrast"] += ", " + drawn["shots"].astype(str) + " shots"
     return Data(drawn[["contrast", "who", "task", "metric", "gain", "low", "high"]], rows)
 
 
-    if drawn["shots"].nunique() > 1:
-        drawn["contrast"] += ", " + drawn["shots"].astype(str) + " shots"
+def _sizes(rows: list[Any]) -> Data:
+    names = ["task", "model", "metric", "parameters", "shots", "sd"]
+    lines = [
+        (row.task.name, row.model, row.task.card.metric, row.parameters,
+         "All" if row.shots is None else str(row.shots), row.score.sd_ddof1)
+        for row in rows
+    ]  # fmt: skip
+    return Data(pd.DataFrame(lines, columns=names), rows)
+
+
 def _data(study: Study, kind: str, name: str) -> Data:
     if name == "shots":
         return _shot_curve(study, frames.scored_answers(study, kind))
@@ -222,7 +235,8 @@ def page_figures(study: Study, kind: str) -> list[Figure]:
 
 
 def names(study: Study) -> list[str]:
-    return [*NAMES, GAINS] if study.is_cross_task else [*NAMES]
+    has_sizes = humans_models.sized(study).exists()
+    return [*NAMES, *[SIZES] * has_sizes, *[GAINS] * study.is_cross_task]
 
 
 def answered(study: Study, kind: str) -> set[Step]:
@@ -232,7 +246,8 @@ def answered(study: Study, kind: str) -> set[Step]:
     return {step for step in steps if given.filter(turn__step=step).exists()}
 
 
-NAMES = tuple(OF_FIGURES)
+SIZES = "sizes"  # a figure of studies with models of stated sizes
+NAMES = tuple(name for name in OF_FIGURES if name != SIZES)
 GAINS = "gains"  # a figure of cross-task studies only
 COLUMNS = OF_FIGURES | {GAINS: learners.BARS}
 # Maps each figure to the step whose answers it shows.
@@ -261,6 +276,11 @@ TEXTS = {
         " than ten examples, at each example); thin lines are individual annotators. The order"
         " was randomised for each annotator, so position and difficulty of examples are"
         " independent on average.",
+    ),
+    SIZES: (
+        "SD over training splits by model size",
+        "SD (ddof 1) over training splits of each uploaded model's test-set score x 100, by the"
+        " number of its parameters (CLUES, Figure 4). Lines: means of models of the same size.",
     ),
     GAINS: (
         "Gains of annotators and models",
@@ -305,9 +325,11 @@ def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
         "models": charts.humans_and_models,
         "learning": partial(charts.learning_curve, shots=shots),
         "drift": partial(charts.drift_curve, shots=shots),
+        SIZES: charts.model_sizes,
         GAINS: charts.gains,
     }
     who = "people" if kind == Kind.PERSON else f"{kind} annotators (not people)"
+    who = "models" if name == SIZES else who
     return Figure(
         name=name,
         title=title,
@@ -338,6 +360,9 @@ def _why_not(study: Study, kind: str, name: str, begun: set[Step]) -> str:
     """Return why the figure would be empty or misleading, or "" if it is shown."""
     if name == GAINS:
         return "" if learners.bars(study, kind) else "No learner has completed both arms yet."
+    if name == SIZES:
+        has_rows = humans_models.by_size(study)
+        return "" if has_rows else "No uploaded model has several splits and a stated size."
     if name == "learning" and not any(study.shots):
         return "This study has zero-shot scenarios only, so there is no training step."
     if name == "drift" and study.annotation_order == Study.Order.FILE_ORDER:

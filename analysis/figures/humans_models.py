@@ -16,12 +16,14 @@ from typing import Any
 
 from analysis.heavy import pd, special
 from analysis.models import models as model_tables
+from analysis.models.models_columns import MODEL
 from analysis.scores.columns import (
     ASSUMES,
     OF_CELL,
     SCORE,
     assuming,
     between,
+    count,
     signed_between,
     signed_points,
 )
@@ -29,7 +31,10 @@ from analysis.scores.scores import Score
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH, PEOPLE
 from annotation.models import Kind, Study
+from annotation.study import compared_files
+from tasks.cards import place
 from tasks.columns import Column
+from tasks.models import PredictionFileQuerySet
 
 MAX_SERIES = 6  # number of lines that can be distinguished in print
 OVER_SPLITS = "other splits of the task"
@@ -150,6 +155,20 @@ def ranked(every: Sequence[SeriesRow]) -> list[str]:
     return [who for _rank, who in best]
 
 
+def sized(study: Study) -> PredictionFileQuerySet:
+    return compared_files.files(study).exclude(model__parameters=None)
+
+
+def by_size(study: Study) -> list[Any]:
+    """Return rows of uploaded models with several splits and a stated size (CLUES, Figure 4)."""
+    files = sized(study)
+    rows = [row for row in model_tables.model_rows(files) if row.score.n > 1]
+    sizes = dict(files.order_by().values_list("model__name", "model__parameters"))
+    for row in rows:
+        row.parameters = sizes[row.model]
+    return sorted(rows, key=lambda row: (place(row.task.name), row.shots or 0, row.parameters))
+
+
 def frame(drawn: Sequence[SeriesRow]) -> pd.DataFrame:
     columns = list(SeriesRow.__dataclass_fields__)
     return pd.DataFrame([asdict(row) for row in drawn], columns=columns)
@@ -236,5 +255,12 @@ OF_FIGURES: dict[str, list[Column]] = {
             signed_points,
         ),
         *_interval("per_100"),
+    ],
+    "sizes": [
+        Column("task", "Task", get="task.name"),
+        Column("parameters", "Parameters", "of the model, as stated by the uploader", show=count),
+        Column("model", "Model", "uploaded model"),
+        *(c for c in MODEL if c.heading in ("Shots", "Metric", "SD, ddof 1", "Splits")),
+        *(c for c in MODEL if c.name in ("n", "of")),
     ],
 }

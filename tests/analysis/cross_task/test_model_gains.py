@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from scipy import stats
 
-from analysis.cross_task import cross_task, learners
+from analysis.cross_task import cross_task, learners, upstream
 from analysis.export.files import write_export
 from analysis.figures import data as figures
 from analysis.models import models
@@ -26,7 +26,7 @@ from tests import factories
 from tests.analysis.export.tampering import Export
 from tests.annotation.participation.test_participants_api import join, post
 from tests.annotation.protocol.test_model_annotators import wanted
-from tests.annotation.study.test_cross_task import arrive, make_cross_task
+from tests.annotation.study.test_cross_task import arrive, label_task, make_cross_task
 from tests.tasks import predictions
 
 pytestmark = pytest.mark.long
@@ -136,16 +136,17 @@ def answered(researcher, db):
 def answered_with_model(researcher):
     """Two people in each arm of three tasks, and a model whose gains have the same order."""
     study = make_cross_task(
-        researcher, targets=TARGETS, metrics=("S1",) * 3, ontology="cls/nli", annotators=2
-    )
+        researcher, targets=TARGETS, metrics=("S1",) * 3, ontology="cls/nli", annotators=2,
+        sham_task=label_task("neutral", ontology="cls/topic"),
+    )  # fmt: skip
     lifecycle.change_status(study, "open")
     for number in range(18):
         person = arrive(study, f"p{number}")
         right = RIGHT[person.scenario.arm][TARGETS.index(person.scenario.task.name)]
         work(person, right - (person.seat_number == 2))
-    for task, direct, upstream in zip(TARGETS, (2, 4, 6), (4, 5, 3), strict=True):
+    for task, direct, trained in zip(TARGETS, (2, 4, 6), (4, 5, 3), strict=True):
         predict(researcher, "toy", "direct", task, direct)
-        predict(researcher, "toy", "upstream", task, upstream)
+        predict(researcher, "toy", "upstream", task, trained)
     return study
 
 
@@ -185,7 +186,7 @@ def test_a_model_in_a_seat_has_a_gain_of_its_own(answered, researcher):
 
 def test_people_and_models_share_a_table_and_only_people_have_an_interval(answered):
     every = learners.learners(answered, "person")
-    (people, toy) = [row for row in every if row.contrast == ("upstream", "direct")]
+    (people, toy) = [row for row in every if row.contrast == ("upstream", "direct", 4)]
     assert (people.kind, toy.kind) == ("People", "toy")
     (of_people,) = [
         row
@@ -210,6 +211,15 @@ def test_gains_of_people_and_models_correlate_by_rank(answered):
     (category,) = [c for c in learners.categories(answered, "person") if c.kind == "toy"]
     assert (category.task, len(category.tasks), category.seen) == ("cls/nli", 3, 2)
     assert category.gain == pytest.approx(25)
+
+
+def test_gains_are_shown_next_to_the_distance_of_the_tasks(answered):
+    rows = upstream.by_task(answered, "person")
+    assert [(row.task, row.new_arm, row.distance) for row in rows[:2]] == [
+        (TARGETS[0], "upstream", 0), (TARGETS[0], "sham", 1),
+    ]  # fmt: skip
+    assert rows[-1].task == "all tasks"
+    assert math.isnan(rows[-1].distance)
 
 
 @pytest.mark.parametrize("ties", [False, True])

@@ -47,7 +47,7 @@ def latex(client, study, table, **query) -> str:
 
 
 # No anchors, confidence, model sizes, seated models or questions here, and too short a training.
-EMPTY = {"anchors", "confidence", "calibration", "plateau", "model-sizes", "effort", "sample"}
+EMPTY = {"anchors", "confidence", "calibration", "plateau", "figure-sizes", "effort", "sample"}
 EMPTY |= {"question_alone"}
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 
+import altair as alt
 import pytest
 from django.core.management import call_command
 from django.db import IntegrityError, transaction
@@ -106,7 +107,9 @@ def test_the_table_by_method_prints_tables_5_and_6(researcher, db, clues, tmp_pa
     assert r"mine FT, uploaded & -- & 100.0 $\pm$ -- & -- & -- & 100.0 $\pm$ -- \\" in lines
 
 
-def test_sds_over_splits_are_listed_by_model_size(researcher, study):
+def test_sds_over_splits_are_drawn_by_model_size(researcher, study, ada):
+    page = ada.get(reverse("figures", args=[study.name])).content.decode()
+    assert 'id="sizes"' not in page
     task = study.tasks.get()
     wrong = {"large": 0, "small": 4, "unsized": 1, "tiny": 4}  # wrong answers on the second split
     for model, errors in wrong.items():
@@ -118,9 +121,22 @@ def test_sds_over_splits_are_listed_by_model_size(researcher, study):
             )  # fmt: skip
     for model, parameters in (("large", 770_000_000), ("small", 1_000_000), ("tiny", 1000)):
         LanguageModel.objects.filter(name=model).update(parameters=parameters)
-    text = paper_tables.latex(study, Kind.PERSON, "model-sizes")
+    text = paper_tables.latex(study, Kind.PERSON, "figure-sizes")
     lines = [line for line in text.splitlines() if line.startswith(task.name)]
     assert lines == [
-        rf"{task.name} & 1,000,000 & small & 2 & 70.71 & 2 of 2 \\",
-        rf"{task.name} & 770,000,000 & large & 2 & 0.00 & 2 of 2 \\",
+        rf"{task.name} & 1,000,000 & small & 2 & S1 & 70.71 & 2 of 2 \\",
+        rf"{task.name} & 770,000,000 & large & 2 & S1 & 0.00 & 2 of 2 \\",
     ]
+    assert 'id="sizes"' in ada.get(reverse("figures", args=[study.name])).content.decode()
+    drawn = ada.get(reverse("figure_file", args=[study.name, "sizes", "json"])).json()
+    alt.FacetChart.from_dict(drawn, validate=True)
+    (points,) = drawn["datasets"].values()
+    assert [(p["model"], p["parameters"], p["shots"]) for p in points] == [
+        ("small", 1_000_000, "2"), ("large", 770_000_000, "2"),
+    ]  # fmt: skip
+    assert [p["sd"] for p in points] == pytest.approx([70.71, 0], abs=0.01)
+    line, dots = drawn["spec"]["layer"]
+    assert line["encoding"]["y"]["aggregate"] == "mean"
+    assert dots["encoding"]["x"]["scale"]["type"] == "log"
+    svg = ada.get(reverse("figure_file", args=[study.name, "sizes", "svg"]))
+    assert b"Parameters" in svg.content
