@@ -25,7 +25,6 @@ from scipy import stats
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from analysis.stats import two_way
-from analysis.stats.significance import ancova
 from benchmarks import coverage_arg, coverage_of_metrics
 from benchmarks.drawn import (
     EXAMPLES_SD,
@@ -143,25 +142,6 @@ def bootstraps(
         for one in range(annotators)
     )
     yield "two-way bootstrap", both, means
-
-
-def adjusted(studies: int, seed: int, people: int = 10, anchors: int = 12) -> str:
-    """Return the coverage of the contrast adjusted for anchors, and the SE that it saves.
-
-    Annotators have an SD of 10 points, and the second arm is 5 points better in 200 examples.
-    """
-    draw, held, saved = np.random.default_rng(seed), 0, []
-    for _study in range(studies):
-        ability = np.clip(draw.normal(0.7, 0.1, (2, people)), 0, 0.95)
-        given = draw.binomial(anchors, ability) / anchors
-        scores = draw.binomial(200, ability + np.array([[0], [0.05]])) / 200
-        raw, own = ancova(tuple(scores)), ancova(tuple(scores), tuple(given))
-        held += own.low <= 0.05 <= own.high
-        saved.append((own.high - own.low) / (raw.high - raw.low))
-    return (
-        f"Adjusted for {anchors} anchors, {people} annotators in each arm: coverage"
-        f" {held / studies:.3f}; the interval has {np.mean(saved):.2f} times the raw width."
-    )
 
 
 # Tests of a difference ----------------------------------------------------------------------------
@@ -325,11 +305,7 @@ def main() -> None:
         default=coverage_of_metrics.STUDIES,
         help="studies for each metric of whole test sets; its jackknife takes longer",
     )
-    parser.add_argument("--anchors", type=int, help="adjusted contrasts alone, so many studies")
     options = parser.parse_args()
-    if options.anchors:
-        print(adjusted(options.anchors, options.seed))
-        return
     if options.arg:
         print(gains(options.arg, options.seed))
         return
@@ -364,7 +340,6 @@ def main() -> None:
         odd = {f"{a} against {b}": false_alarms(a, b, *drawn) for a, b in pairs}
         print(printed(f"Size, two numbers of shots, {title}", ".05", odd, is_kept))
     print(gains(*drawn))
-    print(adjusted(*drawn))
 
 
 if __name__ == "__main__":

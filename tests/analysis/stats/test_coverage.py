@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from analysis.stats import two_way
-from benchmarks import coverage, coverage_arg
+from benchmarks import coverage, coverage_arg, rehearsals
 
 STUDIES = 600
 DOCS = Path(__file__).parents[3] / "docs" / "statistics.md"
@@ -93,6 +93,18 @@ def test_the_docs_table_lists_these_designs_and_marks_misses():
         for cell in cells.split(" | "):
             share = float(cell.split()[0])
             assert ("misses" in cell) == (not coverage.is_covered(share))
+
+
+@pytest.mark.long
+def test_rehearsals_recover_the_known_effects_of_the_docs():
+    shares = rehearsals.recovered(200, 12)
+    text = DOCS.read_text()
+    for name, share in shares.items():
+        assert f"| {name} | " in text
+        # Of 200 studies, the share has an SE of .015.
+        assert share <= 0.09 if name.startswith(rehearsals.SIZE) else 0.9 <= share <= 0.995, name
+    known = [share for name, share in shares.items() if not name.startswith(rehearsals.SIZE)]
+    assert 0.92 <= sum(known) / len(known) <= 0.98
 
 
 @pytest.mark.long
