@@ -107,41 +107,24 @@ def gains_of(study: Study, kind: str, found: Scores) -> list[Gain]:
     for (new, base), meaning in contrasts(study).items():
         head = (kind, str(new), str(base), meaning)
         for shots, scored in found.items():
-            tasks = _in_both(scored, new, base)
+            tasks = in_both(scored, new, base)
             groups = {task[0]: [task] for task in tasks}
             if len(tasks) > 1:
                 groups = {ALL: tasks} | groups
             for name, group in groups.items():
                 named = "; ".join(dict.fromkeys(metrics[task] for task, _base, _new in group))
                 gain = arg.average_relative_gain(group, seed=study.seed)
-                rows.append(_row((*head, name, named, shots), gain))
+                rows.append(row_of((*head, name, named, shots), gain))
     return rows
 
 
-def _in_both(scored: dict[str, dict[str, list[float]]], new: str, base: str) -> list[arg.Scores]:
+def in_both(scored: dict[str, dict[str, list[float]]], new: str, base: str) -> list[arg.Scores]:
     """Return (task, scores in the base arm, scores in the new arm) of tasks that have both."""
     both = sorted((task, arms) for task, arms in scored.items() if {new, base} <= arms.keys())
     return [(task, arms[base], arms[new]) for task, arms in both]
 
 
-def changes(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return how each contrast's gain differs between numbers of shots (CrossFit, section 5, Q4).
-
-    The row of a difference is that of the larger number of shots, with `from_shots`.
-    """
-    rows, found = [], scores(study, kind)
-    for (new, base), meaning in contrasts(study).items():
-        for fewer, more in combinations(found, 2):
-            tasks = [_in_both(found[shots], new, base) for shots in (fewer, more)]
-            names = [task[0] for task in tasks[0]]
-            if names and names == [task[0] for task in tasks[1]]:
-                head = (kind, str(new), str(base), meaning, ALL if len(names) > 1 else names[0])
-                row = _row((*head, "", more), arg.change(*tasks))
-                rows.append(SimpleNamespace(**vars(row), from_shots=fewer))
-    return rows
-
-
-def _row(head: tuple[str, str, str, str, str, str, int], found: arg.Arg) -> Gain:
+def row_of(head: tuple[str, str, str, str, str, str, int], found: arg.Arg) -> Gain:
     """Convert `found` to a table row. Rows that span several gains omit means and SDs."""
     gains, numbers = found.gains, dict[str, Any]()
     if len(gains) == 1:
@@ -268,7 +251,7 @@ def attritions(study: Study, kind: str) -> list[SimpleNamespace]:
         pairs = [
             (task, base, new)
             for new, base in contrasts(study)
-            for task, _base, _new in _in_both(scored, new, base)
+            for task, _base, _new in in_both(scored, new, base)
         ]
         people = study.participations.filter(scenario__shots=shots)
         for row in attrition.compared(people, kind, "arm", found, pairs):
@@ -304,7 +287,7 @@ def plan(study: Study, kind: str) -> list[SimpleNamespace]:
     for (new, base), (shots, scored) in product(contrasts(study), found.items()):
         gains = [
             arg.task_gain(*task)
-            for task in _in_both(scored, new, base)
+            for task in in_both(scored, new, base)
             if min(len(own) for own in task[1:]) > 1
         ]
         if any(gain.refused for gain in gains) or not any(

@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import combinations, groupby
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +20,7 @@ from analysis.heavy import np
 from analysis.scores import attrition
 from analysis.scores.columns import Table, count
 from analysis.scores.tested import p_columns
+from analysis.stats import arg
 from analysis.stats.significance import holm
 from analysis.stats.uncertainty import sd
 from annotation.models import Answer, Arm, Step, Study
@@ -161,7 +162,21 @@ def arm_tests(study: Study, kind: str) -> list[SimpleNamespace]:
 
 
 def changes(study: Study, kind: str) -> list[SimpleNamespace]:
-    return _adjusted(cross_task.changes(study, kind))
+    """Return how each contrast's gain differs between numbers of shots (CrossFit, section 5, Q4).
+
+    The row of a difference is that of the larger number of shots, with `from_shots`.
+    """
+    rows, found = [], cross_task.scores(study, kind)
+    for (new, base), meaning in cross_task.contrasts(study).items():
+        for fewer, more in combinations(found, 2):
+            tasks = [cross_task.in_both(found[shots], new, base) for shots in (fewer, more)]
+            names = [task[0] for task in tasks[0]]
+            if names and names == [task[0] for task in tasks[1]]:
+                of = cross_task.ALL if len(names) > 1 else names[0]
+                head = (kind, str(new), str(base), meaning, of, "", more)
+                row = cross_task.row_of(head, arg.change(*tasks))
+                rows.append(SimpleNamespace(**vars(row), from_shots=fewer))
+    return _adjusted(rows)
 
 
 def _adjusted(rows: Iterable[Any]) -> list[SimpleNamespace]:

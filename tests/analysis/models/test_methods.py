@@ -108,8 +108,8 @@ def test_the_table_by_method_prints_tables_5_and_6(researcher, db, clues, tmp_pa
 
 
 def test_sds_over_splits_are_drawn_by_model_size(researcher, study, ada):
-    page = ada.get(reverse("figures", args=[study.name])).content.decode()
-    assert 'id="sizes"' not in page
+    page = reverse("figures", args=[study.name])
+    assert 'id="sizes"' not in ada.get(page, follow=True).content.decode()
     task = study.tasks.get()
     wrong = {"large": 0, "small": 4, "unsized": 1, "tiny": 4}  # wrong answers on the second split
     for model, errors in wrong.items():
@@ -127,7 +127,7 @@ def test_sds_over_splits_are_drawn_by_model_size(researcher, study, ada):
         rf"{task.name} & 1,000,000 & small & 2 & S1 & 70.71 & 2 of 2 \\",
         rf"{task.name} & 770,000,000 & large & 2 & S1 & 0.00 & 2 of 2 \\",
     ]
-    assert 'id="sizes"' in ada.get(reverse("figures", args=[study.name])).content.decode()
+    assert 'id="sizes"' in ada.get(page, follow=True).content.decode()
     drawn = ada.get(reverse("figure_file", args=[study.name, "sizes", "json"])).json()
     alt.FacetChart.from_dict(drawn, validate=True)
     (points,) = drawn["datasets"].values()
