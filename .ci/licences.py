@@ -28,7 +28,6 @@ READ = {
     "amqp": "BSD-3-Clause",
     "billiard": "BSD-3-Clause",
     "click-plugins": "BSD-3-Clause",
-    "django-csp": "BSD-3-Clause",
     "drf-spectacular-sidecar": "BSD-3-Clause",
     "fido2": "BSD-2-Clause AND Apache-2.0 AND MPL-2.0",
     "jinja2": "BSD-3-Clause",

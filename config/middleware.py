@@ -28,6 +28,7 @@ UNUSED = (
     "publickey-credentials-get", "screen-wake-lock", "usb", "xr-spatial-tracking",
 )  # fmt: skip
 HEADERS = {
+    "Content-Security-Policy": settings.CONTENT_SECURITY_POLICY,
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": ", ".join(f"{feature}=()" for feature in UNUSED),
 }
@@ -50,7 +51,9 @@ def on_every_reply(
         logs.request_id.set(secrets.token_hex(6))
         response = get_response(request)
         for name, value in HEADERS.items():
-            response.headers[name] = value
+            response.headers.setdefault(name, value)
+        if settings.DEBUG and response.status_code in (404, 500):  # Django's have inline styles
+            del response.headers["Content-Security-Policy"]
         if not isinstance(response, WhiteNoiseFileResponse):
             response.headers["X-Request-ID"] = logs.request_id.get()
         # Static files are not logged, so they need no request ID.
