@@ -16,7 +16,7 @@ from tasks import frozen
 from tasks.cards import Card
 from tasks.clock import database_now
 from tasks.models import Example
-from tasks.models.choices import one_of
+from tasks.models.choices import Row, one_of
 from tasks.spans import QUESTION, Span
 from tasks.spans import GivenAnswer as GivenAnswer
 
@@ -39,7 +39,7 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         return self.filter(pk__in=latest).select_related("answer", "activity", "confidence")
 
 
-class Turn(models.Model):
+class Turn(Row):
     """An example shown to a participant, stored when first displayed. Insert-only."""
 
     participation = models.ForeignKey(
@@ -381,25 +381,26 @@ def insert_together(rows: list[models.Model]) -> None:
     The last row gets its primary key from the database. The other rows already have one or don't
     need it.
     """
-    if connection.vendor == "postgresql":
-        _insert_in_one_message(rows)
+    kinds = [(model._meta, list(alike)) for model, alike in itertools.groupby(rows, type)]
+    if connection.vendor == "sqlite":
+        for meta, alike in kinds:
+            meta.default_manager.bulk_create(alike)
     else:
-        for model, alike in itertools.groupby(rows, type):
-            model._default_manager.bulk_create(alike)  # type: ignore[attr-defined]  # a model
+        with connection.cursor() as cursor:
+            statements, values = [], []
+            for meta, alike in kinds:
+                fields = [
+                    f for f in meta.concrete_fields if f.get_internal_type() != "BigAutoField"
+                ]
+                columns = ", ".join(f'"{field.column}"' for field in fields)
+                marks = ", ".join([f"({', '.join(['%s'] * len(fields))})"] * len(alike))
+                statements.append(f"INSERT INTO {meta.db_table} ({columns}) VALUES {marks}")
+                for row in alike:
+                    values += [
+                        f.get_db_prep_save(getattr(row, f.attname), cursor.db) for f in fields
+                    ]
+                    row._state.adding = False
+            cursor.execute(f'{"; ".join(statements)} RETURNING "{meta.pk.column}"', values)
+            rows[-1].pk = cursor.fetchall()[-1][0]
     for row in rows:
         post_save.send(type(row), instance=row, created=True)
-
-
-def _insert_in_one_message(rows: list[models.Model]) -> None:
-    statements, values = [], []
-    for row in rows:
-        fields = [f for f in row._meta.concrete_fields if not f.primary_key or row.pk is not None]
-        columns = ", ".join(f'"{field.column}"' for field in fields)
-        marks = ", ".join(["%s"] * len(fields))
-        statements.append(f"INSERT INTO {row._meta.db_table} ({columns}) VALUES ({marks})")
-        values += [f.get_db_prep_save(getattr(row, f.attname), connection) for f in fields]
-        row._state.adding = False
-    key = rows[-1]._meta.pk
-    with connection.cursor() as cursor:
-        cursor.execute(f'{"; ".join(statements)} RETURNING "{key.column}"', values)
-        rows[-1].pk = cursor.fetchone()[0]

@@ -371,12 +371,11 @@ def _after_post(
 ) -> HttpResponse:
     """Return the new state as a fragment for htmx, or redirect so that reloading is safe."""
     translation.activate(participation.scenario.design.interface_language)
-    address = reverse("work", args=[participation.token])
     if not request.htmx:
-        return redirect(address)
+        return redirect("work", participation.token)
     is_working = participation.status == Status.WORKING
     if turn is None or not is_working or upstream_step.card_shown_after(participation, turn):
-        return HttpResponseClientRedirect(address)
+        return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
     return render_turn(request, turn_page(participation, turn))
 
 

@@ -288,7 +288,7 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         key=str(turn.pk),
         answer_url=reverse("answer", args=[participation.token]),
         confidence_url=reverse("confidence", args=[participation.token]) if rated else "",
-        continue_url=reverse("continue", args=[participation.token]),
+        continue_url=reverse("continue", args=[participation.token]) if turn.is_revealed else "",
         token=participation.token,
         cutoff_seconds=int(scenario.idle_cutoff.total_seconds()),
         shows_examples=scenario.shows_help_examples,

@@ -106,9 +106,10 @@ class TurnPage:
         if said or place.begins_test or self.progress.is_milestone:
             return SafeString()
         texts = (example.question, *example.context), tuple(example.options)
-        practised = place.answered >= PRACTISED
         switches = self.advances, self.refuses_pastes
-        form = _form(card, texts, practised, switches, get_language())
+        form = _form(card, texts, switches, get_language())
+        if place.answered < PRACTISED:
+            form = form.replace(' turn-practised"', '"')
         return _filled(form, {CSRF: csrf_token, KEY: self.key, ADDRESS: self.answer_url})
 
     def reply(self, form: SafeString) -> SafeString:
@@ -153,13 +154,12 @@ class TurnPage:
 def _form(
     card: Card,
     texts: tuple[tuple[str, ...], tuple[str, ...]],
-    practised: bool,
     switches: tuple[bool, bool],
     _language: str | None,
 ) -> str:
-    """Render a question's form in the current language, with placeholders."""
+    """Render a question's form in the current language, with placeholders, for practised users."""
     (question, *context), options = texts
-    place = Place(Step.ANNOTATION, PRACTISED + 1 if practised else 1, 0)
+    place = Place(Step.ANNOTATION, PRACTISED + 1, 0)
     page = TurnPage(
         card=card,
         example=Example(question=question, context=context, options=list(options)),

@@ -1,9 +1,9 @@
-"""Constraints for choices, arms, the language field, and a mixin for saving some fields."""
+"""Constraints for choices, arms, the language field, and a mixin for single rows."""
 
-from typing import Any
+from typing import Any, Self
 
 from django.conf import settings
-from django.db import models
+from django.db import connection, models
 from django.db.models import Q
 
 
@@ -47,6 +47,27 @@ class Row(models.Model):
         for name, value in values.items():
             setattr(self, name, value)
         self.save(update_fields=list(values))
+
+    @classmethod
+    def first(cls, sql: str, values: list[Any]) -> Self | None:
+        """Return the first row of this SQL or None, like `objects.raw`, but at half the cost."""
+        if connection.vendor == "sqlite":
+            return next(iter(cls._default_manager.raw(sql, values)), None)
+        with connection.cursor() as cursor:
+            cursor.execute(sql, values)
+            row = next(iter(cursor), None)
+            names = [column.name for column in cursor.description]
+        if row is None:
+            return None
+        rest = dict(zip(names, row, strict=True))
+        own = [(field, rest.pop(field.column)) for field in cls._meta.concrete_fields]
+        read = [
+            f.from_db_value(v, None, connection) if isinstance(f, models.JSONField) else v
+            for f, v in own
+        ]
+        found = cls.from_db(connection.alias, names, read)
+        vars(found).update(rest)
+        return found
 
 
 def languages() -> list[tuple[str, str]]:
