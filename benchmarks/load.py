@@ -50,6 +50,8 @@ def two_highlights(page: str) -> dict[str, str]:
         start, end = end, end + len(unescape(piece[2]))
         if piece[1] == "t":
             words.append({"field": "context", "index": 0, "start": start, "end": end})
+        if len(words) == 4:
+            break
     spans = [words[1], words[3]]
     answer = json.dumps({"v": 1, "no_answer": False, "spans": spans}, separators=(",", ":"))
     turn, csrf = TURN.search(page), CSRF.search(page)
