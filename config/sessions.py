@@ -42,10 +42,12 @@ def of_researchers(
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
+        if is_of_annotators(request.path_info):
+            return get_response(request)
         zone = request.session.get(TIME_ZONE) if is_of_researchers(request.path_info) else None
         with timezone.override(zoneinfo.ZoneInfo(zone)) if zone else nullcontext():
             response = get_response(request)
-        if not is_of_annotators(request.path_info) and "HX-Request" not in request.headers:
+        if "HX-Request" not in request.headers:
             _renew(request)
         return response
 

@@ -26,14 +26,12 @@ def database_now() -> datetime:
     """Return the current time by the database's clock.
 
     Clocks drift between machines and get adjusted, and one machine may compare times stored by
-    another. SQLite is local and uses the machine's own clock.
+    another. The difference is measured once a minute and after changes. SQLite is local and uses
+    the machine's own clock.
     """
-    return timezone.now() if connection.vendor == "sqlite" else timezone.now() + _ahead()
-
-
-def _ahead() -> timedelta:
-    """Return how far the database's clock is ahead, measured once a minute and after changes."""
     global _known
+    if connection.vendor == "sqlite":
+        return timezone.now()
     at = time.monotonic()
     offset = time.time() - at
     known = _known
@@ -43,4 +41,4 @@ def _ahead() -> timedelta:
             cursor.execute("SELECT clock_timestamp()")
             theirs = cursor.fetchone()[0]
         known = _known = Difference(theirs - datetime.fromtimestamp(time.time(), UTC), at, offset)
-    return known.ahead
+    return timezone.now() + known.ahead

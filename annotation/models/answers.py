@@ -4,7 +4,7 @@ import itertools
 import random
 from datetime import datetime, timedelta
 
-from django.db import connection, models
+from django.db import connection, connections, models
 from django.db.models import F, Q
 from django.db.models.functions import Length
 from django.db.models.lookups import LessThanOrEqual
@@ -381,25 +381,21 @@ def insert_together(rows: list[models.Model]) -> None:
     The last row gets its primary key from the database. The other rows already have one or don't
     need it.
     """
-    kinds = [(model._meta, list(alike)) for model, alike in itertools.groupby(rows, type)]
+    kinds = [(meta, list(same)) for meta, same in itertools.groupby(rows, lambda row: row._meta)]
     if connection.vendor == "sqlite":
-        for meta, alike in kinds:
-            meta.default_manager.bulk_create(alike)
+        for meta, same in kinds:
+            meta.default_manager.bulk_create(same)
     else:
+        statements, values, here = [], [], connections[connection.alias]  # without the proxy
+        for meta, same in kinds:
+            fields = [f for f in meta.concrete_fields if f.get_internal_type() != "BigAutoField"]
+            columns = ", ".join(f'"{field.column}"' for field in fields)
+            marks = ", ".join([f"({', '.join(['%s'] * len(fields))})"] * len(same))
+            statements.append(f"INSERT INTO {meta.db_table} ({columns}) VALUES {marks}")
+            for row in same:
+                values += [f.get_db_prep_save(getattr(row, f.attname), here) for f in fields]
+                row._state.adding = False
         with connection.cursor() as cursor:
-            statements, values = [], []
-            for meta, alike in kinds:
-                fields = [
-                    f for f in meta.concrete_fields if f.get_internal_type() != "BigAutoField"
-                ]
-                columns = ", ".join(f'"{field.column}"' for field in fields)
-                marks = ", ".join([f"({', '.join(['%s'] * len(fields))})"] * len(alike))
-                statements.append(f"INSERT INTO {meta.db_table} ({columns}) VALUES {marks}")
-                for row in alike:
-                    values += [
-                        f.get_db_prep_save(getattr(row, f.attname), cursor.db) for f in fields
-                    ]
-                    row._state.adding = False
             cursor.execute(f'{"; ".join(statements)} RETURNING "{meta.pk.column}"', values)
             rows[-1].pk = cursor.fetchall()[-1][0]
     for row in rows:

@@ -113,7 +113,9 @@ def start(request: access.PageRequest, code: str) -> HttpResponse:
         participation = arrival.start()
     except join_errors.RecruitmentError as refusal:
         if refusal.code == "busy":
-            return _busy(request, arrival)
+            response = _landing(request, arrival, refused="busy", status=429)
+            response["Retry-After"] = str(visitors.WINDOW)
+            return response
         # The page of a preview already has an explanation.
         refused = "" if refusal.code == "preview" else refusal.code
         return _landing(request, arrival, refused=refused, status=409)
@@ -128,13 +130,6 @@ def refused(request: access.PageRequest, code: str) -> HttpResponse:
     arrival = visitors.arrival(request, code, request.POST.get("arrival", ""))
     response = HttpResponse(status=204)
     count_refusal(request, arrival, response)
-    return response
-
-
-def _busy(request: access.PageRequest, arrival: visitors.Arrival) -> HttpResponse:
-    """Say that too many people are starting at once. The Start button stays on the page."""
-    response = _landing(request, arrival, refused="busy", status=429)
-    response["Retry-After"] = str(visitors.WINDOW)
     return response
 
 

@@ -110,9 +110,11 @@ def page_outside_turns(participation: Participation) -> dict:
     earned = {"pay": earned_in_words(participation)}
     if participation.status == Status.COMPLETED:
         return earned | _finished(participation)
+    is_out = participation.status == Status.SCREENED_OUT and comprehension.is_open(participation)
+    reason = NOT_COMPREHENDED if is_out else ENDED_MESSAGES[Status(participation.status)]
     gone = {
         "stage": "gone",
-        "reason": _why_it_ended(participation),
+        "reason": str(reason),
         "may_come_back": participation.status in MAY_RESUME,
         "exit": current_exit(participation),
     }
@@ -131,13 +133,6 @@ def consent_page(study: Study, address: str) -> dict:
 
 def questions_page(questions: list[OwnQuestion], address: str) -> dict:
     return {"stage": "own_questions", "own_form": OwnForm(questions), "own_url": address}
-
-
-def _why_it_ended(participation: Participation) -> str:
-    is_screened_out = participation.status == Status.SCREENED_OUT
-    if is_screened_out and comprehension.is_open(participation):
-        return str(NOT_COMPREHENDED)
-    return str(ENDED_MESSAGES[Status(participation.status)])
 
 
 def _instructions(participation: Participation) -> dict:

@@ -119,12 +119,10 @@ class TurnPage:
         kind = self.question.kind
         asked = kind.match if kind else KEY
         turn = _turn(self.card, asked, self.place, self.cutoff_seconds, get_language())
-        return _filled(turn, {TIME: self._time(), FORM: form, TOKEN: self.token, KEY: self.key})
-
-    def _time(self) -> SafeString:
         fixed = tuple((name, getattr(self.progress, name)) for name in FIXED)
-        own = {mark: getattr(self.progress, name) for name, mark in TIMES.items()}
-        return _filled(_time(fixed, get_language()), own)
+        times = {mark: getattr(self.progress, name) for name, mark in TIMES.items()}
+        time = _filled(_time(fixed, get_language()), times)
+        return _filled(turn, {TIME: time, FORM: form, TOKEN: self.token, KEY: self.key})
 
     @property
     def where(self) -> str:

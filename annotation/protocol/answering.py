@@ -63,9 +63,8 @@ def submit(
         participation = Participation.objects.lock(token)
         check_channel(channel, participation.kind, participation.scenario.design)
         current = participation.latest_turn()
-        if current is not None and current.pk == turn_id:
-            asked = current
-        else:
+        asked = current if current is not None and current.pk == turn_id else None
+        if asked is None:
             asked = participation.turns.select_related("example", "answer").get(pk=turn_id)
         if asked.given is not None:
             _same_or_conflict(asked, fields)
@@ -108,8 +107,7 @@ def _same_or_conflict(turn: Turn, fields: Mapping[str, str]) -> None:
     except AnswerError:
         again = None
     if again != turn.answer.as_given():
-        seen = turn.is_revealed
-        raise Conflict(Conflict.ALREADY_REVEALED if seen else Conflict.ALREADY_RECORDED)
+        raise Conflict(Conflict.ALREADY_REVEALED if turn.is_revealed else Conflict.ALREADY_RECORDED)
 
 
 def store_answer(turn: Turn, given: GivenAnswer, channel: str) -> Turn | None:

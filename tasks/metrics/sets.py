@@ -29,8 +29,7 @@ def s1(predicted: Iterable[str], gold: Iterable[str]) -> float:
     >>> s1(["a", "b"], ["b", "c", "d"])
     0.4
     """
-    for texts in (predicted, gold):
-        _refuse_bare(texts)
+    _refuse_bare(predicted, gold)
     chosen, right = set(predicted), set(gold)
     if not chosen or not right:
         return float(chosen == right)
@@ -49,8 +48,7 @@ def score(predicted: Iterable[str], gold: Sequence[str], gold_rule: str) -> Scor
     ValueError for other rules, and TypeError for a single string.
     """
     check_rule(gold_rule)
-    _refuse_bare(predicted)
-    _refuse_bare(gold)
+    _refuse_bare(predicted, gold)
     predicted = set(predicted)
     if gold_rule == "set" or not gold:
         return Score(s1(predicted, gold), None)
@@ -65,6 +63,6 @@ def check_rule(gold_rule: str) -> None:
         raise ValueError(f"gold rule must be set or any_of, not {gold_rule!r}")
 
 
-def _refuse_bare(texts: Iterable[str]) -> None:
-    if isinstance(texts, str | bytes):
+def _refuse_bare(*collections: Iterable[str]) -> None:
+    if any(isinstance(texts, str | bytes) for texts in collections):
         raise TypeError("S1 compares collections of texts; a bare string is not one")

@@ -1,5 +1,6 @@
 """Constraints for choices, arms, the language field, and a mixin for single rows."""
 
+import json
 from typing import Any, Self
 
 from django.conf import settings
@@ -60,12 +61,12 @@ class Row(models.Model):
         if row is None:
             return None
         rest = dict(zip(names, row, strict=True))
-        own = [(field, rest.pop(field.column)) for field in cls._meta.concrete_fields]
-        read = [
-            f.from_db_value(v, None, connection) if isinstance(f, models.JSONField) else v
-            for f, v in own
-        ]
-        found = cls.from_db(connection.alias, names, read)
+        fields = cls._meta.concrete_fields
+        own = [rest.pop(field.column) for field in fields]
+        for place, field in enumerate(fields):
+            if isinstance(field, models.JSONField) and own[place] is not None:
+                own[place] = json.loads(own[place])
+        found = cls.from_db(connection.alias, names, own)
         vars(found).update(rest)
         return found
 
