@@ -6,9 +6,11 @@ agree.
 """
 
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 from analysis.documents.blocks import Entry, Reply
 
@@ -60,31 +62,6 @@ FIRST_WORD = re.compile(r"\s*(n/a|[a-z]+)(?![\w-])[\s.,:;]*", re.IGNORECASE)
 # Matches the start of a reference, such as "No. 12 of the board", which is not a negative answer.
 NUMBERED = re.compile(r"\s*no\.?\s*\d", re.IGNORECASE)
 
-EVALUATION = ("knowledge", "capabilities", "propensity", "agent")
-CRITERIA = {
-    "expertise": "Expertise",
-    "education": "Education",
-    "language": "Language",
-    "gender": "Gender or sex",
-    "race": "Race",
-    "status": "Socioeconomic status",
-    "age": "Age",
-    "disability": "Disabilities or impairments",
-    "politics": "Political orientation",
-    "digital": "Digital literacy",
-    "ai": "AI literacy",
-    "experience": "Experience with baselines or AI evaluations",
-    "other": "Other",
-}
-# Maps the start of a short-form answer to the answer on the checklist.
-SAMPLING = {
-    "crowdsource": "Crowdsource",
-    "convenience": "Convenience sample",
-    "simple random": "Simple random sample",
-    "stratified": "Stratified random sample",
-    "other": "Other",
-}
-
 
 @dataclass(frozen=True)
 class Field:
@@ -92,61 +69,15 @@ class Field:
 
     label: str
     help: str = ""
-    lines: tuple[str, ...] = ()
+    lines: Sequence[str] = ()
     choices: Mapping[str, str] = field(default_factory=dict)
 
 
-BEGIN = "Start with Yes, Partial or No."
-# Numeric keys date from earlier versions, which stored one answer per item.
-FIELDS = {
-    "paper": Field(
-        "The paper",
-        "One per line, all optional: “link: https://…”, “year: 2026”, “venue: …”,"
-        f" “type: {', '.join(EVALUATION)}” (what the evaluation measures, one or more).",
-        lines=("link", "year", "venue", "type"),
-    ),
-    "2.1": Field(
-        "To which population should the results generalise?",
-        "Describe people, not the platform: which people would you expect to score the same?",
-    ),
-    "criteria": Field("Which characteristics define that population?", choices=CRITERIA),
-    "2.2": Field(
-        "How were the annotators sampled?",
-        "Start with Crowdsource, Convenience, Simple random, Stratified or Other, then say how.",
-    ),
-    "2.4": Field(
-        "Were authors or their colleagues among the annotators?", f"{BEGIN} If yes, state how many."
-    ),
-    "1.5": Field(
-        "Were texts and instructions designed to be equally fair to humans and models?",
-        f"{BEGIN} State what was adjusted for humans or models.",
-    ),
-    "3.4": Field(
-        "Did models that ran outside Handful receive the annotators' instructions?",
-        f"{BEGIN} State how prompts and pages differed, how you adjusted for it, and what the runs"
-        " cost (money, tokens or hours).",
-    ),
-    "3.5": Field(
-        "Were humans and models allowed the same tools?",
-        f"{BEGIN} Name the tools (search, AI with its version) and how limits were enforced.",
-    ),
-    "1.6": Field("Was there a pilot study?", f"{BEGIN} State what changed as a result."),
-    "1.8": Field(
-        "Was the number of annotators based on a power analysis?",
-        f"{BEGIN} State the smallest meaningful difference.",
-    ),
-    "1.9": Field(
-        "Did an ethics board approve or exempt the study?",
-        f"{BEGIN} Name the board, the reference number, and any risks for annotators.",
-    ),
-    "5.2": Field(
-        "What is public, and where?",
-        "One per line, all optional: “preregistration: https://…”, “data: https://…”,"
-        " “materials: …”, “code: …” (of the analysis), “models: …” (code that ran the models)."
-        " Where data are not public: “data: No, because …”.",
-        lines=("preregistration", "data", "materials", "code", "models"),
-    ),
-}
+# The questions of the short form, and the items of the checklist of Wei et al.
+QUESTIONS = tomllib.loads((Path(__file__).parent / "questions.toml").read_text(encoding="utf-8"))
+FIELDS = {name: Field(**asked) for name, asked in QUESTIONS["fields"].items()}
+CRITERIA = FIELDS["criteria"].choices
+EVALUATION = ("knowledge", "capabilities", "propensity", "agent")
 
 
 class Answers:
@@ -185,9 +116,10 @@ class Answers:
 
     @property
     def sampling(self) -> str:
-        """Return the SAMPLING value that matches the start of the answer, or ""."""
+        """Return the answer on the checklist that matches the start of the answer, or ""."""
         said = self["2.2"].lower()
-        return next((name for begin, name in SAMPLING.items() if said.startswith(begin)), "")
+        known = QUESTIONS["sampling"].items()
+        return next((name for begin, name in known if said.startswith(begin)), "")
 
 
 def verdict(answer: str) -> Status:
