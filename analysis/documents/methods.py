@@ -7,12 +7,12 @@ from analysis.documents import planned_analysis, recruitment, results, wording
 from analysis.documents.blocks import Paragraph
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import PLANNED, count, listed
+from analysis.scores import markup
 from annotation.models import Arm, Status, StudyStatus
 from annotation.pay.ledger import in_currency
 from annotation.prolific.adapter import ProlificAdapter
 from annotation.recruitment.links import OpenLink
 from annotation.study import own_questions, screening
-from annotation.study.design_file import OPTIONS
 from tasks.answers import KINDS
 
 
@@ -33,7 +33,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
         **_tests(record.manifest, tables),
         **_pay(record),
     }
-    return [Paragraph(text) for text in wording.texts(wording.rendered("methods", values))]
+    return [Paragraph(text) for text in markup.texts(markup.rendered("methods", values))]
 
 
 def per_browser(record: StudyRecord) -> str:
@@ -62,7 +62,7 @@ def _design(record: StudyRecord) -> dict[str, Any]:
         "is_from_elsewhere": {name for name, _n in record.platforms} - {ProlificAdapter.words},
         "per_browser": per_browser(record),
         "reached": recruitment.reached(record),
-        "options": [done for name, (_plan, done) in OPTIONS.items() if manifest[name]],
+        "options": wording.options(manifest, wording.REPORTED),
         "questions": len(screening.parse(manifest["comprehension_questions"])),
         "own_questions": len(own_questions.parse(manifest["own_questions"])),
         "stopping": planned["stopping"],

@@ -290,7 +290,7 @@ TABLES: dict[str, tuple[str, Maker]] = {
               lambda study, kind: gold_audit.doubts(study, kind)[0]),
     ),
     **{f"figure-{name}": (f"{title}, data", partial(_figure, name))
-       for name, (title, _caption) in figure_data.TEXTS.items()},
+       for name, title in figure_data.TITLES.items()},
 }  # fmt: skip
 OF_GAINS = f"figure-{figure_data.GAINS}"
 OF_ARMS: dict[str, tuple[str, Maker]] = {

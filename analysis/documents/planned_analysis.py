@@ -8,6 +8,7 @@ from analysis.cross_task import cross_task, learners, upstream
 from analysis.documents import wording
 from analysis.documents.blocks import Block, Bullets, Facts, Grid, Paragraph, meanings
 from analysis.documents.wording import LEVEL, POWER, Manifest
+from analysis.scores import markup
 from analysis.stats import power, significance
 from analysis.stats.two_way import BOTH, RUNS
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
@@ -26,9 +27,9 @@ def blocks(manifest: Manifest, sentences: Mapping[str, str]) -> list[Block]:
     planned, rule = wording.pairs(manifest["scenarios"]), manifest["qualification"]
     shots = sorted(wording.shots_of(manifest))
     warning = screening.warning(rule["rule"], shots, rule.get("screening_examples", 0))
-    arms = wording.texts(sentences, "arms_")
+    arms = markup.texts(sentences, "arms_")
     return [
-        Bullets(wording.texts(sentences, "analysis_")),
+        Bullets(markup.texts(sentences, "analysis_")),
         Facts(wording.same_recipe(manifest)),
         *([Paragraph(warning)] if planned and warning else []),
         Paragraph(sentences["contrasts"]),

@@ -25,11 +25,11 @@ from analysis.documents.blocks import (
     Section,
 )
 from analysis.documents.wording import Manifest, moment
+from analysis.scores import markup
 from analysis.scores.performance import FAMILY_NAMES
 from analysis.scores.sensitivity import SECONDS, TRAINING
 from annotation.models import Qualification, Study
 from annotation.study import screening
-from annotation.study.design_file import OPTIONS
 from tasks.cards import place
 from tasks.columns import Column
 
@@ -62,9 +62,9 @@ def for_study(study: Study) -> Document | None:
 def document(manifest: Manifest, opening: Opening) -> Document:
     hypotheses = _quoted(manifest, "hypotheses", "As written before opening")
     questions = screening.parse(manifest["comprehension_questions"])
-    said = wording.rendered("preregistration", _context(manifest, questions))
-    pay = Bullets(wording.texts(wording.pay(manifest)))
-    rules: list[Block] = [Bullets(wording.texts(said, "rules_"))]
+    said = markup.rendered("preregistration", _context(manifest, questions))
+    pay = Bullets(markup.texts(wording.pay(manifest)))
+    rules: list[Block] = [Bullets(markup.texts(said, "rules_"))]
     if questions:
         title = "Comprehension questions (* marks the correct option)"
         rules.append(Quote(title, _questions(questions)))
@@ -165,8 +165,7 @@ def _scenarios(manifest: Manifest, said: Mapping[str, str]) -> list[Block]:
 
 
 def _procedure(manifest: Manifest, said: Mapping[str, str]) -> list[str]:
-    options = [planned for name, (planned, _done) in OPTIONS.items() if manifest[name]]
-    return [*wording.texts(said, "procedure_"), *options, said["tokeniser"]]
+    return [*markup.texts(said, "procedure_"), *wording.options(manifest), said["tokeniser"]]
 
 
 def _questions(questions: list[screening.Question]) -> str:

@@ -37,7 +37,7 @@ from analysis.documents.blocks import (
 from analysis.documents.checklists.facts import Facts as Record
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import moment, recomputed, same_recipe
-from analysis.scores import columns, overlap, rendering
+from analysis.scores import columns, markup, overlap, rendering
 from analysis.scores.attrition import SAMPLE
 from analysis.scores.performance import kinds_of, versions
 from annotation.models import Kind, Qualification, Reason, Status, Study
@@ -189,7 +189,7 @@ def _funnel(record: StudyRecord) -> list[Block]:
     ]
     meaning = " ".join(f"{column.heading}: {column.meaning}." for column in FUNNEL[1:])
     notes = [meaning if 0 in record.study.shots else meaning.replace(AT_ZERO, "")]
-    notes += wording.texts(_said(record), "flow_")
+    notes += markup.texts(_said(record), "flow_")
     flow = [*record.funnels, ("Total", whole)]
     return [
         Grid.of("Participant flow by scenario", FUNNEL, flow, notes),
@@ -231,7 +231,7 @@ def _behaviour(record: StudyRecord) -> list[Block]:
 
 def _pay(record: StudyRecord) -> list[Block]:
     currency = record.manifest["currency"]
-    blocks: list[Block] = [Bullets(wording.texts(record.pay_sentences))]
+    blocks: list[Block] = [Bullets(markup.texts(record.pay_sentences))]
     if not record.settled:
         return [*blocks, Paragraph("No earnings have been settled yet.")]
 
@@ -288,7 +288,7 @@ def _pay(record: StudyRecord) -> list[Block]:
 
 def _said(record: StudyRecord) -> dict[str, str]:
     values = {"m": record.manifest, "record": record, "recomputed": recomputed(record.manifest)}
-    return wording.rendered("report", values)
+    return markup.rendered("report", values)
 
 
 def _decision(in_analysis: bool) -> str:

@@ -2,18 +2,16 @@
 
 import itertools
 import math
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple
 
-from django.template import Context, Engine
-from django.template.loader_tags import BlockNode
 from django.utils.translation import get_language_info
 
 from analysis.documents.blocks import Block, Bullets, Fact, Paragraph
+from analysis.scores.markup import rendered
 from annotation.models import Arm, Qualification, Study
 from annotation.study.consequences import IN_TEST
 from annotation.study.cross_task import training_in
@@ -213,33 +211,6 @@ CALLED = (
 )  # fmt: skip
 
 
-BEFORE_PUNCTUATION = re.compile(r"\s*\n\s*(?=[,.;:)])")  # where an optional clause is left out
-
-
-def rendered(name: str, values: Mapping[str, Any], **more: Any) -> dict[str, str]:
-    """Render each block of templates/documents/NAME.txt, in order. Some may be empty.
-
-    A block can use the texts of earlier ones, which are in `blocks`. White space is collapsed, and
-    removed between a line break and punctuation. Nothing is escaped, as that depends on the
-    document's format.
-    """
-    template = Engine.get_default().get_template(f"documents/{name}.txt")
-    blocks: dict[str, str] = {}
-    values = {**values, **more, "blocks": blocks}
-    filled = Context(values, autoescape=False, use_l10n=False)
-    with filled.bind_template(template):
-        for node in template.nodelist:
-            if isinstance(node, BlockNode):
-                text = BEFORE_PUNCTUATION.sub("", node.render(filled))
-                blocks[node.name] = " ".join(text.split())
-    return blocks
-
-
-def texts(blocks: Mapping[str, str], beginning: str = "") -> list[str]:
-    """Return the blocks that are not empty, of those whose names have this beginning."""
-    return [text for name, text in blocks.items() if text and name.startswith(beginning)]
-
-
 def design(manifest: Manifest, verbs: Verbs = PLANNED) -> dict[str, str]:
     """Return the sentences of templates/documents/design.txt by block."""
     return rendered("design", context(manifest), v=verbs)
@@ -251,6 +222,12 @@ def pay(manifest: Manifest, verbs: Verbs = PLANNED, **settled: Any) -> dict[str,
     `settled` has the amounts of a study so far.
     """
     return rendered("pay", context(manifest), v=verbs, is_plan=verbs is PLANNED, **settled)
+
+
+def options(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
+    """Return the sentences of templates/documents/options.txt about options that are on."""
+    said = rendered("options", {"v": verbs, "is_plan": verbs is PLANNED})
+    return [text for name, text in said.items() if text and manifest[name]]
 
 
 def can_screen_out(manifest: Manifest) -> bool:

@@ -17,6 +17,7 @@ from django.db.models import QuerySet
 
 from analysis.scores import findings
 from analysis.scores.columns import share
+from analysis.scores.markup import rendered
 from analysis.stats import agreement
 from annotation.models import Answer, Participation, Status, Step, Study
 from annotation.protocol import blinding
@@ -30,12 +31,6 @@ from tasks.models import Example
 from tasks.spans import QUESTION, is_reachable
 from tasks.spans import GivenAnswer as Given
 
-MEANINGS = {
-    "nominal": "0 for two equal sets of texts, else 1.",
-    "Jaccard": "1 minus the share of texts in both sets among all texts of the two sets.",
-    "MASI": "As Jaccard, with a larger distance if neither set contains the other.",
-    "1 - S1": "1 minus the S1 of one answer against the other.",
-}
 MAX_NAMES = 20
 
 
@@ -289,56 +284,33 @@ class ExamplePage:
     @property
     def facts(self) -> list[Fact]:
         """Return figures for the displayed answers, with their meanings."""
-        values = [lane.comparison.s1 for lane in self.lanes]
+        scores = [lane.comparison.s1 for lane in self.lanes]
         unit = [frozenset(lane.given.texts) for lane in self.lanes]
         pairs = self.n * (self.n - 1) // 2
         agreed = agreement.pairwise_s1(unit)
         counts = sorted((len(choice.lanes) for choice in self.choices), reverse=True)
         most, tied = counts[0], counts.count(counts[0])
         most_said = f"{most} of {self.n} ({share(most, self.n)})"
-        return [
-            Fact(
-                "Mean S1",
-                " ± ".join(_mean_and_sd(values)),
-                f"S1 x 100 against the gold, over {self.n} annotators; ± SD over annotators, ddof"
-                " 1. All answers have equal weight, regardless of the number of shots.",
-            ),
-            Fact(
-                "Pairwise S1",
-                NOTHING if agreed is None else points(100 * agreed),
-                f"Mean S1 x 100 of one answer against another over the {pairs} pairs of {self.n}"
-                f" annotators, independent of the gold.",
-            ),
-            Fact(
+        values = {
+            "mean": ("Mean S1", " ± ".join(_mean_and_sd(scores))),
+            "pairwise": ("Pairwise S1", NOTHING if agreed is None else points(100 * agreed)),
+            "most_frequent": (
                 "Most frequent answer",
                 most_said if tied == 1 else f"{most_said}, each of {tied} answers",
-                f"Number of the {self.n} annotators who gave the most frequent answer (the same"
-                f" set of texts).",
             ),
-            Fact(
-                "Distinct answers",
-                str(sum(count > 0 for count in counts)),
-                f"Number of different sets of texts given by {self.n} annotators; “no answer”"
-                f" counts as one.",
-            ),
-            *self._disagreements(unit, pairs),
-        ]
+            "distinct": ("Distinct answers", str(sum(count > 0 for count in counts))),
+            **self._disagreements(unit),
+        }
+        meanings = rendered("example", {"n": self.n, "pairs": pairs})
+        return [Fact(*value, meanings[name]) for name, value in values.items()]
 
-    def _disagreements(self, unit: list[frozenset[str]], pairs: int) -> list[Fact]:
+    def _disagreements(self, unit: list[frozenset[str]]) -> dict[str, tuple[str, str]]:
         """Return this example's contribution to alpha. For single labels, all distances agree."""
-        facts = []
+        facts = {}
         for name in ["nominal"] if self.card.kind.is_one_text else agreement.DISTANCES:
             observed = agreement.observed_disagreement(unit, agreement.DISTANCES[name])
-            facts.append(
-                Fact(
-                    f"Disagreement, {name}",
-                    NOTHING if observed is None else two_digits(observed),
-                    f"Mean distance over the {pairs} pairs of answers, 0 to 1. {MEANINGS[name]}"
-                    " Krippendorff's alpha needs several examples: it is 1 minus the mean of this"
-                    " number over them (each weighted by its number of answers), divided by the"
-                    " value expected for answers drawn from all examples.",
-                )
-            )
+            value = NOTHING if observed is None else two_digits(observed)
+            facts[name.replace(" ", "")] = (f"Disagreement, {name}", value)
         return facts
 
     @property

@@ -25,6 +25,7 @@ from analysis.heavy import alt, pd
 from analysis.scores import frames, marks, means, published, test_sets
 from analysis.scores.columns import assumption, number
 from analysis.scores.findings import remembered, state
+from analysis.scores.markup import rendered
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH
 from annotation.models import Answer, Kind, Step, Study
@@ -252,53 +253,15 @@ GAINS = "gains"  # a figure of cross-task studies only
 COLUMNS = OF_FIGURES | {GAINS: learners.BARS}
 # Maps each figure to the step whose answers it shows.
 STEPS = dict.fromkeys(COLUMNS, Step.ANNOTATION) | {"learning": Step.TRAINING}
-# Maps each figure to its title and caption.
-TEXTS = {
-    "shots": (
-        "Shot curve",
-        "Test-set score x 100 under each task's metric ({metrics}), by number of shots: means"
-        " (filled dots) with 95 % intervals (bars; not defined for one annotator or if all scores"
-        f" are equal), which generalise to {BOTH}, and individual annotators (hollow dots).",
-    ),
-    "models": (
-        "Humans and models",
-        "Mean test-set score x 100 under each task's metric ({metrics}), by number of shots. Bars:"
-        f" 95 % intervals, which for annotators generalise to {BOTH}.",
-    ),
-    "learning": (
-        "Learning curve over the training step",
-        f"Mean S1 x 100 of single answers in blocks of up to {learning.BLOCK} training examples,"
-        " in order of presentation; thin lines are individual annotators.",
-    ),
-    "drift": (
-        "Drift over the annotation step",
-        "Mean S1 x 100 of single answers in each tenth of the annotation step (in steps of fewer"
-        " than ten examples, at each example); thin lines are individual annotators. The order"
-        " was randomised for each annotator, so position and difficulty of examples are"
-        " independent on average.",
-    ),
-    SIZES: (
-        "SD over training splits by model size",
-        "SD (ddof 1) over training splits of each uploaded model's test-set score x 100, by the"
-        " number of its parameters (CLUES, Figure 4). Lines: means of models of the same size.",
-    ),
-    GAINS: (
-        "Gains of annotators and models",
-        "Relative gain of each upstream arm against the direct arm on each unseen task and, as the"
-        f" ARG, over all tasks. Bars: 95 % intervals of annotators, which generalise to {QUESTION}."
-        " A gain that is not computable has no bar.",
-    ),
+# Maps each figure to its title. Its caption is in templates/documents/figures.txt.
+TITLES = {
+    "shots": "Shot curve",
+    "models": "Humans and models",
+    "learning": "Learning curve over the training step",
+    "drift": "Drift over the annotation step",
+    SIZES: "SD over training splits by model size",
+    GAINS: "Gains of annotators and models",
 }
-BASELINE = " Dashed lines: highest score attainable without reading (trivial baseline or floor)."
-OF_UPLOADED = f" Those of uploaded models, which require three splits, generalise to {OVER_SPLITS}."
-PRINTED = (
-    " Open marks: values printed in CLUES, without intervals, as the paper does not define the ±"
-    " for humans."
-)
-IN_FILE_ORDER = (
-    " All annotators saw the examples in file order, so a slope may reflect their difficulty."
-)
-IN_RANDOM_ORDER = " The order was randomised for each annotator."
 
 
 def figure(study: Study, kind: str, name: str) -> Figure:
@@ -306,19 +269,10 @@ def figure(study: Study, kind: str, name: str) -> Figure:
 
 
 def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
-    title, caption = TEXTS[name]
-    caption = f"{caption}{_further_sentences(study, name)}"
-    if name in ("shots", "models"):
-        caption = caption.format(metrics=test_sets.in_words(study.tasks.all()))
-        people = study.participations.analysed().in_cells().filter(kind=kind).order_by()
-        cells = people.values("scenario__task", "scenario__shots").annotate(n=Count("pk"))
-        caption += assumption(cell["n"] for cell in cells)
-    why_not = _why_not(study, kind, name, begun)
+    title, why_not = TITLES[name], _why_not(study, kind, name, begun)
     with_models = name in ("models", GAINS)
     programs = marks.programs_mark(study) if kind == Kind.PERSON or with_models else ""
-    if programs:
-        caption += f" {programs}"
-    shown = "" if why_not else caption
+    shown = "" if why_not else f"{_caption(study, kind, name)} {programs}".strip()
     shots = sorted(study.shots)
     chart_of: dict[str, Callable[[pd.DataFrame], alt.FacetChart]] = {
         "shots": charts.shot_curve,
@@ -343,17 +297,32 @@ def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
     )
 
 
-def _further_sentences(study: Study, name: str) -> str:
-    if name == "shots":
-        tasks = study.tasks.with_reports()
-        return BASELINE if any(math.isfinite(published.bounds(it).line) for it in tasks) else ""
-    if name == "models":
-        uploaded = OF_UPLOADED if compared_files.files(study).exists() else ""
-        return uploaded + (PRINTED if any(map(published.name_of, study.tasks.all())) else "")
-    if name == "learning":
-        in_file_order = study.training_order == Study.Order.FILE_ORDER
-        return IN_FILE_ORDER if in_file_order else IN_RANDOM_ORDER
-    return ""
+def _caption(study: Study, kind: str, name: str) -> str:
+    tasks = study.tasks.all()
+
+    def has_line() -> bool:
+        reported = study.tasks.with_reports()
+        return any(math.isfinite(published.bounds(it).line) for it in reported)
+
+    def assumed() -> str:
+        people = study.participations.analysed().in_cells().filter(kind=kind).order_by()
+        cells = people.values("scenario__task", "scenario__shots").annotate(n=Count("pk"))
+        return assumption(cell["n"] for cell in cells)
+
+    # The template calls only the functions that this caption needs.
+    values = {
+        "metrics": partial(test_sets.in_words, tasks),
+        "has_line": has_line,
+        "assumed": assumed,
+        "has_uploads": compared_files.files(study).exists,
+        "has_published": lambda: any(map(published.name_of, tasks)),
+        "in_file_order": study.training_order == Study.Order.FILE_ORDER,
+        "of_people": BOTH,
+        "of_splits": OVER_SPLITS,
+        "of_gains": QUESTION,
+        "block_size": learning.BLOCK,
+    }
+    return rendered("figures", values, only=name)[name]
 
 
 def _why_not(study: Study, kind: str, name: str, begun: set[Step]) -> str:

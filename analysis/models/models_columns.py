@@ -6,6 +6,7 @@ from operator import attrgetter
 
 from analysis.models.differences import Difference
 from analysis.scores.columns import OF_SCORE, OF_TASK, RECIPE, REMARK, SCORE, signed_points
+from analysis.scores.markup import rendered
 from analysis.scores.tested import EQUIVALENCE_COLUMNS, ERROR_COLUMNS, interval_columns, p_columns
 from analysis.stats.two_way import RUNS
 from tasks.columns import NOTHING, Column, points, two_digits
@@ -315,36 +316,10 @@ SCORE_COLUMNS = [
         " README prints next to the average.",
     ),
 ]
-SOURCES = [
-    (
-        "Uploaded models",
-        "Mean ± SD (ddof 1) over training splits of the score x 100 on the same test examples under"
-        " the task's metric, computed with the same function and gold rule; n is the number of"
-        " uploaded splits out of all splits of the task (at zero shots, one run without training)."
-        " Only predictions for this study's task versions are included.",
-    ),
-    (
-        "Published",
-        "Quoted from CLUES, Tables 4 to 6, as printed, for tasks whose test file is the published"
-        " one. The paper does not define the ± for humans; for models, it is the SD over five"
-        " splits. The pipeline in the CLUES repository scores models with metrics other than S1, so"
-        " printed rows need not equal S1 of the same outputs.",
-    ),
-    (
-        "Average ± SD",
-        "Over the tasks of this study, only if each has a score. Tasks are treated as"
-        " independent: √Σσ² divided by the number of tasks is the SD of the average; √Σσ², which"
-        " the CLUES README prints next to the average, is the SD of the sum. Both are based on"
-        " the SD with ddof 1 or on the printed SD.",
-    ),
-]
 
 
 def explanations(who: str) -> list[tuple[str, str]]:
     """Return (source, description of its numbers) pairs. `who` names the study's annotators."""
-    own = (
-        "Mean ± SD (ddof 1) over annotators of each annotator's test-set score x 100 under the"
-        " task's metric; n is the number of annotators who completed and are in the analysis, out"
-        " of all seats."
-    )
-    return [(f"{who}, this study", own), *SOURCES]
+    said = rendered("sources", {})
+    names = (f"{who}, this study", "Uploaded models", "Published", "Average ± SD")
+    return list(zip(names, said.values(), strict=True))

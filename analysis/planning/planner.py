@@ -21,6 +21,7 @@ from typing import Any
 from analysis.heavy import optimize, pd
 from analysis.scores.columns import between, count, percent
 from analysis.scores.frames import scored_answers
+from analysis.scores.markup import rendered, texts
 from analysis.scores.means import matrix_of
 from analysis.scores.published import human_table4
 from analysis.scores.test_sets import S1
@@ -226,44 +227,22 @@ def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
 
 def sentences(wanted: dict[str, Any]) -> list[str]:
     """Return the sentences for all tasks, with the annotators that anchors save."""
-    n, comparisons = wanted["annotators"], wanted["comparisons"]
-    floor = significance.smallest_p(n, n)
-    level = LEVEL / comparisons
-    enough = next(k for k in range(2, 100) if significance.smallest_p(k, k) < level)
-    sds = power.detectable(n, level, POWER)
-    among = f" among {comparisons} comparisons" if comparisons > 1 else ""
-    shown = (
-        f"must differ by {sds:.2f} SDs between annotators"
-        if math.isfinite(sds)
-        else "would have to differ by more than 50 SDs between annotators"
-    )
-    sentences = [
-        f"With two groups of {n} annotators, the exact permutation p (two-sided) is at least"
-        f" {floor:.2g} for any difference; p below {level:.2g}{among} requires groups of {enough}"
-        f" or more.",
-        f"Two numbers of shots with {n} annotators each {shown} for {POWER:.0%} power of the"
-        f" primary test at p below {level:.2g}{among}, if both have that SD.",
-        "Scores near 0 or 100 vary less than those in the middle, so the SD depends on the"
-        " mean. Differences are therefore planned for groups below and above the cell's mean."
-        " About half of such studies reach a planned width, as their SDs vary.",
-        "An SD is an estimate: the true SD is between {:.2f} and {:.2f} times an SD from three"
-        " annotators, and between {:.2f} and {:.2f} times an SD from ten (95 %). The averaged"
-        " power takes this into account.".format(*power.sd_range(1, 3), *power.sd_range(1, 10)),
-    ]
-    if wanted["source"] == PUBLISHED:
-        sentences.append(
-            "The paper does not state variance components. Widths and powers from its values"
-            " ignore variation between examples and are too favourable where annotators differ by"
-            " less than the noise of their examples."
-        )
-    if r := wanted["anchor_r"]:
-        sentences.append(
-            f"If the anchor score correlates with the test score at r = {r:g} (an assumption), the"
-            f" contrast adjusted for it has {math.sqrt(1 - r**2):.2f} times the standard error: {n}"
-            f" annotators are worth {n / (1 - r**2):.1f} without anchors"
-            f" (1 - r² = {1 - r**2:.2f})."
-        )
-    return sentences
+    n, r = wanted["annotators"], wanted["anchor_r"]
+    level = LEVEL / wanted["comparisons"]
+    values = wanted | {
+        "floor": significance.smallest_p(n, n),
+        "level": level,
+        "power": POWER,
+        "enough": next(k for k in range(2, 100) if significance.smallest_p(k, k) < level),
+        "sds": power.detectable(n, level, POWER),
+        "of_three": power.sd_range(1, 3),
+        "of_ten": power.sd_range(1, 10),
+        "is_published": wanted["source"] == PUBLISHED,
+        "kept": 1 - r**2,
+        "error": math.sqrt(1 - r**2),
+        "worth": n / (1 - r**2),
+    }
+    return texts(rendered("planner", values))
 
 
 KNOWN_COLUMNS = [

@@ -2,6 +2,7 @@
 
 from django.db.models import Count, Exists, OuterRef, Sum
 
+from analysis.scores.markup import rendered, texts
 from annotation.models import (
     AddedSeats,
     Answer,
@@ -39,58 +40,31 @@ def scenarios_were_chosen(study: Study) -> bool:
 
 
 def sentences(study: Study) -> list[str]:
-    marks = []
+    """Return the remarks in templates/documents/marks.txt that apply to the study."""
     parts = {task.name: task.test_part for task in study.tasks.with_reports().order_by("name")}
-    told = [f"{name}, {part}" for name, part in parts.items() if part]
-    if told:
-        has_models = compared_files.files(study).exists()
-        same = " Uploaded models are scored on the same examples." if has_models else ""
-        marks.append(f"Only part of an imported test file was used: {'; '.join(told)}.{same}")
     runs = compared_files.files(study) | compared_files.supervised(study)
     tuned = runs.filter(tuning=Tuning.HELD_OUT).order_by().values_list("model__name", flat=True)
-    if names := sorted(set(tuned)):
-        marks.append(
-            f"Prompts or settings were chosen on held-out data: {'; '.join(names)}. Few-shot scores"
-            " of these models are inflated."
-        )
-    if study.is_cross_task:
-        marks.append(
-            "In this cross-task study, tables and figures by task and shots, with their n, include"
-            " only the direct arm, which had no prior task."
-        )
-        marks += filter(None, [cross_task.left_out(study)])
-    if study.context_free_annotators:
-        marks.append("Annotators who saw no context are only in the table Question alone.")
-    if study.adjusts_for_anchors:
-        marks.append("Primary contrasts are adjusted for anchor scores; raw ones are secondary.")
-    if scenarios_were_chosen(study):
-        marks.append(
-            "Participants chose their scenario on Prolific, where each scenario was a separate"
-            " study. Differences between scenarios can reflect differences between the"
-            " participants who chose them."
-        )
-    if programs := programs_mark(study):
-        shown = " The sensitivity analysis shows the cells without them." if of_cells(study) else ""
-        marks.append(f"{programs}{shown}")
-    cells = [
-        f"{number} in {task}, {shots} shots" for (task, shots), number in late_seats(study).items()
-    ]
-    if cells:
-        marks.append(
-            f"Seats were added after results could be seen: {'; '.join(cells)}. Adding participants"
-            " until a result fits makes p values too small and intervals too narrow."
-        )
+    programs = programs_mark(study)
     excluded = study.participations.filter(status=Status.COMPLETED, in_analysis=False)
     seen = Decision.objects.filter(
         participation__in=excluded, about=Decision.About.ANALYSIS, outcome=False, score_seen=True
     )
-    people = seen.values("participation").distinct().count()
-    if people:
-        marks.append(
-            f"Excluded by a researcher who could see the score: {people}. The table with excluded"
-            " annotators is shown next to this one."
-        )
-    return marks
+    values = {
+        "study": study,
+        "parts": "; ".join(f"{name}, {part}" for name, part in parts.items() if part),
+        "has_models": compared_files.files(study).exists,
+        "tuned": "; ".join(sorted(set(tuned))),
+        "left_out": study.is_cross_task and cross_task.left_out(study),
+        "scenarios_were_chosen": scenarios_were_chosen(study),
+        "programs": programs,
+        "has_cells": programs and of_cells(study),
+        "late_seats": "; ".join(
+            f"{number} in {task}, {shots} shots"
+            for (task, shots), number in late_seats(study).items()
+        ),
+        "seen": seen.values("participation").distinct().count(),
+    }
+    return texts(rendered("marks", values))
 
 
 # Humans for whom a program answered through the API, if the design allows it. The remark is about

@@ -1,9 +1,12 @@
-"""Text and tables as Markdown and LaTeX."""
+"""Sentences from templates, and text and tables as Markdown and LaTeX."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.template import Context, Engine
+from django.template.loader_tags import BlockNode
 from django.utils.text import slugify
 
 from tasks import columns as table_columns
@@ -61,6 +64,35 @@ def is_latin(text: str) -> bool:
     (True, False)
     """
     return all(ord(character) < LATIN for character in text)
+
+
+# Sentences in templates/documents/*.txt.
+
+BEFORE_PUNCTUATION = re.compile(r"\s*\n\s*(?=[,.;:)])")  # where an optional clause is left out
+
+
+def rendered(name: str, values: Mapping[str, Any], only: str = "", **more: Any) -> dict[str, str]:
+    """Render each block of templates/documents/NAME.txt, or `only` one. Some may be empty.
+
+    A block can use the texts of earlier ones, which are in `blocks`. White space is collapsed, and
+    removed between a line break and punctuation. Nothing is escaped, as that depends on the
+    document's format.
+    """
+    template = Engine.get_default().get_template(f"documents/{name}.txt")
+    blocks: dict[str, str] = {}
+    values = {**values, **more, "blocks": blocks}
+    filled = Context(values, autoescape=False, use_l10n=False)
+    with filled.bind_template(template):
+        for node in template.nodelist:
+            if isinstance(node, BlockNode) and only in ("", node.name):
+                text = BEFORE_PUNCTUATION.sub("", node.render(filled))
+                blocks[node.name] = " ".join(text.split())
+    return blocks
+
+
+def texts(blocks: Mapping[str, str], beginning: str = "") -> list[str]:
+    """Return the blocks that are not empty, of those whose names have this beginning."""
+    return [text for name, text in blocks.items() if text and name.startswith(beginning)]
 
 
 # Tables in LaTeX with the rows and columns of the page: caption, label, booktabs and notes. They

@@ -5,7 +5,7 @@ from operator import itemgetter
 
 from analysis.scores import findings, marks, markup, means
 from analysis.scores.columns import ASSUMES, OF_TASK, RECIPE, assuming, between
-from analysis.scores.markup import PaperTable, markdown
+from analysis.scores.markup import PaperTable, markdown, rendered, texts
 from analysis.scores.performance import PerformanceTable
 from analysis.scores.test_sets import S1
 from analysis.stats.two_way import BOTH
@@ -13,19 +13,6 @@ from annotation.models import Kind
 from tasks.columns import NOTHING, Column, points
 
 Intervals = Mapping[tuple[str, int], str]  # maps (task, shots) to the printed interval
-
-PUBLISHED_NOTE = "Published: CLUES, Table 4, as printed; the paper does not define the ±."
-
-INTERVALS_NOTE = (
-    f"95 % CI: the interval of that mean, which generalises to {BOTH}: the wider of the t interval"
-    " over annotators and the two-way t interval over annotators and contexts, truncated at 0 and"
-    f" 100; {ASSUMES}."
-)
-
-SPLITS_NOTE = (
-    "Between splits: SD (ddof 1) over training splits of their means over annotators, analogous"
-    " to a model's SD over splits; it includes differences between annotators."
-)
 
 _ONE_SPLIT = "; empty for a single split"
 
@@ -205,36 +192,32 @@ def lines(table: PerformanceTable, intervals: Intervals | None = None) -> list[l
     return printed
 
 
-def definition(table: PerformanceTable) -> str:
-    one = "model run" if table.kind == Kind.MODEL else "annotator"
-    if table.metrics == S1:
-        return f"Mean ± SD over {one}s (ddof 1) of each {one}'s mean S1 x 100."
-    return (
-        f"Mean ± SD over {one}s (ddof 1) of each {one}'s score x 100 on the test set, under the"
-        f" task's metric: {table.metrics}."
-    )
-
-
 def notes(
     table: PerformanceTable, with_intervals: bool = False, said: Sequence[str] | None = None
 ) -> list[str]:
     """Return the notes below the table. `said` are the remarks, if already read."""
-    sentences = [definition(table), f"Recipe: {'; '.join(table.recipes)}"]
-    if with_intervals:
-        sentences.append(INTERVALS_NOTE)
-    sentences += table.set_notes
-    if table.has_splits:
-        sentences.append(SPLITS_NOTE)
     left_out = table.not_counted
     if table.kind == Kind.PERSON:  # people who declined have no row
         declined = sum(table.study.scenarios.values_list("declined", flat=True))
         left_out = [*([f"{declined} declined"] if declined else []), *left_out]
-    if left_out:
-        sentences.append(f"Not included: {'; '.join(left_out)}.")
-    if table.not_compared:
-        sentences.append(table.not_compared)
-    sentences += marks.sentences(table.study) if said is None else said
-    return [*sentences, PUBLISHED_NOTE] if table.has_published else sentences
+    values = {
+        "table": table,
+        "one": "model run" if table.kind == Kind.MODEL else "annotator",
+        "is_s1": table.metrics == S1,
+        "recipes": "; ".join(table.recipes),
+        "with_intervals": with_intervals,
+        "of_both": BOTH,
+        "assumes": ASSUMES,
+        "left_out": "; ".join(left_out),
+    }
+    words = rendered("performance", values)
+    return [
+        *texts(words, "before_"),
+        *table.set_notes,
+        *texts(words, "after_"),
+        *(marks.sentences(table.study) if said is None else said),
+        *texts(words, "published"),
+    ]
 
 
 def as_markdown(table: PerformanceTable) -> str:

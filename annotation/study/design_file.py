@@ -51,25 +51,6 @@ GROUPS: dict[str, list[str]] = {
     ],
     "Cross-task study": ["upstream_tasks", "upstream_examples", "arms", "sham_task", "partition"],
 }  # fmt: skip
-# Maps options to what plans and reports say if they are on, or "" if it is said elsewhere.
-OPTIONS = {
-    "shuffles_options": ("Labels and options are shown in an order drawn for each annotator, the"
-        " same throughout the participation.", "Labels and options were shown in an order drawn for"
-        " each annotator, the same throughout the participation."),
-    "try_the_tool": ("Before the first example, annotators may try the tool on three made-up"
-        " sentences, the same in all scenarios of a task; these are neither scored nor stored.",
-        "Before the first example, annotators could try the tool on three made-up sentences, the"
-        " same in all scenarios of a task; these were neither scored nor stored."),
-    "auto_advance": ("In the annotation step of label tasks, an answer is submitted as soon as a"
-        " label is chosen.", "In the annotation step of label tasks, an answer was submitted as"
-        " soon as a label was chosen."),
-    "refuse_pastes": ("Text cannot be pasted into typed answers.",
-        "Text could not be pasted into typed answers."),
-    "computer_only": ("Participation requires a desktop or laptop computer.",
-        "Participation required a desktop or laptop computer."),
-    "exit_questionnaire": ("An exit questionnaire asks annotators whether they had seen the texts"
-        " before, whether they used AI tools, and which tools or people helped them.", ""),
-}  # fmt: skip
 FORM_FIELDS = tuple(name for names in GROUPS.values() for name in names)
 LISTS = ("tasks", "upstream_tasks")  # lists of tasks, stored in separate tables
 # Maps keys of tables in the file to fields of Study. The names are used everywhere else.

@@ -7,11 +7,11 @@ templates/documents/wei.txt; the other answers are in wei_answers.py.
 
 from typing import NamedTuple
 
-from analysis.documents import wording
 from analysis.documents.blocks import Entry, Form, Reply
 from analysis.documents.checklists import wei_answers, wei_sentences
 from analysis.documents.checklists.facts import Facts
 from analysis.documents.checklists.short_form import NOT_STATED, QUESTIONS, Answers, joined, prose
+from analysis.scores import markup
 
 SOURCE = (
     "Items are numbered as in the checklist of Wei et al. (2025, arXiv 2506.13776) and stated in"
@@ -33,7 +33,7 @@ ITEMS = [Item(number, Reply(kind), *rest) for number, kind, *rest in QUESTIONS["
 
 def form(facts: Facts, answers: Answers) -> Form:
     values = wei_sentences.context(facts, answers)
-    said = wording.rendered("wei", values)
+    said = markup.rendered("wei", values)
     known = wei_answers.answers(facts, answers, said)
 
     def entry(item: Item) -> Entry:

@@ -8,7 +8,7 @@ from analysis.documents import methods, planned_analysis, recruitment, wording
 from analysis.documents.checklists.facts import Facts, ModelCell, between, by_task
 from analysis.documents.checklists.short_form import Answers, Status, prose, verdict
 from analysis.documents.wording import LEVEL, POWER, count, sds
-from analysis.scores import marks
+from analysis.scores import marks, markup
 from analysis.scores.performance import FAMILY_NAMES
 from analysis.stats import power
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
@@ -119,7 +119,7 @@ def _of_pay(facts: Facts) -> dict[str, Any]:
     return {
         "earned": in_currency(facts.earned),
         "amount": amount(facts),
-        "bounds": wording.texts(facts.pay_sentences, "bound_"),
+        "bounds": markup.texts(facts.pay_sentences, "bound_"),
         "training_pay": training_pay(facts),
         "is_settled": is_settled(facts),
         "differs": facts.bonuses[0] or facts.unpaid,
@@ -269,7 +269,7 @@ def is_settled(facts: Facts) -> bool:
 
 
 def amount(facts: Facts) -> str:
-    sentences = wording.texts(facts.pay_sentences)
+    sentences = markup.texts(facts.pay_sentences)
     wage = facts.median("per_active_hour")
     if wage is not None:
         median = f"{in_currency(round(wage))} {facts.manifest['currency']}"
