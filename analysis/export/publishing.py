@@ -15,6 +15,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import QuerySet
+from django.template.loader import render_to_string
 
 from analysis.documents import front
 from analysis.export.columns import COLUMNS
@@ -27,22 +28,7 @@ CROISSANT_TYPES = {
     "integer": "sc:Integer", "number": "sc:Float", "datetime": "sc:DateTime", "string": "sc:Text",
 }  # fmt: skip
 # The context of Croissant 1.0, copied from its specification.
-CONTEXT = {
-    "@language": "en", "@vocab": "https://schema.org/", "citeAs": "cr:citeAs",
-    "column": "cr:column", "conformsTo": "dct:conformsTo", "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/", "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"}, "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"}, "extract": "cr:extract",
-    "field": "cr:field", "fileProperty": "cr:fileProperty", "fileObject": "cr:fileObject",
-    "fileSet": "cr:fileSet", "format": "cr:format", "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset", "jsonPath": "cr:jsonPath", "key": "cr:key",
-    "md5": "cr:md5", "parentField": "cr:parentField", "path": "cr:path",
-    "recordSet": "cr:recordSet", "references": "cr:references", "regex": "cr:regex",
-    "repeated": "cr:repeated", "replace": "cr:replace", "sc": "https://schema.org/",
-    "samplingRate": "cr:samplingRate", "separator": "cr:separator", "source": "cr:source",
-    "subField": "cr:subField", "transform": "cr:transform",
-}  # fmt: skip
+CONTEXT = json.loads(Path(__file__).with_name("croissant_context.json").read_text("utf-8"))
 # Maps the SPDX name to the licence name in a Hugging Face dataset card.
 CARD_LICENCES = {
     "CC-BY-4.0": "cc-by-4.0", "CC0-1.0": "cc0-1.0", "CC-BY-SA-4.0": "cc-by-sa-4.0",
@@ -247,14 +233,6 @@ COLUMNS_OF_TIMES = {
 }
 # Matches times in the audit log (ISO 8601) and in the report ("2026-11-21 20:03:00 UTC").
 IN_TEXT = re.compile(r"(\d{4}-\d\d-\d\d)([T ])(\d\d):\d\d:\d\d(\.\d+)?(Z|\+00:00| UTC)")
-ROUNDED = """
-## Rounded times
-
-All times of human annotators (`shown_at`, `submitted_at`, `at`) are rounded down to the {unit},
-UTC. So are the times in `audit_log.csv`, `versions.json` and the report, except the opening of the
-study. `versions.json` states the unit. Durations and pay are unchanged, so a reader with access to
-a platform's log may still identify annotators by their durations.
-"""
 
 
 def round_cell(text: str, unit: str) -> str:
@@ -298,4 +276,4 @@ def round_files(folder: Path, unit: str) -> None:
         said[name] = round_cell(said[name] or "", unit) or None
     versions.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
     with (folder / "README.md").open("a", encoding="utf-8") as readme:
-        readme.write(ROUNDED.format(unit=unit))
+        readme.write(render_to_string("export/rounded.md", {"unit": unit}))
