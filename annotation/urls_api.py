@@ -7,10 +7,10 @@ from annotation.library import datasets_api as datasets
 from annotation.library import tasks_api as tasks
 from annotation.monitoring import api as annotators
 from annotation.monitoring import decisions
-from annotation.notices import api as notices_api
+from annotation.notices import pages as notices
 from annotation.participation import api as participants
 from annotation.participation import api_joining as joining
-from annotation.payout import api as money
+from annotation.payout import pages as money
 from annotation.prolific import api as platforms
 from annotation.recruitment import api as recruitment_api
 from annotation.simulation import pages as simulation_pages
@@ -97,9 +97,9 @@ urlpatterns = [
     path(ONE + "show-score/", annotators.ShowScore.as_view(), name="api_show_score"),
     path(STUDY + "decisions/", annotators.Decisions.as_view(), name="api_decisions"),
     path(STUDY + "behaviour/", annotators.Behaviour.as_view(), name="api_behaviour"),
-    path(STUDY + "webhooks/", notices_api.Webhooks.as_view(), name="api_webhooks"),
-    path(WEBHOOK, notices_api.OneWebhook.as_view(), name="api_webhook"),
-    path(WEBHOOK + "deliveries/", notices_api.Deliveries.as_view(), name="api_deliveries"),
+    path(STUDY + "webhooks/", notices.Webhooks.as_view(), name="api_webhooks"),
+    path(WEBHOOK, notices.OneWebhook.as_view(), name="api_webhook"),
+    path(WEBHOOK + "deliveries/", notices.Deliveries.as_view(), name="api_deliveries"),
     path("tasks/", files(tasks.Tasks.as_view()), name="api_tasks"),
     path("tasks/datasets/", files(datasets.Datasets.as_view()), name="api_datasets"),
     path(

@@ -1,25 +1,34 @@
-"""The researchers' Payments page: earnings, payments, and what is due."""
+"""Payments, as a page and in the API: earnings, batches, and what is due."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Sum
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from annotation.models import PaymentBatch, Study
 from annotation.pay import budget, holds, ledger
 from annotation.payout import batches
 from annotation.payout import payments as payout
+from annotation.prolific.api import Amount
 from annotation.prolific.errors import ProlificError
 from annotation.prolific.sync import sync
 from annotation.recruitment.registry import current_exit
+from annotation.web import form_bodies
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import NO_REASON, PageForm, RowField, row_field
+from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.rights import right_to
+from annotation.web.views import ApiView, StudyTwin
 from annotation.web.wording import in_words
 from tasks.csv_files import download
 from tasks.listing import PER_PAGE
@@ -79,17 +88,22 @@ def _batch(request: ResearcherRequest, study: Study, action: str) -> str:
     if not form.is_valid():
         raise Http404
     batch = form.cleaned_data["batch"]
+    return f"Batch {batch.pk} is {act(action, batch, request.user)}."
+
+
+def act(action: str, batch: PaymentBatch, by: User) -> str:
+    """Pay, mark or cancel a batch. Return its new state. Raises PaymentError, ProlificError."""
     match action:
         case "pay":
-            budget.check_may_spend(request.user)
+            budget.check_may_spend(by)
             payout.pay_batch(batch)
-            return f"Batch {batch.pk} is paid."
+            return "paid"
         case "mark":
             payout.mark_paid(batch)
-            return f"Batch {batch.pk} is marked as paid."
+            return "marked as paid"
         case "cancel":
             batches.cancel(batch)
-            return f"Batch {batch.pk} is cancelled."
+            return "cancelled"
     raise batches.PaymentError("This action does not exist.")
 
 
@@ -189,3 +203,124 @@ def batch_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     except batches.PaymentError as error:
         return _page(request, study, problem=str(error), status=409)
     return download(text, f"{study.name}-batch-{pk}.csv")
+
+
+# Payments in the API.
+
+
+class DueShape(serializers.Serializer):
+    """A ledger entry that is not yet in a batch."""
+
+    annotator = serializers.CharField()
+    kind = serializers.CharField()
+    amount = serializers.CharField()
+    currency = serializers.CharField()
+    method = serializers.CharField(allow_blank=True, help_text="empty until chosen")
+
+
+class BatchShape(serializers.Serializer):
+    id = serializers.IntegerField()
+    method = serializers.CharField()
+    state = serializers.CharField()
+    amount = Amount(source="cents")
+
+
+class PayShape(serializers.Serializer):
+    """Amounts due, and the batches."""
+
+    done = serializers.CharField(allow_blank=True)
+    due = DueShape(many=True)
+    batches = BatchShape(many=True)
+
+
+def as_record(study: Study, done: str = "") -> dict[str, Any]:
+    made = study.payment_batches.annotate(cents=Sum("payments__entry__cents", default=0))
+    return {
+        "done": done,
+        "due": [
+            {
+                "annotator": entry.participation.pseudonym,
+                "kind": entry.kind,
+                "amount": str(entry.amount),
+                "currency": entry.currency,
+                "method": batches.payout_route(entry)[0],
+            }
+            for entry in batches.unpaid(study)
+        ],
+        "batches": BatchShape(made, many=True).data,
+    }
+
+
+class Pay(StudyTwin):
+    """Pay a study; `{"dry_run": true}` returns what is due without changing anything."""
+
+    page = "pay"
+    summary = "Show what is due (dry_run), or prepare, pay, mark, cancel, release"
+    more_fields: ClassVar = {
+        "dry_run": serializers.BooleanField(required=False, help_text="sent alone: only show"),
+        "action": serializers.ChoiceField(
+            ["prepare", "pay", "mark", "cancel", "release"], required=False
+        ),
+        "batch": serializers.IntegerField(required=False, help_text="to pay, mark or cancel"),
+        "annotator": serializers.CharField(required=False, help_text="to release"),
+        "reason": serializers.CharField(required=False, help_text="to release"),
+    }
+    reply = PayShape
+    conflicts = (batches.PaymentError, ProlificError, budget.BudgetError)
+
+    @extend_schema(responses=PayShape, summary="Amounts due, and the batches")
+    def get(self, request: Request, name: str) -> Response:
+        return Response(as_record(study_of(request, name, "pay")))
+
+    def form(self, about: Study, sent: dict[str, Any]) -> Any:
+        is_dry, action = sent.get("dry_run", False), sent.get("action", "")
+        if not isinstance(is_dry, bool):
+            raise Unprocessable({"dry_run": ["Expected true or false."]})
+        if is_dry == bool(action):
+            raise Unprocessable({"action": ["Send an action, or only dry_run: true."]})
+        self.action = action
+        fields = {k: v for k, v in sent.items() if k not in ("dry_run", "action")}
+        if is_dry or action == "prepare":
+            form_bodies.check_known(fields, ())
+            return None
+        data = form_bodies.as_form_data(fields)
+        if action == "release":
+            form_bodies.check_known(fields, ReleaseForm.base_fields)
+            return ReleaseForm(data)
+        if action not in ("pay", "mark", "cancel"):
+            raise Unprocessable({"action": ["Expected prepare, pay, mark, cancel or release."]})
+        form_bodies.check_known(fields, BatchForm.base_fields)
+        return BatchForm(about, data)
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, Any]:
+        match self.action:
+            case "":
+                return as_record(about, "Nothing was done.")
+            case "prepare":
+                if about.prolific_studies.exclude(external_id=None).exists():
+                    sync(about)
+                made = batches.prepare(about, request.user)
+                return as_record(about, batches.prepared_in_words(len(made)))
+            case "release":
+                return as_record(about, self._release(about, sent, request))
+        act(self.action, sent["batch"], request.user)
+        return as_record(about, f"Batch {sent['batch'].pk}: {self.action}.")
+
+    def _release(self, about: Study, sent: dict[str, Any], request: Request) -> str:
+        annotator = about.participations.filter(pseudonym=sent["annotator"]).first()
+        if annotator is None:
+            raise Unprocessable({"annotator": ["No annotator has this pseudonym."]})
+        holds.release(annotator, sent["reason"], request.user)
+        return f"The earnings of {annotator} can be paid."
+
+
+class BatchFile(ApiView):
+    @extend_schema(responses={(200, "text/csv"): str}, summary="A payment batch as CSV")
+    def get(self, request: Request, name: str, pk: int) -> HttpResponse:
+        study = study_of(request, name, "pay")
+        batch = get_object_or_404(study.payment_batches, pk=min(pk, 2**62))
+        try:
+            text = payout.batch_csv(batch)
+        except batches.PaymentError as error:
+            raise Conflict(str(error)) from None
+        return download(text, f"{study.name}-batch-{pk}.csv")
