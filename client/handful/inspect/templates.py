@@ -5,70 +5,18 @@ and reveals), as sent by the server.
 """
 
 import hashlib
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from string import Template
 
-SYSTEM = Template("""\
-$title
-
-$description
-
-Instructions
-$instructions
-$help
-$steps
-
-How to answer
-$format""")
-
-STEPS = {
-    "anchor": "First step: $number examples. The right answers are not shown.",
-    "training": "Training step: $number examples. After each of your answers you see the right one."
-    " That is how you learn the task.",
-    "screening": "Screening step: $number examples. The right answers are not shown.",
-    "test": "Annotation step: $number examples. The right answers are not shown.",
-}
-HELP = Template("\n$title\n$definition$example\n")
-
-QUESTION = Template("$segments\n\nQuestion: $question$options")
-OPTION = "\n$number. $text"
-
-REVEAL = Template("$verdict The right answer is: $gold.$also$explanation$rule")
-VERDICTS = {
-    "right": "Right.",
-    "partly": "Partly right.",
-    "wrong": "Not right.",
-    "compare": "Compare.",
-}
-
-RETRY = Template("This answer could not be stored: $why\n$format")
-
-COMPREHENSION = Template("""\
-Before you begin, please answer these questions about the instructions.
-$questions
-End your reply with a line Answer: [the number of the chosen option for each question].""")
-
-CONFIDENCE = """\
-How sure are you that your answer is right? 1: 0 %, 2: 25 %, 3: 50 %, 4: 75 %, 5: 100 %.
-End your reply with a line Answer: and one of these five numbers."""
-
-# The answer is the last line, so that a model may reason before it: Answer: and JSON.
-FORMATS = {
-    "label": "End your reply with a line Answer: and the name of one label: $labels.",
-    "option": "End your reply with a line Answer: and the number of one option.",
-    "options": "End your reply with a line Answer: and a JSON list of the numbers of all options"
-    " that are right, such as [1, 3].",
-    "number": "End your reply with a line Answer: and a number in plain digits$range.",
-    "short text": "End your reply with a line Answer: and a text of at most $longest characters"
-    " in double quotes.",
-    "long text": "End your reply with a line Answer: and a text of at most $longest characters"
-    " as a JSON string in double quotes.",
-    "spans": "End your reply with a line Answer: and a JSON list of texts, each copied exactly"
-    ' from the example, whole words, such as ["first", "second"].$most',
-    "typed": "End your reply with a line Answer: and a JSON list of texts, copied exactly if they"
-    ' are in the example, such as ["first", "second"].$most',
-}
-NO_ANSWER = " Where there is no answer: Answer: null."
+_TEXTS = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
+SYSTEM, HELP, QUESTION, REVEAL, RETRY, COMPREHENSION = (
+    Template(_TEXTS[name])
+    for name in ("system", "help", "question", "reveal", "retry", "comprehension")
+)
+OPTION, CONFIDENCE, NO_ANSWER = _TEXTS["option"], _TEXTS["confidence"], _TEXTS["no_answer"]
+STEPS, VERDICTS, FORMATS = _TEXTS["steps"], _TEXTS["verdicts"], _TEXTS["formats"]
 
 EXAMPLES = ("answered", "shown")
 CONTEXTS = ("each", "all")
