@@ -6,11 +6,13 @@ so a number has the same name, meaning and format everywhere.
 
 import json
 import math
+import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from analysis.stats.two_way import BOTH
@@ -254,57 +256,18 @@ REMARK = Column(
     get=lambda row: row.score.remark or None,
 )
 
-# The names of columns with integers, other numbers and times. All other columns are text.
-INTEGERS = {
-    "task_version", "shots", "split", "position", "in_analysis", "start", "end", "n", "training_n",
-    "too_fast", "longest_run", "blurs", "pastes", "checks", "checks_passed", "arrival", "outcome",
-    "copies", "left_after_copy", "automated", "no_input", "narrow",
-    "cents", "entries", "of", "nested", "in_shots", "not_in_shots", "test_examples", "contexts",
-    "from_shots", "to_shots", "n_from", "n_to", "splits", "seats", "arrived", "declined",
-    "consented", "trained", "qualified", "completed", "analysed", "at_work", "screened_out",
-    "returned", "expired", "refused", "withdrawn", "rejected", "withdrawn_cents", "by_platform",
-    "late_seats", "by_program", "score_seen", "compared", "answers", "respondents", "unanimous",
-    "against_gold", "annotators", "new_people", "base_people", "replicate", "retries", "seed",
-    "input_tokens", "output_tokens", "invalid", "refusals", "in_family", "number", "began_from",
-    "completed_from", "began_to", "completed_to", "errors", "same", "model_errors", "telling",
-    "telling_same", "new_runs", "base_runs", "confidence", "point", "skipped", "n_alone",
-    "n_context",
-}  # fmt: skip
-NUMBERS = {
-    "reachable", "s1", "seconds", "active_seconds", "reveal_seconds", "away_seconds", "mean_s1",
-    "sd_examples", "training_s1", "modal_share", "longest_absence", "mean", "sd_ddof1", "sd_ddof0",
-    "set_mean", "set_sd_ddof1", "set_sd_ddof0", "set_ceiling", "split_sd_ddof1", "split_sd_ddof0",
-    "floor_random", "floor_frequent", "baseline", "ceiling", "worked_seconds", "waited_seconds",
-    "published_mean", "published_spread", "pairwise_s1", "alpha_nominal", "alpha_jaccard",
-    "alpha_masi", "alpha_s1", "individuals", "majority", "low_95", "high_95", "t_low_95",
-    "t_high_95", "se", "df", "difference", "hedges_g", "p", "margin", "p_equivalence", "low_90",
-    "high_90", "smallest_margin", "welch_p", "permutation_p", "smallest_p", "people_se",
-    "people_df", "p_holm", "sd_between_annotators", "sd_between_contexts", "sd_rest",
-    "leave_one_out", "best", "worst", "right", "right_models", "item_rest", "human_mean",
-    "model_mean", "se_clustered", "p_sign_flip", "elapsed_seconds", "per_active_hour",
-    "per_elapsed_hour", "median_active_seconds", "median_elapsed_seconds", "total_active_seconds",
-    "total_elapsed_seconds", "new", "base", "new_sd", "base_sd", "gain", "boot_low_95",
-    "boot_high_95", "difference_low_95", "difference_high_95", "value", "temperature", "cost_usd",
-    "share_from", "share_to", "p_fisher", "trimmed", "lee_low", "lee_high", "share",
-    "others", "telling_others", "chance", "anchor_mean_from", "anchor_sd_from", "anchor_mean_to",
-    "anchor_sd_to", "r", "mean_alone", "sd_alone", "mean_context", "sd_context",
-} | {
-    f"{name}{end}"
-    for name in (
-        "balance", "raw", "adjusted", "mean_confidence", "s1_rated", "overconfidence", "ece",
-        "brier", "change", "plateau", "plateau_gain",
-    )
-    for end in ("", "_low", "_high")
-}  # fmt: skip
-TIMES = {"shown_at", "submitted_at", "at"}
+# Maps the names of columns that are not text to integer, number or datetime.
+TYPES = {
+    name: kind
+    for kind, names in tomllib.loads(
+        Path(__file__).with_name("types.toml").read_text("utf-8")
+    ).items()
+    for name in names
+}
 
 
 def type_of(column: str, file: str = "") -> str:
     """Return integer, number, datetime or string. `refused` is a count only in flow.csv."""
     if column == "refused" and file != "flow.csv":
         return "string"
-    if column in INTEGERS:
-        return "integer"
-    if column in NUMBERS:
-        return "number"
-    return "datetime" if column in TIMES else "string"
+    return TYPES.get(column, "string")
