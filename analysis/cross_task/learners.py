@@ -203,12 +203,8 @@ def bars(study: Study, kind: str) -> list[Gain]:
 
 BARS = [*_WHO, *of_gains("new_arm", "shots", "task", "metric", "gain", "95 %", "low_95", "high_95")]
 TABLES = [
-    Table("learners", "ARG of annotators and models",
-          "The shares are of tasks that have a relative gain.", LEARNERS, learners),
-    Table("model-gains", "Gains of models",
-          "Means over a model's runs on the training splits that all its arms have.",
-          MODEL_GAINS, model_gains),
-    Table("correlations", "Correlation of gains",
-          "Gains of annotators and of a model over the same tasks.", CORRELATIONS, correlations),
-    Table("categories", "Gains by category", "", CATEGORIES, categories),
+    Table("learners", "ARG of annotators and models", LEARNERS, learners),
+    Table("model-gains", "Gains of models", MODEL_GAINS, model_gains),
+    Table("correlations", "Correlation of gains", CORRELATIONS, correlations),
+    Table("categories", "Gains by category", CATEGORIES, categories),
 ]  # fmt: skip

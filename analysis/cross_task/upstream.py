@@ -17,7 +17,6 @@ from typing import Any
 from analysis.cross_task import cross_task, learners
 from analysis.cross_task.cross_task import of_gains
 from analysis.heavy import np
-from analysis.scores import attrition
 from analysis.scores.columns import Table, count
 from analysis.scores.tested import p_columns
 from analysis.stats import arg
@@ -252,24 +251,22 @@ OF_SEVERAL = [
     Table(
         "arm-tests",
         "Tests of gains",
-        f"Gains over all unseen tasks. p is Holm-adjusted over {FAMILY}.",
         ARM_TESTS,
         arm_tests,
+        {"family": FAMILY},
     ),
     Table(
         "by-task",
         "Unseen tasks under each arm",
-        "Gains are relative to the direct arm.",
         BY_TASK,
         by_task,
     ),
     Table(
         "changes",
         "Gains by shots",
-        "Gain with more shots minus gain with fewer, in percentage points, on the same unseen"
-        f" tasks. p is Holm-adjusted over {FAMILY}.",
         CHANGES,
         changes,
+        {"family": FAMILY},
     ),
 ]
 
@@ -281,21 +278,21 @@ OF_ARMS = {
         Table(
             "gains",
             "Gains of the arms",
-            f"Intervals generalise to {cross_task.QUESTION}.",
             cross_task.GAINS,
             cross_task.joint,
+            {"question": cross_task.QUESTION},
         ),
         *OF_SEVERAL,
         *learners.TABLES,
         Table(
             "completions",
             "Attrition by arm",
-            attrition.INTRO.format("arms"),
             cross_task.ATTRITION,
             cross_task.attritions,
+            {"groups": "arms"},
         ),
-        Table("manipulation", "Upstream tasks", "", MANIPULATION, manipulation),
-        Table("curve", "Learning curve within an upstream task", "", CURVE, curve),
-        Table("plan", "Participants required for the ARG", "", cross_task.PLAN, cross_task.plan),
+        Table("manipulation", "Upstream tasks", MANIPULATION, manipulation),
+        Table("curve", "Learning curve within an upstream task", CURVE, curve),
+        Table("plan", "Participants required for the ARG", cross_task.PLAN, cross_task.plan),
     )
 }

@@ -240,7 +240,6 @@ def task_rows(study: Study, _kind: str = "") -> list[tuple[Task, list[int], int]
 TASKS = Table(
     "tasks",
     "Tasks",
-    "Corpora in the layout of CLUES, Table 2.",
     [
         Column("corpus", "Corpus", get=lambda row: row[0].name),
         Column(
@@ -274,19 +273,20 @@ TABLES: dict[str, tuple[str, Maker]] = {
     "models": ("Humans and models by task", _models),
     "methods": ("Humans and models by method (CLUES, Tables 5 and 6)", _methods),
     "effort": _simple(
-        Table("effort", "Time and cost per answer", "", model_runs.EFFORT,
+        Table("effort", "Time and cost per answer", model_runs.EFFORT,
               lambda study, _kind: model_runs.efforts(study)),
     ),
     "metrics": _simple(
-        Table("metrics", "Every metric", metrics.NOTE, metrics.COLUMNS, metrics.page_rows),
+        Table("metrics", "Every metric", metrics.COLUMNS, metrics.page_rows,
+              {"note": metrics.NOTE}),
     ),
     "differences": _simple(
-        Table("differences", "Differences between humans and models", differences.LEFT_OUT,
-              models_columns.DIFFERENCES, differences.differences),
+        Table("differences", "Differences between humans and models", models_columns.DIFFERENCES,
+              differences.differences, {"note": differences.LEFT_OUT}),
     ),
     "leaderboard": ("Leaderboard", _leaderboard),
     "gold-audit": _simple(
-        Table("gold-audit", "Doubtful gold answers by task", "", gold_audit.TALLY,
+        Table("gold-audit", "Doubtful gold answers by task", gold_audit.TALLY,
               lambda study, kind: gold_audit.doubts(study, kind)[0]),
     ),
     **{f"figure-{name}": (f"{title}, data", partial(_figure, name))

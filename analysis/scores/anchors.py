@@ -93,16 +93,9 @@ def _difference(name: str, heading: str, words: str) -> list[Column]:
     ]  # fmt: skip
 
 
-INTRO = (
-    "Annotators of all arms answered the same anchor examples before training. The balance is the"
-    " difference between the arms in their score. The adjusted contrast compares annotators with"
-    " the same anchor score (ANCOVA within a task: score ~ arm + anchor score). It does not replace"
-    " the raw one: the design states which is primary."
-)
 ANCHORS = Table(
     "anchors",
     "Anchors",
-    INTRO,
     [
         *OF_PAIR,
         *_arm("from", "the smaller number"),

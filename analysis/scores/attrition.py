@@ -147,13 +147,6 @@ def _of(row: SimpleNamespace, end: str) -> str:
     return f"{done} of {began} ({percent(getattr(row, f'share_{end}'))})"
 
 
-INTRO = (
-    "Differential attrition for each difference between {}: completions among annotators who"
-    " consented and have left or finished. Annotators who were screened out, left, expired or"
-    " withdrew did not complete. Lee's bounds show to what extent attrition could explain the"
-    " difference, assuming that the arm with fewer completions only loses annotators. They are not"
-    " a confidence interval: they exclude sampling error."
-)
 _SHOTS = [
     Column("", "Shots", get=lambda row: f"{row.base} → {row.new}"),
     Column("from_shots", meaning="the smaller number of shots", get="base"),
@@ -162,9 +155,9 @@ _SHOTS = [
 ATTRITION = Table(
     "attrition",
     "Attrition by number of shots",
-    INTRO.format("shots"),
     columns(_SHOTS, "fewer shots", "more shots", "larger minus smaller number of shots"),
     attritions,
+    {"groups": "shots"},
 )
 
 
@@ -223,13 +216,7 @@ def admissions(study: Study, kind: str) -> list[SimpleNamespace]:
     ]
 
 
-_ADMISSION_INTRO = (
-    "Annotators admitted by the design's rule in each arm. Annotators who are screened out are"
-    " replaced by others who pass, so a low pass rate can raise the mean of an arm independently of"
-    " learning. Differences between arms with different rules can include this selection effect;"
-    " they are not corrected for it."
-)
-ADMISSION = Table("admission", "Admission", _ADMISSION_INTRO, _OF_ADMISSION, admissions)
+ADMISSION = Table("admission", "Admission", _OF_ADMISSION, admissions)
 
 
 def told(study: Study) -> list[str]:
@@ -241,12 +228,6 @@ def told(study: Study) -> list[str]:
 
 
 # The sample table, which is counted in annotation/monitoring.
-
-_SAMPLE_INTRO = (
-    "Participants in the analysis, each counted once; n and share refer to those who answered."
-    f" Cells with fewer than {FEWEST} participants are hidden ({SMALL}); further cells are"
-    f" {WITHHELD} if a hidden one could be computed from them. Free text is not tabulated."
-)
 
 
 def sample(study: Study, kind: str) -> list[Row]:
@@ -288,4 +269,6 @@ _OF_SAMPLE = [
 ]
 
 
-SAMPLE = Table("sample", "Sample", _SAMPLE_INTRO, _OF_SAMPLE, sample)
+SAMPLE = Table(
+    "sample", "Sample", _OF_SAMPLE, sample, {"fewest": FEWEST, "small": SMALL, "withheld": WITHHELD}
+)

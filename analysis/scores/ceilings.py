@@ -90,13 +90,6 @@ def _of_unit(answers: Sequence[frozenset[str]], is_one_choice: bool) -> list[flo
 
 
 TITLE = "Human ceiling"
-INTRO = (
-    "Agreement of each annotator with the majority of the others (leave-one-out), and the scores of"
-    " the best and worst annotator against the gold. The leave-one-out score does not use the gold"
-    f" and is not a bound for models; it requires {FEWEST} annotators."
-)
-
-
 _LEAVE_ONE_OUT = (
     "mean over annotators of their mean S1 against the majority of the others: the most frequent"
     " label or option, or else the texts that more than half of the others chose"

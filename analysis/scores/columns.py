@@ -7,14 +7,15 @@ so a number has the same name, meaning and format everywhere.
 import json
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from analysis.scores.markup import rendered
 from analysis.stats.two_way import BOTH
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
 from annotation.models import Study
@@ -35,9 +36,14 @@ class Table:
 
     name: str
     title: str
-    intro: str
     columns: Sequence[Column]
     rows: Callable[[Study, str], Sequence[Any]]
+    words: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def intro(self) -> str:
+        """Return the introduction in templates/documents/tables.txt, in which `words` appear."""
+        return rendered("tables", self.words, only=self.name).get(self.name, "")
 
     def page(self, study: Study, kind: str, rows: Sequence[Any] | None = None) -> dict[str, Any]:
         """Return the template's context. `cells` is empty if there are no rows.

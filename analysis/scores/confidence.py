@@ -127,16 +127,9 @@ def at_points(study: Study, kind: str) -> list[AtPoint]:
 
 
 _N = Column("n", "n", "annotators in the analysis who rated at least one answer")
-INTRO = (
-    "How sure annotators were of their answers in the annotation step, stated before the next"
-    " example: 0, 25, 50, 75 or 100 %. Overconfidence is mean confidence minus mean S1. ECE is the"
-    " mean distance of S1 from confidence over the five points, and Brier the mean squared distance"
-    " of each answer's S1 from its confidence; both are 0 at best. All are means over answers."
-)
 CONFIDENCE = Table(
     "confidence",
     "Confidence",
-    INTRO,
     [
         *OF_CELL[:2],
         _N,
@@ -156,8 +149,6 @@ CONFIDENCE = Table(
 CALIBRATION = Table(
     "calibration",
     "Calibration",
-    "S1 of the answers at each point of confidence. Calibrated annotators are right as often as"
-    " they say.",
     [
         *OF_CELL[:2],
         Column("point", "Point", "confidence, from 1 to 5"),

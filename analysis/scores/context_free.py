@@ -57,9 +57,6 @@ def _group(name: str, heading: str, words: str, n: str) -> list[Column]:
 QUESTION_ALONE = Table(
     "question_alone",
     "Question alone",
-    "Further annotators saw the test questions without their context, without a training step. They"
-    " are compared with the zero-shot annotators, who saw the context. The difference shows how"
-    f" much the context adds; intervals and p values generalise to {BOTH}.",
     [
         Column("task", "Task"),
         *_group("alone", "Question alone", "without the context", "n_from"),
@@ -70,4 +67,5 @@ QUESTION_ALONE = Table(
         *ERROR_COLUMNS,
     ],
     compared,
+    {"both": BOTH},
 )

@@ -12,6 +12,7 @@ from analysis.scores.columns import ASSUMES, OF_CELL, OF_PAIR, SCORE, assuming, 
 from analysis.scores.confidence import CALIBRATION, CONFIDENCE
 from analysis.scores.context_free import QUESTION_ALONE
 from analysis.scores.findings import ALPHAS
+from analysis.scores.markup import rendered
 from analysis.scores.tested import (
     DIFFERENCE,
     EQUIVALENCE_COLUMNS,
@@ -206,28 +207,14 @@ COLUMNS: dict[str, list[Column]] = {
 }
 
 RESAMPLED = f"Bootstraps: {RESAMPLES:,} resamples, seeded with the study's seed."
-_TEXTS = {
-    "intervals": (
-        "95 % confidence intervals of the mean",
-        f"Each interval answers a different question; the 95 % CI generalises to {BOTH}."
-        f" {RESAMPLED}",
-    ),
-    "agreement": (
-        "Agreement",
-        "Agreement among annotators, independent of the gold. Two empty answers agree.",
-    ),
-    "aggregates": (
-        "Aggregated answers",
-        "Scores of each group's aggregated answers, with the mean of individual annotators for"
-        " comparison. These are different quantities: CLUES scores individuals.",
-    ),
-    "ceiling": (ceilings.TITLE, ceilings.INTRO),
-    "contrasts": (
-        "Differences between shots",
-        "Differences in performance between numbers of shots. The groups consist of different"
-        f" annotators who answered the same examples; intervals and p values generalise to {BOTH}.",
-    ),
+_TITLES = {
+    "intervals": "95 % confidence intervals of the mean",
+    "agreement": "Agreement",
+    "aggregates": "Aggregated answers",
+    "ceiling": ceilings.TITLE,
+    "contrasts": "Differences between shots",
 }
+_WORDS = {"both": BOTH, "resampled": RESAMPLED, "fewest": ceilings.FEWEST}
 
 
 def table(name: str, rows: Sequence[Any], is_waiting: bool = False) -> SimpleNamespace:
@@ -235,7 +222,7 @@ def table(name: str, rows: Sequence[Any], is_waiting: bool = False) -> SimpleNam
 
     `intro` is `about` and, if columns are omitted, the reason.
     """
-    title, about = _TEXTS[name]
+    about = rendered("tables", _WORDS, only=name)[name]
     shown, intro = columns.on_page(COLUMNS[name]), about
     reasons = {row.no_bootstrap for row in rows} if name == "intervals" else set()
     if reasons and all(reasons):
@@ -243,7 +230,7 @@ def table(name: str, rows: Sequence[Any], is_waiting: bool = False) -> SimpleNam
         intro += f" No bootstrap over annotators is shown: {' or '.join(sorted(reasons))}."
     return SimpleNamespace(
         name=name,
-        title=title,
+        title=_TITLES[name],
         about=about,
         intro=intro,
         columns=shown,

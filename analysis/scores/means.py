@@ -174,8 +174,6 @@ _SAME_EXAMPLES = "over other people on the same examples"
 STRATA = Table(
     "strata",
     "S1 by stratum",
-    "Strata are groups of test examples that the file names, such as genres. Comparisons of strata"
-    " are descriptive and have no correction for multiple testing.",
     [
         Column("task", "Task"),
         Column("shots", "Shots"),

@@ -141,14 +141,6 @@ def _of_cell(
             )
 
 
-_INTRO = (
-    "How often an annotator’s wrong answers are exactly those of a model. For a task, a number of"
-    f" shots and a model, “{OFTEN}” appears by chance for one annotator or more in at most"
-    f" {ALARMS:.0%} of studies. People and models can also make the same errors for the same"
-    " reasons. The result has no automatic effect and is not a reason to refuse pay."
-)
-
-
 def _share(name: str, heading: str, meaning: str) -> Column:
     return Column(name, heading, meaning, "share", percent, f"overlap.{name}")
 
@@ -184,7 +176,13 @@ COLUMNS = [
     _count("telling_same", "", "of these, those on which the annotator gave the model’s answer"),
     _share("telling_others", "Others on telling", "mean share of the others who gave that answer"),
 ]
-OVERLAP = Table("overlap", "Error overlap with models", _INTRO, COLUMNS, table)
+OVERLAP = Table(
+    "overlap",
+    "Error overlap with models",
+    COLUMNS,
+    table,
+    {"often": OFTEN, "alarms": f"{ALARMS:.0%}"},
+)
 
 ASSUMED = 0.25  # chance of giving the model's answer where it is wrong, before there are data
 

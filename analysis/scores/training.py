@@ -238,10 +238,6 @@ def _score(
 PLATEAU = Table(
     "plateau",
     "Point of no further gain",
-    "Training examples after which S1 rises no more, from the course of each person's S1 over the"
-    " training step: the best fit of a straight rise followed by a constant level. 0 means no rise;"
-    " one less than the number of examples means a rise to the end. The answer to the first example"
-    " precedes all reveals.",
     [
         Column("task", "Task"),
         Column("shots", "Shots"),
