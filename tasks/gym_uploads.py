@@ -98,9 +98,7 @@ def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
 
 
 def confirm(upload: TaskUpload, kinds: dict[str, str], sample: Sample | None, owner: Any) -> None:
-    """Start the import if every task can be made. Raises UploadError, in which case nothing is
-    imported.
-    """
+    """Start the import if every task can be made, or raise UploadError."""
     drawn = dataclasses.asdict(sample) if sample else None
     folder = str(folder_of(upload))
     reply = uploads.check("gym_make", owner, *TOO_COMPLEX, folder=folder, kinds=kinds, sample=drawn)

@@ -200,9 +200,7 @@ def checked(
     no_answer_possible: bool,
     values: Sequence[str] = (),
 ) -> GivenAnswer:
-    """Check the rules for spans and for `values`, typed answers that aren't in the text. Raises
-    AnswerError.
-    """
+    """Check spans and `values`, typed answers that aren't in the text. Raises AnswerError."""
     spans = sorted(spans)
     number = len(spans) + len(values)
     if no_answer and number:

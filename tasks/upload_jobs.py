@@ -69,9 +69,7 @@ def parts(upload: TaskUpload) -> list[dict[str, Any]]:
 
 
 def of_task(task: Task, card: Card, owner: Any) -> TaskUpload:
-    """Check a task's files with another card, as a new upload. Raises DiskFull, in which case
-    nothing is stored.
-    """
+    """Check a task's files with another card, as a new upload. Raises DiskFull."""
     upload = TaskUpload.objects.create(owner=owner)
     with uploads.dropped_on_error(upload):
         folder_of(upload).mkdir(parents=True)
@@ -227,9 +225,7 @@ def _import(job: Job, number: int) -> dict[str, Any]:
 
 @jobs.job(IMPORT_WHOLE, limit=timedelta(minutes=30))
 def _import_whole(job: Job, number: int) -> dict[str, Any]:
-    """Run a part of the check, then import. The last part returns {name, version, created} or
-    {problems}.
-    """
+    """Run a part of the check, then import: {name, version, created} or {problems}."""
     upload = _upload_of(job)
     if number < job.total - 1:
         return _checked_part(upload, job, number, job.total - 2)

@@ -196,9 +196,7 @@ def _published(task: Task, sizes: Sequence[int]) -> Iterator[Entry]:
 
 
 def _ranked(entries: Iterable[Entry]) -> list[Entry]:
-    """Sort entries by score at the largest size. Ranks are within groups; tied entries share a
-    rank.
-    """
+    """Sort entries by score at the largest size, with ranks within groups. Ties share a rank."""
 
     def order(entry: Entry) -> tuple[bool, float, str]:
         mean = entry.at_largest.mean

@@ -44,9 +44,7 @@ def matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any]]:
 
 
 def keyed_matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any], np.ndarray]:
-    """Return `matrix_of` sorted by names and keys, and the examples' keys. NaN marks missing
-    answers.
-    """
+    """Return `matrix_of` sorted by names and keys, and the examples' keys. NaN: no answer."""
     names, people = np.unique(part["annotator"].to_numpy(dtype=object), return_inverse=True)
     keys, first, examples = np.unique(
         part["example"].to_numpy(), return_index=True, return_inverse=True

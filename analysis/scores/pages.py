@@ -47,9 +47,7 @@ def results_of(study: Study) -> dict[str, Any]:
 
 
 def chosen_kind(request: HttpRequest, kinds: list[str]) -> str:
-    """Return the kind given in the URL, or the first by default. Raises Http404 if it has no
-    results.
-    """
+    """Return the kind in the URL, or the first by default. Raises Http404 without results."""
     kind = request.GET.get("kind", kinds[0])
     if kind not in kinds:
         raise Http404

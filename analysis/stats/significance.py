@@ -121,9 +121,7 @@ def _flips(length: int, bits: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def smallest_sign_flip_p(differences: Sequence[float]) -> float:
-    """Return the smallest two-sided p that `sign_flips` can give, when all pairs differ in one
-    direction.
-    """
+    """Return the smallest two-sided p of `sign_flips`, if all pairs differ in one direction."""
     flipped = sum(abs(gap) > ROUNDING for gap in differences)
     if flipped > EXACT_FLIPS:
         return 1 / (SAMPLED_FLIPS + 1)

@@ -135,16 +135,12 @@ class Client:
         return _text(self._call("GET", "users/me/"), "id")
 
     def workspace(self) -> str:
-        """Return the configured workspace or, if none is configured, the only one. Raises
-        ProlificError.
-        """
+        """Return the configured or the only workspace. Raises ProlificError."""
         known = self._listed("workspaces/")
         return _chosen(self.access.names[0], self.access.workspace, known)
 
     def project(self, workspace: str) -> str:
-        """Return the configured project or, if none is configured, the only one. Raises
-        ProlificError.
-        """
+        """Return the configured or the only project. Raises ProlificError."""
         known = self._listed(f"workspaces/{workspace}/projects/")
         return _chosen(self.access.names[1], self.access.project, known)
 

@@ -31,9 +31,7 @@ def exit_of(participation: Participation, outcome: str) -> Exit | None:
 
 
 def current_exit(participation: Participation) -> Exit | None:
-    """Return the exit in the current state, or None before the end, so that codes aren't shown
-    early.
-    """
+    """Return the exit in the current state, or None before the end, to hide codes until then."""
     status, outcome = participation.status, ""
     if status == Status.BETWEEN:
         return exit_of(participation, "completed")

@@ -35,9 +35,7 @@ def supervised(study: Study) -> PredictionFileQuerySet:
 
 
 def of_arms(study: Study) -> PredictionFileQuerySet:
-    """Return the files with one of a cross-task study's arms, from which models' gains are
-    computed.
-    """
+    """Return the files with one of a cross-task study's arms, for the gains of models."""
     return _of_team(study).exclude(arm="")
 
 

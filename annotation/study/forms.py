@@ -81,9 +81,7 @@ UNFOLDED = ("Tasks and examples", "Time and pay")
 
 @dataclass(frozen=True)
 class Section:
-    """Fields under a collapsible heading. `changed` lists the labels of fields not at their
-    default.
-    """
+    """Fields under a collapsible heading. `changed` lists labels of fields not at their default."""
 
     title: str
     fields: list[forms.BoundField]

@@ -24,9 +24,7 @@ class TeamError(ValueError):
 
 
 def add_colleague(study: Study, username: str, role: str, by: User) -> Member:
-    """Add a user from one of `by`'s teams, so that account names can't be guessed. Raises
-    TeamError.
-    """
+    """Add a user from a team of `by`, as account names are not public. Raises TeamError."""
     if not _is_colleague(username, by):
         raise TeamError(
             f"You share no study with an account named {username!r}. Invite them with a link."

@@ -86,9 +86,7 @@ class RoleForm(RemovalForm):
     role = _role()
 
     def in_row(self, member: Member) -> "RoleForm":
-        """Return the form for a member's row. If it has already been sent, give it the current
-        role.
-        """
+        """Return the form for a member's row, with the current role if it has been sent."""
         self.auto_id = f"role-{member.pk}-%s"
         self.fields["role"].widget.attrs["aria-label"] = f"Role of {member.user}"
         self.initial = {"member": member.pk, "was": member.role, "role": member.role}

@@ -113,9 +113,7 @@ class Spans(Kind):
 def _typed_too(
     typed: str, spans: list[Span], segments: Sequence[str], question: str | None, granularity: str
 ) -> list[str]:
-    """Add lines that occur in the text to `spans`. Return the other lines, and those inside
-    highlights.
-    """
+    """Add lines in the text to `spans`. Return the other lines, and those inside highlights."""
     values = []
     for line in typed_lines(typed):
         if line in {span.text for span in spans}:

@@ -88,9 +88,7 @@ def kept_lines(task: GymTask) -> list[Line]:
 
 
 def make(seen: Seen, sample: Sample | None = None) -> Made:
-    """Make and check the card and files. Raises FormatError with the Gym's file and line,
-    CardError.
-    """
+    """Make and check the card and files. Raises FormatError with file and line, CardError."""
     task = seen.task
     tests = task.lines[task.seeds[0], "test"]
     kept = drawn([line for line in tests if not line.is_lost], sample)

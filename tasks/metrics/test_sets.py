@@ -114,16 +114,12 @@ def example_score(
 
 
 def as_text(texts: Sequence[str]) -> str:
-    """Join a set of texts into a single string that doesn't depend on their order, for text
-    metrics.
-    """
+    """Join a set of texts into a string that is independent of their order."""
     return JOIN.join(sorted(set(texts), key=lambda text: (normalise(text), text)))
 
 
 def alternatives(gold: Sequence[str], gold_rule: str) -> list[str]:
-    """Return an example's golds as alternatives. If together they form one answer, return one
-    string.
-    """
+    """Return an example's golds as alternatives, or as one string if they form one answer."""
     return list(gold) if gold_rule == "any_of" or not gold else [as_text(gold)]
 
 

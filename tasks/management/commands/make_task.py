@@ -187,9 +187,7 @@ class Command(BaseCommand):
             self.stdout.write("  (to change them, use the options with these names, or --card)")
 
     def _check_model(self, made: Made, model: str, is_zero_shot: bool) -> None:
-        """Raise CommandError if the logged model's prompts contained or may have contained
-        examples.
-        """
+        """Raise CommandError if the logged model's prompts may have contained examples."""
         if not model:
             return
         if not made.predicted:
