@@ -55,11 +55,11 @@ ANALYSED = Q(status=Status.COMPLETED, in_analysis=True)
 # Large fields, as long as the task's files. Deferred where many participations are loaded.
 ORDERS = ("anchor_order", "training_order", "screening_order", "annotation_order", "checks")
 # Plain SQL, because generating the queries with Django takes ten times as long.
-BY_TOKEN = "SELECT * FROM annotation_participation WHERE token = %s"
+BY_TOKEN = "SELECT {} FROM annotation_participation WHERE token = %s"
 LOCK = " FOR NO KEY UPDATE"
 # PostgreSQL plans these subqueries faster than EXISTS or joins.
 LATEST_TURN = """
-    SELECT turn.*,
+    SELECT {},
            (SELECT turn_id FROM annotation_answer WHERE turn_id = turn.id) AS has_answer,
            (SELECT turn_id FROM annotation_activity WHERE turn_id = turn.id) AS has_activity,
            (SELECT turn_id FROM annotation_draft WHERE turn_id = turn.id) AS has_draft,
@@ -85,7 +85,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         other. Raises Participation.DoesNotExist.
         """
         lock = LOCK if connection.vendor == "postgresql" else ""
-        participation = self.model.first(BY_TOKEN + lock, [token])
+        participation = self.model.first(BY_TOKEN + lock, token)
         if participation is None:
             raise self.model.DoesNotExist
         participation.scenario = copy.copy(frozen_scenario(participation.scenario_id))
@@ -262,7 +262,7 @@ class Participation(Row):
         return self.status in LIVE
 
     def latest_turn(self) -> "Turn | None":
-        turn = Turn.first(LATEST_TURN, [self.pk])
+        turn = Turn.first(LATEST_TURN, self.pk)
         if turn is not None:
             turn.participation = self
             turn.example = frozen.example(turn.example_id)

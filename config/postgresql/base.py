@@ -1,12 +1,31 @@
-"""Django's PostgreSQL backend with a cheaper check for idle persistent connections."""
+"""Django's PostgreSQL backend with a cheap check of idle connections, and prepared statements."""
 
 import select
+from typing import Any
 
 from django.db.backends.postgresql import base
 from psycopg2.extensions import TRANSACTION_STATUS_INERROR
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        self._prepared: dict[str, str] = {}
+        return super().get_new_connection(conn_params)
+
+    def prepared(self, sql: str) -> str:
+        """Return SQL that runs this SQL with one value, which is planned once in a connection.
+
+        Behind PgBouncer, each transaction may have another connection, so nothing is prepared.
+        """
+        if self.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
+            return sql
+        if sql not in self._prepared:
+            name = f"prepared_{len(self._prepared)}"
+            with self.wrap_database_errors, self.connection.cursor() as cursor:
+                cursor.execute(f"PREPARE {name} AS {sql.replace('%s', '$1')}")
+            self._prepared[sql] = f"EXECUTE {name}(%s)"
+        return self._prepared[sql]
+
     def is_usable(self) -> bool:
         """Return whether the persistent connection is still open.
 

@@ -50,24 +50,27 @@ class Row(models.Model):
         self.save(update_fields=list(values))
 
     @classmethod
-    def first(cls, sql: str, values: list[Any]) -> Self | None:
-        """Return the first row of this SQL or None, like `objects.raw`, but at half the cost."""
+    def first(cls, sql: str, value: Any) -> Self | None:
+        """Return the first row that the SQL selects for this value, or None.
+
+        `{}` in the SQL becomes the table's columns. Further columns become attributes.
+        """
+        fields = cls._meta.concrete_fields
+        sql = sql.format(", ".join([f'"{field.column}"' for field in fields]))
         if connection.vendor == "sqlite":
-            return next(iter(cls._default_manager.raw(sql, values)), None)
+            return next(iter(cls._default_manager.raw(sql, [value])), None)
         with connection.cursor() as cursor:
-            cursor.execute(sql, values)
-            row = next(iter(cursor), None)
+            cursor.execute(connection.prepared(sql), [value])  # type: ignore[attr-defined]  # ours
+            row = cursor.fetchone()
             names = [column.name for column in cursor.description]
         if row is None:
             return None
-        rest = dict(zip(names, row, strict=True))
-        fields = cls._meta.concrete_fields
-        own = [rest.pop(field.column) for field in fields]
-        for place, field in enumerate(fields):
-            if isinstance(field, models.JSONField) and own[place] is not None:
-                own[place] = json.loads(own[place])
+        own = [
+            json.loads(value) if value and isinstance(field, models.JSONField) else value
+            for field, value in zip(fields, row, strict=False)
+        ]
         found = cls.from_db(connection.alias, names, own)
-        vars(found).update(rest)
+        vars(found).update(zip(names[len(own) :], row[len(own) :], strict=True))
         return found
 
 
