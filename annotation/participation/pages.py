@@ -31,7 +31,6 @@ from annotation.participation.forms import (
 )
 from annotation.participation.landing import count_refusal, landing_page
 from annotation.participation.state import (
-    card_of_visit,
     exit_form,
     next_instructions,
     own_data_file,
@@ -402,6 +401,9 @@ def _state(
         return HttpResponseClientRedirect(address)
     shown = next_instructions(participation, card) if card else page_outside_turns(participation)
     shared |= {"error": error, "notice": notice, "sentences": of_scripts()}
-    shared["card"] = shown.get("card") or card_of_visit(participation)
+    if participation.status == Status.COMPLETED:  # unseen tasks are shown only at the end
+        shared["card"] = participation.scenario.task.card
+    else:
+        shared["card"] = shown.get("card") or upstream_step.first_card(participation)
     context = shared | shown | by_key(sent=form)
     return render(request, "participation/work.html", context, status=status)

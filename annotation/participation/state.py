@@ -174,13 +174,6 @@ def next_instructions(participation: Participation, card: Card) -> dict:
     }
 
 
-def card_of_visit(participation: Participation) -> Card:
-    """Return the card for pages outside turns. Unseen tasks are shown only at the end."""
-    if participation.status == Status.COMPLETED:
-        return participation.scenario.task.card
-    return upstream_step.first_card(participation)
-
-
 def instructions_of(scenario: Scenario, card: Card | None = None) -> dict:
     """Return the context for participation/_instructions.html, for the task or for `card`."""
     card = card or scenario.shown_card(scenario.task.card)
