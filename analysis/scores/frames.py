@@ -18,6 +18,7 @@ from analysis.scores import test_sets
 from analysis.scores.scores import counted_remarks
 from analysis.scores.test_sets import given_texts
 from annotation.models import ANALYSED, Answer, Status, Step, Study
+from annotation.protocol.activity_summary import summary
 from tasks.metrics import s1
 from tasks.models import Example, Split, Task
 from tasks.models.choices import CELL_ARMS
@@ -102,26 +103,24 @@ def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
     return {pk: math.fsum(values) / len(values) for pk, values in scores.items()}
 
 
-def _s1_by_step(study: Study) -> dict[tuple[int, str], tuple[float, float, int]]:
-    """Return the mean, SD (ddof 1, NaN for one answer) and number of S1 by (participation, step).
+def _s1_by_step(study: Study) -> dict[tuple[int, str], Sequence[Any]]:
+    """Return the mean, SD (ddof 1, None for one answer) and number of S1 by (participation, step).
 
-    The database counts how often each distinct value occurs. The arithmetic is then exact, so the
-    result is the same on every database and in verify.py.
+    Completed participations store theirs (activity_summary.Signs). For the others, the database
+    counts how often each distinct value occurs. The arithmetic is exact, so the result is the same
+    on every database and in verify.py.
     """
+    stored = dict(study.participations.order_by().values_list("pk", "signs__s1"))
+    summaries = {(pk, step): own for pk, s1 in stored.items() for step, own in (s1 or {}).items()}
+    others = [pk for pk, s1 in stored.items() if s1 is None]
     rows = (
-        Answer.objects.filter(turn__participation__study=study)
+        Answer.objects.filter(turn__participation__in=others)
         .order_by("turn__participation_id", "turn__step", "s1")
         .values_list("turn__participation_id", "turn__step", "s1")
         .annotate(times=Count("pk"))
     )
-    summaries = {}
     for key, group in itertools.groupby(rows.iterator(chunk_size=5000), key=lambda row: row[:2]):
-        values = [s1 for *_key, s1, times in group for _ in range(times)]
-        mean, sd = math.fsum(values) / len(values), math.nan
-        if len(values) > 1:
-            squares = math.fsum((value - mean) ** 2 for value in values)
-            sd = math.sqrt(squares / (len(values) - 1))
-        summaries[key] = mean, sd, len(values)
+        summaries[key] = summary([s1 for *_key, s1, times in group for _ in range(times)])
     return summaries
 
 

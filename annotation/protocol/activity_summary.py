@@ -7,11 +7,11 @@ can be recomputed from the exported CSV files.
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from annotation.models import AnswerSpan, Participation, Step, Turn
 from tasks.models import Example
@@ -33,7 +33,7 @@ class Answered:
     away_seconds: float = 0.0
     pastes: int = 0
     signs: tuple[int, ...] = (0,) * len(SIGNS)
-    right: bool = False
+    s1: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -62,6 +62,15 @@ class Signs(NamedTuple):
     automated: int = 0
     no_input: int = 0
     narrow: int = 0
+    # By step: mean, SD (ddof 1; None for one answer) and number of S1.
+    s1: dict[str, list[Any]] | None = None
+
+
+def summary(s1: Collection[float]) -> list[Any]:
+    """Return the mean, SD and number of these scores. The order does not change the result."""
+    n, mean = len(s1), math.fsum(s1) / len(s1)
+    squares = math.fsum((score - mean) ** 2 for score in s1)
+    return [mean, math.sqrt(squares / (n - 1)) if n > 1 else None, n]
 
 
 def signs(answers: Sequence[Answered]) -> Signs:
@@ -77,6 +86,9 @@ def signs(answers: Sequence[Answered]) -> Signs:
     marks = [mark for answer in answers for mark in (answer.shown_at, answer.submitted_at)]
     gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(marks)]
     checks = [answer for answer in answers if answer.step == Step.CHECK]
+    s1: dict[str, list[float]] = {}
+    for answer in answers:
+        s1.setdefault(answer.step, []).append(answer.s1)
     return Signs(
         n=len(answers),
         seconds=math.fsum(times),
@@ -92,7 +104,8 @@ def signs(answers: Sequence[Answered]) -> Signs:
         away_seconds=math.fsum(answer.away_seconds for answer in answers),
         pastes=sum(answer.pastes for answer in answers),
         checks=len(checks),
-        checks_passed=sum(answer.right for answer in checks),
+        checks_passed=sum(answer.s1 == 1 for answer in checks),
+        s1={step: summary(scores) for step, scores in s1.items()},
         **{
             name: sum(answer.signs[place] for answer in answers) for place, name in enumerate(SIGNS)
         },
@@ -135,7 +148,7 @@ def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[
                     away_seconds=away or 0.0,
                     pastes=pastes or 0,
                     signs=tuple(sign or 0 for sign in own),
-                    right=s1 == 1,
+                    s1=s1,
                 )
                 for (
                     _pk, turn, step, shown_at, submitted_at, example, label, values, active, s1,

@@ -66,7 +66,7 @@ def test_an_answer_faster_than_reading_is_too_fast():
         (answers(5, 5, signs=(0, 0, 1, 0, 0)), "automated"),
         (answers(5, 5, signs=(0, 0, 0, 1, 0)), "no_input"),
         (answers(5, 5, signs=(0, 0, 0, 0, 1)), "narrow"),
-        (answers(5, 5, step="check", right=False), "checks"),
+        (answers(5, 5, step="check", s1=0.0), "checks"),
     ],
 )
 def test_each_sign_raises_only_its_flag(given, flag):
@@ -82,7 +82,7 @@ def test_one_line_has_the_counts_for_and_against(ada, researcher):
     assert f"<p>{line}</p>" in page
     assert flags.behaviour_in_words(new) == ""
     given = answers(5, 5, 5, blurs=1, signs=(2, 1, 0, 0, 1))
-    given += answers(5, 5, step="check", right=False) + answers(5, step="check", right=True)
+    given += answers(5, 5, step="check", s1=0.0) + answers(5, step="check", s1=1.0)
     work = activity_summary.signs(given)
     assert flags.behaviour_in_words(Participation(signs=work._asdict())) == (
         "6 of 6 answers took long enough to read the example; 1 of 3 attention checks were passed."
@@ -151,6 +151,7 @@ def test_signs_of_a_study_equal_those_of_each_participation(researcher, monkeypa
                     ),
                     answer="\n".join(turn.answer.as_given().texts),
                     active_seconds=turn.answer.active_seconds,
+                    s1=turn.answer.s1,
                 )
                 for turn in given
             ]
