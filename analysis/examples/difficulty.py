@@ -20,7 +20,8 @@ from analysis.scores import findings
 from analysis.stats import agreement
 from annotation.models import Answer, Step, Study
 from tasks.columns import Column
-from tasks.models import Example, Prediction, Task
+from tasks.formats import digest_of
+from tasks.models import Example, Prediction, PredictionFile, Task
 
 FEW = (
     f"A two-parameter model (2PL) requires at least about {agreement.FOR_2PL} respondents. With"
@@ -112,6 +113,14 @@ def _by_shots(shots: Sequence[int], name: str, heading: str, meaning: str) -> li
 
 def hardest(study: Study, task: Task, kind: str) -> list[SimpleNamespace]:
     """Return one row per answered test example, starting with the lowest mean S1."""
+    files = PredictionFile.objects.filter(task=task, witness=False).order_by("pk")
+    runs = digest_of(map(str, files.values_list("pk", flat=True)))
+    key = f"difficulty:{task.pk}:{runs}:{findings.state(study, kind)}"
+    rows: list[SimpleNamespace] = findings.remembered(key, lambda: _hardest(study, task, kind))
+    return rows
+
+
+def _hardest(study: Study, task: Task, kind: str) -> list[SimpleNamespace]:
     return measured(findings.answered(study, kind, task), sorted(study.shots), task)
 
 

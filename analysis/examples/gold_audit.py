@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from types import SimpleNamespace
+from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import Count, Max, Min, QuerySet
 
 from analysis.heavy import pd
 from analysis.scores import findings
@@ -53,18 +54,16 @@ TALLY = [
 ]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Unit:
-    """The answers of all `n` annotators to one example. `example` is its primary key."""
+    """The answers of `n` annotators to one example (key). `answer` and `s1` are the first one's."""
 
     task: str
     example: int
-    answers: list[frozenset[str]]
+    answer: frozenset[str]
     s1: float
-
-    @property
-    def is_unanimous(self) -> bool:
-        return all(answer == self.answers[0] for answer in self.answers)
+    n: int = 0
+    is_unanimous: bool = True
 
     @property
     def is_doubtful(self) -> bool:
@@ -79,26 +78,40 @@ def units(frame: pd.DataFrame) -> list[Unit]:
 
 def _units(answers: Iterable[tuple[str, int, frozenset[str], float]]) -> list[Unit]:
     """Build the units from the (task, example, texts, S1) of each answer."""
-    first: dict[int, tuple[str, float]] = {}
-    texts_of: dict[int, list[frozenset[str]]] = defaultdict(list)
+    found: dict[int, Unit] = {}
     for task, example, texts, s1 in answers:
-        first.setdefault(example, (task, s1))
-        texts_of[example].append(texts)
-    return [
-        Unit(task, example, texts_of[example], s1)
-        for example, (task, s1) in first.items()
-        if len(texts_of[example]) >= AT_LEAST
-    ]
+        unit = found.setdefault(example, Unit(task, example, texts, s1))
+        unit.n += 1
+        unit.is_unanimous &= texts == unit.answer
+    return [unit for unit in found.values() if unit.n >= AT_LEAST]
 
 
 def _answered(study: Study, kind: str) -> list[Unit]:
-    """Return the study's units without loading the other columns of `findings.answered`."""
+    """Return the study's units. Texts are read only for examples on which all scores are equal.
+
+    Equal answers have equal scores. If golds are one set, a score of 1 means that set.
+    """
     people = findings.counted(study, kind)
-    tasks = dict(people.values_list("pk", "scenario__task__name"))
+    tasks = {task.pk: task for task in study.tasks.all()}
     given = Answer.objects.filter(turn__participation__in=people, turn__step=Step.ANNOTATION)
-    return _units(
-        (tasks[person], example, frozenset(texts), s1)
-        for person, example, _label, texts, s1 in given_texts(given)
+    rows: Iterable[Any] = (
+        given.order_by()
+        .values_list("turn__participation__scenario__task", "turn__example")
+        .annotate(n=Count("pk"), low=Min("s1"), high=Max("s1"))
+        .filter(n__gte=AT_LEAST)
+    )
+    known, open_cases = [], {}
+    for key, example, n, low, high in rows:
+        task = tasks[key]
+        is_gold = low == 1 and task.card.gold_rule == "set"
+        if low == high and not is_gold:
+            open_cases[example] = task.name
+        else:
+            known.append(Unit(task.name, example, frozenset(), low, n, is_unanimous=is_gold))
+    read = given_texts(given.filter(turn__example__in=list(open_cases))) if open_cases else ()
+    return known + _units(
+        (open_cases[example], example, frozenset(texts), s1)
+        for _person, example, _label, texts, s1 in read
     )
 
 
@@ -118,11 +131,20 @@ def tallies(answered: Sequence[Unit]) -> list[SimpleNamespace]:
     ]
 
 
-def doubts(study: Study, kind: str) -> tuple[list[SimpleNamespace], list[SimpleNamespace]]:
+Doubts = tuple[list[SimpleNamespace], list[SimpleNamespace]]
+
+
+def doubts(study: Study, kind: str) -> Doubts:
     """Return the tally of each task and the doubtful examples in the order of the test file.
 
     `example` is the primary key of an example. `s1` is the score x 100 of every annotator.
     """
+    key = f"gold-audit:{findings.state(study, kind)}"
+    found: Doubts = findings.remembered(key, lambda: _doubts(study, kind))
+    return found
+
+
+def _doubts(study: Study, kind: str) -> Doubts:
     answered = _answered(study, kind)
     chosen = {unit.example: unit for unit in answered if unit.is_doubtful}
     examples = Example.objects.filter(pk__in=list(chosen)).select_related("split__task")
@@ -134,8 +156,8 @@ def doubts(study: Study, kind: str) -> tuple[list[SimpleNamespace], list[SimpleN
             task_version=example.split.task.version,
             source_id=example.source_id,
             question=example.question,
-            n=len(chosen[example.pk].answers),
-            answer=sorted(chosen[example.pk].answers[0]),
+            n=chosen[example.pk].n,
+            answer=sorted(chosen[example.pk].answer),
             gold=list(dict.fromkeys(example.gold)),
             s1=100 * chosen[example.pk].s1,
         )
