@@ -103,7 +103,7 @@ def listing(
         searched = text(row).casefold()
         return all(word in searched for word in wanted)
 
-    found = list(filter(is_found, rows))
+    found = list(filter(is_found, rows) if wanted else rows)
     shelved = [row for row in found if is_archived(row)]
     kept = [row for row in found if not is_archived(row)]
     choices = {"": ("All", lambda _row: True)} | dict(filters or {})

@@ -115,7 +115,8 @@ def text(row: Summary) -> str:
 
 
 def for_studies(studies: QuerySet[Study]) -> list[Summary]:
-    studies = studies.defer("consent_text", "options").select_related("owner")
+    shown = "name", "title", "status", "currency", "archived_at", "rehearsal", "owner__username"
+    studies = studies.select_related("owner").only(*shown)
     scenarios = Scenario.objects.filter(study=OuterRef("pk")).order_by().values("study")
     seats = Subquery(scenarios.annotate(seats=Sum("seats")).values("seats"))
     counts, money = _counts(studies), _money_of(studies)

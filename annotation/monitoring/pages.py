@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.cache import caches
 from django.db import connection
+from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,7 +14,7 @@ from django.views.decorators.http import require_GET
 
 from annotation import guards
 from annotation.accounts import first_study
-from annotation.models import ORDERS, Study
+from annotation.models import Scenario, Study
 from annotation.monitoring import flags, overview, participants, progress, todo
 from annotation.monitoring.decisions import TickedForm
 from annotation.pay import budget
@@ -129,8 +130,10 @@ def people_page(
     request: ResearcherRequest, study: Study, form: TickedForm | None = None
 ) -> HttpResponse:
     """Render the list of annotators, with any errors from a refused decision."""
-    rows = study.participations.select_related("scenario__task").defer(
-        *ORDERS, "checks", "signs", "scenario__task__card_data"
+    # Prefetched, so that a scenario and its task are read once, not once for each annotator.
+    scenarios = Scenario.objects.select_related("task").defer("task__card_data")
+    rows = study.participations.only(*participants.SHOWN).prefetch_related(
+        Prefetch("scenario", scenarios)
     )
     may_read, asks = "read" in study.rights, request.GET.get("show") == participants.FLAGGED
     # Computing the flags of all annotators is expensive and needed only for this filter.

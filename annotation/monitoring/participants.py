@@ -36,6 +36,12 @@ COLUMNS = [
     Column("arrived_at", "Arrived", show=lambda at: f"{at:%Y-%m-%d %H:%M}"),
 ]
 
+# Fields of all listed annotators. Other fields are large, or not needed in the list.
+SHOWN = (
+    "study", "scenario", "kind", "status", "pseudonym", "in_analysis", "arrived_at",
+    "completion_code",
+)  # fmt: skip
+
 FLAGGED = "flagged"
 # Maps filters of the list to (label, condition). FLAGGED is added by the page.
 FILTERS = {

@@ -171,9 +171,7 @@ def _wage(study: Study, progress: Progress) -> Iterator[Need]:
     """
     if not study.hourly_rate or progress.people.completed < FEWEST_PAID:
         return
-    times = "worked_seconds", "waiting_since", "decided_at", "finished_at", "arrived_at"
-    people = ledger.settled(study).prefetch_related(None).only("study", *times)
-    median = ledger.median_wage(ledger.wages(people))
+    median = ledger.median_wage_of(study)
     if median is not None and median < ENOUGH * ledger.cents(study.hourly_rate):
         yield Need(
             "wage",

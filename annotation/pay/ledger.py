@@ -104,11 +104,14 @@ def _stopped_at(participation: Participation, last: Turn) -> datetime | None:
 
 def waiting_time(participation: Participation) -> timedelta:
     """Return the time spent waiting for a decision, made or not, up to the study's limit."""
+    return _waited(participation, participation.study.decision_limit)
+
+
+def _waited(participation: Any, limit: timedelta) -> timedelta:
     end = participation.decided_at or participation.finished_at
     if participation.waiting_since is None or end is None:
         return timedelta()
-    waited = end - participation.waiting_since
-    return min(waited, participation.study.decision_limit)
+    return min(end - participation.waiting_since, limit)
 
 
 def amount_due(participation: Participation, worked: timedelta, has_begun: bool) -> int:
@@ -308,6 +311,18 @@ def settled(study: Study) -> "QuerySet[Participation]":
     people = people.defer(*ORDERS, "signs").prefetch_related("scenario__task")
     paid = Sum("ledger__cents", filter=Q(ledger__payment__batch__state="paid"), default=0)
     return people.annotate(earned=Sum("ledger__cents", default=0), paid=paid)
+
+
+def median_wage_of(study: Study) -> float | None:
+    """Return the `median_wage` of a study's settled annotators, without loading models."""
+    times = "worked_seconds", "waiting_since", "decided_at", "finished_at"
+    people = study.participations.filter(kind="person", worked_seconds__isnull=False).order_by()
+    earned = people.values("pk", *times).annotate(earned=Sum("ledger__cents", default=0))
+    rows: Iterable[Any] = earned.values_list(*times, "earned", named=True)
+    limit = study.decision_limit
+    hours = ((row.earned, row.worked_seconds + _waited(row, limit).total_seconds()) for row in rows)
+    known = [earned * 3600 / seconds for earned, seconds in hours if seconds]
+    return statistics.median(known) if known else None
 
 
 def median_wage(wage_rows: Iterable[Wage]) -> float | None:

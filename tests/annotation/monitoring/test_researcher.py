@@ -1,11 +1,17 @@
 """The researcher's pages: what they show, and that a preview leaves nothing behind."""
 
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 from django.apps import apps
+from django.db.models.signals import post_init
 from django.urls import reverse
 
-from annotation.models import Participation
+from annotation.models import Participation, Scenario
 from annotation.monitoring import participants
+from tasks.models import Task
 from tests import factories
 
 
@@ -74,6 +80,46 @@ def test_the_page_of_a_study_has_a_bounded_query_count(ada, study, django_assert
             factories.seat(scenario)
     with django_assert_max_num_queries(20):
         page(ada, "study", study.name)
+
+
+@contextmanager
+def loaded() -> Iterator[Counter]:
+    """Count the models that are read from the database, by class."""
+    counts = Counter()
+
+    def count(sender, **_signal) -> None:
+        counts[sender] += 1
+
+    post_init.connect(count)
+    try:
+        yield counts
+    finally:
+        post_init.disconnect(count)
+
+
+@pytest.mark.parametrize("name", ["study", "people"])
+def test_pages_load_no_scenario_for_each_annotator(ada, study, name):
+    numbers = []
+    for scenario in [*study.scenarios.all()] * 2:
+        factories.work_through(factories.seat(scenario))
+        with loaded() as counts:
+            page(ada, name, study.name)
+        numbers.append((counts[Scenario], counts[Task]))
+    assert numbers[3] == numbers[1]
+
+
+def test_the_overview_loads_no_annotator_who_completed(ada, study):
+    for scenario in [*study.scenarios.all()] * 2:
+        factories.work_through(factories.seat(scenario))
+    with loaded() as counts:
+        page(ada, "study", study.name)
+    assert counts[Participation] == 0
+
+
+def test_the_list_of_studies_reads_no_consent_text(ada, study, django_assert_max_num_queries):
+    with django_assert_max_num_queries(9) as seen:
+        assert study.title in page(ada, "studies")
+    assert not any("consent_" in query["sql"] for query in seen.captured_queries)
 
 
 @pytest.mark.long
