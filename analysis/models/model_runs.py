@@ -289,8 +289,7 @@ def efforts(study: Study) -> list[SimpleNamespace]:
         if pk in told:
             runs[model].append(told[pk])
     rows = [_of_model(model, runs[model]) for model in sorted(runs, key=str)]
-    people = [*_of_people(study)]
-    return [*people, *(row for row in rows if row.answers)] if rows else []
+    return [*_of_people(study), *(row for row in rows if row.answers)] if rows else []
 
 
 def _of_model(model: Seated, runs: list[ModelRun]) -> SimpleNamespace:

@@ -74,6 +74,8 @@ class AtPoint:
 
 def _cells(study: Study, kind: str) -> Iterator[tuple[str, int, int, np.ndarray]]:
     """Yield task, shots, skipped questions and the group of each cell, in the paper's order."""
+    if not study.confidence_share:  # otherwise, the database looks at each answer
+        return
     people = study.participations.analysed().in_cells().filter(kind=kind)
     rows = Confidence.objects.filter(
         turn__participation__in=people, turn__step=Step.ANNOTATION

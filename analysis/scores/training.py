@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from django.db.models import Count
 
 from analysis.heavy import pd
-from analysis.scores import frames
+from analysis.scores import findings, frames
 from analysis.scores.columns import Table, estimated, mean_and_sd
 from analysis.scores.performance import kinds
 from analysis.stats import learning
@@ -250,7 +250,10 @@ PLATEAU = Table(
             "gain", "Gain", "rise of the mean S1 until that point", "points", "plateau_gain"
         ),
     ],
-    lambda study, kind: learning.plateau_rows(
-        frames.answers_in_order(study, kind, Step.TRAINING), study.seed
+    lambda study, kind: findings.remembered(
+        f"plateau:{findings.state(study, kind)}",
+        lambda: learning.plateau_rows(
+            frames.answers_in_order(study, kind, Step.TRAINING), study.seed
+        ),
     ),
 )

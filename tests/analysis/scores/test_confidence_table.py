@@ -6,6 +6,8 @@ import json
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from analysis.scores.confidence import CONFIDENCE
@@ -110,3 +112,20 @@ def test_the_manifest_and_preregistration_state_the_share(ada, study):
     assert (manifest["confidence_share"], manifest["asks_reasons"]) == (1, True)
     page = ada.get(reverse("preregistration", args=[study.name])).content.decode()
     assert "how sure they are of being right" in " ".join(page.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("analysis", 'FROM "annotation_confidence"'),
+        ("study_models", 'SUM("annotation_answer"."active_seconds")'),
+    ],
+)
+def test_pages_query_no_confidence_or_effort_that_is_absent(ada, researcher, name, asked):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], hide_test_scores=False
+    )
+    factories.work_through(factories.seat(study.scenarios.get()))
+    with CaptureQueriesContext(connection) as seen:
+        assert ada.get(reverse(name, args=[study.name])).status_code == 200
+    assert not any(asked in query["sql"] for query in seen)
