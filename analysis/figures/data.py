@@ -229,8 +229,8 @@ def _cell(value: Any) -> Any:
     return "" if pd.isna(value) else value
 
 
-def page_figures(study: Study, kind: str) -> list[Figure]:
-    begun = answered(study, kind)
+def page_figures(study: Study, kind: str, begun: set[Step] | None = None) -> list[Figure]:
+    begun = answered(study, kind) if begun is None else begun
     prefetch_related_objects([study], "tasks")  # several captions read the tasks
     return [_figure(study, kind, name, begun) for name in names(study)]
 

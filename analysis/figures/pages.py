@@ -34,9 +34,10 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
     numbers when the user opens them.
     """
     study, kind, context = of_kind(request, name)
+    begun = figure_data.answered(study, kind)
     context |= {
-        "nobody": not figure_data.answered(study, kind),
-        "figures": figure_data.page_figures(study, kind),
+        "nobody": not begun,
+        "figures": figure_data.page_figures(study, kind, begun),
         "pictures": list(figure_data.PICTURES) if figure_data.can_draw() else [],
         "widths": paper_widths.INCHES,
     }

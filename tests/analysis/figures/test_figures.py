@@ -134,7 +134,7 @@ def test_each_specification_matches_the_vega_lite_schema(ada, study, figure):
 def test_the_figures_page_reads_no_answers_for_deferred_content(
     ada, study, django_assert_max_num_queries
 ):
-    with django_assert_max_num_queries(22) as seen:
+    with django_assert_max_num_queries(20) as seen:
         page = reverse("human_performance", args=[study.name], query={"show": "figures"})
         assert ada.get(page).status_code == 200
     read = [query["sql"] for query in seen.captured_queries if "annotation_answer" in query["sql"]]
