@@ -9,6 +9,7 @@ from annotation.library import dataset_import, gym_import, task_import
 from annotation.library import tasks as task_pages
 from annotation.monitoring import annotator_pages as annotators
 from annotation.monitoring import pages as monitoring_pages
+from annotation.monitoring import participants
 from annotation.notices import pages as notices
 from annotation.participation import images, preview
 from annotation.participation import pages as participation
@@ -29,6 +30,7 @@ UPLOAD = "tasks/import/<uuid:pk>/"
 
 RECRUIT = {"links": lists.links_page, "platforms": platforms.page}  # view by value of ?show=
 PLATFORMS = {"to": "recruit", "show": "platforms", "right": "own"}
+FLAGS = {"to": "people", "show": participants.FLAGGED}
 POSTS = monitoring_pages.POSTS | notices.POSTS | annotators.POSTS
 
 urlpatterns = [
@@ -94,7 +96,7 @@ urlpatterns = [
     path(ANNOTATOR + "data/", annotators.personal_data_file, name="participation_data"),
     path(ANNOTATOR + "decide/", annotators.decide, name="participation_decide"),
     path(ANNOTATOR + "score/", annotators.show_score, name="participation_score"),
-    path(STUDY + "behaviour/", annotators.behaviour_page, name="behaviour"),
+    path(STUDY + "behaviour/", menu.moved, FLAGS, name="behaviour"),
     path(STUDY + "behaviour/exclude/", annotators.behaviour_exclude, name="behaviour_exclude"),
     path(STUDY + "links/", lists.links, name="personal_links"),
     path(STUDY + "links.csv", lists.links_file, name="personal_links_file"),

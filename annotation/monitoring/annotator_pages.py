@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from annotation.models import JUDGED_STEPS, REVEALED, Participation, Step, Turn
+from annotation.models import JUDGED_STEPS, REVEALED, Decision, Participation, Step, Turn
 from annotation.monitoring import decisions, flags, participants
 from annotation.monitoring.pages import people_page
 from annotation.participation.reveal import reveal_page
@@ -16,11 +16,12 @@ from annotation.pay import ledger
 from annotation.prolific import review as prolific_review
 from annotation.protocol import attention_checks, blinding, exclusion
 from annotation.recruitment.registry import current_exit
-from annotation.web.access import ResearcherRequest, annotator_of, signed_in, study_of
+from annotation.web.access import ResearcherRequest, annotator_of, signed_in
 from annotation.web.fields import PageForm, by_key
 from annotation.web.posts import Views, page
 from annotation.web.wording import in_words
 from tasks.comparison import compare_answer
+from tasks.images import image_in
 
 PER_PAGE = 50
 
@@ -35,12 +36,6 @@ def participation(request: ResearcherRequest, name: str, pseudonym: str) -> Http
 def personal_data_file(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
     annotator = annotator_of(request, name, pseudonym, "see")
     return own_data_file(annotator, annotator.study.rights)
-
-
-@signed_in("GET")
-def behaviour_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    study = study_of(request, name, "read")
-    return redirect(reverse("people", args=[study.name], query={"show": participants.FLAGGED}))
 
 
 def _page(
@@ -62,10 +57,8 @@ def _page(
     untold = [step for step in Step if step not in told_steps] if is_hidden else []
     way_out = current_exit(annotator) if may_pay else None
     part = Paginator(turns.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
-
-    def hides(turn: Turn) -> bool:
-        return is_hidden and turn.step not in told_steps
-
+    rows = [_row(turn, is_hidden and turn.step not in told_steps) for turn in part]
+    made = list(annotator.decisions.select_related("by").readable_by(study.rights))
     context: dict[str, Any] = {
         "study": study,
         "participation": annotator,
@@ -76,8 +69,10 @@ def _page(
         "wrong_only": wrong_only,
         "beside": participants.beside(annotator, untold) if may_read else [],
         "neighbours": participants.neighbours(annotator),
-        "rows": [_row(annotator, turn, hides(turn)) for turn in part],
-        "decisions": annotator.decisions.select_related("by").readable_by(study.rights),
+        "rows": rows,
+        "longest": max((row.get("seconds", 0) for row in rows), default=0),
+        "decisions": made,
+        "exclusion": next((d for d in reversed(made) if d.about == Decision.About.ANALYSIS), None),
         "flags": flags.of_one(annotator) if may_read else [],
         "behaviour": flags.behaviour_in_words(annotator) if may_read else "",
         "completion_code": way_out.code if way_out else "",
@@ -96,26 +91,29 @@ def _page(
     return render(request, "monitoring/participation.html", context, status=422 if sent else 200)
 
 
-def _row(annotator: Participation, turn: Turn, is_hidden: bool) -> dict:
+def _row(turn: Turn, is_hidden: bool) -> dict[str, Any]:
     """Return a turn, with gold unless the score is hidden. The current turn has no answer."""
     card, example = turn.card, turn.example
-    if turn.given is None:
-        return {"turn": turn, "question": card.wording(example.question)}
-    given = turn.given.as_given()
-    if is_hidden:
-        return {
-            "turn": turn,
-            "question": card.wording(example.question),
-            "context": example.context,
-            "answer": ", ".join(given.texts) or "no answer",
-            "seconds": (turn.given.submitted_at - turn.shown_at).total_seconds(),
-        }
-    comparison = compare_answer(card, example, given, example.gold)
-    return {
+    first = example.context[0]
+    image = image_in(first)
+    row = {
         "turn": turn,
-        "reveal": reveal_page(card, example, given, comparison),
-        "seconds": (turn.given.submitted_at - turn.shown_at).total_seconds(),
+        "question": card.wording(example.question),
+        "context": example.context,
+        "text": image.alt if image else first,
     }
+    if turn.given is None:
+        return row
+    given = turn.given.as_given()
+    row |= {"answer": ", ".join(given.texts) or "no answer", "seconds": turn.given.active_seconds}
+    if not is_hidden:
+        comparison = compare_answer(card, example, given, example.gold)
+        golds = dict.fromkeys(example.gold)
+        row |= {
+            "reveal": reveal_page(card, example, given, comparison),
+            "gold": (" or " if card.gold_rule == "any_of" else ", ").join(golds) or "no answer",
+        }
+    return row
 
 
 def _back_to_people(request: ResearcherRequest, done: str, name: str) -> HttpResponse:

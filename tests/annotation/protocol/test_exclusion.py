@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import lxml.html
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
@@ -109,8 +110,23 @@ def test_the_page_shows_every_answer_with_the_gold(ada, study, seats):
     shown = page.content.decode()
     assert shown.count('class="given-answer"') == 4
     assert "missed" in shown
-    assert "S1 100.0" in shown
-    assert "S1 0.0" in shown
+    assert '"list-number">100.0</td>' in shown
+    assert '"list-number">0.0</td>' in shown
+
+
+def test_an_exclusion_can_be_undone_with_one_button(ada, study, seats):
+    address = reverse("participation", args=[study.name, seats[1].pseudonym])
+
+    def undo_forms():
+        page = lxml.html.fromstring(ada.get(address).content)
+        return [form for form in page.forms if "notice" in form.get("class", "")]
+
+    assert not undo_forms()
+    decide(ada, study, seats[1], "no", "clicked through")
+    (undo,) = undo_forms()
+    ada.post(undo.action, dict(undo.fields) | {"outcome": "yes"})
+    assert study.participations.analysed().count() == 2
+    assert not undo_forms()
 
 
 def test_the_page_of_a_withdrawn_annotator_is_empty(ada, study, seats):

@@ -300,7 +300,7 @@ def test_a_seated_model_is_compared_with_people_by_example(study, compared, ada)
 
 @pytest.mark.long
 def test_examples_of_a_seated_model_are_listed_with_peoples(study, compared, ada):
-    page = ada.get(reverse("study_differences", args=[study.name])).content.decode()
+    page = ada.get(reverse("study_differences", args=[study.name]), follow=True).content.decode()
     assert "largest differences between humans and" in page
     (row,) = differences(ada, study)
     address = reverse("study_models_file", args=[study.name, "examples"])

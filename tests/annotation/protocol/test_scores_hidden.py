@@ -161,7 +161,7 @@ def test_training_scores_are_visible_for_screening_decisions(ada, researcher):
     factories.work_through(seat, limit=2)
     factories.go_on(seat.token)
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
-    assert "S1 100.0" in page
+    assert '"list-number">100.0</td>' in page
     assert ada.get(reverse("training", args=[study.name]), follow=True).status_code == 200
 
 
