@@ -117,6 +117,15 @@ def keep_until(study: Study, identities: date | None, answers: date | None, by: 
         locked.store(identities_until=identities, answers_until=answers)
 
 
+def purge(study: Study, by: User | None, why: str = "") -> int:
+    """Delete and count a study's identities. Raises identities.PurgeError."""
+    with transaction.atomic():
+        count = identities.purge(study)
+        Study.objects.filter(pk=study.pk).update(identities_until=None)
+        AuditEntry.objects.record(f"{count} identities deleted{why}", study=study, by=by)
+    return count
+
+
 def delete_due(today: date | None = None) -> list[tuple[str, str]]:
     """Delete data whose deletion date has passed. Returns (study name, result) pairs.
 
@@ -127,11 +136,7 @@ def delete_due(today: date | None = None) -> list[tuple[str, str]]:
     today, done = today or database_now().date(), []
     for study in Study.objects.filter(identities_until__lt=today).order_by("pk"):
         try:
-            with transaction.atomic():
-                count = identities.purge(study)
-                Study.objects.filter(pk=study.pk).update(identities_until=None)
-                what = f"{count} identities deleted, because their deletion date has passed"
-                AuditEntry.objects.record(what, study=study)
+            count = purge(study, None, ", because their deletion date has passed")
             done.append((study.name, f"{count} identities deleted"))
         except identities.PurgeError as error:
             done.append((study.name, f"waits: {error}"))

@@ -34,6 +34,7 @@ class RetentionForm(PageForm):
         error_messages={"invalid": "Enter a date, such as 2037-03-31, or leave it empty."},
         help_text="With all answers, as described below. Leave empty to delete it only manually.",
     )
+    now = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
     @classmethod
     def of(cls, study: Study, sent: Any = None) -> "RetentionForm":
@@ -56,17 +57,20 @@ class RetentionForm(PageForm):
 
 
 class Retention(StudyPost):
-    """Set the deletion dates. That of the study cannot be in the past."""
+    """Set the deletion dates, or delete the identities now."""
 
     row, right, path = "retention", "own", "retention/"
     form_class = RetentionForm
-    summary = "Set deletion dates for identities and the study (empty: only manual deletion)"
+    summary = "Set deletion dates for identities and the study, or delete the identities now"
+    faults: ClassVar = {identities.PurgeError: "until"}
     tells = True
 
     def form(self, about: Study, sent: Any, files: Any = None) -> RetentionForm:
         return RetentionForm.of(about, sent)
 
     def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
+        if sent["now"]:
+            return f"{erasure.purge(about, by)} identities were deleted."
         erasure.keep_until(about, sent["until"], sent["answers_until"], by)
         return (
             f"Deletion dates: identities {sent['until'] or 'none'}, study"

@@ -190,6 +190,24 @@ def test_identities_are_deleted_after_their_date(ada, study):
 
 
 @pytest.mark.long
+def test_identities_can_be_deleted_at_once(ada, study):
+    link = study.personal_links.create(name="Ida Example")
+    address = reverse("retention", args=[study.name])
+    erasure.keep_until(study, date(2090, 1, 1), None, study.owner)
+    working = factories.seat(study.scenarios.get())
+    refused = ada.post(address, {"until": "2091-01-01", "now": "1"})
+    assert (refused.status_code, "still working" in refused.content.decode()) == (422, True)
+    expiry.free_by_hand(working, "left", study.owner)
+    assert ada.post(address, {"until": "2091-01-01", "now": "1"}).status_code == 302
+    link.refresh_from_db()
+    assert "Ida" not in link.name
+    study.refresh_from_db()
+    assert study.identities_until is None
+    entry = AuditEntry.objects.filter(study=study).latest("pk")
+    assert (entry.what, entry.by) == ("1 identities deleted", study.owner)
+
+
+@pytest.mark.long
 def test_a_deletion_waits_for_working_and_unpaid_annotators(study):
     factories.make_study(study.owner, factories.make_task(name="other"))
     erasure.keep_until(study, date(2020, 1, 1), None, study.owner)
