@@ -20,6 +20,7 @@ from annotation.audit import log as audit_log
 from annotation.models import Notice, Study
 from annotation.web import menu as menus
 from annotation.web.menu import place_of
+from annotation.web.wording import in_words
 
 register = template.Library()
 
@@ -64,6 +65,7 @@ def moment(at: datetime | None, shape: str = "Y-m-d H:i") -> str:
 
 
 register.filter("change_in_words", audit_log.in_words)
+register.filter("duration", in_words)
 
 
 @register.simple_tag(takes_context=True)

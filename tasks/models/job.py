@@ -1,6 +1,7 @@
 """Jobs: work that takes longer than a request (tasks/jobs.py)."""
 
 import uuid
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
@@ -75,6 +76,12 @@ class Job(models.Model):
     @property
     def is_at_work(self) -> bool:
         return Job.objects.filter(pk=self.pk, leased_until__gte=Now()).exists()
+
+    @property
+    def time_left(self) -> timedelta | None:
+        """Return the time for the missing chunks at the pace so far, or None before the first."""
+        missing = self.total - self.done
+        return (self.touched_at - self.created_at) / self.done * missing if self.done else None
 
     @property
     def is_done(self) -> bool:

@@ -235,6 +235,7 @@ def test_each_poll_shows_progress_and_the_last_asks_for_a_reload(
         shown = client.post(address, headers=header).content.decode()
         assert f'<progress value="{done}" max="3"' in shown
         assert f"{done} of 3 parts done" in shown
+        assert re.search(r"About \d+ (s|min) left", shown)
         assert "<html" not in shown
     assert client.post(address, headers=header)["HX-Refresh"] == "true"
 
