@@ -4,6 +4,7 @@ Until it is confirmed, an upload is not a task, and only the researcher who uplo
 """
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +26,7 @@ from annotation.web.access import ResearcherRequest, signed_in, upload_of
 from annotation.web.fields import FilesField, FilesInput
 from tasks import data_report, dataset_uploads, disk, gym_uploads, teams, upload_jobs, uploads
 from tasks.datasets.making import CARD_FILE
+from tasks.datasets.reading import ENDINGS
 from tasks.formats import FILE_NAME, is_beside
 from tasks.gym import reader
 from tasks.importing import CLUES
@@ -113,7 +115,8 @@ def _begin(form: AddForm, owner: Any) -> str:
     """Store the files and return the URL of the next step for their layout.
 
     The file names determine the layout. A single file is always a dataset, because the other
-    layouts need several files or a card. Raises UploadError.
+    layouts need several files or a card. Several datasets become several tasks, imported one after
+    the other. Raises UploadError.
     """
     chosen = form.cleaned_data
     names = [name for name, _content in form.parts()]
@@ -127,13 +130,13 @@ def _begin(form: AddForm, owner: Any) -> str:
                 raise uploads.UploadError(*upload.refused)
         upload_jobs.start_check(upload, owner)
         return _address(upload)
-    if is_alone:
-        parts = form.parts()  # keeps a ZIP file open while it is read
-        upload = dataset_uploads.begin(*next(parts), form.reading, owner)
-        return reverse("dataset_columns", args=[upload.pk])
-    if any(reader.FILE_NAME.fullmatch(name) for name in names):
+    if not is_alone and any(reader.FILE_NAME.fullmatch(name) for name in names):
         upload = gym_uploads.begin(form.sent, owner, chosen["partition"])
         return reverse("gym_tasks", args=[upload.pk])
+    are_datasets = len(names) <= SAID and all(Path(n).suffix.lower() in ENDINGS for n in names)
+    if is_alone or (names and are_datasets):
+        begun = [dataset_uploads.begin(*part, form.reading, owner) for part in form.parts()]
+        return reverse("dataset_columns", args=[begun[0].pk])
     more = f" and {len(names) - SAID} more" if len(names) > SAID else ""
     raise uploads.UploadError(
         f"Found {', '.join(names[:SAID]) or 'no files'}{more}. Expected one labelled dataset, or"
@@ -279,10 +282,13 @@ def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | 
     uploads.drop(upload)
     outcome = "is imported" if done["created"] else "already existed with identical content"
     messages.success(request, f"{done['name']} v{done['version']} {outcome}.")
-    address = reverse("task", args=[done["name"], done["version"]])
-    if "design" in request.POST:
-        address = f"{reverse('study_new')}?task={done['name']}"
-    return go_to(request, address)
+    waiting = TaskUpload.objects.filter(owner=request.user).last()
+    pages = {
+        "study": f"{reverse('study_new')}?task={done['name']}",
+        "add": _address(waiting) if waiting else reverse("task_add"),
+    }
+    task = reverse("task", args=[done["name"], done["version"]])
+    return go_to(request, pages.get(request.POST.get("next", ""), task))
 
 
 @signed_in("POST")

@@ -1,7 +1,7 @@
 """From an empty server to a printed report and a verified bundle, without a terminal.
 
-One owner, one analyst, one dataset, a rehearsal with simulated annotators and a paid study with
-people, all by clicks in Chromium. Each person answers in a separate browser.
+One owner, one analyst, three datasets in three formats, a rehearsal with simulated annotators and
+a paid study with people, all by clicks in Chromium. Each person answers in a separate browser.
 """
 
 import io
@@ -17,10 +17,21 @@ from playwright.sync_api import Page, expect
 from config import users
 from tests.tasks.datasets import files
 
-ROWS = [
+MOODS = [
     {"text": f"Film {n} was {'fine' if n % 3 else 'dull'}.", "mood": "good" if n % 3 else "bad"}
     for n in range(60)
 ]
+CITIES = ["Oslo", "Lima", "Cairo", "Kyoto", "Quito", "Paris", "Riga", "Dakar", "Perth", "Sofia"]
+SUMS = [
+    {"text": f"Ann has {n} coins and finds one.", "question": "How many coins has she?",
+     "options": f"(A) {n} (B) {n + 1} (C) {n + 2}", "answer": str(n + 1)}
+    for n in range(60)
+]  # fmt: skip
+PLACES = [
+    {"text": f"Bus {n} goes to {city} today.", "question": "Where does it go?",
+     "answers": {"text": [city], "answer_start": [len(f"Bus {n} goes to ")]}}
+    for n, city in enumerate(CITIES * 6)
+]  # fmt: skip
 TRAINED, TESTED = 2, 4
 LOADS = 30  # of the owner and the analyst together
 
@@ -42,26 +53,39 @@ def create_the_first_account(page: Page) -> None:
     page.wait_for_url("**/studies/")
 
 
-def bring_a_dataset_in(page: Page, folder) -> None:
+def bring_datasets_in(page: Page, folder) -> None:
+    """Import a CSV with labels, an XLSX with multiple choice, and a JSON Lines file with spans."""
+    paths = [
+        files.write_csv(folder / "moods.csv", MOODS),
+        files.write_xlsx(folder / "sums.xlsx", SUMS),
+        files.write_jsonl(folder / "places.jsonl", PLACES),
+    ]
     page.goto("/tasks/add/")
-    path = files.write_csv(folder / "moods.csv", ROWS)
-    page.get_by_label("Files", exact=True).set_input_files(path)
+    page.get_by_label("Files", exact=True).set_input_files(paths)
     page.get_by_role("button", name="Upload and check").click()
-    page.get_by_label("mood", exact=True).select_option("Answer")
-    page.get_by_label("Training set sizes").fill(str(TRAINED))
-    page.get_by_label("Training sets per size").fill("1")
-    page.get_by_label("Test examples").fill(str(TESTED))
-    page.get_by_role("button", name="Sample and preview").click()
-    expect(page.get_by_role("heading", name="Data report")).to_be_visible(timeout=60_000)
-    page.get_by_role("button", name="Import and create a study").click()
-    page.wait_for_url("**/new-study/?task=moods", timeout=60_000)
+    for path in paths:
+        expect(page.get_by_role("heading", name=f"Columns in {path.name}")).to_be_visible()
+        if path.stem == "moods":
+            page.get_by_label("mood", exact=True).select_option("Answer")
+        else:
+            page.get_by_label("question", exact=True).select_option("Question")
+        page.get_by_label("Training set sizes").fill(str(TRAINED))
+        page.get_by_label("Training sets per size").fill("1")
+        page.get_by_label("Test examples").fill(str(TESTED))
+        page.get_by_role("button", name="Sample and preview").click()
+        expect(page.get_by_role("heading", name="Data report")).to_be_visible(timeout=60_000)
+        next_step = "create a study" if path == paths[-1] else "add another task"
+        page.get_by_role("button", name=f"Import and {next_step}").click()
+    page.wait_for_url("**/new-study/?task=places", timeout=60_000)
+    for task in ("moods", "sums"):
+        page.get_by_role("group", name="Tasks", exact=True).get_by_label(f"{task} v1").check()
 
 
 def design(page: Page) -> None:
-    """Design a paid study for two people."""
+    """Design a paid study of the three tasks."""
     for label, value in (
         ("Name", "moods"), ("Title", "Moods of films"), ("Shots", str(TRAINED)),
-        ("Annotators per scenario", "2"), ("Estimated minutes", "10"),
+        ("Annotators per scenario", "1"), ("Estimated minutes", "10"),
         ("Maximum paid hours", "1"), ("Study budget", "100"),
     ):  # fmt: skip
         page.get_by_label(label, exact=True).fill(value)
@@ -90,15 +114,6 @@ def rehearse(page: Page) -> None:
     expect(page.get_by_text("Simulated annotators (not people)").first).to_be_visible()
 
 
-def let_a_researcher_decide(page: Page) -> None:
-    """Let people wait after the training step until a researcher has reviewed their answers."""
-    page.goto("/studies/moods/edit/")
-    page.locator("summary").filter(has_text="Screening").click()
-    page.locator("#id_qualification").select_option("researcher")
-    page.get_by_role("button", name="Save draft").click()
-    page.wait_for_url("**/studies/moods/")
-
-
 def invite_an_analyst(page: Page, analyst: Page) -> None:
     """Invite an analyst by a link; she creates an account and opens the study."""
     go(page, "Settings")
@@ -114,16 +129,17 @@ def invite_an_analyst(page: Page, analyst: Page) -> None:
 
 
 def link_of(page: Page) -> str:
-    go(page, "Participants")
-    return page.get_by_label("Link for annotators").input_value()
+    """Return the link that *Copy link* on the overview copies."""
+    return page.locator("[data-copy]", has_text="Copy link").locator("input").input_value()
 
 
 def answer(person: Page, count: int) -> None:
-    """Choose the first label this many times, continuing after reveals and the final review."""
+    """Give the first answer this many times, continuing after reveals and the final review."""
     for _ in range(count):
         person.wait_for_selector(".turn-work[data-ready] [data-submit]:not([aria-disabled])")
         key = person.locator("#turn").get_attribute("data-key")
-        person.locator("[data-labels] input").first.check()
+        choices = "[data-labels] input, [data-options] input, [data-text] [data-t]"
+        person.locator(choices).first.click()
         submit = person.locator("[data-submit]")
         submit.click()
         after = f"[data-state=reveal], [data-state=review], main:not(:has(#turn[data-key='{key}']))"
@@ -142,21 +158,12 @@ def train(person: Page, link: str) -> None:
     answer(person, TRAINED)
 
 
-def decide_about_both(page: Page) -> None:
-    go(page, "", "Annotators")
-    for box in page.get_by_role("checkbox", name=re.compile("^Select A-")).all():
-        box.check()
-    page.get_by_label("Reason").fill("Both read the examples.")
-    page.get_by_role("button", name="Qualify").click()
-    expect(page.get_by_role("checkbox", name=re.compile("^Select A-"))).to_have_count(0)
-
-
 def exclude_one(page: Page) -> None:
-    page.get_by_role("link", name=re.compile("^A-")).first.click()
-    page.get_by_text("Exclude from the analysis").click()
-    page.locator("#analysis-reason").fill("Pressed one key throughout.")
+    go(page, "Participants", "Annotators")
+    page.get_by_role("checkbox", name=re.compile("^Select A-")).first.check()
+    page.get_by_label("Reason").fill("Pressed one key throughout.")
     page.get_by_role("button", name="Exclude").click()
-    expect(page.get_by_text("Pressed one key throughout.").first).to_be_visible()
+    expect(page.get_by_text("Excluded from the analysis: 1.")).to_be_visible()
 
 
 def pay(page: Page) -> None:
@@ -178,10 +185,9 @@ def close(page: Page) -> None:
 def take_the_figure_and_the_table(page: Page) -> None:
     """See the shot curve on the overview, which shows it once the study is closed."""
     expect(page.locator("svg.result-plot").first).to_be_visible()
-    go(page, "Results")
     with page.expect_download() as download:
-        page.get_by_text("Export: Table", exact=True).click()
-        page.get_by_role("link", name="Table as LaTeX").click()
+        page.get_by_text("Export: Results", exact=True).click()
+        page.get_by_role("link", name="Results as LaTeX").click()
     assert "\\toprule" in download.value.path().read_text()
 
 
@@ -201,7 +207,8 @@ def verify_the_bundle(page: Page, folder) -> None:
         bundle.extractall(folder / "bundle")
     (script,) = (folder / "bundle").rglob("verify.py")
     table = pd.read_csv(script.with_name("human_performance.csv"))
-    assert list(table["n"]) == [1]
+    assert sorted(table["task"]) == ["moods", "places", "sums"]
+    assert table["n"].sum() == 1
     done = subprocess.run([sys.executable, "-I", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     assert "Consistent" in done.stdout
@@ -215,22 +222,18 @@ def test_a_study_goes_from_an_empty_server_to_a_printed_report(page, open_browse
     loaded: list[str] = []
     page.on("load", lambda page: loaded.append(page.url))
     create_the_first_account(page)
-    bring_a_dataset_in(page, tmp_path)
+    bring_datasets_in(page, tmp_path)
     design(page)
     rehearse(page)
-    let_a_researcher_decide(page)
+    page.goto("/studies/moods/")
     open_study(page)
     analyst = open_browser()
     analyst.on("load", lambda page: loaded.append(page.url))
-    invite_an_analyst(page, analyst)
     link = link_of(page)
+    invite_an_analyst(page, analyst)
     people = [open_browser(), open_browser()]
     for person in people:
         train(person, link)
-    decide_about_both(page)
-    for person in people:
-        # The waiting page polls every five seconds and continues automatically.
-        expect(person.locator('[hx-trigger^="every 5s"]')).to_have_count(0, timeout=20_000)
         answer(person, TESTED)
         expect(person.get_by_role("heading", name="Thank you")).to_be_visible()
     exclude_one(page)
