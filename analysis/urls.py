@@ -28,7 +28,7 @@ from tasks import uploads
 MOVED = {
     "training": "human_performance", "figures": "human_performance",
     "sensitivity": "human_performance", "cross_task": "analysis", "leaderboard": "study_models",
-    "gold_audit": "examples",
+    "gold_audit": "examples", "overlap": "study_models", "latex": "report",
 }  # fmt: skip
 # Below studies/NAME/.
 OF_STUDY = [
@@ -46,17 +46,15 @@ OF_STUDY = [
          name="analysis"),
     path("analysis/run/", tables.analysis_run, name="analysis_run"),
     path("analysis/<str:table>.csv", report.table_file, name="analysis_file"),
-    path("latex/", report.latex_page, name="latex"),
     path("latex/<str:table>.tex", report.table_latex, name="table_latex"),
     path("figures/<str:figure>/numbers/", figures.figure_table, name="figure_table"),
     path("figures/<str:figure>/numbers.csv", figures.figure_numbers, name="figure_numbers"),
     path("figures/<str:figure>.<str:ext>", figures.figure_file, name="figure_file"),
     path("sensitivity.csv", report.table_file, {"table": "sensitivity"}, name="sensitivity_file"),
-    path("overlap/", tables.error_overlap, name="overlap"),
     path("overlap.csv", report.table_file, {"table": "overlap"}, name="overlap_file"),
     path("preregistration/", report.preregistration_page, name="preregistration"),
     path("preregistration.md", report.preregistration_file, name="preregistration_file"),
-    path("report/", report.report_page, name="report"),
+    path("report/", menu.shown(report.report_page, latex=report.latex_page), name="report"),
     path("report/run/", report.report_run, name="report_run"),
     path("report.css", report.report_style, name="report_style"),
     path("report.md", report.report_file, name="report_file"),
@@ -76,9 +74,11 @@ OF_STUDY = [
     path("gold-audit.csv", report.table_file, {"table": "gold-audit"}, name="gold_audit_file"),
     path("examples/<int:pk>/", examples.example, name="example"),
     path("examples/<int:pk>/comment/", examples.comment, name="example_comment"),
-    path("models/", menu.shown(models.study_models, leaderboard=models.leaderboard_page),
-         name="study_models"),
-    path("models/differences/", models.study_differences, name="study_differences"),
+    path("models/", menu.shown(
+        models.study_models, leaderboard=models.leaderboard_page,
+        differences=models.study_differences, overlap=tables.error_overlap), name="study_models"),
+    path("models/differences/", menu.moved, {"to": "study_models", "show": "differences"},
+         name="study_differences"),
     path("models/<str:table>.csv", models.study_models_file, name="study_models_file"),
     path("leaderboard.csv", report.table_file, {"table": "leaderboard"}, name="leaderboard_file"),
     path("export.zip", export_pages.export_zip, name="export_zip"),

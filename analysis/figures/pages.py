@@ -17,7 +17,7 @@ from analysis.scores import columns, performance
 from analysis.scores.api import KIND, OBJECT, Rows
 from analysis.scores.columns import as_records, plain
 from analysis.scores.markup import PaperTable, as_latex
-from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading, results_of
+from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading
 from annotation.models import Kind, Study
 from annotation.protocol.blinding import scores_of
 from annotation.web.access import ResearcherRequest
@@ -73,12 +73,9 @@ def _drawn(
 
 @reading
 def figure_table(request: HttpRequest, name: str, figure: str) -> HttpResponse:
-    """Show the numbers behind a figure, as part of its page or as a separate page."""
-    kind, chosen = _figure(request, name, figure)
-    if request.htmx:  # type: ignore[attr-defined]  # django-htmx
-        return render(request, "figures/_figure_numbers.html", {"figure": chosen})
-    context = {**results_of(scores_of(request, name)), "figure": chosen, "kind": kind}
-    return render(request, "figures/figure_numbers.html", context)
+    """Show the numbers behind a figure, as part of its page."""
+    _kind, chosen = _figure(request, name, figure)
+    return render(request, "figures/_figure_numbers.html", {"figure": chosen})
 
 
 @reading

@@ -217,11 +217,11 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show differences and examples, either within the models page or on a separate page."""
+    """Show differences and examples, as a view of the models page or as a part of it."""
     study, kind, context = of_kind(request, name)
     pairings = differences.differences(study, kind)
     context |= {
-        "address": reverse("study_differences", args=[study.name]),
+        "address": reverse("study_models", args=[study.name]),
         "who": model_tables.WHO[Kind(kind)],
         "differences": pairings,
         "difference_columns": on_page(models_columns.DIFFERENCES),

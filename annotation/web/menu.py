@@ -64,18 +64,22 @@ TABS = {
     ],
     "Results": [
         Page(
-            "Scores", "human_performance", "read", below=("figure_table",),
+            "Scores", "human_performance", "read",
             views=(("", "Test", "read"), ("training", "Training", "read"),
                    ("figures", "Figures", "read"), ("sensitivity", "Inclusion criteria", "read")),
         ),
         Page("Statistics", "analysis", "read"),
-        Page("Models", "study_models", "read", below=("study_differences", "overlap")),
+        Page(
+            "Models", "study_models", "read",
+            views=(("", "Scores", "read"), ("leaderboard", "Leaderboard", "read"),
+                   ("differences", "Differences", "read"), ("overlap", "Error overlap", "read")),
+        ),
         Page("Items", "examples", "read", below=("example", "example_comment")),
     ],
     "Publish": [
-        Page("Report", "report", "read"),
+        Page("Report", "report", "read",
+             views=(("", "Report", "read"), ("latex", "LaTeX tables", "read"))),
         Page("Data", "release", "read", unless="draft"),
-        Page("LaTeX", "latex", "read"),
     ],
     "Settings": [
         Page(
@@ -177,16 +181,16 @@ _PAGES = {
     "researchers/analysis/#table": ("human_performance",),
     "researchers/analysis/#training": ("human_performance training",),
     "researchers/analysis/#analysis": ("analysis",),
-    "researchers/analysis/#latex": ("latex",),
+    "researchers/analysis/#latex": ("report latex",),
     "researchers/analysis/#examples": ("examples", "example"),
-    "researchers/analysis/#figures": ("human_performance figures", "figure_table"),
+    "researchers/analysis/#figures": ("human_performance figures",),
     "researchers/analysis/#several-studies": ("compare",),
     "researchers/analysis/#models": (
-        "study_models", "study_differences", "models", "model", "model_upload",
+        "study_models", "models", "model", "model_upload",
     ),
     "researchers/analysis/#leaderboard": ("study_models leaderboard",),
     "researchers/analysis/#sensitivity": ("human_performance sensitivity",),
-    "statistics/#error-overlap": ("overlap",),
+    "statistics/#error-overlap": ("study_models overlap",),
     "researchers/analysis/#planner": ("planner",),
     "researchers/analysis/#documents": ("preregistration", "report", "release"),
     "researchers/tasks/#import": ("task_add", "task_upload"),

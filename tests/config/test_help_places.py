@@ -12,7 +12,8 @@ from tests.annotation.every_post import POSTS
 # Researchers' addresses that are not pages: parts of one, redirects, files, addresses for POST.
 PARTS = {
     "study_progress", "report_style", "task_add_moved", "training", "figures", "sensitivity",
-    "cross_task", "leaderboard", "gold_audit", "platforms",
+    "cross_task", "leaderboard", "gold_audit", "platforms", "figure_table", "latex", "overlap",
+    "study_differences",
 }  # fmt: skip
 FILES = {
     "task_card", "task_files", "participation_data", "compare_design", "table_latex",

@@ -114,7 +114,7 @@ def test_tables_offer_their_files_in_export_menus_only(ada, study, name, show):
 def test_page_and_api_give_the_same_latex_for_the_requested_kind(ada, study, researcher):
     robot = factories.seat(study.scenarios.first(), Kind.SIMULATED)
     factories.work_through(robot)
-    page = ada.get(reverse("latex", args=[study.name])).content.decode()
+    page = ada.get(reverse("latex", args=[study.name]), follow=True).content.decode()
     for table in paper_tables.titles(study):
         assert f"/latex/{table}.tex?kind=person" in page
     key = factories.bearer(researcher, "read", study=study)

@@ -61,7 +61,10 @@ def test_every_interval_states_what_it_generalises_to(ada, study):
         assert any(row["low_95"] for row in rows), name
     (row,) = rows_of(ada, "study_models_file", study.name, "differences")
     assert row["question"] == RUNS
-    assert RUNS in ada.get(reverse("study_differences", args=[study.name])).content.decode()
+    assert (
+        RUNS
+        in ada.get(reverse("study_differences", args=[study.name]), follow=True).content.decode()
+    )
     text = blocks.as_markdown(report.for_study(study))
     assert text.count(BOTH) >= 4
     assert f"generalise to {RUNS}" in text

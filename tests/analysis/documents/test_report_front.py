@@ -80,7 +80,7 @@ def test_publish_ticks_what_is_stated_and_links_to_the_rest(ada, study, name):
 
 def test_tables_chosen_for_the_paper_are_marked_for_latex(ada, study):
     def chosen() -> list[str]:
-        page = ada.get(reverse("latex", args=[study.name])).content.decode()
+        page = ada.get(reverse("latex", args=[study.name]), follow=True).content.decode()
         return re.findall(r'<th scope="row">([^<]+)</th>\s*<td>yes</td>', page)
 
     assert chosen() == []

@@ -72,7 +72,7 @@ def test_closing_freezes_the_family_and_logs_it(ada, study):
     assert before["p_holm"] == before["p"] != ""
     assert (after["late"]["in_family"], after["late"]["p_holm"]) == ("0", "")
     assert after["late"]["difference"] != ""
-    page = ada.get(reverse("study_differences", args=[study.name])).content.decode()
+    page = ada.get(reverse("study_differences", args=[study.name]), follow=True).content.decode()
     assert (
         "Uploaded after the study was closed and therefore excluded from the Holm adjustment"
         in page

@@ -325,7 +325,7 @@ def test_the_page_shows_people_models_and_where_they_differ(ada, study, toy):
 @pytest.mark.long
 def test_predicted_texts_are_escaped(ada, researcher, study):
     factories.predict(researcher, "toy", study.tasks.get(), 2, 1, lambda _example: ["<img src=x>"])
-    page = ada.get(reverse("study_differences", args=[study.name])).content.decode()
+    page = ada.get(reverse("study_differences", args=[study.name]), follow=True).content.decode()
     assert "&lt;img src=x&gt;" in page
     assert "<img src=x>" not in page
 
@@ -353,7 +353,7 @@ def test_each_table_can_be_had_as_csv_with_all_digits(ada, study, toy):
 def test_a_study_without_models_or_answers_says_what_is_missing(ada, researcher):
     empty = factories.make_study(researcher, factories.make_task())
     assert ada.get(reverse("study_models", args=[empty.name])).status_code == 200
-    page = ada.get(reverse("study_differences", args=[empty.name])).content.decode()
+    page = ada.get(reverse("study_differences", args=[empty.name]), follow=True).content.decode()
     assert "A comparison needs annotators who completed a task" in page
     assert table_of(ada, empty, "differences") == []
     assert table_of(ada, empty, "scores") == []
@@ -366,7 +366,7 @@ def test_an_unknown_name_kind_or_format_is_not_found(ada, study, toy):
     )
     address = reverse("study_differences", args=[study.name])
     for query in ({"kind": "nobody"}, {"pair": "toy-places/2/nobody"}, {"pair": ""}):
-        assert ada.get(address, query).status_code == 404
+        assert ada.get(address, query, follow=True).status_code == 404
     assert ada.get(reverse("study_models_file", args=[study.name, "none"])).status_code == 404
 
 
@@ -387,7 +387,8 @@ def test_models_page_query_count_is_constant_in_models(ada, researcher, study, t
     def queries() -> int:
         with CaptureQueriesContext(connection) as asked:
             for page in PAGES:
-                assert ada.get(reverse(f"study_{page}", args=[study.name])).status_code == 200
+                address = reverse(f"study_{page}", args=[study.name])
+                assert ada.get(address, follow=True).status_code == 200
         return len(asked)
 
     factories.predict(researcher, "a", study.tasks.get(), 2, 1)

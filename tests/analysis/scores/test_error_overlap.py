@@ -217,7 +217,7 @@ def test_the_table_finds_the_annotator_who_copies(compared):
 
 
 def test_page_csv_and_api_show_the_same_rows(ada, compared):
-    page = ada.get(reverse("overlap", args=[compared.name])).content.decode()
+    page = ada.get(reverse("overlap", args=[compared.name]), follow=True).content.decode()
     assert page.count("more often than expected</td>") == 1
     assert page.count("as expected</td>") == 4
     file = ada.get(reverse("overlap_file", args=[compared.name])).content.decode()
@@ -241,7 +241,7 @@ def test_the_page_plans_before_and_after_there_are_annotators(ada, researcher, c
 
 def detectable_of(client, study) -> list[str]:
     """The row of the table of detectable copying."""
-    page = client.get(reverse("overlap", args=[study.name])).content.decode()
+    page = client.get(reverse("overlap", args=[study.name]), follow=True).content.decode()
     body = page.split('id="detectable"')[1].split("<tbody>")[1].split("</tbody>")[0]
     return [cell.strip() for cell in re.findall(r"<t[hd][^>]*>([^<]*)<", body)]
 
@@ -270,7 +270,8 @@ def test_sensitivity_shows_the_cell_without_them(ada, compared):
 
 def test_without_a_model_the_page_says_what_it_needs(ada, study):
     assert overlap.table(study, Kind.PERSON) == []
-    assert "uploaded predictions" in ada.get(reverse("overlap", args=[study.name])).content.decode()
+    page = ada.get(reverse("overlap", args=[study.name]), follow=True).content.decode()
+    assert "uploaded predictions" in page
     assert "errors_unlike_models" not in {row.rule for row in sensitivity.table(study, Kind.PERSON)}
 
 
@@ -341,7 +342,7 @@ def test_while_scores_are_hidden_the_table_is_too(ada, researcher):
     study = factories.make_study(researcher, task, shots=[0], hide_test_scores=True)
     factories.work_through(factories.seat(study.scenarios.get()))
     for name in ("overlap", "overlap_file", "api_overlap"):
-        assert ada.get(reverse(name, args=[study.name])).status_code == 403
+        assert ada.get(reverse(name, args=[study.name]), follow=True).status_code == 403
 
 
 def test_the_consent_page_says_so_only_if_there_are_models(client, researcher):

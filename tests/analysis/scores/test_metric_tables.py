@@ -190,7 +190,7 @@ def _addresses(study):
         reverse("human_performance", args=names),
         *(reverse("human_performance_file", args=[*names, ext]) for ext in ("csv", "md", "tex")),
         reverse("study_models", args=names),
-        reverse("study_differences", args=names),
+        reverse("study_models", args=names, query={"show": "differences"}),
         reverse("study_models_file", args=[*names, "metrics"]),
         reverse("study_models_file", args=[*names, "scores"]),
         reverse("analysis", args=names),

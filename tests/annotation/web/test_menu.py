@@ -96,7 +96,7 @@ def test_a_switch_shows_each_view_of_a_page_in_its_place(ada, study, entry, show
     assert re.findall(r'href="([^"]*)" aria-current="page"', switch) == [address]
     assert re.findall(r"<a [^>]*>([^<]*)</a>", switch) == [name for _, name, _ in entry.views]
     (heading,) = re.findall(r"<h1[^>]*>(.*?)</h1>", shown, re.DOTALL)
-    assert heading == entry.name
+    assert heading in (entry.name, f"{entry.name}: {study.title}")
 
 
 FORMER = {
@@ -104,6 +104,8 @@ FORMER = {
     "sensitivity": ("human_performance", "sensitivity"), "cross-task": ("analysis", "cross_task"),
     "leaderboard": ("study_models", "leaderboard"), "gold-audit": ("examples", "gold_audit"),
     "links": ("recruit", "links"), "platforms": ("recruit", "platforms"),
+    "latex": ("report", "latex"), "overlap": ("study_models", "overlap"),
+    "models/differences": ("study_models", "differences"),
 }  # fmt: skip
 
 
