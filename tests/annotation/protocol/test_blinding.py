@@ -60,8 +60,9 @@ def show(client, seat):
 
 
 def says_the_score(page: str) -> bool:
-    scores = re.search(r'"list-number">(100|0)\.0</td>', page)
-    return bool(scores) or "reveal-" in page or "<small>hidden</small>" not in page
+    answers = page.partition("table-given")[2].partition("</table>")[0]
+    scores = re.search(r'"list-number">(100|0)\.0</td>', answers)
+    return bool(scores) or "reveal-mark" in answers or "<small>hidden</small>" not in answers
 
 
 @pytest.mark.long
