@@ -45,11 +45,12 @@ def annotators(study: Study) -> pd.DataFrame:
         study.participations.annotate(analysed=ANALYSED).values_list(
             "pk", "pseudonym", "scenario__task__name", "scenario__task__version",
             "scenario__shots", "scenario__split_number", "scenario__arm", "kind", "status",
-            "analysed",
+            "analysed", "signs__s1",
         ),
-        columns=COLUMNS[:10],
+        columns=[*COLUMNS[:10], "stored"],
     )  # fmt: skip
-    by_step = _s1_by_step(study)
+    stored = zip(people["participation"].tolist(), people.pop("stored"), strict=True)
+    by_step = _s1_by_step(dict(stored))
     for step, names in (
         (Step.ANNOTATION, ["mean_s1", "sd_examples", "n"]),
         (Step.TRAINING, ["training_s1", "_training_sd", "training_n"]),
@@ -103,14 +104,13 @@ def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
     return {pk: math.fsum(values) / len(values) for pk, values in scores.items()}
 
 
-def _s1_by_step(study: Study) -> dict[tuple[int, str], Sequence[Any]]:
+def _s1_by_step(stored: dict[int, Any]) -> dict[tuple[int, str], Sequence[Any]]:
     """Return the mean, SD (ddof 1, None for one answer) and number of S1 by (participation, step).
 
-    Completed participations store theirs (activity_summary.Signs). For the others, the database
-    counts how often each distinct value occurs. The arithmetic is exact, so the result is the same
-    on every database and in verify.py.
+    Completed participations have theirs `stored` (activity_summary.Signs). For the others, the
+    database counts how often each distinct value occurs. The arithmetic is exact, so the
+    result is the same on every database and in verify.py.
     """
-    stored = dict(study.participations.order_by().values_list("pk", "signs__s1"))
     summaries = {(pk, step): own for pk, s1 in stored.items() for step, own in (s1 or {}).items()}
     others = [pk for pk, s1 in stored.items() if s1 is None]
     rows = (

@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import messages
 from django.core.cache import caches
 from django.db import connection
-from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -14,7 +13,7 @@ from django.views.decorators.http import require_GET
 
 from annotation import guards
 from annotation.accounts import first_study
-from annotation.models import Scenario, Study
+from annotation.models import Study
 from annotation.monitoring import flags, overview, participants, progress, todo
 from annotation.monitoring.decisions import TickedForm
 from annotation.pay import budget
@@ -130,11 +129,12 @@ def people_page(
     request: ResearcherRequest, study: Study, form: TickedForm | None = None
 ) -> HttpResponse:
     """Render the list of annotators, with any errors from a refused decision."""
-    # Prefetched, so that a scenario and its task are read once, not once for each annotator.
-    scenarios = Scenario.objects.select_related("task").defer("task__card_data")
-    rows = study.participations.only(*participants.SHOWN).prefetch_related(
-        Prefetch("scenario", scenarios)
-    )
+    state = progress.for_study(study)
+    # So that a scenario and its task are read once, not once for each annotator.
+    scenarios = {row.scenario.pk: row.scenario for row in state.seats}
+    rows = list(study.participations.only(*participants.SHOWN).order_by("-arrived_at", "-pk"))
+    for row in rows:
+        row.scenario = scenarios[row.scenario_id]
     may_read, asks = "read" in study.rights, request.GET.get("show") == participants.FLAGGED
     # Computing the flags of all annotators is expensive and needed only for this filter.
     seen = flags.sentences(study) if may_read and asks else {}
@@ -144,7 +144,7 @@ def people_page(
     text = participants.text_for_payers if "pay" in study.rights else participants.text
     shown = listing.listing(
         request.GET,
-        sorted(rows.order_by("-arrived_at", "-pk"), key=lambda p: -len(seen.get(p.pk, ()))),
+        sorted(rows, key=lambda p: -len(seen.get(p.pk, ()))),
         participants.COLUMNS,
         text,
         participants.FILTERS | (flagged if may_read else {}),
@@ -157,7 +157,7 @@ def people_page(
     participations = participants.participation_rows(study, list(shown.page), seen)
     context = {
         "study": study,
-        "progress": progress.for_study(study),
+        "progress": state,
         "listing": shown,
         "participations": participations,
         "hides": any(row["is_hidden"] for row in participations if row["mean_s1"] is not None),

@@ -205,7 +205,7 @@ _PAGES = {
         "mfa_deactivate_totp", "mfa_view_recovery_codes", "mfa_generate_recovery_codes",
         "account_reset_password", "account_reset_password_done", "account_reset_password_from_key",
         "account_reset_password_from_key_done", "login", "account_login", "mfa_authenticate",
-        "first_owner", "account_signup",
+        "first_owner", "account_signup", "account_set_password",
     ),
 }  # fmt: skip
 

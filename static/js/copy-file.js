@@ -18,8 +18,8 @@ class CopyFile extends HTMLElement {
     button.textContent = "Copy";
     button.setAttribute("aria-label", `Copy ${link.getAttribute("aria-label") ?? link.textContent}`);
     const told = document.createElement("span");
-    told.setAttribute("role", "status");
     button.addEventListener("click", async () => {
+      told.setAttribute("role", "status"); // not before: an empty one is read on each update of a page
       told.textContent = (await this.copied(link.href)) ? "Copied" : "Could not copy. Use the link.";
       setTimeout(() => (told.textContent = ""), SAID_FOR);
     });

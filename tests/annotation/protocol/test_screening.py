@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from io import StringIO
 
+import lxml.html
 import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
@@ -135,8 +136,10 @@ def test_a_researcher_decides_with_the_screening_answers_visible(ada, researcher
     assert seat.status == Status.WAITING
     page = client.get(reverse("work", args=[seat.token])).content.decode()
     assert "You have finished the screening." in page
-    own = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
-    assert "gold: <q>" in own
+    own = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content
+    rows = lxml.html.fromstring(own).xpath("//tr[starts-with(@id, 'turn-')]")
+    golds = [row.xpath("string(td[5])").strip() for row in rows]
+    assert golds == [turn.example.gold[0] for turn in seat.turns.order_by("pk")]
     qualification.decide(seat.token, True, "good enough", researcher)
     turn = seat.latest_turn()
     assert (turn.step, turn.position) == (Step.ANNOTATION, 0)
