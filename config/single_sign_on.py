@@ -67,9 +67,7 @@ def _why_no_account(sociallogin: SocialLogin) -> str:
     if not address:
         return f"{NO_ACCOUNT}{settings.OIDC_NAME} did not confirm your email address."
     if address.rpartition("@")[2].lower() not in settings.OIDC_DOMAINS:
-        return (
-            f"{NO_ACCOUNT}accounts are not created for addresses like yours. Ask for an invitation."
-        )
+        return f"{NO_ACCOUNT}your address does not qualify for one. Ask for an invitation."
     if User.objects.filter(email__iexact=address).exists():
         return (
             "An account with your email address exists. Sign in with its password, then connect it"
