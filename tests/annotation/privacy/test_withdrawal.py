@@ -233,8 +233,8 @@ def withdraw(gone, client, django_capture_on_commit_callbacks):
 @pytest.mark.long
 def test_no_table_or_file_reveals_a_withdrawn_annotators_score(withdraw, gone, tmp_path):
     tables, files = holding(SCORE, tmp_path)
-    # The control: these hold it before. (An answer holds 1 or 0; signs hold no score.)
-    assert tables == {"Decision", "Job"}
+    # The control: these hold it before. (An answer holds 1 or 0; signs hold the mean of a step.)
+    assert tables == {"Decision", "Job", "Participation"}
     assert any(name.endswith("annotators.csv") for name in files)
     assert any(name.endswith("decisions.csv") for name in files)
     assert holding([TOLD], tmp_path)[0] == {"ExitAnswers"}
