@@ -111,7 +111,7 @@ POSTS = {
     "logout": Post("", reason=BROWSER),
     "password_change": Post("", reason=BROWSER),
     "account_set_password": Post("", reason=BROWSER),
-    "openid_connect_login": Post("", reason=BROWSER),
+    "openid_connect_login": Post("", reason=BROWSER, unlogged="The sign-in is an entry."),
     "account_reset_password": Post("", reason=BROWSER, unlogged=ASKED),
     "account_reset_password_from_key": Post("", reason=BROWSER),
     "account_reauthenticate": Post("", reason=BROWSER, unlogged=CONFIRMED),

@@ -436,7 +436,7 @@ def test_means_and_sds_of_annotators_are_exact(researcher, django_assert_num_que
     )
     participation = factories.seat(study.scenarios.get())
     factories.work_through(participation, lambda turn: ["went", "home", *turn.example.gold][-3:])
-    with django_assert_num_queries(3) as seen:
+    with django_assert_num_queries(2) as seen:
         frame = frames.annotators(study)
     # Completed participations store the numbers.
     assert not any('FROM "annotation_answer"' in query["sql"] for query in seen.captured_queries)

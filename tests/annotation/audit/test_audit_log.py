@@ -7,6 +7,7 @@ import re
 from decimal import Decimal
 
 import pytest
+from django.contrib.auth.models import User
 from django.core import mail
 from django.core.cache import cache
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -210,6 +211,12 @@ def accounts(watched, mail, settings):
     (link,) = re.findall(r"http://testserver(\S+/key/\S+)", mail.outbox[-1].body)
     address = watched.get(link, follow=True).redirect_chain[-1][0]
     watched.post(address, {"password1": "a better horse", "password2": "a better horse"})
+    ada = User.objects.get(username="ada")
+    ada.set_unusable_password()  # as after single sign-on
+    ada.save()
+    watched.force_login(ada)
+    sent = {"password1": "the best horse", "password2": "the best horse"}
+    watched.post(reverse("account_set_password"), sent)
 
 
 def on_prolific(watched, fake, study):
@@ -257,6 +264,7 @@ MODELS = {
 }  # fmt: skip
 ACCOUNTS = {
     "mfa_activate_totp", "mfa_generate_recovery_codes", "password_change", "logout",
+    "account_set_password",
     "mfa_authenticate", "mfa_deactivate_totp", "account_reset_password_from_key", "users",
     "first_study", "invitation", "your_account", "your_address", "your_address_confirm",
 }  # fmt: skip
