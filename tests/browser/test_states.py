@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image, ImageChops
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from annotation.models import Participation
 from tasks.formats import Record
@@ -162,6 +162,7 @@ def take(page: Page) -> Image.Image:
     page.add_style_tag(content=FIXED)
     page.evaluate("document.fonts.ready")
     page.mouse.move(0, 0)
+    expect(page.locator(".turn-go[aria-disabled]")).to_have_count(0)  # it ignores presses at first
     settle(page)
     return Image.open(io.BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
 
