@@ -1,7 +1,5 @@
 """Several numbers of shots of the unseen tasks in a cross-task study (CrossFit, section 5, Q4)."""
 
-import csv
-import io
 import math
 
 import numpy as np
@@ -19,10 +17,10 @@ from annotation.models import Answer
 from annotation.simulation.simulated_annotators import InProcess, Knowledge, policy_of, walk
 from annotation.study import lifecycle
 from tasks.predictions import store
-from tests import factories
 from tests.analysis.cross_task.test_model_gains import first_right
+from tests.analysis.cross_task.test_several_arms import csv_of, work
 from tests.analysis.export.tampering import Export
-from tests.annotation.study.test_cross_task import arrive, make_cross_task
+from tests.annotation.study.test_cross_task import make_cross_task
 from tests.tasks import predictions
 
 pytestmark = pytest.mark.long
@@ -46,23 +44,8 @@ def scored(shots: int, new: str, base: str) -> list[arg.Scores]:
 def study(researcher, db):
     """Two people in each arm of each of two unseen tasks at 2 and at 4 shots."""
     study = make_cross_task(researcher, shots=[2, 4], smaller=[2])
-    lifecycle.change_status(study, "open")
-    for number in range(24):
-        person = arrive(study, f"p{number}")
-        wrong = WRONG[person.scenario.shots, person.scenario.arm] + (person.seat_number == 2)
-
-        def answer(turn, wrong=wrong):
-            right = turn.example.gold[0]
-            is_wrong = turn.step == "annotation" and turn.example.position < wrong
-            return [{"positive": "negative", "negative": "positive"}[right] if is_wrong else right]
-
-        factories.work_through(person, answer)
+    work(study, 24, lambda scenario: WRONG[scenario.shots, scenario.arm])
     return study
-
-
-def csv_of(client, study, table: str) -> list[dict[str, str]]:
-    text = client.get(reverse("cross_task_file", args=[study.name, table])).content.decode()
-    return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
 def test_each_number_of_shots_has_its_own_gains(study, tmp_path, capsys):

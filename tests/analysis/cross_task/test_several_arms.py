@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Callable
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -10,7 +11,7 @@ from django.urls import reverse
 from analysis.cross_task import cross_task, learners, upstream
 from analysis.stats import arg
 from analysis.stats.significance import holm
-from annotation.models import Kind, Participation, Study
+from annotation.models import Kind, Participation, Scenario, Study
 from annotation.study import lifecycle
 from tests import factories
 from tests.analysis.cross_task.test_model_gains import predict
@@ -35,14 +36,12 @@ def score(arm: str) -> list[float]:
     return [1 - wrong / 6 for wrong in (WRONG[arm], WRONG[arm] + 1)]
 
 
-@pytest.fixture
-def study(researcher, db):
-    """Two people in each arm of each of two unseen tasks."""
-    study = make_cross_task(researcher, arms=ARMS)
+def work(study: Study, people: int, errors: Callable[[Scenario], int]) -> None:
+    """Let people answer all test examples; those in seat 2 make one error more than `errors`."""
     lifecycle.change_status(study, "open")
-    for number in range(16):
+    for number in range(people):
         person = arrive(study, f"p{number}")
-        wrong = WRONG[person.scenario.arm] + (person.seat_number == 2)
+        wrong = errors(person.scenario) + (person.seat_number == 2)
 
         def answer(turn, wrong=wrong):
             right = turn.example.gold[0]
@@ -50,6 +49,13 @@ def study(researcher, db):
             return [{"positive": "negative", "negative": "positive"}[right] if is_wrong else right]
 
         factories.work_through(person, answer)
+
+
+@pytest.fixture
+def study(researcher, db):
+    """Two people in each arm of each of two unseen tasks."""
+    study = make_cross_task(researcher, arms=ARMS)
+    work(study, 16, lambda scenario: WRONG[scenario.arm])
     return study
 
 
