@@ -63,7 +63,8 @@ def arms(draw: np.random.Generator, people: int) -> Found:
         if is_null:
             adjusted = holm([result.p for _gain, result in found])
             yield f"{SIZE}any of three gains, Holm, {people} people", min(adjusted) < 0.05
-        for (gain, result), name in zip(found if not is_null else [], DOSES, strict=False):
+            continue
+        for (gain, result), name in zip(found, DOSES, strict=True):
             low, high = result.interval
             yield f"gain of {gain:+.0%} ({name}), {people} people", low <= gain <= high
 
@@ -105,11 +106,10 @@ def confidence(draw: np.random.Generator, people: int, answers: int = 60) -> Fou
         sums = uncertainty.sums_and_resamples(group, int(draw.integers(2**31)), 1000)
         found.append(measures(sums))
         truths.append(truth(shift))
-    (sure, right, ece, brier), (later, *_rest) = found
-    (true_sure, true_right, true_ece, true_brier), (true_later, *_true) = truths
+    (sure, right, _ece, brier), (later, *_rest) = found
+    (true_sure, true_right, _true_ece, true_brier), (true_later, *_true) = truths
     for name, values, expected in (
         ("overconfidence", sure - right, true_sure - true_right),
-        ("ECE", ece, true_ece),
         ("Brier score", brier, true_brier),
         ("change of confidence with more shots", later - sure, true_later - true_sure),
     ):

@@ -15,14 +15,14 @@ from types import SimpleNamespace
 from typing import Any
 
 from analysis.cross_task import cross_task, learners
-from analysis.cross_task.cross_task import of_gains
+from analysis.cross_task.cross_task import of_gains, percent
 from analysis.heavy import np
-from analysis.scores.columns import Table, count
+from analysis.scores.columns import Table, count, signed_between, signed_points
 from analysis.scores.tested import p_columns
 from analysis.stats import arg
 from analysis.stats.significance import holm
 from analysis.stats.uncertainty import sd
-from annotation.models import Answer, Arm, Step, Study
+from annotation.models import Answer, Arm, Kind, Step, Study
 from annotation.study.cross_task import training
 from tasks.columns import Column, two_digits
 
@@ -147,15 +147,13 @@ CURVE = [
 
 # Several upstream arms or numbers of shots --------------------------------------------------------
 
-FAMILY = (
-    "the upstream arms against the same base, or the pairs of upstream arms, and over all numbers"
-    " of shots"
-)
+FAMILY = "all gains of the same interpretation, such as transfer, at all numbers of shots"
 
 
 def arm_tests(study: Study, kind: str) -> list[SimpleNamespace]:
     """Return each contrast's gain over all tasks, or [] with neither named arms nor several K."""
-    found = cross_task.gains(study, kind) if study.arms or len(study.shots) > 1 else []
+    has_tests = kind != Kind.MODEL and (study.arms or len(study.shots) > 1)
+    found = cross_task.gains(study, kind) if has_tests else []
     wholes = groupby(found, attrgetter("meaning", "new_arm", "base_arm", "shots"))
     return _adjusted([next(group) for _contrast, group in wholes])
 
@@ -165,7 +163,7 @@ def changes(study: Study, kind: str) -> list[SimpleNamespace]:
 
     The row of a difference is that of the larger number of shots, with `from_shots`.
     """
-    rows, found = [], cross_task.scores(study, kind)
+    rows, found = [], cross_task.scores(study, kind) if kind != Kind.MODEL else {}
     for (new, base), meaning in cross_task.contrasts(study).items():
         for fewer, more in combinations(found, 2):
             tasks = [cross_task.in_both(found[shots], new, base) for shots in (fewer, more)]
@@ -198,11 +196,20 @@ CHANGES = [
     Column("kind"),
     Column("from_shots", "Fewer shots", "of the gain that is subtracted", show=count),
     Column("shots", "More shots", "of the other gain", show=count),
-    *of_gains("new_arm", "base_arm", "meaning", "task", "gain", "95 %", "low_95", "high_95"),
-    *of_gains("method", "no_interval", "difference", "95 % of difference"),
+    *of_gains("new_arm", "base_arm", "meaning", "task", "new_people", "base_people"),
+    Column("gain", "Change of gain", "relative gain with more shots minus that with fewer",
+           "points", percent),
+    *of_gains("low_95", "high_95"),
+    Column("", "95 %", "delta method, from the variances of both gains", "points", signed_between,
+           attrgetter("low", "high", "no_interval")),
+    *of_gains("method", "no_interval"),
+    Column("difference", "Change of difference", "difference with more shots minus that with fewer",
+           "points", signed_points),
+    Column("", "95 % of change", "t interval of the change of difference", "points",
+           signed_between, attrgetter("difference_low", "difference_high")),
     *of_gains("difference_low_95", "difference_high_95", "refused"),
-    *p_columns(FAMILY),
-]
+    *p_columns("all changes of the same interpretation"),
+]  # fmt: skip
 
 
 def by_task(study: Study, kind: str) -> list[SimpleNamespace]:
@@ -266,7 +273,6 @@ OF_SEVERAL = [
         "Gains by shots",
         CHANGES,
         changes,
-        {"family": FAMILY},
     ),
 ]
 

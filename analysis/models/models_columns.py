@@ -321,5 +321,10 @@ SCORE_COLUMNS = [
 def explanations(who: str) -> list[tuple[str, str]]:
     """Return (source, description of its numbers) pairs. `who` names the study's annotators."""
     said = rendered("sources", {})
-    names = (f"{who}, this study", "Uploaded models", "Published", "Average ± SD")
-    return list(zip(names, said.values(), strict=True))
+    names = {
+        "study": f"{who}, this study",
+        "uploaded": "Uploaded models",
+        "published": "Published",
+        "average": "Average ± SD",
+    }
+    return [(name, said[block]) for block, name in names.items()]

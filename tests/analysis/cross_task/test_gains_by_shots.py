@@ -13,7 +13,7 @@ from analysis.figures import data as figures
 from analysis.planning import planned_power
 from analysis.stats import arg
 from analysis.stats.significance import holm
-from annotation.models import Answer
+from annotation.models import Answer, Kind, Participation
 from annotation.simulation.simulated_annotators import InProcess, Knowledge, policy_of, walk
 from annotation.study import lifecycle
 from tasks.predictions import store
@@ -137,7 +137,24 @@ def test_documents_state_the_numbers_of_shots(study, researcher, client):
 
 def test_one_number_of_shots_has_no_changes(researcher, db):
     study = make_cross_task(researcher)
+    work(study, 12, lambda scenario: WRONG[4, scenario.arm])
+    assert len(cross_task.gains(study, "person")) == 3 * 3
     assert upstream.changes(study, "person") == upstream.arm_tests(study, "person") == []
+
+
+def test_gains_of_models_have_no_tests(study):
+    Participation.objects.update(kind=Kind.MODEL)
+    assert cross_task.gains(study, Kind.MODEL)
+    assert upstream.changes(study, Kind.MODEL) == upstream.arm_tests(study, Kind.MODEL) == []
+
+
+def test_tests_and_changes_are_in_latex(study, client, researcher):
+    client.force_login(researcher)
+    for table, heading in (("arm-tests", "p Holm"), ("changes", "Change of gain")):
+        address = reverse("table_latex", args=[study.name, table])
+        text = client.get(address).content.decode()
+        assert heading in text, table
+        assert text.count("transfer") >= 1, table
 
 
 def test_simulated_annotators_have_a_known_gain_at_each_k(researcher, db):

@@ -68,7 +68,7 @@ def pages(client, researcher) -> dict[str, str]:
         "participation": (study.name, someone.pseudonym),
     } | dict.fromkeys(
         ("study", "human_performance", "training", "examples", "analysis", "study_models",
-         "study_differences", "sensitivity", "pay", "people"), (study.name,)
+         "study_differences", "sensitivity", "pay", "people", "figures"), (study.name,)
     )  # fmt: skip
     return {
         name: client.get(reverse(name, args=args), follow=True).content.decode()
@@ -84,7 +84,7 @@ def test_each_numeric_column_is_explained_in_a_list_and_on_hover(pages):
         assert page.xpath("//table") or name == "participation", name
         assert not page.xpath("//abbr"), name
         # The numbers of a figure are a part of the page of figures.
-        assert "js/tip" in pages["human_performance" if name == "figure_table" else name], name
+        assert "js/tip" in pages["figures" if name == "figure_table" else name], name
         ids = Counter(page.xpath("//@id"))
         assert [key for key, times in ids.items() if times > 1] == [], name
         listed = set(page.xpath("//details[@class='tip-meanings']//dd/@id"))

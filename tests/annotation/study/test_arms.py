@@ -40,7 +40,6 @@ def study(researcher, db):
     return study
 
 
-@pytest.mark.engines
 def test_the_design_page_states_the_training_of_each_arm(study, ada):
     page = ada.get(reverse("study_design", args=[study.name])).content.decode()
     text = " ".join(page.split("<dt>Arms</dt>")[1].split("</dd>")[0].split())
@@ -50,6 +49,7 @@ def test_the_design_page_states_the_training_of_each_arm(study, ada):
     )
 
 
+@pytest.mark.engines
 def test_each_arm_trains_on_its_tasks_and_examples(study, tmp_path, capsys):
     assert set(study.scenarios.values_list("arm", flat=True)) == TRAINED.keys()
     people = [arrive(study, f"p{number}") for number in range(4)]
