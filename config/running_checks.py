@@ -278,11 +278,18 @@ def single_sign_on() -> Iterator[CheckMessage]:
     """Read the provider's configuration, and check that browsers may submit to its sign-in page."""
     if not settings.OIDC_URL:
         return
+    issuer = urlsplit(settings.OIDC_URL)
+    if issuer.scheme != "https" and issuer.hostname not in ("127.0.0.1", "localhost"):
+        yield Error(
+            f"OIDC_URL is {settings.OIDC_URL}, but single sign-on is safe only over TLS.",
+            hint="Set OIDC_URL=https://...",
+            id="config.E040",
+        )
     try:
         reply = requests.get(f"{settings.OIDC_URL}/.well-known/openid-configuration", timeout=WAIT)
         reply.raise_for_status()
         page = urlsplit(reply.json()["authorization_endpoint"])
-    except (requests.RequestException, KeyError) as error:
+    except (requests.RequestException, LookupError, TypeError) as error:
         yield Error(
             f"{settings.OIDC_URL} has no OpenID configuration: {type(error).__name__}: {error}",
             hint="Set OIDC_URL to the provider's issuer.",

@@ -4,6 +4,7 @@ The defaults suit a laptop: SQLite in var/, debug off, a secret key generated in
 production, set DATABASE_URL, SECRET_KEY, ALLOWED_HOSTS and HTTPS=1, and run `check --deploy`.
 """
 
+import hashlib
 import os
 import re
 import tomllib
@@ -289,12 +290,14 @@ MFA_ALLOW_UNVERIFIED_EMAIL = True
 OIDC_URL = os.environ.get("OIDC_URL", "").rstrip("/")  # the issuer
 # Origins of the provider's sign-in page.
 OIDC_ORIGINS = env_list("OIDC_ORIGINS", ["/".join(OIDC_URL.split("/")[:3])] if OIDC_URL else [])
-OIDC_NAME = OIDC_URL and os.environ.get("OIDC_NAME", "your institution")
+OIDC_NAME = OIDC_URL and (os.environ.get("OIDC_NAME") or "your institution")
 # Mail domains whose addresses get an account. If empty, users connect existing accounts.
 OIDC_DOMAINS = [domain.lower() for domain in env_list("OIDC_DOMAINS", [])]
+SOCIALACCOUNT_REAUTHENTICATION_REQUIRED = True  # to connect an account
 SOCIALACCOUNT_ADAPTER = "config.single_sign_on.SingleSignOn"
-OIDC_APP = {
-    "provider_id": "oidc",
+# Subjects are unique within an issuer.
+OIDC_PROVIDER = {"provider_id": hashlib.sha256(OIDC_URL.encode()).hexdigest()[:16]}
+OIDC_APP = OIDC_PROVIDER | {
     "name": OIDC_NAME,
     "client_id": os.environ.get("OIDC_CLIENT_ID", ""),
     "secret": os.environ.get("OIDC_CLIENT_SECRET", ""),

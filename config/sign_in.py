@@ -29,6 +29,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
+from annotation.accounts.closing import DELETED
 from annotation.recruitment import identities
 from annotation.recruitment.visitors import client_address
 from annotation.templatetags.frame import qr
@@ -107,6 +108,12 @@ class Accounts(DefaultAccountAdapter):
         """Return a salted hash, so that attempts are counted by IP address without storing it."""
         address = client_address(request) or ""
         return salted_hmac("config.sign_in", address, algorithm="sha256").hexdigest()
+
+    def clean_username(self, username: str, shallow: bool = False) -> str:
+        """Refuse names that are reserved for deleted accounts. Raises ValidationError."""
+        if username.lower().startswith(DELETED):
+            raise ValidationError("Choose another name. This form is for deleted accounts.")
+        return str(super().clean_username(username, shallow))
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Return False. Accounts are created on the first visit, by invitation, or by an admin."""

@@ -5,6 +5,9 @@ match, an account is created only for a confirmed address at one of OIDC_DOMAINS
 existing account on *Your account*.
 """
 
+import logging
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from allauth.account.models import EmailAddress
@@ -12,27 +15,44 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialAccount, SocialLogin
 from allauth.socialaccount.providers.base import AuthProcess
+from allauth.socialaccount.providers.openid_connect import views
 from allauth.socialaccount.signals import social_account_added
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.http import HttpRequest
+from django.core.exceptions import ImproperlyConfigured
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.views.decorators.http import require_POST
+from requests import RequestException
 
 from annotation.models import AuditEntry, Topic
 from config.users import awaits_first_owner
 
+log = logging.getLogger("handful.sign_in")
+# The provider does not respond, or its replies lack what OpenID Connect requires.
+FAILURES = (
+    RequestException, ImproperlyConfigured, LookupError, TypeError, ValueError, AttributeError,
+)  # fmt: skip
 NO_ACCOUNT = "You have no account on this server yet, and "
 
 
 class SingleSignOn(DefaultSocialAccountAdapter):
     def populate_user(self, request: HttpRequest, sociallogin: SocialLogin, data: Any) -> User:
-        """Fill in name and address. Everything else that the provider sends is not stored."""
+        """Fill in name and address. Everything else that the provider sends is not stored.
+
+        Raises ValueError if the provider names nobody, or two people (OpenID Connect Core, 5.3.2).
+        """
+        said = sociallogin.account.extra_data
+        subjects = {part.get("sub") for part in said.values()}
+        if len(subjects) != 1 or not all(isinstance(sub, str) and sub for sub in subjects):
+            raise ValueError("The provider's replies have no common subject.")
         sociallogin.account.extra_data = {}
         return super().populate_user(request, sociallogin, data)
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Decide whether this person may sign in. Raises ImmediateHttpResponse if not."""
+        sociallogin.token = None  # the session must not keep it while a password is confirmed
         if sociallogin.is_existing:
             if not sociallogin.user.is_active:
                 raise refused(request, "This account is closed. Ask an administrator to reopen it.")
@@ -74,6 +94,23 @@ def _why_no_account(sociallogin: SocialLogin) -> str:
             " under Your account."
         )
     return ""
+
+
+def guarded(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Show a page instead of an error if the provider doesn't respond, or sends nonsense."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, provider_id: str) -> HttpResponse:
+        try:
+            return view(request, provider_id)
+        except FAILURES:
+            log.exception("Single sign-on failed")
+            return refused(request, f"{settings.OIDC_NAME} did not respond as expected.").response
+
+    return answer
+
+
+begin, callback = require_POST(guarded(views.login)), guarded(views.callback)
 
 
 def refused(request: HttpRequest, reason: str) -> ImmediateHttpResponse:

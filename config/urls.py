@@ -6,15 +6,13 @@ from allauth.account import views as account
 from allauth.mfa.base import views as mfa
 from allauth.mfa.recovery_codes import views as recovery_codes
 from allauth.mfa.totp import views as totp
-from allauth.socialaccount.providers.openid_connect import views as openid_connect
 from django.conf import settings
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path, register_converter
 from django.urls.converters import StringConverter
-from django.views.decorators.http import require_POST
 from django.views.generic import TemplateView
 
-from config import health, metrics, users
+from config import health, metrics, single_sign_on, users
 from config.help import help_page, search
 from config.kept_forms import SecondStep, SignIn
 
@@ -39,9 +37,9 @@ class PasswordReset(account.PasswordResetView):
 ACCOUNTS = [
     path("sign-in/", SignIn.as_view(), name="account_login"),
     path("sign-in/", SignIn.as_view(), name="login"),
-    path("sign-in/oidc/", require_POST(openid_connect.login), {"provider_id": "oidc"},
+    path("sign-in/oidc/", single_sign_on.begin, settings.OIDC_PROVIDER,
          name="openid_connect_login"),
-    path("sign-in/oidc/callback/", openid_connect.callback, {"provider_id": "oidc"},
+    path("sign-in/oidc/callback/", single_sign_on.callback, settings.OIDC_PROVIDER,
          name="openid_connect_callback"),
     path("sign-in/code/", SecondStep.as_view(), name="mfa_authenticate"),
     path("users/", users.users, name="users"),
@@ -50,7 +48,7 @@ ACCOUNTS = [
          name="account_signup"),
     path("sign-out/", LogoutView.as_view(), name="logout"),
     path("password/", account.password_change, name="password_change"),
-    path("password/set/", account.password_set, name="account_set_password"),
+    path("password/set/", users.set_password, name="account_set_password"),
     path("password/reset/", PasswordReset.as_view(), name="account_reset_password"),
     path("password/reset/sent/", account.password_reset_done, name="account_reset_password_done"),
     path(

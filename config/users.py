@@ -11,9 +11,13 @@ import base64
 import hashlib
 import hmac
 import sys
+from collections.abc import Callable
+from datetime import timedelta
+from functools import wraps
 from itertools import chain
 from typing import Any
 
+from allauth.account import views as account
 from allauth.account.adapter import get_adapter
 from allauth.account.decorators import reauthentication_required
 from allauth.account.forms import default_token_generator
@@ -49,6 +53,37 @@ from tasks import mail
 from tasks.clock import database_now
 from tasks.models import Installation
 
+RECENT = timedelta(minutes=5)
+
+
+def confirmed(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Ask for the password or code. Accounts without both, as after single sign-on, set one first.
+
+    allauth lets accounts without both pass.
+    """
+    asked = reauthentication_required(view)
+
+    @wraps(view)
+    def answer(request: ResearcherRequest) -> HttpResponse:
+        user = request.user
+        if user.has_usable_password() or Authenticator.objects.filter(user=user).exists():
+            return asked(request)
+        messages.error(request, "Set a password first. The page that you opened asks for it.")
+        return redirect("account_set_password")
+
+    return answer
+
+
+@signed_in("GET", "POST")
+def set_password(request: ResearcherRequest) -> HttpResponse:
+    """Let an account without a password set one, shortly after it signed in."""
+    user = request.user
+    is_late = user.last_login and database_now() - user.last_login > RECENT
+    if is_late and not user.has_usable_password():
+        messages.error(request, "Sign out and sign in again, then set a password.")
+        return redirect("your_account")
+    return account.password_set(request)
+
 
 @signed_in("GET", "POST")
 @never_cache
@@ -59,7 +94,7 @@ def users(request: ResearcherRequest) -> HttpResponse:
     return _page(request) if request.method == "GET" else _change(request)
 
 
-@reauthentication_required
+@confirmed
 def _change(request: ResearcherRequest) -> HttpResponse:
     """Change an account. Asks for the password, in case an administrator left a browser open."""
     if request.POST.get("action") == "invite":
@@ -248,7 +283,7 @@ def your_account(request: ResearcherRequest) -> HttpResponse:
 
 
 @signed_in("GET", "POST")
-@reauthentication_required
+@confirmed
 @never_cache
 def change_address(request: ResearcherRequest) -> HttpResponse:
     """GET shows the form. POST emails a link to the new address, or stores it immediately."""
@@ -291,6 +326,13 @@ def end_tokens(request: HttpRequest, user: User, **_signal: object) -> None:
     """Revoke the user's API tokens: someone who knew the old password may have created them."""
     if ended := accounts.revoke_tokens(user, by=user):
         messages.info(request, f"API tokens of this account were revoked: {ended}.")
+
+
+@receiver(password_changed)
+@receiver(password_reset)
+def end_single_sign_on(user: User, **_signal: object) -> None:
+    """Disconnect the account, which someone who knew the old password may have connected."""
+    SocialAccount.objects.filter(user=user).delete()
 
 
 def _send_link(request: ResearcherRequest, address: str) -> bool:

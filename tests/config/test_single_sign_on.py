@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import jwt
 import pytest
 from allauth.account.models import EmailAddress
+from allauth.mfa.totp.internal.auth import TOTP
 from allauth.socialaccount.models import SocialAccount, SocialToken
 from django.contrib.auth.models import User
 
@@ -138,9 +139,15 @@ def test_the_first_account_is_not_created_by_single_sign_on(client, provider):
 
 def test_existing_account_is_connected_on_its_page(client, provider, researcher, settings):
     settings.OIDC_DOMAINS = []
+    researcher.set_password("right horse")
+    researcher.save()
     client.force_login(researcher)
     assert "Connect to Example University" in client.get("/account/").content.decode()
     reply = sign_in(client, process="connect")
+    assert reply.request["PATH_INFO"] == "/account/confirm/"
+    assert "secret" not in str(dict(client.session))
+    assert not SocialAccount.objects.exists()
+    reply = client.post("/account/confirm/", {"password": "right horse"}, follow=True)
     assert "You can sign in with Example University" in reply.content.decode()
     client.logout()
     assert sign_in(client).wsgi_request.user == researcher
@@ -205,3 +212,66 @@ def test_check_asks_the_provider(provider, settings):
     assert checked() == ["config.E038"]
     settings.OIDC_URL = ""
     assert checked() == []
+
+
+def test_a_new_password_disconnects_the_account(client, provider, researcher):
+    ada = sign_in(client).wsgi_request.user
+    ada.set_password("right horse")
+    ada.save()
+    client.force_login(ada)
+    words = {"oldpassword": "right horse", "password1": "a long horse", "password2": "a long horse"}
+    assert client.post("/password/", words).status_code == 302
+    assert not SocialAccount.objects.exists()
+
+
+def test_another_issuer_has_other_subjects(client, provider, researcher):
+    first = sign_in(client).wsgi_request.user
+    client.logout()
+    SocialAccount.objects.update(provider="another issuer")
+    provider.person |= {"email": "eve@uni.example"}
+    assert sign_in(client).wsgi_request.user != first
+
+
+@pytest.mark.parametrize(
+    "person", [{"sub": None}, {"sub": ""}, {"sub": 7}, {"sub": "x" * 300}, {"given_name": 7}]
+)
+def test_claims_that_break_the_rules_are_refused(client, provider, researcher, person):
+    provider.person |= person
+    assert sign_in(client).status_code == 403
+    assert User.objects.count() == 1
+
+
+def test_reserved_name_from_the_provider_is_not_used(client, provider, researcher):
+    provider.person["preferred_username"] = "deleted-1"
+    assert not sign_in(client).wsgi_request.user.username.startswith("deleted-")
+    client.logout()
+    provider.person = ADA | {"sub": "43", "email": "deleted-2@uni.example"}
+    assert not sign_in(client).wsgi_request.user.username.startswith("deleted-")
+
+
+def test_provider_that_does_not_respond_is_named(client, provider, researcher, settings):
+    app = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"][0]
+    app["settings"] = {"server_url": "http://127.0.0.1:9"}
+    reply = client.post("/sign-in/oidc/")
+    assert reply.status_code == 403
+    assert "Example University did not respond as expected." in reply.content.decode()
+
+
+def test_second_factor_is_asked_after_single_sign_on(client, provider, researcher):
+    TOTP.activate(sign_in(client).wsgi_request.user, "secret")
+    client.logout()
+    reply = sign_in(client)
+    assert reply.request["PATH_INFO"] == "/sign-in/code/"
+    assert not reply.wsgi_request.user.is_authenticated
+
+
+def test_account_without_a_password_sets_one_before_it_is_asked(client, provider, researcher):
+    ada = sign_in(client).wsgi_request.user
+    reply = client.get("/account/address/", follow=True)
+    assert reply.request["PATH_INFO"] == "/password/set/"
+    User.objects.filter(pk=ada.pk).update(is_superuser=True)
+    sent = {"user": researcher.pk, "action": "admin"}
+    assert client.post("/users/", sent)["Location"] == "/password/set/"
+    User.objects.filter(pk=ada.pk).update(last_login="2026-01-01T00:00Z")
+    reply = client.get("/password/set/", follow=True)
+    assert "Sign out and sign in again" in reply.content.decode()
