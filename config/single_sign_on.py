@@ -14,7 +14,6 @@ from allauth.account.models import EmailAddress
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialAccount, SocialLogin
-from allauth.socialaccount.providers.base import AuthProcess
 from allauth.socialaccount.providers.openid_connect import views
 from allauth.socialaccount.signals import social_account_added
 from django.conf import settings
@@ -51,18 +50,16 @@ class SingleSignOn(DefaultSocialAccountAdapter):
         return super().populate_user(request, sociallogin, data)
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Decide whether this person may sign in. Raises ImmediateHttpResponse if not."""
+        """Refuse closed accounts. Raises ImmediateHttpResponse."""
         sociallogin.token = None  # the session must not keep it while a password is confirmed
-        if sociallogin.is_existing:
-            if not sociallogin.user.is_active:
-                raise refused(request, "This account is closed. Ask an administrator to reopen it.")
-        elif sociallogin.state.get("process") != AuthProcess.CONNECT and (
-            reason := _why_no_account(sociallogin)
-        ):
-            raise refused(request, reason)
+        if sociallogin.is_existing and not sociallogin.user.is_active:
+            raise refused(request, "This account is closed. Ask an administrator to reopen it.")
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
-        return True  # pre_social_login has decided
+        """Return True if this person gets an account. Raises ImmediateHttpResponse if not."""
+        if reason := _why_no_account(sociallogin):
+            raise refused(request, reason)
+        return True
 
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
         user = super().save_user(request, sociallogin, form)

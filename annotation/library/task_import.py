@@ -135,7 +135,14 @@ def _begin(form: AddForm, owner: Any) -> str:
         return reverse("gym_tasks", args=[upload.pk])
     are_datasets = len(names) <= SAID and all(Path(n).suffix.lower() in ENDINGS for n in names)
     if is_alone or (names and are_datasets):
-        begun = [dataset_uploads.begin(*part, form.reading, owner) for part in form.parts()]
+        begun = []
+        try:
+            for part in form.parts():
+                begun.append(dataset_uploads.begin(*part, form.reading, owner))
+        except uploads.UploadError:
+            for upload in begun:
+                uploads.drop(upload)
+            raise
         return reverse("dataset_columns", args=[begun[0].pk])
     more = f" and {len(names) - SAID} more" if len(names) > SAID else ""
     raise uploads.UploadError(
@@ -282,7 +289,8 @@ def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | 
     uploads.drop(upload)
     outcome = "is imported" if done["created"] else "already existed with identical content"
     messages.success(request, f"{done['name']} v{done['version']} {outcome}.")
-    waiting = TaskUpload.objects.filter(owner=request.user).last()
+    later = TaskUpload.objects.filter(owner=request.user, created_at__gt=upload.created_at)
+    waiting = later.last()  # the next of several files
     pages = {
         "study": f"{reverse('study_new')}?task={done['name']}",
         "add": _address(waiting) if waiting else reverse("task_add"),

@@ -121,7 +121,9 @@ def purge(study: Study, by: User | None, why: str = "") -> int:
     """Delete and count a study's identities. Raises identities.PurgeError."""
     with transaction.atomic():
         count = identities.purge(study)
-        Study.objects.filter(pk=study.pk).update(identities_until=None)
+        # Before the date, identities of later annotators must still be deleted on it.
+        if by is None or study.status == StudyStatus.CLOSED:
+            Study.objects.filter(pk=study.pk).update(identities_until=None)
         AuditEntry.objects.record(f"{count} identities deleted{why}", study=study, by=by)
     return count
 

@@ -202,9 +202,13 @@ def test_identities_can_be_deleted_at_once(ada, study):
     link.refresh_from_db()
     assert "Ida" not in link.name
     study.refresh_from_db()
-    assert study.identities_until is None
+    assert study.identities_until == date(2090, 1, 1)  # for those who arrive later
     entry = AuditEntry.objects.filter(study=study).latest("pk")
     assert (entry.what, entry.by) == ("1 identities deleted", study.owner)
+    lifecycle.change_status(study, "close")
+    assert ada.post(address, {"until": "2091-01-01", "now": "1"}).status_code == 302
+    study.refresh_from_db()
+    assert study.identities_until is None
 
 
 @pytest.mark.long

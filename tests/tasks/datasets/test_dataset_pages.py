@@ -377,7 +377,36 @@ def test_a_file_name_with_a_path_stays_in_its_folder(ada, var):
 
 def test_the_new_study_has_the_imported_task_selected(ada, tmp_path):
     page = draw(ada, send(ada, files.write_csv(tmp_path / "m.csv", MOODS)), **CHOICE)
-    page = act(ada, page, "confirm", design="1")
+    page = act(ada, page, "confirm", next="study")
     assert page.redirect_chain[-1][0] == "/new-study/?task=moods"
     assert page.context["form"].initial["tasks"] == [Task.objects.get()]
     assert not ada.get("/new-study/?task=nothing").context["form"].initial.get("tasks")
+
+
+def sent(name: str, data: bytes) -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, data)
+
+
+MOODS_CSV = b"text,mood\n" + b"".join(
+    f"Film {n} was {'dull' if n % 2 else 'fun'}.,{'bad' if n % 2 else 'good'}\n".encode()
+    for n in range(40)
+)
+
+
+def test_of_several_datasets_a_refused_one_stores_none(ada):
+    both = [sent("one.csv", MOODS_CSV), sent("two.csv", b"")]
+    assert ada.post(reverse("task_add"), {"upload": both}).status_code == 422
+    assert not TaskUpload.objects.exists()
+
+
+def test_several_datasets_are_imported_one_after_the_other(ada):
+    abandoned = ada.post(reverse("task_add"), {"upload": sent("old.csv", MOODS_CSV)}, follow=True)
+    three = [sent(f"{name}.csv", MOODS_CSV) for name in ("one", "two", "three")]
+    page = ada.post(reverse("task_add"), {"upload": three}, follow=True)
+    for name in ("one", "two", "three"):
+        assert f"{name}.csv" in text(page)
+        page = draw(ada, page, **{**CHOICE, "name": name})
+        page = act(ada, page, "confirm", next="add")
+    assert page.request["PATH_INFO"] == reverse("task_add")
+    assert set(Task.objects.values_list("name", flat=True)) == {"one", "two", "three"}
+    assert TaskUpload.objects.get() == abandoned.context["upload"]
