@@ -40,7 +40,7 @@ class SingleSignOn(DefaultSocialAccountAdapter):
     def populate_user(self, request: HttpRequest, sociallogin: SocialLogin, data: Any) -> User:
         """Fill in name and address. Everything else that the provider sends is not stored.
 
-        Raises ValueError if the provider names nobody, or two people (OpenID Connect Core, 5.3.2).
+        Raises ValueError unless all replies have the same subject (OpenID Connect Core, 5.3.2).
         """
         said = sociallogin.account.extra_data
         subjects = {part.get("sub") for part in said.values()}
