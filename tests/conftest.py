@@ -3,9 +3,13 @@
 import functools
 import gc
 import os
+import random
+import secrets
 import subprocess
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import hypothesis
@@ -162,6 +166,28 @@ def forget() -> None:
     frozen_scenario.cache_clear()
     first_worked_before.cache_clear()
     caches["process"].clear()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _rows_of_a_module_draw_the_same(request):
+    with _draws(request.node.nodeid):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _tests_draw_the_same(request):
+    with _draws(request.node.nodeid):
+        yield
+
+
+@contextmanager
+def _draws(seed: str) -> Iterator[None]:
+    """Draw seeds, pseudonyms and tokens from the name of a test, so that no run has bad luck."""
+    generator = random.Random(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(secrets, "_sysrand", generator)
+        patch.setattr(secrets, "choice", generator.choice)
+        yield
 
 
 @pytest.fixture(autouse=True)

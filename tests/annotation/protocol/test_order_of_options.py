@@ -67,15 +67,18 @@ def test_each_annotator_has_one_order_of_labels_throughout(study):
 
 
 def test_instructions_and_the_api_have_the_annotator_s_order(study):
-    seat = factories.join(study)
-    call = {"headers": {"Authorization": f"Bearer {seat.token}"}}
-    Client().post(reverse("api_consent"), {"agree": True}, "application/json", **call)
-    instructions = page_of(seat).xpath("//details[@data-window]/@data-window")[:4]
-    state = Client().post(reverse("api_begin"), {}, "application/json", **call).json()
-    listed = [label["name"] for label in state["task"]["labels"]]
-    assert [f"What does “{name}” mean?" for name in listed] == instructions
-    assert listed == shown(page_of(seat))
-    assert listed != NAMES
+    orders = set()
+    for _ in range(8):
+        seat = factories.join(study)
+        call = {"headers": {"Authorization": f"Bearer {seat.token}"}}
+        Client().post(reverse("api_consent"), {"agree": True}, "application/json", **call)
+        instructions = page_of(seat).xpath("//details[@data-window]/@data-window")[:4]
+        state = Client().post(reverse("api_begin"), {}, "application/json", **call).json()
+        listed = [label["name"] for label in state["task"]["labels"]]
+        assert [f"What does “{name}” mean?" for name in listed] == instructions
+        assert listed == shown(page_of(seat))
+        orders.add(tuple(listed))
+    assert len(orders) > 1
 
 
 def seats_of(researcher, kind, number=6, **fields):
