@@ -8,7 +8,7 @@ from sklearn.metrics import brier_score_loss
 
 from analysis.scores.confidence import CHANCES, by_annotator, measures
 from analysis.stats import learning
-from analysis.stats.uncertainty import estimate, sums_and_resamples
+from analysis.stats.uncertainty import estimate, sums_and_resamples, t_interval
 from annotation.simulation.simulated_annotators import confidence_of
 
 
@@ -54,6 +54,18 @@ def test_intervals_contain_the_known_overconfidence(policy, truth):
         _value, low, high, _why = estimate(sure - right, 20)
         contained += low <= truth <= high
     assert 0.92 * 200 <= contained <= 0.98 * 200
+
+
+def test_the_interval_of_a_mean_is_as_wide_as_its_t_interval():
+    draw, people = np.random.default_rng(4), 12
+    values = draw.normal(size=people)
+    resamples = values[draw.integers(people, size=(200_000, people))].mean(1)
+    mean, low, high, _why = estimate(np.array([values.mean(), *resamples]), people)
+    t = t_interval(values)
+    assert mean == values.mean()
+    assert (high - low) == pytest.approx(t.high - t.low, rel=0.03)
+    percentiles = np.ptp(np.quantile(resamples, [0.025, 0.975]))
+    assert percentiles < 0.9 * (t.high - t.low)
 
 
 def test_calibrated_annotators_are_right_as_often_as_they_say():
