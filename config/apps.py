@@ -26,7 +26,7 @@ class HandfulConfig(AppConfig):
 
 
 def send_to_workers(job: int, number: int) -> None:
-    """Send a chunk of a job to Celery. Celery is only imported when it is used."""
+    """Send a chunk of a job to Celery. Celery is imported only when it is used."""
     from config import celery
 
     celery.send(job, number)

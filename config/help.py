@@ -1,4 +1,4 @@
-"""Public help pages under /help/, rendered from docs/, and the search over studies and help.
+"""Public help pages under /help/, rendered from docs/, and the search across studies and help.
 
 A page's URL is its document's path without `.md`; docs/README.md is /help/ itself. Anchors follow
 GitHub's rules, so links work in both places.

@@ -138,7 +138,7 @@ class PagesInstead:
     """Middleware that replaces redirects and errors on researchers' pages.
 
     - Instead of a redirect to the sign-in page, a POST gets that page with its form input.
-    - GET of a URL that only accepts POST redirects to the parent page. Users get there by
+    - GET of a URL that accepts only POST redirects to the parent page. Users get there by
       signing in after submitting a form, with the Back button, or by reloading.
     - TooManyAttempts becomes a 429 response with the sign-in page.
     """

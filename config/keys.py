@@ -1,7 +1,7 @@
 """Read secret keys from the environment, or generate them once in the data folder.
 
-The keys hash and encrypt IDs, so an empty, truncated or changed key would silently corrupt data.
-Such keys are refused at startup.
+The keys hash and encrypt IDs, so an empty, truncated or changed key would silently corrupt
+data. Such keys are rejected at startup.
 """
 
 import contextlib

@@ -34,7 +34,7 @@ Check = Callable[[], Iterator[CheckMessage]]
 
 
 def asked_for(check: Check) -> Check:
-    """Register a check that only runs with `--deploy --database default`."""
+    """Register a check that runs only with `--deploy --database default`."""
 
     def run(databases: Any = None, **_options: Any) -> list[CheckMessage]:
         if "default" not in (databases or []):

@@ -35,7 +35,7 @@ def env_bool(name: str, default: bool) -> bool:
 
 
 def env_int(name: str, default: int, least: int = 1) -> int:
-    """Read an integer variable. It must be at least `least`."""
+    """Read an integer variable, which must be at least `least`."""
     value = os.environ.get(name, "").strip() or str(default)
     if not value.isascii() or not value.isdigit() or int(value) < least:
         raise ImproperlyConfigured(

@@ -1,13 +1,13 @@
 """Rate limits for sign-in. django-allauth counts failed attempts in the shared cache.
 
-Neither refused attempts (which would extend a lock) nor correct passwords count.
+Rejected attempts (which would extend a lock) and correct passwords are not counted.
 
 - Per user name and IP address: eight wrong passwords in 15 minutes.
 - Per IP address, for all user names: 40 wrong passwords in 15 minutes.
 - Per user name, from all IP addresses: 30 wrong passwords in a minute. A longer lock would allow
   anyone to lock a researcher out.
 
-ACCOUNT_RATE_LIMITS sets these numbers. Codes of the second factor have the first limit and are
+ACCOUNT_RATE_LIMITS sets these numbers. Second-factor codes have the first limit and are
 counted separately.
 """
 
@@ -45,7 +45,7 @@ _HASHING_OR_WAITING = threading.BoundedSemaphore(3)
 
 
 class TooManyAttempts(Exception):
-    """Sign-in was refused before the password was checked. The user may try again later."""
+    """Sign-in was rejected before the password was checked. The user may try again later."""
 
     def __init__(self, wait: timedelta):
         super().__init__("Too many attempts to sign in.")
@@ -110,7 +110,7 @@ class Accounts(DefaultAccountAdapter):
         return salted_hmac("config.sign_in", address, algorithm="sha256").hexdigest()
 
     def clean_username(self, username: str, shallow: bool = False) -> str:
-        """Refuse names that are reserved for deleted accounts. Raises ValidationError."""
+        """Reject names that are reserved for deleted accounts. Raises ValidationError."""
         if username.lower().startswith(DELETED):
             raise ValidationError("Choose another name. This form is for deleted accounts.")
         return str(super().clean_username(username, shallow))

@@ -38,7 +38,7 @@ NO_ACCOUNT = "You have no account on this server yet, and "
 
 class SingleSignOn(DefaultSocialAccountAdapter):
     def populate_user(self, request: HttpRequest, sociallogin: SocialLogin, data: Any) -> User:
-        """Fill in name and address. Everything else that the provider sends is not stored.
+        """Fill in the name and address. Nothing else that the provider sends is stored.
 
         Raises ValueError unless all replies have the same subject (OpenID Connect Core, 5.3.2).
         """
@@ -50,7 +50,7 @@ class SingleSignOn(DefaultSocialAccountAdapter):
         return super().populate_user(request, sociallogin, data)
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Refuse closed accounts. Raises ImmediateHttpResponse."""
+        """Reject closed accounts. Raises ImmediateHttpResponse."""
         sociallogin.token = None  # the session must not keep it while a password is confirmed
         if sociallogin.is_existing and not sociallogin.user.is_active:
             raise refused(request, "This account is closed. Ask an administrator to reopen it.")
@@ -94,7 +94,7 @@ def _why_no_account(sociallogin: SocialLogin) -> str:
 
 
 def guarded(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Show a page instead of an error if the provider doesn't respond, or sends nonsense."""
+    """Show a page instead of an error if the provider's response is missing or invalid."""
 
     @wraps(view)
     def answer(request: HttpRequest, provider_id: str) -> HttpResponse:

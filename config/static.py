@@ -25,7 +25,7 @@ LIST = re.compile(r",(?![^(]*\))")  # commas between selectors, not those inside
 
 
 def without_unused(css: str) -> str:
-    """Return a minified style sheet without the rules that only match parts listed in UNUSED."""
+    """Return a minified style sheet without rules that match only parts listed in UNUSED."""
     kept = []
     for head, body in _blocks(css):
         if head.startswith(("@media", "@supports")):

@@ -57,9 +57,9 @@ RECENT = timedelta(minutes=5)
 
 
 def confirmed(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Ask for the password or code. Accounts without both, as after single sign-on, set one first.
+    """Ask for the password or code. Accounts with neither, as after single sign-on, set one first.
 
-    allauth lets accounts without both pass.
+    allauth lets accounts with neither pass.
     """
     asked = reauthentication_required(view)
 
@@ -76,7 +76,7 @@ def confirmed(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 @signed_in("GET", "POST")
 def set_password(request: ResearcherRequest) -> HttpResponse:
-    """Let an account without a password set one, shortly after it signed in."""
+    """Let an account without a password set one shortly after signing in."""
     user = request.user
     is_late = user.last_login and database_now() - user.last_login > RECENT
     if is_late and not user.has_usable_password():
@@ -88,7 +88,7 @@ def set_password(request: ResearcherRequest) -> HttpResponse:
 @signed_in("GET", "POST")
 @never_cache
 def users(request: ResearcherRequest) -> HttpResponse:
-    """List the accounts, or invite a user or change an account. For administrators only."""
+    """List the accounts, invite a user, or change an account. For administrators only."""
     if not request.user.is_superuser:
         raise Http404
     return _page(request) if request.method == "GET" else _change(request)
@@ -169,7 +169,7 @@ def _invite(request: ResearcherRequest) -> HttpResponse:
 
 
 def _link(user: User) -> str:
-    """Return a link for choosing a new password. It works once, for three days."""
+    """Return a single-use link for choosing a new password. It expires after three days."""
     key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
     return str(get_adapter().get_reset_password_from_key_url(key))
 
@@ -240,7 +240,7 @@ def say_first_owner_code() -> None:
 def first_visit(request: HttpRequest) -> HttpResponse:
     """GET asks for the code printed by the server. POST creates the first account.
 
-    Returns 404 once an account exists, also for the second of two simultaneous requests.
+    Returns 404 once an account exists, including for the second of two simultaneous requests.
     """
     if not awaits_first_owner():
         raise Http404

@@ -376,7 +376,7 @@ TASKS = ("SST-2", "MNLI", "CoNLL03", "WikiANN", "SQuADv2", "ReCoRD")  # from CLU
 
 
 def place(name: str) -> tuple[int, str]:
-    """Return a sort key: tasks of the paper in its order, then other tasks by name.
+    """Return a sort key: tasks from the paper in its order, then other tasks by name.
 
     >>> sorted(["ReCoRD", "movies", "MNLI", "SST-2"], key=place)
     ['SST-2', 'MNLI', 'ReCoRD', 'movies']

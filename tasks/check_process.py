@@ -1,9 +1,9 @@
 """The process that reads an uploaded file within time and memory limits.
 
-`python -m tasks.check_process SECONDS BYTES` (processor time and address space) reads one request
-from standard input and writes one reply, both as JSON. It only imports the pure core, and Pillow
-for images, so it starts in about 50 ms, and it never executes anything from the request.
-tasks/checking.py starts it.
+`python -m tasks.check_process SECONDS BYTES` (processor time and address space) reads one
+request from standard input and writes one reply, both as JSON. It imports only the pure
+core, and Pillow for images, so it starts in about 50 ms, and it never executes anything
+from the request. tasks/checking.py starts it.
 """
 
 import base64
@@ -101,7 +101,7 @@ def task(folder: str, card: dict[str, Any]) -> dict[str, Any]:
 
 
 def clean(folder: str, files: list[str]) -> dict[str, Any]:
-    """Clean some of a folder's images. Return {}."""
+    """Clean some of the images in a folder. Return {}."""
     images.clean_all(Path(folder), files)
     return {}
 

@@ -47,8 +47,8 @@ class Busy(Exception):
 def one_of(account: int, waits: bool = False) -> Iterator[None]:
     """Allow one check per account at a time across all server processes. Raises Busy.
 
-    With `waits`, only raises it after PATIENCE, for example while a page's example is in progress.
-    This leaves capacity for other accounts. A killed process's lock expires after LIMIT.
+    With `waits`, raises it only after PATIENCE (a page's example may be in progress). This
+    leaves capacity for other accounts. A killed process's lock expires after LIMIT.
     """
     key = f"upload-check:{account}"
     until = time.monotonic() + (PATIENCE if waits else 0)

@@ -38,7 +38,7 @@ def p_value(p: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """Format seconds with as many digits as their size requires.
+    """Format seconds with a number of digits that depends on their size.
 
     >>> seconds(12.34), seconds(1.234), seconds(0.0123)
     ('12.3', '1.23', '0.01')
@@ -125,6 +125,6 @@ def on_page(columns: Iterable[Column]) -> list[Column]:
 
 
 def cells(columns: Iterable[Column], rows: Iterable[Any]) -> list[list[str]]:
-    """Return the page's cells as text, row by row."""
+    """Return the cells on the page as text, row by row."""
     shown = on_page(columns)
     return [[column.text(row) for column in shown] for row in rows]

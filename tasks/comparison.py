@@ -1,10 +1,10 @@
 """Comparison of an answer with the gold for the reveal (docs/protocol.md#the-reveal).
 
-Texts are compared. A text is right if it is gold, wherever it was highlighted. It is missed if it
-is gold but was not chosen, and is shown where it occurs. It is extra if it was chosen but isn't
-gold. It is partial, and scores 0, if it overlaps an occurrence of a gold text but differs from it.
-If golds are alternatives, the answer is compared with the one that was scored, and the others are
-also accepted. A gold text that can't be highlighted is unreachable.
+Texts are compared. A text is right if it is gold, wherever it was highlighted. It is missed
+if it is gold but was not chosen, and is shown where it occurs. It is extra if it was chosen
+but isn't gold. It is partial, and scores 0, if it overlaps an occurrence of a gold text but
+differs from it. If gold answers are alternatives, the answer is compared with the scored
+one; the others are also accepted. A gold text that can't be highlighted is unreachable.
 """
 
 import itertools
@@ -31,10 +31,10 @@ class Mark(NamedTuple):
 class Piece(NamedTuple):
     """A part of a segment whose marks don't change.
 
-    `chosen` is right, extra, partial or "", and `missed` may cover the part as well. `starts` and
-    `ends` say whether a mark starts or ends here. A partial highlight is announced together with
-    the gold it overlaps. Each of their pieces holds the start of this overlap in `overlap`. `opens`
-    and `closes` say whether the announced part starts or ends here.
+    `chosen` is right, extra, partial or "", and `missed` may cover the part as well. `starts`
+    and `ends` show whether a mark starts or ends here. A partial highlight is announced
+    together with the gold it overlaps. Each of their pieces holds the start of this overlap in
+    `overlap`. `opens` and `closes` show whether the announced part starts or ends here.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""CSV files according to RFC 4180, with CRLF between records."""
+"""CSV files as defined in RFC 4180, with CRLF between records."""
 
 import csv
 import io
@@ -86,7 +86,7 @@ def saved_as(filename: str) -> dict[str, str]:
 
 
 def download(content: str | bytes, filename: str, content_type: str = "") -> HttpResponse:
-    """Return a file to be saved. TYPES has the content type of its extension."""
+    """Return a file for download. TYPES maps its extension to the content type."""
     kind = content_type or TYPES[filename.rpartition(".")[2]]
     return HttpResponse(content, content_type=kind, headers=saved_as(filename))
 

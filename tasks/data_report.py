@@ -25,8 +25,8 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
 
     Keys: splits [{file, examples, empty_share}], unreachable [{file, ids}], labels_not_in_question
     [label], not_nested [[number, smaller size, larger size]], renumbering {number: {size: number}},
-    duplicates [{file, ids}], overlap_with_test [{file, ids}], reused_ids [{file, ids}] (the id has
-    another text in the test file), respelled and same_options [{file, ids}], baseline_name,
+    duplicates [{file, ids}], overlap_with_test [{file, ids}], reused_ids [{file, ids}] (ids of
+    other texts in the test file), respelled and same_options [{file, ids}], baseline_name,
     baseline (None unless the task has labels or "no answer"), ceiling, floors [{name, s1}] for
     guessing among the answers that the test file lists. With strata: strata {file: {stratum: n}}.
     """
@@ -194,7 +194,7 @@ def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
 
 
 def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
-    """Return the scores x 100 of guessing among listed candidates, or [] without lists.
+    """Return the scores x 100 for guessing among listed candidates, or [] without lists.
 
     A random candidate's score is the mean over each example's distinct candidates. The most
     frequent candidate is the one listed most often across all examples, or the first if tied.
@@ -310,6 +310,6 @@ def origin(made_from: dict[str, Any]) -> str:
 
 
 def _list(ids: list[str]) -> str:
-    """List all ids, or the first ten if there are many. The stored report has them all."""
+    """List all ids, or the first ten if there are many. The stored report lists them all."""
     more = f" and {len(ids) - 10} more" if len(ids) > 12 else ""
     return ", ".join(ids[:10] if more else ids) + more

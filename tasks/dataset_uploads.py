@@ -53,7 +53,7 @@ def _checked(what: str, name: str, owner: Any, **request: Any) -> dict[str, Any]
 
 
 def path_of(upload: TaskUpload) -> Path | None:
-    """Return the path of an upload's dataset, or None."""
+    """Return the path to an upload's dataset, or None."""
     folder = uploads.folder_of(upload) / FOLDER
     return next(folder.iterdir(), None) if folder.is_dir() else None
 
@@ -65,13 +65,13 @@ def seen(upload: TaskUpload) -> dict[str, Any]:
 
 
 def fields(upload: TaskUpload) -> dict[str, Any]:
-    """Return the columns form's latest values by field, or {} if there are none."""
+    """Return the latest values in the columns form by field, or {} if there are none."""
     place = uploads.folder_of(upload) / FIELDS
     return json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
 
 
 def store_fields(upload: TaskUpload, values: dict[str, Any]) -> None:
-    """Store the columns form's input. Raises DiskFull."""
+    """Store the input from the columns form. Raises DiskFull."""
     with disk.named():
         (uploads.folder_of(upload) / FIELDS).write_text(json.dumps(values), encoding="utf-8")
 

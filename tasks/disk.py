@@ -38,7 +38,7 @@ def sentence() -> str:
 
 
 def sweep(root: Path, rows: QuerySet[Any]) -> None:
-    """Delete deleted rows' folders after an hour, as new rows may not be committed yet."""
+    """Delete folders of deleted rows after an hour, as new rows may not be committed yet."""
     # List folders before rows, because a folder created later belongs to a row.
     folders = list(root.iterdir()) if root.is_dir() else []
     known = {str(pk) for pk in rows.values_list("pk", flat=True)}

@@ -1,4 +1,4 @@
-"""A reveal's statements, such as right, too short or missed (docs/protocol.md#the-reveal).
+"""Statements in a reveal, such as right, too short or missed (docs/protocol.md#the-reveal).
 
 There is one finding per difference between an answer and the gold, in text order. If an answer
 overlaps a gold text, they share a finding ("'Los' is too short: the answer is Los Angeles"), and

@@ -36,7 +36,7 @@ LONGEST_STRATUM = 100  # characters
 
 
 class FormatError(ValueError):
-    """Raised if a file can't be imported. Says where the error is and what was expected."""
+    """Raised if a file can't be imported. Gives the location and what was expected."""
 
     def __init__(self, file: str, line: int | None, field: str | None, expected: str):
         place = file + (f", line {line}" if line else "") + (f", field {field}" if field else "")
@@ -101,7 +101,7 @@ def canonical(value: Any) -> bytes:
 
 
 def digest_of(hashes: Iterable[str]) -> str:
-    """Return the SHA-256 of the content hashes of a file's examples, concatenated in order."""
+    """Return the SHA-256 of a file's example content hashes, concatenated in order."""
     return hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
@@ -141,7 +141,7 @@ def is_beside(name: str) -> bool:
 
 
 def layout(folder: Path) -> list[Path]:
-    """List the files of a folder's only task, without reading them. Raises FormatError."""
+    """List files of the only task in a folder, without reading them. Raises FormatError."""
     paths, prefixes = [], set()
     for path in sorted(folder.iterdir()):
         name = path.name
@@ -441,7 +441,7 @@ def _short(data: dict[str, Any], field: str, longest: int, text: Any, refuse: An
 def _gold(
     answer: list[Any], segments: list[str], text: Any, refuse: Any
 ) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
-    """Return the golds as texts, with offsets if the file has them.
+    """Return gold answers as strings, with offsets if the file contains them.
 
     `[]` and `[""]` are "no answer". `{"text", "answer_start"}` is a text and its offset.
     """

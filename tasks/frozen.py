@@ -1,4 +1,4 @@
-"""Imported data that never change, cached in each process. `clear` empties the caches.
+"""Imported data that never changes, cached in each process. `clear` empties the caches.
 
 Models read the data through this module. Tasks are identified by their content hash.
 """
@@ -24,7 +24,7 @@ WORDS_OF = 500  # number of examples, which is sufficient for a median
 
 
 def _by_content(compute: Callable[["Task"], Value]) -> Callable[["Task"], Value]:
-    """Cache a function of a task by the task's content."""
+    """Cache a function that takes a task by the task's content."""
 
     @wraps(compute)
     def cached(task: "Task") -> Value:
@@ -43,14 +43,14 @@ def card(task: "Task") -> Card:
 
 @_by_content
 def test_hash(task: "Task") -> str:
-    """Return the SHA-256 of the content hashes of the test file's examples, in order."""
+    """Return the SHA-256 of the test file's example content hashes, in order."""
     examples = task.test_split.examples.order_by("position")
     return digest_of(examples.values_list("content_hash", flat=True))
 
 
 @_by_content
 def set_ceiling(task: "Task") -> float:
-    """Return the highest mean S1 with golds as one set. NaN unless the golds are alternatives."""
+    """Return the highest mean S1 with gold as one set. NaN unless the rule is any_of."""
     if task.card.gold_rule != "any_of":
         return math.nan
     golds = task.test_split.examples.values_list("gold", flat=True)
@@ -99,7 +99,7 @@ def example(pk: int) -> "Example":
 
 @lru_cache(maxsize=4096)
 def card_of_example(pk: int) -> Card:
-    """Return the card of an example's task. Raises Example.DoesNotExist."""
+    """Return the card for an example's task. Raises Example.DoesNotExist."""
     examples = apps.get_model("tasks", "Example").objects
     return card(examples.select_related("split__task").get(pk=pk).split.task)
 

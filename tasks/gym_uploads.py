@@ -33,7 +33,7 @@ TOO_COMPLEX = ("These tasks are ", ". Upload fewer tasks, or use the command imp
 
 
 def begin(files: Iterable[UploadedFile], owner: Any, partition: str = "") -> TaskUpload:
-    """Read all tasks or a partition's, or raise UploadError and store nothing."""
+    """Read all tasks or a partition's, or raise UploadError without storing anything."""
     wanted = partitions()[partition] if partition else None
     with uploads.begun(owner) as upload:
         _store_all(folder_of(upload), files)
@@ -60,7 +60,7 @@ def is_gym(upload: TaskUpload) -> bool:
 
 
 def seen(upload: TaskUpload) -> dict[str, Any]:
-    """Return {tasks, shared}. `tasks` is described in `process.gym`, `shared` has sentences."""
+    """Return {tasks, shared}. See `process.gym` for `tasks`. `shared` contains sentences."""
     return json.loads((uploads.folder_of(upload) / SEEN).read_text(encoding="utf-8"))
 
 

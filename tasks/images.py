@@ -1,4 +1,4 @@
-"""Images as segments of examples: their notation, and the check of their files.
+"""Images as segments in examples: their notation, and checks of their files.
 
 In a task's files, a segment is {"image": FILE, "alt": TEXT}, which names a file in the folder
 `images`. After the import, it is the text ![TEXT](FILE), where the SHA-256 of FILE is its name, so
@@ -36,7 +36,7 @@ JPEG_SCAN, AFTER_SCAN = b"\xff\xda", re.compile(rb"\xff[^\x00\xd0-\xd7]")
 
 
 class ImageError(ValueError):
-    """Raised for an unusable image. The message says what was expected."""
+    """Raised for an unusable image. The message explains what was expected."""
 
 
 class Image(NamedTuple):
@@ -48,13 +48,13 @@ class Image(NamedTuple):
 
 
 def image_in(segment: str) -> Image | None:
-    """Return the image that this segment is, or None if it is a text."""
+    """Return this segment's image, or None if the segment is text."""
     matched = NOTATION.fullmatch(segment) if segment.startswith("![") else None
     return Image(matched["alt"], matched["name"], segment) if matched else None
 
 
 def as_published(segment: str) -> str | dict[str, str]:
-    """Return a segment as in a task's files."""
+    """Return a segment as it appears in a task's files."""
     image = image_in(segment)
     return {"image": image.name, "alt": image.alt} if image else segment
 
@@ -105,7 +105,7 @@ def files_in(folder: Path) -> list[str]:
 
 
 def batches(folder: Path) -> list[list[str]]:
-    """Return these names in the parts that are cleaned together."""
+    """Return the names of the images in batches that are cleaned together."""
     files = files_in(folder)
     return [files[start : start + BATCH] for start in range(0, len(files), BATCH)]
 
@@ -123,7 +123,7 @@ def clean_all(folder: Path, files: list[str]) -> None:
 
 @contextmanager
 def cleaned(folder: Path) -> Iterator[Path]:
-    """Give a folder with cleaned images: this one, or a temporary copy if it has images."""
+    """Yield a folder with cleaned images: this one, or a temporary copy if it has images."""
     if not (files_in(folder) or (folder / CLEAN).exists()):
         yield folder
         return
@@ -162,7 +162,7 @@ def clean(path: Path) -> bytes:
 
 
 def _check(image: Any, expected: str) -> None:
-    """Check what the header says, before any pixel is decoded. Raises ImageError."""
+    """Check the header before any pixels are decoded. Raises ImageError."""
     if image.format != expected and (image.format, expected) != ("MPO", "JPEG"):
         raise ImageError(f"the content is {image.format}, not {expected}; correct the file name")
     if getattr(image, "n_frames", 1) > 1 and image.format != "MPO":  # of phones: first is shown
@@ -202,7 +202,7 @@ def _rewritten(image: Any, data: bytes) -> bytes:
 
 
 def _is_bare(data: bytes) -> bool:
-    """Return whether a PNG or JPEG has only the parts that its pixels need."""
+    """Return whether a PNG or JPEG contains only the parts required for its pixels."""
     at, part = len(PNG), b""
     if data.startswith(PNG):
         while part != b"IEND":

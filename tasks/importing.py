@@ -1,7 +1,7 @@
 """Import of files as a task version. If anything fails, nothing is stored.
 
-Unchanged content isn't stored again. Changed content becomes a new version next to the old one, so
-answers never lose their examples.
+Unchanged content isn't stored again. Changed content becomes a new version alongside the
+old one, so answers never lose their examples.
 """
 
 import time
@@ -129,7 +129,7 @@ def _begin(
 
 
 def _pieces(task: Task, files: list[SplitFile]) -> Iterator[list[Example]]:
-    """Yield the examples not stored yet, in batches of about PIECE characters."""
+    """Yield the examples that are not stored yet, in batches of about PIECE characters."""
     piece: list[Example] = []
     size = 0
     for file in files:

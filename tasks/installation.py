@@ -4,8 +4,8 @@ Files for uploads, jobs and bundles are stored in var/ under their rows' keys. A
 the same folder (a rehearsal or staging server) would consider them orphaned and delete them. The
 folder and its database therefore share an id.
 
-Databases from before release 0.2.0 are refused too. Since 0.2.0 each app has a single migration,
-which has the former first migration's name but creates other tables.
+Databases from before release 0.2.0 are also rejected. Since 0.2.0 each app has a single
+migration, which has the former first migration's name but creates other tables.
 """
 
 import logging
@@ -68,7 +68,7 @@ def conflict() -> str:
 
 
 def require() -> None:
-    """Refuse an old database or another folder at startup. Raises ImproperlyConfigured.
+    """Reject an old database or another database's folder at startup. Raises ImproperlyConfigured.
 
     Unreachable and unmigrated databases are accepted, because nothing can be deleted.
     """
@@ -101,7 +101,7 @@ def is_old(connection: BaseDatabaseWrapper) -> bool:
 
 
 def refuse_old(using: str, **_kwargs: Any) -> None:
-    """Refuse old databases before any change (pre_migrate receiver). Raises CommandError."""
+    """Reject old databases before any change (pre_migrate receiver). Raises CommandError."""
     if is_old(connections[using]):
         raise CommandError(OLD)
 

@@ -8,7 +8,7 @@ enqueues the next chunk for a worker.
 A chunk is leased before it runs, with one conditional update, so that only one of two simultaneous
 polls runs it. The lease lasts half a minute and is renewed while the chunk runs, up to the limit of
 its kind. A killed process leaves its lease behind, and the chunk runs again after the lease has
-expired. Chunks must therefore be idempotent and end within the limit of their kind.
+expired. Chunks must therefore be idempotent and finish within the limit of their kind.
 """
 
 import contextlib
@@ -140,7 +140,7 @@ def _root() -> Path:
 
 
 def drop(dropped: QuerySet[Job]) -> None:
-    """Delete these jobs and their files. A chunk that is still running stores nothing more."""
+    """Delete these jobs and their files. Chunks still running do not store anything more."""
     folders = [folder_of(job) for job in dropped]
     dropped.delete()
     for folder in folders:
@@ -327,5 +327,5 @@ def poll(request: HttpRequest, job: Job, address: str) -> HttpResponse:
 
 
 def go_to(request: HttpRequest, address: str) -> HttpResponse:
-    """Redirect the whole page, also for htmx requests."""
+    """Redirect the whole page, including for htmx requests."""
     return HttpResponseClientRedirect(address) if HtmxDetails(request) else redirect(address)

@@ -70,7 +70,7 @@ class AnswerError(ValueError):
 def anywhere(text: str, segments: Sequence[str], question: str | None = None) -> Iterator[Span]:
     """Yield every occurrence of a text, even inside words, in segments and then the question.
 
-    Images have no text that can be highlighted.
+    Images do not contain text that can be highlighted.
     """
     numbered = [(place, text) for place, text in enumerate(segments) if not image_in(text)]
     for number, segment in [*numbered, *([] if question is None else [(QUESTION, question)])]:
@@ -356,7 +356,7 @@ _ALIKE = str.maketrans("‘’ʼ`´“”„‐‑–—−", "'''''\"\"\"-----"
 
 
 def _folded(text: str) -> str:
-    """Remove differences that typing often introduces: case, accents, blanks, quotes, dashes."""
+    """Remove common typing differences: case, accents, whitespace, quotes, dashes."""
     apart = unicodedata.normalize("NFKD", text.translate(_ALIKE).casefold())
     return "".join(
         character

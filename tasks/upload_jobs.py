@@ -135,12 +135,11 @@ def _upload_of(job: Job) -> TaskUpload:
 
 @jobs.job(CHECK, limit=timedelta(minutes=10))
 def _check(job: Job, number: int) -> dict[str, Any]:
-    """Check the card, clean the images, check each file, then all files. Return {errors} or the
-    results.
+    """Check the card, clean the images, check each file, then all. Return {errors} or results.
 
-    The result for the card is {file, card}, for a file {file, examples}, and for all files {report,
-    hash, rechained_hash, shown}. The hashes show whether the task is already stored, and `shown`
-    has the examples for the preview. Returns {} after earlier errors.
+    The result for the card is {file, card}, for a file {file, examples}, and for all files
+    {report, hash, rechained_hash, shown}. The hashes show whether the task is already stored,
+    and `shown` contains the examples for the preview. Returns {} after earlier errors.
     """
     return _checked_part(_upload_of(job), job, number, job.total - 1)
 
@@ -191,7 +190,7 @@ def _checked(upload: TaskUpload, name: str, what: str, **request: Any) -> dict[s
 
 
 def checked(upload: TaskUpload) -> dict[str, Any]:
-    """Return the check of all files (`_check`) if it found no errors, or else {}."""
+    """Return the results for all files (`_check`) if no errors were found, or else {}."""
     job, last = upload.job, parts(upload)[-1:]
     return last[0] if job and job.is_done and last and "hash" in last[0] else {}
 
@@ -237,7 +236,7 @@ def _import_whole(job: Job, number: int) -> dict[str, Any]:
 def _make(
     upload: TaskUpload, card_data: dict[str, Any], checked_hash: str, made_of: dict[str, Any]
 ) -> dict[str, Any]:
-    """Import files that were checked. Return {name, version, created}. Raises JobError."""
+    """Import checked files. Return {name, version, created}. Raises JobError."""
     rechain = made_of["rechain"]
     card = parse_card(card_data, "task.toml")
     try:

@@ -1,4 +1,4 @@
-"""Import in the browser, where files are stored, checked and shown before they become a task.
+"""Browser import, in which files are stored, checked and shown before they become a task.
 
 Files are stored in var/uploads/<upload>/ under their names in the published layout. ZIPs are
 unpacked there, and paths in them are ignored. tasks/upload_jobs.py checks and imports files.
@@ -46,7 +46,7 @@ BROKEN = (
 
 
 class UploadError(ValueError):
-    """Raised if files cannot be accepted, read or imported. Messages have the file and reason."""
+    """Raised if files can't be accepted, read or imported. Messages give file and reason."""
 
     def __init__(self, *problems: str):
         super().__init__(" ".join(problems))
@@ -155,7 +155,7 @@ def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
 
 
 def remove(upload: TaskUpload, name: str) -> None:
-    """Delete a file of the upload. Unknown names are ignored."""
+    """Delete a file from the upload. Unknown names are ignored."""
     if name in names(upload):
         (folder_of(upload) / name).unlink(missing_ok=True)
     upload.refused = []

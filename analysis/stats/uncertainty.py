@@ -104,7 +104,7 @@ def bootstrap(
 def _resampled(
     draw: np.random.Generator, size: int, sums: np.ndarray, counts: np.ndarray, over: str
 ) -> np.ndarray:
-    """Return the means of this many resamples, with NaN for resamples without any answer."""
+    """Return the means of this many resamples, or NaN if a resample contains no answers."""
     annotators, groups = sums.shape
     of_examples = _times_drawn(draw, size, groups, over != "annotators")
     # Each annotator's mean over the drawn examples, resamples x annotators.
@@ -122,13 +122,13 @@ Estimate: TypeAlias = tuple[float, float, float, str]
 
 
 def sums_and_resamples(group: np.ndarray, seed: int, resamples: int = 2000) -> np.ndarray:
-    """Return the sums over the first axis (annotators), and then over resamples of it."""
+    """Return the sums over the first axis (annotators), then over its resamples."""
     times = _times_drawn(np.random.default_rng(seed), resamples, len(group), is_drawn=True)
     return np.concatenate([group.sum(0)[None], np.tensordot(times, group, 1)])
 
 
 def estimate(values: np.ndarray, annotators: int) -> Estimate:
-    """Return the first value with an interval from the percentiles of the others, its resamples.
+    """Return the first value with an interval from percentiles of the others (its resamples).
 
     The percentiles are those of a t interval with the SD of a sample (Hesterberg 2015, 3.3).
     """
@@ -141,7 +141,7 @@ def estimate(values: np.ndarray, annotators: int) -> Estimate:
 
 
 def _times_drawn(draw: np.random.Generator, size: int, number: int, is_drawn: bool) -> np.ndarray:
-    """Return how often each unit is in each resample, or 1 if units are not drawn."""
+    """Return how many times each resample contains each unit, or 1 if units are not drawn."""
     if not is_drawn:
         return np.ones((size, number))
     return draw.multinomial(number, np.full(number, 1 / number), size)
@@ -150,7 +150,7 @@ def _times_drawn(draw: np.random.Generator, size: int, number: int, is_drawn: bo
 def by_cluster(
     matrix: np.ndarray, clusters: Sequence[object] | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sums of S1 and the numbers of answers as annotators x contexts."""
+    """Return S1 sums and answer counts as annotators x contexts."""
     given = ~np.isnan(matrix)
     values = np.nan_to_num(matrix)
     if clusters is None:

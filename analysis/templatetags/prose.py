@@ -1,4 +1,4 @@
-"""Filters for the sentences of documents (templates/documents/*.txt)."""
+"""Filters for sentences in documents (templates/documents/*.txt)."""
 
 from django import template
 

@@ -17,7 +17,7 @@ register = template.Library()
 
 @register.inclusion_tag("monitoring/_card_result.html")
 def result_so_far(study: Study) -> dict[str, Any]:
-    """Return the card with the shot curve of humans and models, and the table of its numbers."""
+    """Return the card with the shot curve for humans and models and a table of its values."""
     if blinding.are_covered(study):
         return {"study": study, "until_closed": blinding.UNTIL_CLOSED}
     result = so_far.for_study(study)

@@ -42,7 +42,7 @@ class Models:
         self._connection, self._jobs = connection, jobs
 
     def scores(self) -> Rows:
-        """Return the scores of all uploaded models by task and shots."""
+        """Return the scores for all uploaded models by task and shots."""
         return Rows(lambda: self._connection.rows("models/"))
 
     def get(self, name: str) -> Record:
@@ -96,7 +96,7 @@ NO_LOGIN = (
 
 
 def token_file() -> Path:
-    """Return the path of the login file, below XDG_CONFIG_HOME or APPDATA (mode 0600)."""
+    """Return the path to the login file, under XDG_CONFIG_HOME or APPDATA (mode 0600)."""
     home = os.environ.get("APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME")
     return (Path(home) if home else Path.home() / ".config") / "handful" / "logins.json"
 
@@ -104,7 +104,7 @@ def token_file() -> Path:
 def known(server: str | None, token: str | None) -> tuple[str, str]:
     """Return the server and token from the arguments, the environment, or the stored login.
 
-    A stored token is only sent to the server it was stored for. Raises HandfulError.
+    A stored token is sent only to the server it was stored for. Raises HandfulError.
     """
     stored = _read()
     server = server or os.environ.get("HANDFUL_SERVER") or stored["server"]

@@ -36,8 +36,8 @@ class Participation(AbstractContextManager["Participation"]):
     ) -> Self:
         """Take a seat through a study's link or its code. Raises ApiError if none is free.
 
-        Kinds other than person require the token of a `researcher` with the run scope. A person's
-        seat is refused with the code people_use_pages unless the design allows programs.
+        Kinds other than person require a `researcher` token with the run scope. A request for a
+        person's seat is rejected (code people_use_pages) unless the design allows programs.
         """
         code = urlsplit(link).path.rstrip("/").rpartition("/")[2]
         with Connection(server, researcher or "", **(options or {})) as door:

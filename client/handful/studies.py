@@ -209,7 +209,7 @@ class Study:
         return self._rows("decisions/")
 
     def events(self) -> Rows:
-        """Return the study's changes outside its frozen design."""
+        """Return changes to the study outside its frozen design."""
         return self._rows("events/")
 
     # Tables ------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class Study:
         return self._rows("human-performance/")
 
     def training(self) -> Rows:
-        """Return scores in the training step by block of examples."""
+        """Return training-step scores by block of examples."""
         return self._rows("training/")
 
     def analysis(self) -> list[Record]:
@@ -232,7 +232,7 @@ class Study:
         return self._connection.get(self._at(f"figures/{name}/"))
 
     def joint_table(self) -> Rows:
-        """Return scores of annotators, uploaded models and published figures, by task and shots.
+        """Return scores for annotators, uploaded models and published figures by task and shots.
 
         In the study's own rows, `kind` is person, simulated or model.
         """
@@ -306,7 +306,7 @@ class Studies:
             raise
 
     def create(self, design: Design) -> Study:
-        """Create a draft from a design: a mapping, the path of a TOML file, or TOML text.
+        """Create a draft from a design: a mapping, the path to a TOML file, or TOML text.
 
         Raises ApiError with `fields` for each invalid key, in which case nothing is stored.
         """

@@ -48,7 +48,7 @@ class Tasks:
         """Import a task from files in the published layout, from folders, or from a ZIP.
 
         The card is the task.toml among the files, or a CLUES card on the server (`shipped_card`).
-        Returns name, version, and whether the version was `created`.
+        Returns the name and version, and whether the version was `created`.
         """
         found = files_of(map(Path, paths))
         data = {"shipped_card": shipped_card or "", "rechain": "true" if rechain else ""}

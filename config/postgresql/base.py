@@ -13,9 +13,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return super().get_new_connection(conn_params)
 
     def prepared(self, sql: str) -> str:
-        """Return SQL that runs this SQL with one value, which is planned once in a connection.
+        """Return SQL that runs this SQL with one value, which is planned once per connection.
 
-        Behind PgBouncer, each transaction may have another connection, so nothing is prepared.
+        Behind PgBouncer, each transaction may use a different connection, so nothing is prepared.
         """
         if self.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
             return sql
@@ -29,10 +29,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def is_usable(self) -> bool:
         """Return whether the persistent connection is still open.
 
-        Between requests, the server only sends data when it closes the connection (restart,
+        Between requests, the server sends data only when it closes the connection (restart,
         timeout, operator). A connection with nothing to read is therefore usable. Only other
         connections are tested with a statement, which Django would otherwise run before every
-        request. A failed transaction only accepts a rollback, so it counts as unusable.
+        request. A failed transaction accepts only a rollback, so it is treated as unusable.
         """
         if self.connection is None or self.connection.closed:
             return False

@@ -1,4 +1,4 @@
-"""Answers chosen from a list: one of the card's labels, or one or several of the example's options.
+"""Answers chosen from a list: one of the card's labels, or one or more of the example's options.
 
 Every example has the same labels. An option is stored as its text, never as its letter.
 """
@@ -115,7 +115,7 @@ class Label(Kind):
 
 
 def words_of(names: Sequence[str]) -> dict[str, str]:
-    """Return a card's default texts. They list the labels if there are only a few."""
+    """Return a card's default texts, which list the labels if there are only a few."""
     if len(names) > LISTED:
         return dict(Label.words)
     what = alternatives(names)
@@ -239,7 +239,7 @@ class Options(Kind):
     )
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """Read the form. Raises AnswerError (also all_options, in addition to those of Option)."""
+        """Read the form. Raises AnswerError (all_options, and those raised by Option)."""
         places = [
             key.removeprefix(FIELD)
             for key in fields
@@ -310,14 +310,14 @@ class Options(Kind):
 
 
 def option_at(place: str, options: Sequence[str]) -> str:
-    """Return an option's text. Raises AnswerError: unknown_option."""
+    """Return an option's text. Raises AnswerError (unknown_option)."""
     if place in map(str, range(len(options))):
         return options[int(place)]
     raise AnswerError("unknown_option", sentence("This is not one of the options."))
 
 
 def drawn_order(choices: Sequence[str], seed: str) -> list[int]:
-    """Return the places of labels or options in the order of the hashes of their texts.
+    """Return the indexes of labels or options, sorted by the hashes of their texts.
 
     Two texts have the same relative order in every list that contains both.
     """

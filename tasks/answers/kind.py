@@ -21,7 +21,7 @@ ONE_TEXT: Rule = (
 
 
 class GoldError(ValueError):
-    """Raised for gold that no answer of its kind can match. The message says what was expected."""
+    """Raised for gold that no answer of its kind can match. Explains what was expected."""
 
 
 class Asked(Protocol):
@@ -62,7 +62,7 @@ class MadeUp:
 
 
 class Kind:
-    """An answer kind. Answers are lists of texts; an empty list is "no answer"."""
+    """An answer kind. Answers are lists of strings; an empty list means "no answer"."""
 
     name: ClassVar[str]
     argument: ClassVar[str]  # value of the argument --as of make_task
@@ -99,7 +99,7 @@ class Kind:
         raise NotImplementedError
 
     def tries(self, card: "Card") -> tuple[MadeUp, ...]:
-        """Return the examples for trying the tool with this card."""
+        """Return examples for trying out the tool with this card."""
         return self.made_up
 
     def highest_s1(self, card: "Card", asked: Asked, gold: Sequence[str]) -> float:
@@ -130,7 +130,7 @@ class Kind:
         return list(options[:1]) or [most_common]
 
     def right(self, gold: Sequence[str]) -> list[str]:
-        """Return the correct answer. Kinds with a single text use the first alternative."""
+        """Return the correct answer. Single-text kinds use the first alternative."""
         return list(gold[:1])
 
     def at_random(self, known: Known, rng: random.Random) -> list[str]:
@@ -146,7 +146,7 @@ class Kind:
 
 
 def another(names: Sequence[str], gold: Sequence[str], rng: random.Random) -> list[str]:
-    """Return one of these names that is not gold."""
+    """Return one of these names that is not a gold answer."""
     return [rng.choice([name for name in names if name not in gold] or list(names))]
 
 
@@ -169,7 +169,7 @@ def nothing(card: "Card", alone: Sentence, or_none: Sentence) -> AnswerError:
 
 
 def enough_gold(card: "Card", gold: Sequence[str]) -> None:
-    """Check that an answer with a single text can match the gold. Raises GoldError."""
+    """Check that a single-text answer can match the gold. Raises GoldError."""
     if not gold and not card.no_answer:
         raise GoldError("empty, but the card says no_answer = false")
     if len(set(gold)) > 1 and card.gold_rule == "set":

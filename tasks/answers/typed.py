@@ -243,7 +243,7 @@ class LongText(Kind):
     )
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """Read the form. Raises AnswerError as _read_text does."""
+        """Read the form. Raises the same errors as _read_text."""
         return _read_text(card, fields)
 
     def check_gold(
@@ -287,7 +287,7 @@ class ShortText(LongText):
     }
 
     def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """Read the form. Raises AnswerError: several_lines, and those of _read_text."""
+        """Read the form. Raises AnswerError (several_lines, and those raised by _read_text)."""
         given = _read_text(card, fields)
         if any("\n" in text for text in given.values):
             raise AnswerError("several_lines", sentence("Write the answer on one line."))
@@ -354,6 +354,6 @@ def longest(kind: str, golds: Sequence[str]) -> dict[str, Any]:
 
 
 def guide(golds: Sequence[str]) -> dict[str, Any]:
-    """Return the lowest and highest word counts in these golds, as a guide for long text."""
+    """Return the lowest and highest word counts in gold answers, as a guide for long text."""
     lengths = [len(gold.split()) for gold in golds if gold.split()]
     return {"words": [min(lengths), max(lengths)]} if lengths else {}

@@ -1,8 +1,8 @@
 """Readers for Parquet files and for folders saved by Hugging Face `datasets`, with pyarrow.
 
-`Dataset.save_to_disk` writes state.json (names of the Arrow files), dataset_info.json (types of the
-columns) and the data as Arrow streams. `DatasetDict.save_to_disk` writes dataset_dict.json (names
-of the splits) and one such folder per split. These folders, and Parquet files written by
+`Dataset.save_to_disk` writes state.json (Arrow file names), dataset_info.json (column
+types) and the data as Arrow streams. `DatasetDict.save_to_disk` writes dataset_dict.json
+(split names) and one such folder per split. These folders, and Parquet files written by
 `datasets`, may declare integers that encode names (ClassLabel). They are decoded here.
 """
 
@@ -29,7 +29,7 @@ INFO, STATE, SPLITS = "dataset_info.json", "state.json", "dataset_dict.json"
 
 
 def read_parquet(path: Path) -> Table:
-    """Read the rows of a Parquet file. Raises DatasetError."""
+    """Read rows from a Parquet file. Raises DatasetError."""
     from pyarrow import parquet
 
     with _by_arrow(path.name), parquet.ParquetFile(path) as file:

@@ -34,9 +34,9 @@ def card_of(
 ) -> tuple[Card, list[str]]:  # fmt: skip
     """Return the card, and the keys that have default values.
 
-    `trained` are the training files' items. `rest` are items not in any file. What the card says
-    about gold comes from these, never from the test. `said` holds the card's given keys. Raises
-    CardError.
+    `trained` contains the items in training files, `rest` the items not in any file. The card's
+    statements about gold come from these, never from the test. `said` holds the given card
+    keys. Raises CardError.
     """
     columns = mapped.columns
     names = [columns.name_of(label) for label in columns.labels]
@@ -104,7 +104,7 @@ def _usual(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]:
 
 
 def _beside_the_text(mapped: Mapped, answer: Kind) -> dict[str, Any]:
-    """Return default texts for a chosen or typed answer, and the limits its golds require."""
+    """Return default texts for a chosen or typed answer, and the limits its gold requires."""
     data: dict[str, Any] = dict(answer.words)
     data["family"] = "generation" if answer.name in LONGEST_TEXTS else "classification"
     if mapped.columns.question or mapped.columns.ask:

@@ -1,10 +1,10 @@
-"""Samples of EleutherAI's lm-evaluation-harness (--log_samples) as examples and predictions.
+"""Samples from EleutherAI's lm-evaluation-harness (--log_samples) as examples and predictions.
 
-A line is {doc_id, doc, target, arguments, resps, filtered_resps, filter, ...}. `arguments` has the
-requests, such as gen_args_0: {arg_0: prompt, arg_1: continuation or settings}. In multiple choice
-there are several requests, and filtered_resps has [log-likelihood, is greedy] for each, as strings
-in newer versions. Otherwise, filtered_resps has the generated text. `target` is the index or the
-text of the correct choice. results_*.json in the same folder has the number of shots.
+A line is {doc_id, doc, target, arguments, resps, filtered_resps, filter, ...}. `arguments`
+contains requests, such as gen_args_0: {arg_0: prompt, arg_1: continuation or settings}.
+Multiple-choice tasks have several, and filtered_resps lists [log-likelihood, is greedy] for
+each (strings in newer versions). Otherwise, it is the generated text. `target` is the index
+or text of the correct choice. results_*.json in that folder has the number of shots.
 
 Source: lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py in its repository.
 """
@@ -23,7 +23,7 @@ WANTED = (NUMBER, "doc", TARGET, "arguments", "filtered_resps")
 def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
     """Read each sample: document fields as doc.NAME, target and prediction as text, and choices.
 
-    `filter` selects the answers if the log has several filters. Raises FormatError.
+    `filter` selects the answers if the log contains several filters. Raises FormatError.
     """
     table = texts.read_json_lines(path, encoding=encoding)
     for column in WANTED:

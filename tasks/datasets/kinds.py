@@ -1,4 +1,4 @@
-"""A row's gold, read as its answer kind requires. The card is written by draft.py.
+"""Readers for a row's gold, depending on its answer kind. The card is written by draft.py.
 
 Options can be a list in one column, the cells of several columns, a cell with a separator, a cell
 such as "(A) at home (B) abroad", or an object {text, label} as on Hugging Face.
@@ -22,7 +22,7 @@ LISTED = 5  # options listed in an error
 
 @dataclass(frozen=True)
 class Offered:
-    """A row's options in order, and the letters by which its gold may identify them."""
+    """A row's options in order, and the letters that its gold may use for them."""
 
     texts: tuple[str, ...]
     letters: tuple[str, ...]
@@ -258,7 +258,7 @@ def typed(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> li
 def _answers(
     table: Table, row: Row, columns: Columns
 ) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
-    """Return the texts of all gold columns. SQuAD's {text, answer_start} also has offsets."""
+    """Return the texts in all gold columns. SQuAD's {text, answer_start} adds offsets."""
     gold: list[str] = []
     for column in columns.gold:
         value = table.value(row, column)

@@ -63,7 +63,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Item indexes of the test set, of each training set by (size, number), and of the rest."""
+    """Item indexes for the test set, each training set by (size, number), and the rest."""
 
     test: list[int]
     trains: dict[tuple[int, int], list[int]]
@@ -73,10 +73,10 @@ class Drawn:
 def draw(items: Sequence[Drawable], plan: Plan) -> Drawn:
     """Draw the sets from items, which are (unique key, label, stratum).
 
-    The test set and the training splits are disjoint. Within a split, smaller sets are parts of the
-    larger ones. In each set, the strata have equal numbers while they last; the seed decides which
-    have one more. Within a stratum, the labels have the same proportions as in all its items, as
-    closely as whole numbers allow. Raises DatasetError if there are too few items.
+    The test set and the training splits are disjoint. Within a split, smaller sets are subsets
+    of larger sets. In each set, strata have equal numbers of items until they run out; the seed
+    decides which get one more. Within a stratum, label proportions match those of all its items
+    as closely as whole numbers allow. Raises DatasetError if there are too few items.
     """
     sizes = sorted(plan.shots)
     wanted = plan.test + plan.splits * sizes[-1]
@@ -306,7 +306,7 @@ def write_folder(folder: Path, card: Card, files: Sequence[SplitFile]) -> None:
 
 
 def line(record: Record) -> dict[str, Any]:
-    """Return a record as the JSON object on its line."""
+    """Return a record as a single-line JSON object."""
     context = [as_published(segment) for segment in record.context]
     answer: list[Any] = list(record.gold)
     if record.gold_starts is not None:

@@ -23,8 +23,8 @@ LISTED = 9  # row numbers listed in a note
 class Item:
     """A unit of sampling with its records, its row number, and a model's prediction for it.
 
-    `key` is the same for equal texts and questions, ignoring case, whitespace and Unicode forms.
-    `label` is "" for other kinds of answer, and `stratum` is "" if no column holds it.
+    `key` is the same for equal texts and questions, ignoring case, whitespace and Unicode
+    forms. `label` is "" for other answer kinds, and `stratum` is "" if no column contains it.
     """
 
     number: int
@@ -37,7 +37,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Mapped:
-    """All items, with each text once, and `columns` with every label found."""
+    """All items, without repeated texts, and `columns` with all labels found."""
 
     columns: Columns
     items: list[Item]
@@ -86,7 +86,7 @@ def map_rows(table: Table, columns: Columns) -> Mapped:
 
 
 def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
-    """Add the rows' labels, if none are given, in alphabetical order, which hides frequencies."""
+    """If no labels are given, add those in the rows alphabetically to hide frequencies."""
     _check_options(table, columns)
     is_labelled = kinds.has_labels(table, columns)
     have_labels = columns.kind == "choice" or (columns.kind == "options" and not columns.options)
@@ -215,7 +215,7 @@ def _folded(text: str) -> str:
 
 
 def _each_once(table: Table, items: list[Item]) -> tuple[list[Item], list[str]]:
-    """Return each text once, from its first row. Drop texts whose rows disagree on the gold."""
+    """Return distinct texts from their first rows. Drop texts whose rows disagree on gold."""
     alike: dict[str, list[Item]] = {}
     for item in items:
         alike.setdefault(item.key, []).append(item)

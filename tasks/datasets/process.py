@@ -113,9 +113,9 @@ def _check(folder: Path, made: Made) -> list[dict[str, Any]]:
 def gym(folder: str, only: list[str] | None) -> dict[str, Any]:
     """Return {tasks, shared}, with each Few-shot Gym folder's task or {error}.
 
-    `only` selects tasks by name; None selects all. A task's keys are: name, ontology, metric, k,
-    seeds, sizes, kind, typed, why, possible (kinds), texts (names), told (sentences), digest, shown
-    (texts, options and golds of three examples).
+    `only` selects tasks by name; None selects all. A task's keys are: name, ontology, metric,
+    k, seeds, sizes, kind, typed, why, possible (kinds), texts (names), told (sentences),
+    digest, shown (texts, options and gold for three examples).
     """
     tasks, read = [], []
     for path in sorted(Path(folder).iterdir()):

@@ -1,4 +1,4 @@
-"""Choice of the reader for a file, by file name or by a given format."""
+"""Selection of the reader for a file by its name or by a given format."""
 
 import inspect
 from collections.abc import Callable
@@ -67,7 +67,7 @@ def format_of(path: Path, named: str = "") -> str:
 
 
 def read(path: Path, how: Reading) -> Table:
-    """Read the rows of a file or folder. Raises FormatError, also for unsupported options."""
+    """Read rows from a file or folder. Raises FormatError, also for unsupported options."""
     name = format_of(path, how.format)
     if not path.exists():
         raise DatasetError(path.name, "", "", "file not found")

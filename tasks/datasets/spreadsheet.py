@@ -21,9 +21,9 @@ WIDEST = 4 * MAX_COLUMNS  # cells in a row, including empty ones
 
 
 def read(path: Path, *, sheet: str = "") -> Table:
-    """Read the rows of this sheet, or of the only sheet. The first row names the columns.
+    """Read rows from this sheet, or from the only sheet. The first row names the columns.
 
-    Raises DatasetError, also for formulas, because not every file stores their results.
+    Raises DatasetError, including for formulas, because not every file stores their results.
     """
     name = path.name
     book = _open(path)

@@ -32,7 +32,7 @@ class Unlabelled(DatasetError):
 
 
 class Row(NamedTuple):
-    """A row with its number as an editor shows it."""
+    """A row with its number as shown in an editor."""
 
     number: int
     values: dict[str, Any]
@@ -111,7 +111,7 @@ def _kind(value: Any) -> str:
 
 
 def header(file: str, names: Sequence[Any], place: str) -> list[str]:
-    """Return the columns' unique names. Raises DatasetError."""
+    """Return the unique column names. Raises DatasetError."""
     if len(names) > MAX_COLUMNS:
         raise DatasetError(file, place, "", f"{len(names):,} columns; at most {MAX_COLUMNS}")
     columns: list[str] = []

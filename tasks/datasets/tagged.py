@@ -31,10 +31,10 @@ class Labelled(NamedTuple):
 
 
 def read_conll(path: Path, *, encoding: str = "") -> Table:
-    """Read the sentences of a CoNLL file as {text, entities}.
+    """Read the sentences in a CoNLL file as {text, entities}.
 
-    Each line has one token and ends with its tag in IOB1, BIO or BIOES (BILOU). A blank line ends a
-    sentence. -DOCSTART- lines and comments (#) are skipped. Raises DatasetError.
+    Each line contains one token and ends with its tag in IOB1, BIO or BIOES (BILOU). A blank
+    line ends a sentence. -DOCSTART- lines and comments (#) are skipped. Raises DatasetError.
     """
     return from_objects(path.name, "line", _sentences(path, decoded(path, encoding)))
 

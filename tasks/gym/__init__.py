@@ -1,4 +1,4 @@
-"""The NLP Few-shot Gym of CrossFit (Ye, Lin, Ren, EMNLP 2021): readers of its files, and tables.
+"""The NLP Few-shot Gym of CrossFit (Ye, Lin, Ren, EMNLP 2021): readers for its files, and tables.
 
 Start with `reader.read_task`. Pure, without Django and pandas. `tasks.csv` (ontology and metric of
 the 160 tasks, from the paper's appendix A and its repository) and `partitions.json` (the paper's 8

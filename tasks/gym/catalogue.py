@@ -21,7 +21,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Partition:
-    """The names of the tasks for training (upstream), for development, and held out.
+    """Names of tasks for training (upstream) and development, and of held-out tasks.
 
     In four of the published partitions, the held-out tasks are under "dev" and "test" is empty.
     Table 1 prints them as test tasks, so they are held out here. `leaked` tasks are in two lists.
@@ -85,7 +85,7 @@ def why_not(name: str) -> str:
 
 @dataclass(frozen=True)
 class Offer:
-    """The tasks of a partition that are suitable for humans, without those in two lists."""
+    """The tasks of a partition that are suitable for humans, excluding those in two lists."""
 
     name: str
     upstream: tuple[str, ...]
@@ -94,12 +94,12 @@ class Offer:
     leaked: tuple[str, ...]
 
     def unseen(self, chosen: Collection[str]) -> tuple[str, ...]:
-        """Return the tasks that may be unseen: those held out or, in a pilot, for development."""
+        """Return the possible unseen tasks: held-out or, in a pilot, development tasks."""
         return self.dev if chosen and set(chosen) <= set(self.dev) else self.held_out
 
 
 def offer(partition: Partition) -> Offer:
-    """Offer the suitable tasks of a partition. A study may choose any of them."""
+    """Offer the suitable tasks in a partition. A study may choose any of them."""
     upstream, held_out, dev = (
         tuple(name for name in names if name not in {*UNFIT, *partition.leaked})
         for names in (partition.upstream, partition.held_out, partition.dev)
@@ -108,12 +108,12 @@ def offer(partition: Partition) -> Offer:
 
 
 def is_pilot(partition: str, unseen: Collection[str]) -> bool:
-    """Return whether a study's unseen tasks are development tasks of its partition."""
+    """Return whether a study's unseen tasks are development tasks in its partition."""
     return bool(partition and unseen) and set(unseen) <= set(partitions()[partition].dev)
 
 
 def left_out(partition: str, unseen: Collection[str], upstream: Collection[str]) -> str:
-    """Return sentences about the tasks of a partition that a study leaves out."""
+    """Return sentences about the tasks in a partition that a study excludes."""
     published, words, pilot = partitions()[partition], "held-out", ""
     whole = published.held_out
     if is_pilot(partition, unseen):

@@ -183,7 +183,7 @@ def shared_inputs(tasks: list[GymTask]) -> list[str]:
 
 
 def of_partition(partition: Partition, here: Collection[str]) -> list[str]:
-    """Return sentences on tasks in two lists, and on how many of its tasks are present."""
+    """Return sentences about tasks in two lists and the number of tasks present."""
     present = sum(name in here for name in partition.all)
     return [
         *(

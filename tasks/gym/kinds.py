@@ -62,7 +62,7 @@ def infer(task: GymTask, shape: Shape, published: Published) -> Kind:
 
 
 def _from_texts(task: GymTask, category: str) -> Kind:
-    """Return spans if the golds are in the inputs, otherwise short text."""
+    """Return spans if the gold answers are in the inputs, otherwise short text."""
     inside, golds = 0, 0
     for line in task.all_lines():
         for gold in line.golds:
@@ -111,7 +111,7 @@ def is_typed(name: str, lines: Sequence[Line]) -> bool:
 
 
 def record_of(line: Line, shape: Shape, kind: Kind) -> Record:
-    """Build the example of a line. Its id names the place, such as glue-rte_16_13_train:5."""
+    """Build the example from a line. Its id gives the place (glue-rte_16_13_train:5)."""
     texts, question = shape.texts(line.input), ""
     if asks(shape, kind):
         question, texts = texts[0], texts[1:]
@@ -121,12 +121,12 @@ def record_of(line: Line, shape: Shape, kind: Kind) -> Record:
 
 
 def asks(shape: Shape, kind: Kind) -> bool:
-    """Return whether the first text of an input is the question of the example."""
+    """Return whether the first text in an input is the example's question."""
     return shape.has_context and kind.name != LABEL
 
 
 def _gold(line: Line, kind: Kind, options: Sequence[str]) -> tuple[str, ...]:
-    """Return the golds. These are the parts of a set, or options without outer white space."""
+    """Return the gold answers: parts of a set, or options without surrounding whitespace."""
     if not KINDS[kind.name].is_one_text:
         texts = [text for gold in line.golds for text in gold.split(SEPARATOR)]
     else:
@@ -141,8 +141,8 @@ def card_of(
 ) -> Card:
     """Build the card for the examples in `lines`. Raises CardError.
 
-    The Gym has no instructions or label definitions, so defaults are used. The metric is the Gym's
-    if it fits the answer kind, otherwise S1.
+    The Gym does not provide instructions or label definitions, so defaults are used. The metric
+    is the Gym's if it fits the answer kind, otherwise S1.
     """
     are_several = kind.name != OPTIONS and any(len(line.golds) > 1 for line in lines)
     data = {

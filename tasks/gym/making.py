@@ -67,7 +67,7 @@ class Made:
 
 
 def see(folder: Path) -> Seen:
-    """Read a folder. Raises FormatError, also if the Gym has no task of that name."""
+    """Read a folder. Raises FormatError, including if the Gym has no task with that name."""
     published = catalogue.tasks().get(folder.name)
     if published is None:
         raise FormatError(folder.name, None, None, "is not one of the Gym's 160 tasks")

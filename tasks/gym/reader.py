@@ -1,6 +1,6 @@
-"""Readers of the Gym's files `NAME/NAME_K_SEED_{train,dev,test}.tsv`.
+"""Readers for the Gym's files `NAME/NAME_K_SEED_{train,dev,test}.tsv`.
 
-Lines are read as in the Gym: `line.strip().split("\t")`, with the input first and a gold in every
+Lines are read as in the Gym: `line.strip().split(" ")`, with the input first and a gold in every
 further column. What this rule loses is reported but not repaired (`Line.problem`).
 
 The Gym writes an example as one line. Texts are joined by " [SEP] " and may have names before them
@@ -28,7 +28,7 @@ BLANK_TAKEN = "begins with a space, which the Gym's reading rule removes"
 
 @dataclass(frozen=True)
 class Line:
-    """An example with its place, input and golds, and what was lost in reading ("" for nothing)."""
+    """An example with its place, input and gold, and what reading lost ("" for nothing)."""
 
     file: str
     number: int
@@ -92,7 +92,7 @@ def read_task(folder: Path) -> GymTask:
 
 
 def read_lines(path: Path) -> list[Line]:
-    """Read the examples in one file. Raises FormatError, also for blank lines."""
+    """Read the examples in one file. Raises FormatError, including for blank lines."""
     lines = [
         _line(raw, path.name, number)
         for number, raw in enumerate(path.read_bytes().splitlines(), 1)

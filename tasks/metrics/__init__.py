@@ -1,9 +1,9 @@
 """Text metrics.
 
-Start with `METRICS` (interface.py), which has one `Metric` per name, as in the NLP Few-shot Gym.
-`score` is an answer's S1 under its task's gold rule, and `over_test_set` is a human's or model's
-score on a test set. `misfit` returns why a metric doesn't fit an answer kind. This package knows
-nothing about studies, files or databases.
+Start with `METRICS` (interface.py), which contains one `Metric` per name, as in the NLP
+Few-shot Gym. `score` is an answer's S1 under its task's gold rule, and `over_test_set` is a
+human's or model's score on a test set. `misfit` returns why a metric doesn't fit an answer
+kind. This package is independent of studies, files and databases.
 """
 
 from tasks.metrics.interface import METRICS, Metric, misfit, recipe

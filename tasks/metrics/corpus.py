@@ -1,6 +1,6 @@
 """Test-set scores that aren't means over examples, as computed by CrossFit.
 
-Predictions are stripped first. Only the first gold is used. Raises ValueError without gold.
+Strips predictions and uses only the first gold answer. Raises ValueError without gold.
 """
 
 import math
@@ -11,7 +11,7 @@ ACCEPTABLE = "acceptable"  # label in glue-cola, the Gym's only task with the Ma
 
 
 def classification_f1(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
-    """Return the mean F1 of labels in golds or predictions, exactly as spelt (0 if never gold)."""
+    """Return mean F1 over gold and predicted labels, exactly as spelt (0 if never gold)."""
     said, right = first_golds(predictions, golds)
     hits = Counter(a for a, b in zip(said, right, strict=True) if a == b)
     counts = Counter(said) + Counter(right)
@@ -34,7 +34,7 @@ def is_acceptable(text: str) -> float:
 
 
 def pearson(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
-    """Return Pearson-Correlation in [-1, 1] of the texts as numbers, or NaN if a side is constant.
+    """Return Pearson-Correlation in [-1, 1] for the texts as numbers, or NaN if a side is constant.
 
     Raises ValueError for fewer than two examples, and for texts that are not finite numbers.
     """
@@ -49,7 +49,7 @@ def pearson(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float
 def first_golds(
     predictions: Sequence[str], golds: Sequence[Sequence[str]]
 ) -> tuple[list[str], list[str]]:
-    """Return the stripped predictions and each example's first gold. Raises ValueError."""
+    """Return the stripped predictions and the first gold answers. Raises ValueError."""
     for place, alternatives in enumerate(golds, 1):
         if not alternatives:
             raise ValueError(f"example {place} has no gold")

@@ -31,8 +31,8 @@ class Metric:
     Either `by_example` (for means over examples) or `by_corpus` is set. Correlations convert texts
     to numbers with `value_of`. `left_out` implements `without_each`.
 
-    A prediction is a single string, and its golds are alternatives. For S1, a prediction is a list
-    of strings, compared with all golds together. The metric only applies to answers of these
+    A prediction is a single string with gold answers as alternatives. For S1, it is a list of
+    strings, compared with all of them together. The metric applies only to these answer
     `kinds`, and `why` gives the reason. Labels that are equal after `reads` are the same label.
     """
 
@@ -60,7 +60,7 @@ class Metric:
         return self.by_example(prediction, golds)
 
     def corpus(self, predictions: Sequence[Any], golds: Sequence[Sequence[str]]) -> float:
-        """Return a test set's score, or NaN if undefined. Golds are in the same order.
+        """Return a test set's score, or NaN if undefined. Gold answers are in the same order.
 
         Raises ValueError without examples, and for lists of different lengths.
         """
@@ -167,7 +167,7 @@ def recipe(gold_rule: str, over: str = "annotators", metric: str = "S1") -> str:
 
     match: how texts are compared. empty: S1 of two empty sets. gold: the task's gold rule. mean:
     what a score averages. sd: the unit of the SD (annotators, or splits of a model), with its ddof.
-    v: the version of these definitions. For other metrics, the texts of an answer are joined.
+    v: the version of these definitions. For other metrics, the texts in an answer are joined.
     """
     check_rule(gold_rule)
     spread = f"sd:{over}|ddof:1"

@@ -1,8 +1,8 @@
 """A test set's score under one metric, and a value per example whose mean is the score.
 
-Answers are sets of texts. S1 uses them as they are. Every other metric uses a single string: the
-set's distinct texts, sorted and joined as in the NLP Few-shot Gym. If "no answer" is possible, two
-empty sets score 1 and one empty set scores 0, as under S1.
+Answers are sets of texts. S1 uses them unchanged. Every other metric uses a single string:
+the set's distinct texts, sorted and joined as in the NLP Few-shot Gym. If "no answer" is
+possible, two empty sets score 1 and one empty set scores 0, as under S1.
 
 The values are linear: their mean is the score, and their two-way t interval is that of the
 jackknife. For means over examples, they are the examples' scores. Otherwise, they are
@@ -26,7 +26,7 @@ JOIN = " [SEP] "  # between the texts of one answer, as in the Gym's files
 
 @dataclass(frozen=True)
 class Answers:
-    """A human's or model's answers to a test set, with the golds."""
+    """A human's or model's answers to a test set, with the gold answers."""
 
     given: Sequence[Sequence[str]]
     golds: Sequence[Sequence[str]]
@@ -119,7 +119,7 @@ def as_text(texts: Sequence[str]) -> str:
 
 
 def alternatives(gold: Sequence[str], gold_rule: str) -> list[str]:
-    """Return an example's golds as alternatives, or as one string if they form one answer."""
+    """Return an example's gold as alternatives, or as one string if it forms one answer."""
     return list(gold) if gold_rule == "any_of" or not gold else [as_text(gold)]
 
 
@@ -138,10 +138,10 @@ def by_chance(
 ) -> float:
     """Return the expected score of uniformly random choices.
 
-    `no_answer` adds "no answer" to the choices. The result is exact for means over examples. It is
-    0 for correlations, because all assignments of the chosen texts to examples are equally likely,
-    so that the expected covariance with the golds is 0. Classification-F1 is the mean of DRAWS
-    seeded draws of the whole test set.
+    `no_answer` adds "no answer" to the choices. The result is exact for means over examples. It
+    is 0 for correlations, because all assignments of the chosen texts to examples are equally
+    likely, so that the expected covariance with the gold is 0. Classification-F1 is the mean
+    over DRAWS seeded draws of the whole test set.
     """
     chosen = METRICS[metric]
     given = [

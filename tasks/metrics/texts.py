@@ -1,7 +1,7 @@
-"""Scores of one text against one or several golds, as computed by CrossFit.
+"""Scores of one text against one or more gold answers, as computed by CrossFit.
 
-Source: dataloader/metrics.py of CrossFit. A prediction is stripped first. Golds are alternatives,
-and the best score counts. An example without gold (with no output in the file) scores 0.
+Source: dataloader/metrics.py in CrossFit. A prediction is stripped first. The best score
+for any gold answer is used. An example without gold (no output in the file) scores 0.
 """
 
 import re
@@ -14,7 +14,7 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 def normalise(text: str) -> str:
-    """Convert to lower case, remove ASCII punctuation and articles, and collapse blanks.
+    """Convert to lower case, remove ASCII punctuation and articles, and collapse whitespace.
 
     >>> normalise("The  U.N., a dog!")
     'un dog'
@@ -23,12 +23,12 @@ def normalise(text: str) -> str:
 
 
 def exact_match(prediction: str, golds: Sequence[str]) -> float:
-    """Return EM: 1 if the prediction equals a gold after `normalise`, or else 0."""
+    """Return EM: 1 if the prediction equals a gold answer after `normalise`, or else 0."""
     return _best(lambda said, gold: float(normalise(said) == normalise(gold)), prediction, golds)
 
 
 def accuracy(prediction: str, golds: Sequence[str]) -> float:
-    """Return ACC: 1 if the prediction equals a gold except for case. Punctuation must match."""
+    """Return ACC: 1 if the prediction equals a gold answer, ignoring case only, or else 0."""
     return _best(lambda said, gold: float(said.lower() == gold.lower()), prediction, golds)
 
 
@@ -68,7 +68,7 @@ def rouge_l(prediction: str, golds: Sequence[str]) -> float:
     score 1. Time is proportional to the product of both lengths in words, so only the first
     MAX_WORDS words of a text are used.
 
-    Text that is only punctuation counts as empty. A gold without sentences ("", ".") is ignored.
+    Punctuation-only text is treated as empty. Gold without sentences ("", ".") is ignored.
     """
     said = prediction.strip()
     if not said.translate(_PUNCTUATION):
@@ -78,7 +78,7 @@ def rouge_l(prediction: str, golds: Sequence[str]) -> float:
 
 
 def _sentences(text: str) -> list[list[str]]:
-    """Return words by sentence, at most MAX_WORDS in all. As in rouge, blanks are an empty word."""
+    """Return up to MAX_WORDS words by sentence. As in rouge, whitespace is an empty word."""
     sentences, left = [], MAX_WORDS
     for part in text.split("."):
         if part and left > 0:
@@ -100,9 +100,9 @@ def _common_words(first: list[str], second: list[str]) -> list[str]:
     """Return the words of one longest common subsequence.
 
     If there are several, ties are broken as in the package: backtracking prefers a step back in
-    `second` over one in `first`. Each row of the length table is a single integer with a 0 in each
-    column where the length increases (Hyyrö 2004, "Bit-parallel LCS-length computation revisited"),
-    so a row only takes a few operations on integers.
+    `second` over one in `first`. Each row of the length table is a single integer with a 0 in
+    each column where the length increases (Hyyrö 2004, "Bit-parallel LCS-length computation
+    revisited"), so a row takes only a few integer operations.
     """
     marks: dict[str, int] = {}
     for column, word in enumerate(second):

@@ -11,7 +11,7 @@ from django.db.models import Q
 def one_of(
     field: str, choices: type[models.TextChoices], name: str, or_empty: bool = False
 ) -> models.CheckConstraint:
-    """Return a constraint that the field is one of the choices (or "" with `or_empty`)."""
+    """Return a constraint that limits the field to the choices (or "" with `or_empty`)."""
     values = [*choices.values, ""] if or_empty else choices.values
     return models.CheckConstraint(
         condition=Q((f"{field}__in", values)),
@@ -53,7 +53,7 @@ class Row(models.Model):
     def first(cls, sql: str, value: Any) -> Self | None:
         """Return the first row that the SQL selects for this value, or None.
 
-        `{}` in the SQL becomes the table's columns. Further columns become attributes.
+        `{}` in the SQL becomes the table's columns. Additional columns become attributes.
         """
         fields = cls._meta.concrete_fields
         sql = sql.format(", ".join([f'"{field.column}"' for field in fields]))

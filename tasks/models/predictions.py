@@ -74,7 +74,7 @@ class LanguageModel(models.Model):
 
 
 class Numbering(models.TextChoices):
-    """The meaning of split numbers, since the published files of two tasks are not nested."""
+    """The meaning of split numbers, as the published files for two tasks are not nested."""
 
     NOT_STATED = "", "not stated"
     PUBLISHED = "published", "as published"
@@ -115,7 +115,7 @@ class PredictionFileQuerySet(models.QuerySet["PredictionFile"]):
         return self.filter(arm__in=CELL_ARMS, witness=False)
 
     def with_scores(self) -> "PredictionFileQuerySet":
-        """Add `mean_s1` in [0, 1] over the test examples, and their number `examples`."""
+        """Add `mean_s1` in [0, 1] over the test examples, and their number as `examples`."""
         scored = self.annotate(
             mean_s1=models.Avg("predictions__s1"), examples=models.Count("predictions")
         )
@@ -127,7 +127,7 @@ OWN_ARM = Case(When(arm=Arm.DIRECT, then=Value("")), default=F("arm"))
 
 
 class PredictionFile(models.Model):
-    """Predictions of one model for the test examples after training on one split."""
+    """One model's predictions for the test examples after training on one split."""
 
     model = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="files")
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="prediction_files")

@@ -24,7 +24,7 @@ from tasks.models.job import Job
 
 class ImageQuerySet(models.QuerySet["Image"]):
     def store(self, folder: Path, files: Iterable[str]) -> None:
-        """Store those of a folder's images that were cleaned. Known ones count as new again."""
+        """Store a folder's cleaned images. Images stored before are treated as new again."""
         for path in (folder / CLEAN / file for file in files):
             if path.exists():
                 data = path.read_bytes()
@@ -42,7 +42,7 @@ class ImageQuerySet(models.QuerySet["Image"]):
 
 
 class Image(models.Model):
-    """An image of tasks' examples, stored once. In the database, so that its backups include it."""
+    """An image in tasks' examples, stored once in the database, so backups include it."""
 
     name = models.CharField(max_length=68, primary_key=True)  # SHA-256 and suffix
     data = models.BinaryField()
@@ -128,7 +128,7 @@ class Task(models.Model):
 
     @property
     def test_part(self) -> str:
-        """Return a text such as "20 of 60 test examples (drawn with seed 1)", or "" for all."""
+        """Return a string such as "20 of 60 test examples (drawn with seed 1)", or "" for all."""
         if self.card.test_of is None:
             return ""
         files = {split["file"]: split["examples"] for split in self.report["splits"]}
@@ -143,7 +143,7 @@ class Task(models.Model):
 
     @property
     def test_hash(self) -> str:
-        """Return the SHA-256 of the content hashes of the test file's examples, in order."""
+        """Return the SHA-256 of the test file's example content hashes, in order."""
         return frozen.test_hash(self)
 
     def train_split(self, shots: int, number: int | None) -> "Split":
@@ -152,7 +152,7 @@ class Task(models.Model):
 
     @property
     def training_sizes(self) -> list[int]:
-        """Return the numbers of shots of this task's training files, in ascending order."""
+        """Return the shot counts of this task's training files, in ascending order."""
         trained = self.splits.filter(kind=Split.Kind.TRAIN)
         return sorted({shots for shots in trained.values_list("shots", flat=True) if shots})
 
@@ -163,7 +163,7 @@ class Task(models.Model):
 
 
 class TaskReport(models.Model):
-    """The data report of a task, in a separate row because it is large and few pages read it."""
+    """A task's data report, in a separate row because it is large and few pages read it."""
 
     task = models.OneToOneField(
         Task, on_delete=models.CASCADE, primary_key=True, related_name="data_report"

@@ -1,9 +1,9 @@
 """Answers as single texts, as evaluation tools log them, and the conversion of such logs.
 
-One text is unchanged, no text is "", and several texts are a JSON list. A text that would be parsed
-differently becomes a list of one. Logs become prediction files, which format.py reads. Supported
-are samples of lm-evaluation-harness and logs of Inspect (which require inspect-ai, the extra
-`inspect`). Pure core, without Django.
+One text is unchanged, no text is "", and several texts are a JSON list. A text that would
+be parsed differently becomes a one-item list. Logs become prediction files, which format.py
+reads. Samples from lm-evaluation-harness and logs from Inspect (which require inspect-ai,
+the extra `inspect`) are supported. Pure core, without Django.
 """
 
 import importlib.util
@@ -34,7 +34,7 @@ def as_completion(texts: Sequence[str]) -> str:
 
 
 def texts_of(completion: str) -> list[str]:
-    """Return the texts of an answer, which is a JSON list or one text ([] if it is empty)."""
+    """Return the texts in an answer, which is a JSON list or one text ([] if it is empty)."""
     text = completion.strip()
     if text.startswith("["):
         try:
@@ -52,10 +52,10 @@ def prediction_lines(rows: Iterable[tuple[object, Sequence[str]]]) -> bytes:
 
 
 def read_predictions(path: Path) -> tuple[str, bytes]:
-    """Return the name and lines of a prediction file. Convert logs of other tools.
+    """Return the name and lines of a prediction file. Convert logs from other tools.
 
-    The task in a log has the name of a prediction file (MNLI_10_3), and its samples have the ids of
-    the examples, as in the files of `export_task`. Raises FormatError or OSError.
+    The task in a log has the name of a prediction file (MNLI_10_3), and its samples have the
+    ids of the examples, as in files from `export_task`. Raises FormatError or OSError.
     """
     if matched := SAMPLES.fullmatch(path.name):
         return f"{matched['place']}.jsonl", _of_harness(path)
@@ -76,7 +76,7 @@ def _of_harness(path: Path) -> bytes:
 
 
 def _of_inspect(path: Path) -> tuple[str, bytes]:
-    """Convert a log of Inspect with one epoch. It may also have a prediction file's name itself."""
+    """Convert an Inspect log with one epoch. It may be named like a prediction file."""
     log = _log(path)
     if log.status != "success":
         raise FormatError(

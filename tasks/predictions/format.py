@@ -1,4 +1,4 @@
-"""Prediction files of a model: one JSON Lines file per task, shots and split number.
+"""Prediction files for a model: one JSON Lines file per task, shots and split number.
 
 Each line is `{"id": ..., "predicted": [texts]}`, with one line per test example of the task.
 Parsing is strict, and errors name the file, line and field, as for examples (tasks/formats.py). The
@@ -25,7 +25,7 @@ NAMED += " or TASK_all.jsonl if fully supervised"
 
 
 class Place(NamedTuple):
-    """The place in a file's name. The default version is the newest.
+    """A place, as encoded in a file name. The default version is the newest.
 
     Zero shots have no split. `shots` is None for a fully supervised run.
     """
@@ -56,7 +56,7 @@ class Predicted(NamedTuple):
 def whole_test(card: Card, ids: Collection[str]) -> Collection[str]:
     """Return the ids of the corpus's whole test set if `ids`, the ids of the task, are part of it.
 
-    Ids of the Few-shot Gym are a file and a line, such as glue-rte_16_13_test:5.
+    Ids in the Few-shot Gym consist of a file and a line, such as glue-rte_16_13_test:5.
     """
     files = {identity.rpartition(":")[0] for identity in ids}
     if card.test_of is None or len(files) != 1 or not all(files):
@@ -70,9 +70,9 @@ def parse(
 ) -> dict[str, Predicted]:
     """Parse a prediction file. Return the predictions by example id.
 
-    Every spelling of "no answer" (`[]`, `[""]`) becomes the empty list, like gold at import. Each
-    id in `ids` must have exactly one line. Other ids in `whole` are ignored, so that models are
-    scored on the same examples as humans. Raises FormatError.
+    Every spelling of "no answer" (`[]`, `[""]`) becomes the empty list, as gold does at import.
+    Each id in `ids` must have exactly one line. Other ids in `whole` are ignored, so that
+    models are scored on the same examples as humans. Raises FormatError.
     """
     if len(data) > LARGEST_FILE:
         raise FormatError(filename, None, None, f"the file is larger than {LARGEST_FILE:,} bytes")
@@ -131,9 +131,9 @@ def as_answered(card: Card, predicted: Predicted, options: Sequence[str]) -> Pre
 def disobedient(card: Card, predicted: Collection[Predicted], filename: str) -> list[FormatError]:
     """Return the violations of the card, one error per rule, at the first line with a violation.
 
-    A label task requires exactly one of its labels. A span task allows at most `max_spans` texts,
-    and an empty answer only if the card has "no answer". Options must be those of the example.
-    Numbers must have plain digits. Repeated texts count once, as in S1.
+    A label task requires exactly one of its labels. A span task allows at most `max_spans`
+    texts, and an empty answer only if the card has "no answer". Options must be among the
+    example's options. Numbers must have plain digits. Repeated texts count once, as in S1.
     """
     return [
         error
@@ -148,7 +148,7 @@ def _broken(
     sentence: str,
     filename: str,
 ) -> FormatError | None:
-    """Return an error with the number, examples and place of violations of a rule, or None."""
+    """Return an error with the number, examples and place of a rule's violations, or None."""
     broken = [p for p in predicted if breaks(p.texts, p.options)]
     if not broken:
         return None

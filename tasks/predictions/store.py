@@ -1,6 +1,4 @@
-"""Storage of model predictions, which are scored like answers. Uploads are stored in full or not at
-all.
-"""
+"""Storage of model predictions, scored like answers. Each upload is all-or-nothing."""
 
 import base64
 import hashlib
@@ -96,8 +94,8 @@ def add(
 
     `details` describe the model (DETAILS; empty: unchanged) and the run (RUN; date as ISO 8601).
 
-    Raises PredictionsError with every invalid file, ValidationError for the name or a detail, or
-    checking.Busy. In these cases, nothing is stored.
+    Raises PredictionsError listing every invalid file, ValidationError for the name or a
+    detail, or checking.Busy. In these cases, nothing is stored.
     """
     if not uploads:
         raise PredictionsError(["No prediction file was found."])

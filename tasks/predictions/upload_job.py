@@ -1,7 +1,7 @@
 """The job for large prediction uploads, which scores them part by part and then stores them all.
 
-Small uploads are scored in the request (tasks/predictions/store.py). The files stay in the job's
-folder until it finishes. If one can't be stored, none is.
+Small uploads are scored in the request (tasks/predictions/store.py). The files stay in the
+job's folder until it finishes. If any of them can't be stored, none are.
 """
 
 import hashlib

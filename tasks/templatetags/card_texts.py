@@ -33,7 +33,7 @@ def _lang_dir(language: str, direction: str) -> SafeString:
 
 @register.filter
 def isolated(text: str, card: Card) -> SafeString:
-    """Return a short text of the card for use within a sentence, isolated from its direction."""
+    """Return short text from the card for use in a sentence, isolated from its direction."""
     return format_html('<bdi lang="{}">{}</bdi>', card.language, text)
 
 

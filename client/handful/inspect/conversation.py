@@ -1,9 +1,9 @@
 """Functions that build the conversation with a model and parse its replies (pure).
 
-The conversation is built from the states of the server. It contains only the last line of each
-answer ("Answer: ..."), so that it can be rebuilt from the server's record after a crash. The parsed
-answer is everything after the last "Answer:" at the start of a line. The server checks that spans
-occur in the text, at word boundaries, and that numbers are in range.
+The conversation is built from the server's states. It contains only the last line of each
+answer ("Answer: ..."), so that it can be rebuilt from the server's record after a crash.
+The parsed answer is everything after the last "Answer:" at the start of a line. The server
+checks that spans occur in the text, at word boundaries, and that numbers are in range.
 """
 
 import json

@@ -235,7 +235,7 @@ class Run:
         return following
 
     async def _store(self, state: State, answer: dict[str, Any]) -> State:
-        """Send the answer. If one was stored before a crash, the stored answer counts."""
+        """Send the answer. If an answer was stored before a crash, that answer counts."""
         body = {"turn": state["question"]["turn"], "answer": answer}
         try:
             following = await self.seat.post("work/answer/", body)

@@ -25,14 +25,14 @@ IMAGES = ("alt", "sent")
 
 @dataclass(frozen=True)
 class Declared:
-    """The declared options of a run.
+    """Options declared for a run.
 
     `examples`: with "answered", the model answers each training example before its reveal, like
-    human annotators; with "shown", training examples are in its context with their gold. `context`:
-    with "each", a test example follows the training step only; with "all", it follows all earlier
-    test examples as well. `retries`: how often an invalid output is requested again. After that, an
-    empty answer is stored and counted as invalid. `images`: with "alt", the model reads the
-    alternative text of an image; with "sent", it also gets the image.
+    human annotators; with "shown", its context contains training examples with their gold.
+    `context`: with "each", a test example follows only the training step; with "all", it also
+    follows all earlier test examples. `retries`: how many times an invalid output is requested
+    again before an empty answer is stored and counted as invalid. `images`: with "alt", the
+    model reads an image's alternative text; with "sent", it also gets the image.
     """
 
     examples: str = "answered"

@@ -1,4 +1,4 @@
-"""Import a model's predictions from a folder, like the upload on the models page."""
+"""Import a model's predictions from a folder, as on the models page."""
 
 import re
 from argparse import ArgumentParser

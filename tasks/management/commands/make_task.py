@@ -34,7 +34,7 @@ TEXTS = ("title", "description", "instructions", "submit_hint", "language", "sou
 
 
 def pairs(values: list[str], option: str) -> dict[str, str]:
-    """Parse VALUE=NAME, each value once. Raises CommandError."""
+    """Parse VALUE=NAME pairs with distinct values. Raises CommandError."""
     found: dict[str, str] = {}
     for text in values:
         value, sign, name = text.partition("=")
