@@ -1,13 +1,13 @@
 """Lazy imports of numpy, pandas, scipy and Altair. Other modules must import them from here.
 
-Together they take up 165 MB and most of a process's startup time. A process that serves only
+Together they take up 165 MB and most of a process's startup time. A process that only serves
 annotators never needs them (tests/analysis/test_heavy.py). Modules whose annotations mention their
-types use ``from __future__ import annotations``, so that signatures don't load them.
+types use ``from __future__ import annotations``, so that signatures do not load them.
 
-``importlib.util.LazyLoader``, which lazy_loader also uses, isn't thread-safe before Python 3.12.3:
+``importlib.util.LazyLoader``, which lazy_loader also uses, is not thread-safe before Python 3.12.3:
 a second thread can see a partially loaded module. The import here is the normal, locked one.
 
-``scipy.stats`` is left out, because importing it took most of the time needed for the first report.
+``scipy.stats`` is excluded because importing it took most of the time for the first report.
 Quantiles and tails come from ``scipy.special``, which ``scipy.stats`` uses internally.
 """
 

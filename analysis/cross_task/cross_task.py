@@ -78,7 +78,7 @@ class Gain:
 
 
 def scores(study: Study, kind: str, left_out: Collection[int] = ()) -> Scores:
-    """Return the scores of one kind of analysed annotators, by shots, unseen task and arm.
+    """Return the scores of analysed annotators of one kind, by shots, unseen task and arm.
 
     Scores are computed on the test set with the metric from the task's card. The best possible
     score is 1, and undefined scores are NaN. Participations whose keys are in `left_out` are
@@ -119,7 +119,7 @@ def gains_of(study: Study, kind: str, found: Scores) -> list[Gain]:
 
 
 def in_both(scored: dict[str, dict[str, list[float]]], new: str, base: str) -> list[arg.Scores]:
-    """Return (task, scores in the base arm, scores in the new arm) of tasks that have both."""
+    """Return (task, base arm's scores, new arm's scores) for tasks that have both."""
     both = sorted((task, arms) for task, arms in scored.items() if {new, base} <= arms.keys())
     return [(task, arms[base], arms[new]) for task, arms in both]
 
@@ -277,10 +277,10 @@ WIDTHS = (2.5, 5.0, 7.5, 10.0)  # half-widths of the ARG's interval in percent
 
 
 def plan(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return the number of annotators per arm and task to estimate an ARG within ± `width` %.
+    """Return the number of annotators per arm and task needed for an ARG within ± `width` %.
 
-    It is computed from this study's means and SDs with the t quantile, as in the interval, and with
-    the normal quantile. It is [] if a task has no relative gain.
+    It is computed from this study's means and SDs with the t quantile, as in the interval, and
+    with the normal quantile. The list is empty if a task has no relative gain.
     """
     found = scores(study, kind)
     rows = []

@@ -78,7 +78,7 @@ MODEL_GAINS = [
 
 @dataclass(frozen=True)
 class Learner(Gain):
-    """A learner's gain in one contrast across `tasks`: all unseen tasks or one category's.
+    """A learner's gain in one contrast across `tasks`: all unseen tasks or those in a category.
 
     `kind` is the learner's name. `shared` is the correlation with the gains of `people`, and `seen`
     is the number of upstream tasks in the category.
@@ -172,7 +172,7 @@ CORRELATIONS = [
 
 
 def categories(study: Study, kind: str) -> list[Learner]:
-    """Return mean gains by ontology category. Tasks without a category are left out."""
+    """Return mean gains by ontology category. Tasks without a category are excluded."""
     of = {task.name: task.card.ontology or "" for task in study.tasks.all()}
     upstream = {task.name: task.card.ontology for task in study.upstream_tasks.all()}
     trained = training(study)

@@ -29,7 +29,7 @@ from tasks.columns import Column, two_digits
 
 @dataclass(frozen=True)
 class UpstreamAnswer:
-    """An answer in the upstream step. `block` is its task's rank and `number` its example's."""
+    """An answer in the upstream step. `block` is its task's rank, `number` its example's rank."""
 
     annotator: str
     arm: str
@@ -151,7 +151,7 @@ FAMILY = "all gains of the same interpretation, such as transfer, at all numbers
 
 
 def arm_tests(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return each contrast's gain over all tasks, or [] with neither named arms nor several K."""
+    """Return each contrast's gain over all tasks, or [] without named arms or several K."""
     has_tests = kind != Kind.MODEL and (study.arms or len(study.shots) > 1)
     found = cross_task.gains(study, kind) if has_tests else []
     wholes = groupby(found, attrgetter("meaning", "new_arm", "base_arm", "shots"))
@@ -161,7 +161,7 @@ def arm_tests(study: Study, kind: str) -> list[SimpleNamespace]:
 def changes(study: Study, kind: str) -> list[SimpleNamespace]:
     """Return how each contrast's gain differs between numbers of shots (CrossFit, section 5, Q4).
 
-    The row of a difference is that of the larger number of shots, with `from_shots`.
+    Each row belongs to the larger number of shots. `from_shots` is the smaller number.
     """
     rows, found = [], cross_task.scores(study, kind) if kind != Kind.MODEL else {}
     for (new, base), meaning in cross_task.contrasts(study).items():
@@ -177,7 +177,7 @@ def changes(study: Study, kind: str) -> list[SimpleNamespace]:
 
 
 def _adjusted(rows: Iterable[Any]) -> list[SimpleNamespace]:
-    """Return rows with Holm's correction over those with the same meaning."""
+    """Return rows with p values adjusted by Holm's method among rows with the same meaning."""
     return [
         SimpleNamespace(**vars(row), p_holm=p)
         for _meaning, group in groupby(rows, attrgetter("meaning"))
@@ -213,7 +213,7 @@ CHANGES = [
 
 
 def by_task(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return each unseen task under each arm, with the distance of the tasks of the arm.
+    """Return each unseen task under each arm, with its distance from the arm's upstream tasks.
 
     Source: CrossFit, Table 2 (one test task under several partitions).
     """
@@ -233,7 +233,7 @@ def by_task(study: Study, kind: str) -> list[SimpleNamespace]:
 
 
 def _steps(one: str, other: str) -> float:
-    """Return the steps up CrossFit's ontology of two levels until the categories are the same.
+    """Return the steps up CrossFit's two-level ontology until the two categories coincide.
 
     >>> _steps("cls/nli", "cls/nli"), _steps("cls/nli", "cls/topic"), _steps("cls/nli", "qa/binary")
     (0, 1, 2)

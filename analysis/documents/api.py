@@ -138,7 +138,7 @@ class ChecklistLatex(ApiView):
 
 
 class Sample(StudyTwin):
-    """The sample table; POST creates one part of it from a demographic export."""
+    """The sample table. POST creates one part of it from a demographic export."""
 
     page = "sample_upload"
     summary = "Make the table of the sample of Prolific's demographic export, or delete it"

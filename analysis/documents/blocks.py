@@ -117,7 +117,7 @@ class Entry:
 
     @property
     def is_short(self) -> bool:
-        """Return whether the answer is a word or a number, which is set in bold."""
+        """Return whether the answer is a word or a number, and thus set in bold."""
         return len(self.answer) <= LONGEST_BOLD
 
 

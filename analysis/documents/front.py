@@ -59,7 +59,7 @@ def to_publish(study: Study, answers: Mapping[str, str]) -> list[tuple[str, bool
 def page_style(study: Study) -> str:
     """Return CSS that prints the study, its design and the Handful version in the page footer.
 
-    The study's name isn't escaped, because names can't contain characters special to CSS.
+    The study's name is not escaped because names cannot contain characters that are special in CSS.
     """
     words = (
         f"{study.name} · design {study.manifest_hash[:12] or 'draft'} · Handful {settings.VERSION}"

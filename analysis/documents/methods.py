@@ -37,7 +37,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
 
 
 def per_browser(record: StudyRecord) -> str:
-    """Return a sentence about participations exclusive only per browser, or ""."""
+    """Return a sentence about participations whose exclusivity is only per browser, or ""."""
     number = dict(record.platforms).get(OpenLink.words)
     if not number:
         return ""

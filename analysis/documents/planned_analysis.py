@@ -22,7 +22,7 @@ from tasks.columns import Column, on_page
 def blocks(manifest: Manifest, sentences: Mapping[str, str]) -> list[Block]:
     """Return the planned computations, fixed before the first seat is taken.
 
-    `sentences` are those of templates/documents/preregistration.txt.
+    `sentences` come from templates/documents/preregistration.txt.
     """
     planned, rule = wording.pairs(manifest["scenarios"]), manifest["qualification"]
     shots = sorted(wording.shots_of(manifest))
@@ -39,7 +39,7 @@ def blocks(manifest: Manifest, sentences: Mapping[str, str]) -> list[Block]:
 
 
 def context(manifest: Manifest) -> dict[str, Any]:
-    """Return the values that the sentences of the planned analysis use."""
+    """Return the values used by the sentences in the planned analysis."""
     return {
         "contrasts": len(wording.pairs(manifest["scenarios"])),
         "largest_group": max(wording.group_sizes(manifest["scenarios"]).values()),

@@ -36,7 +36,7 @@ from tasks.columns import Column
 
 @dataclass(frozen=True)
 class Opening:
-    """Details of the opening that the manifest doesn't contain."""
+    """Details about the opening that are not in the manifest."""
 
     hash: str
     at: datetime

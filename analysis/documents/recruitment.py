@@ -30,7 +30,7 @@ def came_from_prolific(record: StudyRecord) -> bool:
 
 
 def reached(record: StudyRecord) -> list[str]:
-    """Return the audience in the past tense, or a sentence saying that Prolific wasn't used."""
+    """Return the audience in the past tense, or a sentence saying that Prolific was not used."""
     return audience(record.manifest, REPORTED, came_from_prolific(record))
 
 
@@ -75,7 +75,7 @@ SENSITIVITY = "Sensitivity to inclusion criteria"
 
 
 def of_attrition(record: StudyRecord) -> list[Block]:
-    """Return completions by arm and Lee's bounds, or [] without a difference between shots."""
+    """Return completions by arm and Lee's bounds, or [] if there are no pairs of shots."""
     rows = ATTRITION.rows(record.study, Kind.PERSON)
     if not rows:
         return []
@@ -84,7 +84,7 @@ def of_attrition(record: StudyRecord) -> list[Block]:
 
 
 def of_admission(record: StudyRecord) -> list[Block]:
-    """Return pass rates by arm, or [] if the design has no rule."""
+    """Return pass rates by arm, or [] if the design does not have a rule."""
     study = record.study
     rows = ADMISSION.rows(study, Kind.PERSON)
     if not rows:

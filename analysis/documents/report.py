@@ -206,7 +206,7 @@ BEHAVIOUR = [
 
 
 def _behaviour(record: StudyRecord) -> list[Block]:
-    """Return a table with one line per person who completed the study, or []."""
+    """Return a table with one row per person who completed the study, or []."""
     errors: dict[int, list[str]] = {}
     for row in overlap.table(record.study, Kind.PERSON):
         found = errors.setdefault(row.participation, [])

@@ -1,9 +1,9 @@
 """The slow parts of the report, cached as a job's result.
 
-If only a few answers are in the analysis (findings.is_small), the parts are computed with the page.
-Otherwise the page starts a job. A job's key includes the frozen design, the completed
+If only a few answers are in the analysis (findings.is_small), the parts are computed with the
+page. Otherwise, the page starts a job. A job's key includes the frozen design, the completed
 participations and whether they are in the analysis, the prediction files, and the number of model
-runs. A stored result can't become stale, because completed participations and files never change.
+runs. A stored result cannot become stale because completed participations and files never change.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ from tasks.models import Job
 
 
 def pictures(record: StudyRecord) -> list[Block]:
-    """Return the figures, or tables of their numbers if figures can't be drawn."""
+    """Return the figures, or tables of their numbers if figures cannot be drawn."""
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
     shown: list[Block] = []
@@ -253,9 +253,9 @@ def parameters(study: Study) -> dict[str, Any]:
 
 
 def job_of(study: Study, owner: Any = None) -> Job | None:
-    """Return the job that computes the parts, or None if a job isn't needed.
+    """Return the job that computes the parts, or None if no job is needed.
 
-    The job is started if `owner` is given; otherwise, a new job is returned unsaved.
+    If `owner` is given, the job is started. Otherwise, a new job is returned unsaved.
     """
     if is_small(study, Kind.PERSON):
         return None
@@ -282,7 +282,7 @@ def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
 
 
 def parts(record: StudyRecord) -> dict[str, list[Block]]:
-    """Return the parts by name. If the job isn't done, compute them (for files and programs)."""
+    """Return the parts by name. Compute them if the job is not done (for files and programs)."""
     job = job_of(record.study)
     if job is None or not job.is_done:
         return {name: make(record) for name, make in PARTS.items()}

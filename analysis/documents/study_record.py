@@ -1,7 +1,7 @@
 """Figures on how a study was run: arrivals and exits, pay, decisions and changes.
 
-They are gathered once for the report and cover human annotators unless a name says otherwise.
-Amounts are in cents and times in seconds. The only names in them are annotators' pseudonyms.
+They are gathered once for the report and only cover human annotators unless their name shows
+otherwise. Amounts are in cents and times in seconds. The only names are annotators' pseudonyms.
 """
 
 from __future__ import annotations
@@ -182,13 +182,13 @@ class StudyRecord:
 
     @cached_property
     def _on_prolific(self) -> list[tuple[int, int]]:
-        """Return (reward in cents, maximum minutes) of each study created on Prolific."""
+        """Return (reward in cents, maximum minutes) for each study created on Prolific."""
         created = self.study.prolific_studies.exclude(external_id=None)
         return sorted(created.values_list("reward_cents", "max_minutes"))
 
     @property
     def rewards(self) -> list[int]:
-        """Return the rewards of studies created on Prolific, in cents and ascending order."""
+        """Return the rewards for studies created on Prolific, in cents, in ascending order."""
         return [reward for reward, _minutes in self._on_prolific]
 
     @property
@@ -209,7 +209,7 @@ class StudyRecord:
 
     @cached_property
     def settled(self) -> list[ledger.Wage]:
-        """Return times and earnings for settled participations that weren't withdrawn.
+        """Return times and earnings for settled participations that were not withdrawn.
 
         Participations deliberately left unpaid are included, but their earnings are never summed.
         """
@@ -238,7 +238,7 @@ class StudyRecord:
 
     @cached_property
     def amounts(self) -> list[SimpleNamespace]:
-        """Return the ledger entries of each kind: their number, and their sum in cents."""
+        """Return the number of ledger entries of each kind and their sum in cents."""
         labels = dict(LedgerEntry.Kind.choices)
         entries = LedgerEntry.objects.filter(
             participation__study=self.study, participation__is_paid=True
@@ -279,7 +279,7 @@ class StudyRecord:
 
     @cached_property
     def page_signs(self) -> dict[str, int]:
-        """Sum the reports of the browsers of participants in the analysis, by field of Activity."""
+        """Sum the browser reports for participants in the analysis, by Activity field."""
         activity = Activity.objects.filter(turn__participation__in=self.people.analysed())
         sums = activity.aggregate(**{name: Sum(name) for name in ("blurs", "pastes", *SIGNS)})
         return {name: value or 0 for name, value in sums.items()}
@@ -313,8 +313,8 @@ class StudyRecord:
         """Return the decisions about the analysis in chronological order.
 
         `by_design` means that the frozen design screened the annotator out, by a rule or a
-        researcher's decision. `by_hand` means that a researcher decided on an annotator who was not
-        screened out.
+        researcher's decision. `by_hand` means that a researcher made a decision about an annotator
+        who was not screened out.
         """
         decisions = Decision.objects.filter(
             participation__in=self.people, about=Decision.About.ANALYSIS

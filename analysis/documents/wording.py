@@ -167,7 +167,7 @@ def has_fixed_amounts(manifest: Manifest) -> bool:
 
 
 def context(manifest: Manifest) -> dict[str, Any]:
-    """Return the values that templates of sentences use. Templates call the functions."""
+    """Return the values used in sentence templates. Templates call the functions."""
     shots, rule, pay = shots_of(manifest), manifest["qualification"], manifest["pay"]
     steps = {"training": any(shots), "screening": rule["screening_examples"]}
     crossed = manifest["cross_task"]
@@ -212,20 +212,20 @@ CALLED = (
 
 
 def design(manifest: Manifest, verbs: Verbs = PLANNED) -> dict[str, str]:
-    """Return the sentences of templates/documents/design.txt by block."""
+    """Return the sentences from templates/documents/design.txt by block."""
     return rendered("design", context(manifest), v=verbs)
 
 
 def pay(manifest: Manifest, verbs: Verbs = PLANNED, **settled: Any) -> dict[str, str]:
-    """Return the sentences of templates/documents/pay.txt by block.
+    """Return the sentences from templates/documents/pay.txt by block.
 
-    `settled` has the amounts of a study so far.
+    `settled` contains a study's amounts so far.
     """
     return rendered("pay", context(manifest), v=verbs, is_plan=verbs is PLANNED, **settled)
 
 
 def options(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
-    """Return the sentences of templates/documents/options.txt about options that are on."""
+    """Return the sentences in templates/documents/options.txt about options that are enabled."""
     said = rendered("options", {"v": verbs, "is_plan": verbs is PLANNED})
     return [text for name, text in said.items() if text and manifest[name]]
 
@@ -245,7 +245,7 @@ def same_recipe(manifest: Manifest) -> list[Fact]:
 
 
 def metrics(manifest: Manifest) -> dict[str, Any]:
-    """Return the metrics of the test sets, by the names used in templates/documents/design.txt."""
+    """Return the test sets' metrics, keyed by the names used in templates/documents/design.txt."""
     by_metric: dict[str, list[str]] = {}
     for task in manifest["tasks"]:
         by_metric.setdefault(task["card"].get("metric", "S1"), []).append(task["name"])

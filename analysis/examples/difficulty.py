@@ -1,8 +1,8 @@
 """Test example difficulty. The example with the lowest mean S1 comes first.
 
-Discrimination is computed across humans and models together. Each annotator of the chosen kind
-counts as one respondent. So does each model, with its S1 averaged over shots and splits, because a
-model's runs aren't independent.
+Discrimination is computed across humans and models together. Each annotator of the chosen
+kind counts as one respondent. So does each model, with its S1 averaged over shots and
+splits, because a model's runs are not independent.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def file_columns(shots: Sequence[int]) -> list[Column]:
 
 
 def _by_shots(shots: Sequence[int], name: str, heading: str, meaning: str) -> list[Column]:
-    """Return a column per number of shots, which replaces {} in the texts."""
+    """Return a column per number of shots, which replaces {} in the strings."""
     return [
         Column(
             name.format(number),

@@ -56,7 +56,7 @@ TALLY = [
 
 @dataclass
 class Unit:
-    """The answers of `n` annotators to one example (key). `answer` and `s1` are the first one's."""
+    """`n` annotators' answers to an example (key). `answer` and `s1` come from the first answer."""
 
     task: str
     example: int
@@ -77,7 +77,7 @@ def units(frame: pd.DataFrame) -> list[Unit]:
 
 
 def _units(answers: Iterable[tuple[str, int, frozenset[str], float]]) -> list[Unit]:
-    """Build the units from the (task, example, texts, S1) of each answer."""
+    """Build the units from each answer's (task, example, texts, S1)."""
     found: dict[int, Unit] = {}
     for task, example, texts, s1 in answers:
         unit = found.setdefault(example, Unit(task, example, texts, s1))
@@ -87,9 +87,9 @@ def _units(answers: Iterable[tuple[str, int, frozenset[str], float]]) -> list[Un
 
 
 def _answered(study: Study, kind: str) -> list[Unit]:
-    """Return the study's units. Texts are read only for examples on which all scores are equal.
+    """Return the study's units. Texts are read only for examples whose scores are all equal.
 
-    Equal answers have equal scores. If golds are one set, a score of 1 means that set.
+    Equal answers have equal scores. If the gold is a single set, a score of 1 means that set.
     """
     people = findings.counted(study, kind)
     tasks = {task.pk: task for task in study.tasks.all()}
@@ -116,7 +116,7 @@ def _answered(study: Study, kind: str) -> list[Unit]:
 
 
 def tallies(answered: Sequence[Unit]) -> list[SimpleNamespace]:
-    """Return the numbers of examples of each task."""
+    """Return the numbers of examples for each task."""
     counts = {
         name: Counter(unit.task for unit in answered if keeps(unit))
         for name, keeps in {
@@ -135,9 +135,9 @@ Doubts = tuple[list[SimpleNamespace], list[SimpleNamespace]]
 
 
 def doubts(study: Study, kind: str) -> Doubts:
-    """Return the tally of each task and the doubtful examples in the order of the test file.
+    """Return each task's tally, and the doubtful examples in test file order.
 
-    `example` is the primary key of an example. `s1` is the score x 100 of every annotator.
+    `example` is an example's primary key. `s1` is every annotator's score x 100.
     """
     key = f"gold-audit:{findings.state(study, kind)}"
     found: Doubts = findings.remembered(key, lambda: _doubts(study, kind))

@@ -46,7 +46,7 @@ class Lane:
 
     @property
     def name(self) -> str:
-        """Return the pseudonym, or an alias for this page while the score is hidden."""
+        """Return the pseudonym, or an alias on this page while the score is hidden."""
         return self.alias or self.participation.pseudonym
 
     @property
@@ -146,7 +146,7 @@ class ExamplePage:
         return blinding.hidden(self.study)
 
     def _masked(self, lanes: list[Lane]) -> list[Lane]:
-        """Alias hidden annotators in a new order per page, so that pages can't reveal scores."""
+        """Alias hidden annotators in a new order on each page, so pages cannot reveal scores."""
 
         def shuffled(lane: Lane) -> str:
             told = f"{self.example.content_hash}:{lane.participation.token}"
@@ -262,7 +262,7 @@ class ExamplePage:
 
     @cached_property
     def choices(self) -> list[SimpleNamespace]:
-        """Return distinct answers, most frequent first. For single choices, list every choice."""
+        """Return distinct answers, most frequent first. Single-choice tasks list every choice."""
         groups = agreement.groups((lane, lane.given.texts) for lane in self.lanes)
         if self.names:
             by_name = {group.texts[:1]: group for group in groups}

@@ -174,7 +174,7 @@ def example_of(study: Study, pk: int) -> Example:
 def _example(
     request: HttpRequest, study: Study, shown: Example, form: CommentForm | None = None
 ) -> HttpResponse:
-    """Render an example's page. `form` is a rejected comment, if there is one."""
+    """Render an example page. `form` contains a rejected comment, if any."""
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     all_shots = sorted(study.shots)

@@ -1,7 +1,7 @@
 """Answers with their examples, for export to Inspect, lm-evaluation-harness and other tools.
 
 As in answers.csv, workers appear under pseudonyms with their kind. Withdrawn participations,
-attention checks, and upstream-step answers (which belong to other tasks) are left out.
+attention checks, and upstream-step answers (which belong to other tasks) are excluded.
 """
 
 import itertools
@@ -115,6 +115,6 @@ def joined(card: Card, answer: Answer) -> tuple[str, list[Place]]:
 
 
 def beside(answer: Answer) -> list[str]:
-    """Return an answer without spans as texts: a label, options, a number or typed text."""
+    """Return an answer without spans as strings: a label, options, a number or typed text."""
     given = answer.as_given()
     return [given.label] if given.label else list(given.values)

@@ -1,9 +1,9 @@
 """API views for tables and figures, documented with OpenAPI at /api/v1/docs/.
 
-Requests authenticate with a token or the browser's session. Studies of other users respond with
-404. The views call the same functions as the pages and return the rows of their CSVs with the same
-digits. They never resample. Results that wait for the job of the analysis page are null, `pending`
-reports the progress of the job, and POST analysis/ starts it.
+Requests authenticate with a token or the browser's session. Requests for other users' studies
+return 404. The views call the same functions as the pages and return the rows in their CSVs,
+with the same digits. They never resample. Results that depend on an unfinished analysis job
+are null. `pending` reports the job's progress, and POST analysis/ starts the job.
 """
 
 from datetime import datetime
@@ -90,9 +90,9 @@ class ExportZip(ApiView):
 
 
 class Release(StudyTwin):
-    """The release bundle: it is made by a job and stored until it is replaced.
+    """The release bundle. A job builds it, and it is stored until it is replaced.
 
-    200 if the existing one is current, 202 while it is being made.
+    Returns 200 if the existing bundle is current and 202 while a bundle is being built.
     """
 
     page = "release_prepare"

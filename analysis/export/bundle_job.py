@@ -1,9 +1,9 @@
 """The job that builds a release bundle. A study has one bundle, replaced on each rebuild.
 
-The first part writes all files drawn from the database in one snapshot, so that they are consistent
-while annotators continue to answer. If Playwright and Chromium are installed, the next part prints
-the report. The remaining parts write the Parquet files, verify.py and the ZIP. Each part can be
-repeated, because files left by a stopped process aren't used.
+The first part writes all files drawn from the database in one snapshot, so that they are
+consistent while annotators continue to answer. If Playwright and Chromium are installed,
+the next part prints the report. The remaining parts write the Parquet files, verify.py and
+the ZIP. Each part can be repeated, because files left by a stopped process are ignored.
 """
 
 import hashlib
@@ -104,7 +104,7 @@ def is_current(study: Study, job: Job) -> bool:
 
 
 def prepare(study: Study, owner: Any, round_times: str = "") -> Job:
-    """Return the study's job if it is running or up to date, otherwise start a new one.
+    """Return the study's job if it is running or up to date. Otherwise, start a new job.
 
     A job that rounds times differently is deleted. Concurrent requests get the same job, because
     finished jobs are deleted by key and the database accepts only one job per study and rounding.

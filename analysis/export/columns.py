@@ -47,9 +47,9 @@ def _without(columns: dict[str, str], *names: str) -> dict[str, str]:
 class OfTurn:
     """A column in answers.csv and in the API's answers, which have one row per turn.
 
-    The value is read from the turn by `lookup`, or computed if there isn't one. `brief` is its
-    meaning in the API: "" if it is the same, None if the column is only in the file. Columns
-    without `meaning` are only in the API. `empty` is the cell used for a missing value.
+    The value is read from the turn by `lookup`, or computed if `lookup` is empty. `brief` is
+    its meaning in the API: "" if it is the same, None if the column is only in the file.
+    Columns without `meaning` are only in the API. `empty` is the cell used for a missing value.
     """
 
     name: str

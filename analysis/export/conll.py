@@ -1,8 +1,8 @@
 """Answers as CoNLL files, one per participation, for tasks answered with spans.
 
-Each line contains one token: its text, its start and end offsets in the block's text, and a BIO
-tag. Questions about the same text share a block, as their spans are of different kinds. Overlapping
-spans are left out, because the format can't express them.
+Each line contains one token: its text, its start and end offsets in the block's text, and a
+BIO tag. Questions about the same text share a block because their spans are of different
+kinds. Overlapping spans are excluded because the format cannot express them.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ ONLY_SPANS = (
 
 
 class Block(NamedTuple):
-    """A text with its non-overlapping spans and the number of spans left out."""
+    """A text with its non-overlapping spans and the number of spans excluded."""
 
     text: str
     places: list[Place]
@@ -69,7 +69,7 @@ def _block(text: str, places: list[Place]) -> Block:
 
 
 def lines(card: Card, block: Block) -> Iterator[str]:
-    """Yield a block's lines and a blank line, or nothing if the text contains no tokens."""
+    """Yield a block's lines and a blank line, or nothing if the text does not contain tokens."""
     found = tokens(block.text, card.granularity)
     for start, end in found:
         yield f"{block.text[start:end]}\t{start}\t{end}\t{_tag(block, start, end)}"

@@ -1,9 +1,9 @@
 """A study's CSV files. Each file has one unit of observation and is streamed.
 
-Files are UTF-8 without a byte order mark and follow RFC 4180 (CRLF between records). Floats are
-written as the shortest text that reads back as the same number, and times are in ISO 8601 UTC. Text
-is never altered, even if a spreadsheet would read a leading "=" as a formula. Workers appear under
-pseudonyms. Links, tokens and keys are never written.
+Files are UTF-8 without a byte order mark and follow RFC 4180 (CRLF between records). Floats
+are written as the shortest string that parses to the same number, and times are in ISO 8601
+UTC. Text is never altered, even if a spreadsheet would read a leading "=" as a formula.
+Workers appear under pseudonyms. Links, tokens and keys are never written.
 """
 
 import csv
@@ -59,7 +59,7 @@ def write_export(study: Study, folder: Path) -> dict[str, int]:
 def whole_folder(folder: Path) -> Iterator[Path]:
     """Create a temporary folder next to `folder`, then rename it on success or delete it on error.
 
-    Raises FileExistsError if `folder` exists and isn't empty.
+    Raises FileExistsError if `folder` exists and is not empty.
     """
     folder = folder.absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -81,7 +81,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 def snapshot() -> Iterator[None]:
     """Read all files from a single database state while annotators continue to answer.
 
-    PostgreSQL supports snapshots. SQLite gives one to any transaction that starts with a read.
+    PostgreSQL supports snapshots, and SQLite gives them to transactions that start with a read.
     """
     if connection.in_atomic_block:
         yield
@@ -137,7 +137,7 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
 
 
 def versions(study: Study) -> dict[str, Any]:
-    """Return software versions, seed and times, with nulls until the study opens or closes."""
+    """Return software versions, the seed and times. Times before opening or closing are None."""
     closed = study.events.filter(what="closed for good").order_by("-pk").first()
     return {
         "handful": settings.VERSION,
@@ -161,7 +161,7 @@ def write_data_sums(folder: Path) -> str:
 
 
 def write_bundle_sums(folder: Path) -> str:
-    """Write SHA256SUMS.bundle for SHA256SUMS and files it doesn't list. Return its SHA-256."""
+    """Write SHA256SUMS.bundle for SHA256SUMS and files not listed in it. Return its SHA-256."""
     lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
     listed = {line.partition("  ")[2] for line in lines}
     paths = [path for path in _paths(folder) if path.relative_to(folder).as_posix() not in listed]
@@ -196,7 +196,7 @@ class _Pieces:
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing, because this class doesn't buffer."""
+        """Do nothing because this class does not buffer."""
 
     def taken(self) -> bytes:
         taken, self.written = b"".join(self.written), []
@@ -207,8 +207,8 @@ def stream_export(study: Study) -> Iterator[bytes]:
     """Yield the export as a ZIP in pieces.
 
     verify.py comes first, before any query, so that the download starts immediately. All other
-    files are written in one snapshot before they are sent, so that slow connections don't hold a
-    transaction open.
+    files are written in one snapshot before they are sent, so that slow connections do not keep
+    a transaction open.
     """
     pieces = _Pieces()
     with zipfile.ZipFile(pieces, "w", zipfile.ZIP_DEFLATED) as archive:  # type: ignore[call-overload]  # writes

@@ -2,7 +2,7 @@
 
 Each participation has a folder named KIND_PSEUDONYM, like the harness's model folders, with
 samples_TASK_TIME.jsonl and results_TIME.json. TASK has the same form as in prediction file names.
-Samples contain one field that the harness doesn't write: `channel`, as in answers.csv. Source:
+Samples contain one field that the harness does not write: `channel`, as in answers.csv. Source:
 lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py in the harness's repository.
 """
 

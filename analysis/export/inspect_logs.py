@@ -1,8 +1,8 @@
 """Answers as Inspect logs (inspect.aisi.org.uk), one per participation. Requires inspect-ai.
 
-A log's model is KIND/PSEUDONYM, so that humans aren't listed as models. The task has the same form
-as in prediction file names. Logs are written with Inspect's own library, so that `read_eval_log`
-and the viewer can open them.
+A log's model is KIND/PSEUDONYM, so that humans are not listed as models. The task has the
+same form as in prediction file names. Logs are written with Inspect's own library, so that
+`read_eval_log` and the viewer can open them.
 """
 
 import importlib.util

@@ -1,7 +1,7 @@
 """The pages shown to annotators, for offline use: consent, instructions, questions and reveals.
 
-They are rendered from the real templates and examples, but without scripts, because browsers block
-scripts in local files. screenshots.py takes pictures of the pages with scripts.
+They are rendered from the real templates and examples, but without scripts because browsers block
+scripts in local files. screenshots.py takes screenshots of the pages with scripts enabled.
 """
 
 from collections.abc import Iterator
@@ -30,12 +30,12 @@ NO_LINK = "(each annotator had a personal link here)"
 def pages(study: Study) -> dict[str, str]:
     """Return the pages' HTML by name, in the study's language.
 
-    There is one consent page. Each task has its instructions, the first test example as a question
-    at the fewest shots, and a revealed training example at the fewest shots with a training step. A
+    There is one consent page. Each task has instructions, the first test example as a question at
+    the fewest shots, and a revealed training example at the fewest shots with a training step. A
     screening set is represented by its first example. If some annotators see no contexts, their
-    first question is included. In a cross-task study, each arm that is first trained on other tasks
-    has its own consent page, which names the first of these tasks. Each of these tasks has its
-    instructions, the first example as a question, and a revealed example.
+    first question is included. In a cross-task study, each arm that is first trained on other
+    tasks has its own consent page, which names the first of these tasks. Each of these tasks also
+    has instructions, a question page with the first example, and a revealed example.
     """
     with translation.override(study.interface_language):
         return dict(_pages(study))

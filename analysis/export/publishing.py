@@ -1,7 +1,7 @@
 """Files needed for publication: citation, licence, Croissant metadata, and data card.
 
-They are generated from the design, the report's title block (documents/front.py) and the columns of
-the files. Only people on the title block are named. Times can be rounded.
+They are generated from the design, the report's title block (documents/front.py) and the
+columns of the files. Only people listed in the title block are named. Times can be rounded.
 """
 
 import csv
@@ -203,7 +203,7 @@ def log_rows(study: Study, masked: Callable[[str], str]) -> Iterator[list[Any]]:
 
 
 def _names(entry: AuditEntry) -> list[str]:
-    """Return an entry's user names in the order in which they are numbered."""
+    """Return an entry's usernames in the order in which they are numbered."""
     names = [entry.by.get_username()] if entry.by else []
     if entry.topic == Topic.TEAM and entry.about:  # an invitation has no account yet
         names.append(entry.about)

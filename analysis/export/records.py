@@ -1,7 +1,7 @@
-"""CSV rows that record how a study was run: allocations, decisions, exit answers and pay.
+"""CSV rows on how a study was run: allocations, decisions, exit answers and pay.
 
-Models' predictions on test examples and the upstream step of cross-task studies are also here. Rows
-are streamed. Annotators appear under pseudonyms and researchers only by role.
+This module also covers models' predictions on test examples and the upstream step in cross-task
+studies. Rows are streamed. Annotators appear under pseudonyms and researchers only by role.
 """
 
 import math

@@ -51,7 +51,7 @@ ALSO = "\n## Also in this folder\n"
 
 
 class ReleaseError(Exception):
-    """Raised if the bundle can't be written. Users see the message, which gives the reason."""
+    """Raised if the bundle cannot be written. Users see the message, which gives the reason."""
 
 
 def write_release(
@@ -64,10 +64,10 @@ def write_release(
 ) -> str:
     """Write the bundle to a new folder or NAME.zip, and return verify.py's output.
 
-    `browser` takes pictures of pages. If it fails, `tell` is called with the reason. `key` is the
-    SSH key that signs the checksums, and `round_times` is one of publishing.UNITS. The bundle
-    appears only once it is complete. Raises ReleaseError if the study is a draft, if verify.py
-    finds a difference or if signing fails, and FileExistsError if the target exists.
+    `browser` takes screenshots of the pages. If it fails, `tell` is called with the reason.
+    `key` is the SSH key that signs the checksums, and `round_times` is one of publishing.UNITS.
+    The bundle appears only once it is complete. Raises ReleaseError if the study is a draft, if
+    verify.py finds a difference or if signing fails, and FileExistsError if the target exists.
     """
     if study.is_draft:
         raise ReleaseError("The study is a draft. Open it before you release it.")
@@ -176,8 +176,8 @@ def write_parquet(folder: Path, name: str) -> None:
 def verify(folder: Path, key: Path | None = None) -> str:
     """Write the checksums of the other files, sign them if there is a key, and run verify.py.
 
-    verify.py runs in a separate process, as it does for users. Its output is stored and returned.
-    Raises ReleaseError if it finds a difference or if ssh-keygen fails.
+    verify.py runs in a separate process, as it does for users. Its output is stored and
+    returned. Raises ReleaseError if verify.py finds a difference or if ssh-keygen fails.
     """
     (folder / "verify.txt").unlink(missing_ok=True)
     files.write_bundle_sums(folder)
@@ -279,7 +279,7 @@ def _instructions(card: Card) -> str:
 
 
 def _write_pictures(folder: Path, browser: str | None, tell: Callable[[str], Any]) -> bool:
-    """If given a browser, take pictures of the pages in seen/. Return whether there are any."""
+    """If given a browser, take screenshots of the pages in seen/. Return whether there are any."""
     if browser is None:
         return False
     try:
@@ -292,7 +292,7 @@ def _write_pictures(folder: Path, browser: str | None, tell: Callable[[str], Any
 
 
 def print_report(folder: Path, browser: str | None, tell: Callable[[str], Any] = str) -> None:
-    """If given a browser, print report.html as report.pdf. Pass errors to `tell`."""
+    """If given a browser, print report.html to report.pdf. Pass errors to `tell`."""
     if browser is None:
         return
     try:

@@ -112,7 +112,7 @@ def _whole(value: float) -> int | None:
 
 
 def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
-    """Yield one row per participation, with only the allocation if it was withdrawn."""
+    """Yield one row per participation. Withdrawn participations contain only the allocation."""
     seen, stages = flags.for_study(study), funnel.stages(study)
     browsers, settled = _browsers(study), _settled(study)
     nothing = activity_summary.signs([])
@@ -222,7 +222,7 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
 
 
 def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[str, Any]]:
-    """Return test examples across all annotators, then their means by number of shots."""
+    """Return test examples' results across all annotators, then means by number of shots."""
     units = {unit.example: unit for unit in gold_audit.units(frame)}
     columns = difficulty.columns([])
     found: list[dict[str, Any]] = []

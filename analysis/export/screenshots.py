@@ -1,7 +1,7 @@
-"""Pictures of the annotator pages, taken with Playwright and an installed Chromium.
+"""Screenshots of the annotator pages, taken with Playwright and an installed Chromium.
 
-Playwright is optional (the `pictures` extra). Browsers are never downloaded: Playwright uses the
-given browser or the first one on the path.
+Playwright is optional (the `pictures` extra). Browsers are never downloaded: Playwright
+uses the given browser or the first browser on the path.
 """
 
 import shutil
@@ -33,7 +33,7 @@ PATIENCE = 30  # seconds per step in the browser
 
 
 class PictureError(Exception):
-    """Raised if pictures can't be taken. Users see the message."""
+    """Raised if screenshots cannot be taken. Users see the message."""
 
 
 # Maps a name to Playwright's options for its pages.
@@ -52,10 +52,10 @@ def browser() -> str | None:
 
 
 def take(folder: Path, path: str) -> list[Path]:
-    """Take a picture of each page in `folder` on each device and return the PNG paths.
+    """Take a screenshot of each page in `folder` on each device and return the PNG paths.
 
-    Pictures are saved as NAME-DEVICE.png in `folder`. Styles are in ../style. If PictureError is
-    raised, all pictures are deleted.
+    Pictures are saved as NAME-DEVICE.png in `folder`. Styles are in ../style. If PictureError
+    is raised, all screenshots are deleted.
     """
     pages = sorted(folder.glob("*.html"))
     with tempfile.TemporaryDirectory(prefix="handful-pictures-") as temporary:
@@ -77,7 +77,7 @@ def print_report(html: Path, path: str) -> Path:
 
 
 def _run(failed: str, made: Sequence[Path], step: Callable[..., None], *args: Any) -> None:
-    """Run a step in the browser. If it fails, delete what it made and raise PictureError."""
+    """Run a step in the browser. If it fails, delete its output and raise PictureError."""
     # Playwright runs an event loop, in which Django refuses queries, so use a separate thread.
     with ThreadPoolExecutor(max_workers=1) as executor:
         try:

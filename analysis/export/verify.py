@@ -1,8 +1,8 @@
 """Check an export against its frozen design: `python verify.py [--design HASH] [--sums HASH]`.
 
-Recomputes from the CSVs, with Python 3.11 alone: hashes of files and examples, S1 of every answer,
-mean, SD and n of annotators and cells, intervals of cells, seats, orders, decisions, pay totals.
-The last lines name what was not checked and what anchors the result; status 1 is a difference.
+Recomputes from the CSVs, with Python 3.11 alone: hashes of files and examples, S1 for every answer,
+mean, SD and n for annotators and cells, cell intervals, seats, orders, decisions, pay totals. The
+last lines list what was not checked and what anchors the result. Status 1 means a difference.
 """
 
 import argparse
@@ -43,7 +43,7 @@ class Row(dict[str, str]):
         return tuple(self[column] for column in columns)
 
     def texts(self, column: str) -> Key:
-        """Return the texts in a cell holding a JSON list. Raises ValueError for other cells."""
+        """Return the strings in a cell holding a JSON list. Raises ValueError for other cells."""
         try:
             return tuple(map("".join, json.loads(self[column])))
         except (TypeError, ValueError):
@@ -52,7 +52,7 @@ class Row(dict[str, str]):
 
 
 class Check:
-    """A line of output: what was checked, how often, and the first differences."""
+    """A line of output: what was checked, how many times, and the first differences."""
 
     def __init__(self, title: str):
         self.title, self.count = title, 0
@@ -65,7 +65,7 @@ class Check:
         self.differs(f"{row.file}, row {row.number}, {column}", row[column], expected)
 
     def cells(self, row: Row, **expected: str | float | None) -> None:
-        """Compare cells with text or numbers. None and NaN both mean an empty cell."""
+        """Compare cells with strings or numbers. None and NaN both mean an empty cell."""
         for column, value in expected.items():
             if isinstance(value, str) or value is None or math.isnan(value):
                 is_same = row[column] == (value if isinstance(value, str) else "")
@@ -110,7 +110,7 @@ def deviation(values: Sequence[float], ddof: int) -> float:
 
 
 def t_quantile(df: float) -> float:
-    """Return the 97.5 % quantile of t = sqrt(df) tan(angle), density cos(angle) ** (df - 1)."""
+    """Return the 97.5% quantile of t = sqrt(df) tan(angle), density cos(angle) ** (df - 1)."""
     a = df / 2  # log of Gamma(a + 1/2) / Gamma(a); a series where lgamma would lose digits
     ratio = math.lgamma(a + 0.5) - math.lgamma(a)
     if a > 100:
@@ -129,7 +129,7 @@ def t_quantile(df: float) -> float:
 
 
 def interval(matrix: list[list[float]], contexts: Sequence[object]) -> tuple[float, float]:
-    """Return the wider of the 95 % t intervals over annotators (rows) and contexts, or NaN."""
+    """Return the wider of the 95% t intervals over annotators (rows) and contexts, or NaN."""
     groups = defaultdict(list)
     for index, context in enumerate(contexts):
         groups[context].append(index)
@@ -239,7 +239,7 @@ class Export:
             yield row
 
     def annotator(self, row: Row, check: Check) -> Annotator | None:
-        """Return a row's annotator. Unknown and withdrawn annotators count as differences."""
+        """Return a row's annotator. Report unknown and withdrawn annotators as differences."""
         found = self.annotators.get(row["annotator"])
         if found and found.row["status"] != "withdrawn":
             return found

@@ -62,12 +62,12 @@ def marked(spec: dict[str, Any], mark: str) -> dict[str, Any]:
 
 
 def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
-    """Draw the mean score by number of shots, with 95 % intervals over annotators and examples.
+    """Draw the mean score by number of shots, with 95% intervals over annotators and examples.
 
-    Data: task, metric (from its card), shots, what (mean or annotator), annotator, score, low and
-    high (only for means; empty if there is only one annotator), n (annotators), baseline (the
-    task's trivial baseline). Scores are test-set scores x 100. Source: CLUES (2021), Table 4, as a
-    curve.
+    Data: task, metric (from its card), shots, what (mean or annotator), annotator, score, low
+    and high (only for means, empty if there is only one annotator), n (annotators), baseline
+    (the task's trivial baseline). Scores are test-set scores x 100. Source: CLUES (2021), Table
+    4, drawn as a curve.
     """
     base = alt.Chart(frame)
     x, y, with_metric = _of_shots(frame, 18)
@@ -115,7 +115,7 @@ def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
 
 
 def gains(frame: pd.DataFrame) -> alt.FacetChart:
-    """Draw relative gains in percent as bars, by task and learner, with 95 % intervals.
+    """Draw relative gains in percent as bars, by task and learner, with 95% intervals.
 
     Data: contrast (between arms), who (learner), task (the last may be all tasks: the ARG), metric,
     gain, low and high (annotators only). Source: CrossFit (2021), Figures 4 and 5.
@@ -232,7 +232,7 @@ def _of_steps(field: str, title: str, **scale: Any) -> alt.X:
 
 
 def _of_shots(frame: pd.DataFrame, padding: int) -> tuple[alt.X, alt.Y, bool]:
-    """Return the axes for scores by shots, and whether each panel must name its metric."""
+    """Return the axes for scores by shots, and whether each panel must show its metric."""
     axis = alt.Axis(values=_shots(frame), format="d", grid=False)
     scale = alt.Scale(zero=False, nice=False, padding=padding)
     metrics = sorted(set(frame["metric"]))

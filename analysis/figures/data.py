@@ -51,7 +51,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure, computed on first access. If it has no rows, `why_not` says why and what to do."""
+    """A figure, computed on first access. If it is empty, `why_not` explains why and what to do."""
 
     name: str
     title: str

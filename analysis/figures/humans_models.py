@@ -1,8 +1,8 @@
-"""The figure of humans and models by shots, as in CLUES, and the columns for every figure.
+"""The figure for humans and models by shots, as in CLUES, and the columns for every figure.
 
-Humans have a 95 % interval, and uploaded models have a t interval over training splits. Published
-figures don't have intervals, because CLUES defines neither the ± for humans nor the ddof of its
-SDs.
+Humans have a 95% interval, and uploaded models have a t interval over training splits.
+Published figures do not have intervals because CLUES defines neither the ± for humans nor
+the ddof of its SDs.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ from tasks.csv_files import download
 def figures(request: HttpRequest, name: str) -> HttpResponse:
     """Show each figure with its caption and downloads, for one kind of annotator.
 
-    Slow parts have their own URLs. The browser requests each drawing separately, and a figure's
-    numbers when the user opens them.
+    Slow parts have their own URLs. The browser requests each drawing separately and requests a
+    figure's numbers when the user opens them.
     """
     study, kind, context = of_kind(request, name)
     begun = figure_data.answered(study, kind)
@@ -102,8 +102,8 @@ def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_d
 def asked_for(request: HttpRequest) -> Comparison | None:
     """Compare the studies in the `study` parameters for `kind`, or return None if none are given.
 
-    Access is checked for each study, so that adding a study to the URL doesn't reveal it. Raises
-    Http404 or PermissionDenied as `scores_of` does, and Http404 for too many studies.
+    Access is checked for each study, so that adding a study to the URL does not reveal it.
+    Raises Http404 or PermissionDenied as `scores_of` does, and Http404 for too many studies.
     """
     names = list(dict.fromkeys(request.GET.getlist("study")))
     kind = request.GET.get("kind", Kind.PERSON)
@@ -203,7 +203,7 @@ class FigureData(ApiView):
     class DataOfFigure(serializers.Serializer):
         """`data` holds the figure's rows, and `numbers` holds its table's rows.
 
-        S1 and slopes are on a scale from 0 to 1; column names give the unit of times.
+        S1 and slopes are on a scale from 0 to 1. Column names give the units for times.
         """
 
         kind = serializers.ChoiceField(Kind.choices)

@@ -73,7 +73,7 @@ class Comparison:
 
     @property
     def figure(self) -> figure_data.Figure:
-        """Return a figure of all studies. `why_not` is set if none of them has data."""
+        """Return a figure for all studies. `why_not` is set if none contain data."""
         tasks = Task.objects.filter(studies__in=self.studies).distinct()
         who = Kind(self.kind).label if self.kind != Kind.PERSON else "people"
         caption = CAPTION.format(

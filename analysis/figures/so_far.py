@@ -1,8 +1,8 @@
 """The shot curve on the overview page, computed on the server for an inline SVG.
 
-There is one panel per task. It shows humans with their 95 % t interval over annotators, uploaded
-models, and published figures if the task comes from the paper. The template only prints these
-numbers.
+There is one panel per task. It shows humans with their 95% t interval over annotators,
+uploaded models, and published figures if the task comes from the paper. The template only
+prints these numbers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NAMES = {Kind.PERSON: "People", Kind.SIMULATED: "Simulated", Kind.MODEL: "Models
 
 
 def for_study(study: Study) -> SimpleNamespace | None:
-    """Return the panels for the first kind of annotators with results, or None without results."""
+    """Return the panels for the first kind of annotator with results, or None."""
     frame = frames.annotators(study)
     kinds = [kind for kind in kinds_of(frame) if not frames.counted(frame, kind).empty]
     if not kinds:
@@ -76,7 +76,7 @@ def _lines(
     models: dict[str, dict[tuple[int, int], float]],
     floor: float,
 ) -> SimpleNamespace:
-    """Return the scores in one panel: rows of (name, style, means, counts), ends of intervals."""
+    """Return a panel's scores, as rows of (name, style, means, counts), and interval ends."""
     cells = [table.cells[task.name, shots] for shots in table.shots]
     ends = [_interval(scores.get((task.name, shots))) for shots in table.shots]
     rows = [
@@ -95,9 +95,9 @@ def _lines(
 def _panel(table: PerformanceTable, lines: SimpleNamespace, lowest: int) -> SimpleNamespace:
     """Return the panel with these lines, on a scale from `lowest` to 100.
 
-    `counts` has the annotators behind each score, or nothing for models. `is_few` marks a mean over
-    fewer than FEWEST. `drawn` has the series from back to front, with humans on top. `band` has the
-    points of the interval polygon, and `floor` the y position of the trivial baseline.
+    `counts` contains the number of annotators per score and is empty for models. `is_few` marks
+    means over fewer than FEWEST. `drawn` lists the series from back to front, with humans on top.
+    `band` contains the interval polygon's points, and `floor` is the trivial baseline's y position.
     """
 
     def place(index: int, score: float) -> tuple[float, float]:
@@ -141,7 +141,7 @@ def _panel(table: PerformanceTable, lines: SimpleNamespace, lowest: int) -> Simp
 
 
 def _interval(scores: np.ndarray | None) -> tuple[float, float]:
-    """Return the 95 % t interval for the mean over annotators, or NaN for fewer than FEWEST."""
+    """Return the 95% t interval for the mean over annotators, or NaN for fewer than FEWEST."""
     if scores is None or len(scores) < FEWEST or np.isnan(scores).any():
         return math.nan, math.nan
     lowest = min(0.0, float(scores.min()))

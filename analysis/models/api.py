@@ -74,7 +74,7 @@ def as_record(model: LanguageModel) -> dict[str, Any]:
 
 
 class UploadModels(ApiView):
-    """The models page's upload: one placed file, or files with their places as names."""
+    """The upload on the models page: a file placed by fields, or files placed by name."""
 
     parser_classes: ClassVar = [MultiPartParser]
 
@@ -199,7 +199,7 @@ class ModelScores(UploadModels):
 
 class HumansAndModels(ApiView):
     class Comparison(serializers.Serializer):
-        """Rows as in the CSVs of the page; scores under the card's metric, scale 0 to 1."""
+        """Rows as in the page's CSVs. Scores (0 to 1) are under the card's metric."""
 
         kind = serializers.ChoiceField(Kind.choices)
         scores = Rows(help_text="by task; sd_over is the unit of the SD, which n and of count")
@@ -241,7 +241,7 @@ class HumansAndModels(ApiView):
 
 class Leaderboard(ApiView):
     class BoardsOfKind(serializers.Serializer):
-        """Rows as in the CSV; means and SDs under the card's metric, scale 0 to 1."""
+        """Rows as in the CSV. Means and SDs (0 to 1) are under the card's metric."""
 
         kind = serializers.ChoiceField(Kind.choices)
         entries = Rows()

@@ -1,12 +1,12 @@
 """Paired differences between humans and a model on the same examples.
 
-Each value is an annotator's S1 minus the model's S1 on an example. The values form an annotators x
-contexts layout, so that both are treated as samples. The model's S1 is the mean across its runs on
-the training splits that the annotators had (the equal pairing). If there are none, it is the mean
-across all runs, and `training` says so. A model in an annotator's seat is compared in the same way:
-each of its analysed participations is a run, and replicates on a split are averaged first. The sign
-flip over contexts is a sensitivity analysis, which treats these annotators as fixed. Under metrics
-other than S1, the values are the parts of both scores (test_sets.py).
+Each value is an annotator's S1 minus the model's S1 on an example. The values form an annotators
+x contexts layout, which treats both as samples. The model's S1 is the mean across its runs on the
+training splits that the annotators had (the equal pairing). If there are none, it is the mean
+across all runs, as `training` shows. A model in an annotator's seat is compared in the same way:
+each of its analysed participations is a run, and replicates on a split are averaged first. The
+sign flip over contexts is a sensitivity analysis that treats these annotators as fixed. Under
+metrics other than S1, the values are each example's parts in both scores (test_sets.py).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Runs:
 
     These are prediction files or, for a seated model, a mapping from participations to training
     splits (None at zero shots). `is_equal` means either that they were trained on splits that
-    annotators had, or that nothing is trained.
+    annotators had, or that there is no training.
     """
 
     is_equal: bool
@@ -76,7 +76,7 @@ class Difference(Tested):
     `floor` is the smallest p value that the sign flip can reach. Holm's correction covers the
     differences that are `in_family`, which excludes files uploaded after the study closed. The
     averaged runs are `files` (keys) or, for a seated model, `seats` (participations and their
-    splits), and `splits` is their number. `training` says whether annotators had the same splits.
+    splits), and `splits` is their number. `training` shows whether annotators had the same splits.
     """
 
     task: str
@@ -118,8 +118,8 @@ def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> list[float
 def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
     """Return the standard error of the mean for clustered values (Miller 2024).
 
-    It is the root of the sum over clusters of squared sums of deviations, divided by the number of
-    values. If each value is its own cluster, it is the SD with ddof 0 divided by the root of n.
+    Deviations are summed within each cluster. The SE is the root of the sum of these squared sums,
+    divided by the number of values. With one value per cluster, it is the SD (ddof 0) / sqrt(n).
     """
     mean = math.fsum(values) / len(values)
     sums = cluster_sums([value - mean for value in values], clusters)
@@ -127,7 +127,7 @@ def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
 
 
 def differences(study: Study, kind: str) -> list[Difference]:
-    """Return one row per task, shots and model that have both answers and predictions.
+    """Return one row per task, shots and model with both answers and predictions.
 
     Cached until analysed participations (of this kind or of models) or prediction files change.
     Answers in completed participations and file contents never change.
@@ -222,9 +222,9 @@ def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str])
 
 
 def pairs(study: Study, kind: str, pairing: Difference) -> list[SimpleNamespace]:
-    """Return the examples of one pairing, starting with the largest difference.
+    """Return the examples in a pairing, starting with the largest difference.
 
-    `human` is the mean S1 x 100 of annotators, and `model` that of the model over its splits.
+    `human` is the annotators' mean S1 x 100. `model` is the model's mean over its splits.
     """
     task = study.tasks.get(name=pairing.task)
     answered = _human_means(study, kind, task, pairing.shots)
@@ -245,7 +245,7 @@ def pairs(study: Study, kind: str, pairing: Difference) -> list[SimpleNamespace]
 
 
 def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[int, list]:
-    """Return (predicted set of texts, number of runs) by example key, most frequent first."""
+    """Return (predicted set of strings, number of runs) by example key, most frequent first."""
     by_example: dict[int, Counter[tuple[str, ...]]] = defaultdict(Counter)
     rows = Prediction.objects.filter(file__in=pairing.files, example__in=examples)
     rows = rows.order_by("file__split_number")
@@ -275,7 +275,7 @@ Scores = dict[tuple[int, int], dict[int, dict[int, float]]]
 
 
 def _s1(people: QuerySet[Participation]) -> Scores:
-    """Return S1 in [0, 1] for their test answers."""
+    """Return S1 in [0, 1] for these participations' test answers."""
     own: dict[int, dict[int, float]] = defaultdict(dict)
     rows = Answer.objects.filter(
         turn__step=Step.ANNOTATION, turn__participation__in=people
@@ -301,7 +301,7 @@ def _scores(study: Study, people: QuerySet[Participation]) -> Scores:
 
 
 def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dict[int, float]]]:
-    """Return models' runs and mean scores. Seated models are left out if the kind is models."""
+    """Return models' runs and mean scores. Seated models are excluded if the kind is models."""
     compared = _compared_files(study)
     means = _model_means([file.pk for runs in compared.values() for file in runs.files])
     means |= _model_parts(compared)

@@ -27,7 +27,7 @@ def _text(label: str, longest: int, help_text: str) -> forms.CharField:
 
 
 class UploadForm(forms.Form):
-    """A form for a model and its files. Fields place a single file, names place several."""
+    """A form for a model and its files. A single file is placed by fields, several by name."""
 
     name = forms.CharField(
         label="Name of the model",

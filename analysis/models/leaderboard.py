@@ -1,8 +1,8 @@
 """A leaderboard for a study's tasks under the CLUES repository's rules.
 
-An entry is a model with predictions on every training split of every size of a task (in CLUES, five
-splits of 10, 20 and 30). It is ranked among models of its size by the mean across splits at the
-largest training size. The study's annotators come first, without a rank. Published rows are marked.
+An entry is a model with predictions for every training split of every size of a task (in CLUES,
+five splits of 10, 20 and 30). It is ranked among models of its size by the mean across splits at
+the largest training size. The study's annotators come first, unranked. Published rows are marked.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Board:
-    """Entries by group, for all tasks if `task` is None. `left_out` says why models lack one."""
+    """Entries by group, for all tasks if `task` is None. `left_out` says why models are missing."""
 
     task: Task | None
     sizes: tuple[int, ...]
@@ -130,7 +130,7 @@ def boards(study: Study, kind: str) -> list[Board]:
 
 
 def _own(study: Study, kind: str, cells: Sequence, of_largest: pd.DataFrame) -> Iterator[Entry]:
-    """Yield the study's annotators if any completed the task. `of_largest` is for the interval."""
+    """Yield the study's annotators if any completed the task. The interval uses `of_largest`."""
     if not any(cell is not None and cell.n for cell in cells):
         return
     seats = study.annotators * len(study.splits)
@@ -213,7 +213,7 @@ def _ranked(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _over_all(each: Sequence[Board]) -> Iterator[Board]:
-    """Yield the mean across tasks for entries on all boards, with SDs as for independent tasks."""
+    """Yield the mean across tasks for entries on all boards. SDs assume independent tasks."""
     if len(each) < 2 or len({board.sizes for board in each}) > 1:
         return
     by_who: dict[tuple[str, str], list[Entry]] = {}
@@ -231,7 +231,7 @@ def _over_all(each: Sequence[Board]) -> Iterator[Board]:
 
 
 def _mean(scores: Sequence[Score]) -> Score:
-    """Return the mean across tasks. `printed` is its SD and `n` the smallest of any task."""
+    """Return the mean across tasks. `printed` is its SD and `n` is the smallest n among tasks."""
     if any(math.isnan(score.mean) for score in scores):
         return Score(of=min(score.of for score in scores))
     whole = aggregate([s.mean for s in scores], [s.spread for s in scores])

@@ -1,7 +1,7 @@
 """Model runs, both uploaded and seated, with their properties and scores.
 
-This module also decides which runs were trained on the examples that the study's annotators saw,
-and scores runs with alternative golds as one set.
+This module also decides which runs were trained on the examples that the study's annotators
+saw, and scores runs with alternative gold answers as one set.
 """
 
 from __future__ import annotations
@@ -89,9 +89,9 @@ def runs(files: PredictionFileQuerySet) -> dict[Place, Run]:
 def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
     """Return the keys of files trained on splits that this study's annotators had.
 
-    A split number refers to the numbering that the run states. Runs with a numbering other than the
-    task's, or without any, are left out unless the split has the same number in both. At zero shots
-    there is no training, so all files are included.
+    A split number refers to the numbering stated for the run. Runs with a different numbering
+    from the task's, or without any, are excluded unless the split has the same number in both.
+    There is no training at zero shots, so all files are included.
     """
     own = {True: Numbering.RECHAINED, False: Numbering.PUBLISHED}
     splits = Split.objects.filter(task__in=study.tasks.all(), kind=Split.Kind.TRAIN)
@@ -120,7 +120,7 @@ def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
 def splits_as_one_set(
     files: PredictionFileQuerySet, tasks: Mapping[int, Task]
 ) -> dict[Place, list[float]]:
-    """Return scores in [0, 1] by place with all golds as one set, for tasks with alternatives."""
+    """Return scores in [0, 1] by place, with alternative gold answers scored as one set."""
     alternatives = [pk for pk, task in tasks.items() if task.card.gold_rule == "any_of"]
     scores: dict[tuple[Place, int | None], list[float]] = defaultdict(list)
     rows = Prediction.objects.filter(
@@ -157,7 +157,7 @@ def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, 
 
 
 def mean_of(scores: Sequence[FileScore], of: int) -> Score:
-    """Return the Score over a model's files. `of` is the possible number of files."""
+    """Return the Score over a model's files. `of` is the maximum number of files."""
     return over([own.value for own in scores], of, [own.remark for own in scores])
 
 

@@ -1,9 +1,9 @@
 """Humans and models in one table, scored by the same scorer (CLUES, Tables 5 and 6).
 
-A model's score on a task at some number of shots is its test-set score under the metric on the
-task's card, averaged over training splits. The humans' score is the mean over annotators. Both are
-scored by tasks/metrics on the same examples. Published figures are quoted, never recomputed, if the
-test file is the published one.
+A model's score on a task at a given number of shots is its test-set score under the metric
+from the task's card, averaged over training splits. The human score is the mean over
+annotators. Both are scored by tasks/metrics on the same examples. Published figures are
+quoted, never recomputed, if the test file is the published one.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ WHO = {
 
 @dataclass(frozen=True)
 class Row:
-    """The humans' or one model's scores at one number of shots, one score per task."""
+    """Scores for humans or for one model at one number of shots, one score per task."""
 
     source: str  # study, uploaded or published
     name: str
@@ -74,7 +74,7 @@ class Row:
 
     @cached_property
     def aggregate(self) -> Aggregate | None:
-        """Return the average over all of the table's tasks, or None if a task has no score."""
+        """Return the average over all tasks in the table, or None if any task lacks a score."""
         means = [score.mean for score in self.scores]
         if any(math.isnan(mean) for mean in means):
             return None
@@ -198,7 +198,7 @@ def tables(study: Study, kind: str) -> list[Table]:
 
 
 def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Row]:
-    """Yield the study's annotators and, with several training splits, a row across splits."""
+    """Yield the study's annotators and, if there are several splits, a row across splits."""
     study, who = people.study, WHO[Kind(people.kind)]
     cells = [people.cells[task.name, shots] for task in people.tasks]
     many = len(study.splits) if shots else 1
@@ -216,10 +216,10 @@ def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Ro
 def model_rows(files: PredictionFileQuerySet) -> list[SimpleNamespace]:
     """Return one row per model, task version and number of shots (None: fully supervised).
 
-    Witnesses are left out.
+    Witnesses are excluded.
 
-    `as_set` has all golds as one set, for tasks whose golds are alternatives. `set_recipe` is its
-    recipe, or "" if golds are one set anyway.
+    `as_set` is the score with all gold answers as one set, for tasks whose gold answers are
+    alternatives. `set_recipe` is its recipe, or "" if the gold answers are one set anyway.
     """
     files = files.filter(witness=False)
     arms = files.order_by().values_list("arm", flat=True).distinct()
@@ -273,10 +273,10 @@ def _equally_trained(
     equal: dict[Place, list[FileScore]],
     stated: dict[Place, Run],
 ) -> Iterator[Row]:
-    """Yield models on the splits that this study's annotators had, if they also have others.
+    """Yield models on the splits that this study's annotators had, if they used other splits too.
 
     This is the equal pairing: both learned from the same examples. Runs whose split numbers may
-    refer to other splits are left out.
+    refer to other splits are excluded.
     """
     others = {
         model
@@ -305,7 +305,7 @@ def _published(name: str, unit: str, tasks: list[Task], quoted: dict[str, Score]
 def by_method(tables: Sequence[Table]) -> list[SimpleNamespace]:
     """Return the layout of CLUES, Tables 5 and 6: humans first, then models by method.
 
-    `texts` has the text of each score by (task, shots).
+    `texts` maps (task, shots) to the formatted score.
     """
     rows: dict[str, SimpleNamespace] = {}
     for table in tables:
@@ -320,7 +320,7 @@ def by_method(tables: Sequence[Table]) -> list[SimpleNamespace]:
 
 
 def score_rows(tables: Sequence[Table]) -> list[SimpleNamespace]:
-    """Return each score of a Row. Published figures have no task version and no recipe."""
+    """Return each score of a Row. Published figures do not have a task version or a recipe."""
     rows = []
     for table in tables:
         for row in table.rows:

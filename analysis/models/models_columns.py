@@ -33,7 +33,7 @@ STATED = {
 
 
 def _of_run(name: str, heading: str, meaning: str, missing: str = "not stated") -> Column:
-    """Return a column for a run's property, which is empty in files if it isn't stated."""
+    """Return a column for a run's property, which is empty in files if it is not stated."""
     return Column(
         name,
         heading,

@@ -92,7 +92,7 @@ LISTED = [
 
 
 def _taken(form: UploadForm, request: ResearcherRequest) -> str:
-    """Store a valid form. Return a URL, or "" with the errors added to the form."""
+    """Store a valid form. Return a URL, or add errors to the form and return ""."""
     try:
         stored = form.store(request.user)
     except prediction_store.PredictionsError as error:
@@ -183,7 +183,7 @@ def archive_model(request: ResearcherRequest, name: str, is_archived: bool) -> H
 @login_required
 @require_POST
 def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Delete one of the user's models if it doesn't have any files."""
+    """Delete one of the user's models if it does not have any files."""
     language_model = own_model(request, name)
     if language_model.files.exists():
         messages.error(request, "Delete its files first.")
@@ -217,7 +217,7 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show differences and examples, as a view of the models page or as a part of it."""
+    """Show differences and examples, as a separate view or as part of the models page."""
     study, kind, context = of_kind(request, name)
     pairings = differences.differences(study, kind)
     context |= {

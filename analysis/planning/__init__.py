@@ -1,4 +1,4 @@
-"""A design's power and cost before the study is opened.
+"""A design's power and cost before the study opens.
 
 Start with planner.py.
 """

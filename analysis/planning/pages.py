@@ -1,4 +1,4 @@
-"""The planner's page, forms and API view."""
+"""The planner page, its forms and its API view."""
 
 import math
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from tasks import columns as table_columns
 
 @reading
 def plan(request: HttpRequest) -> HttpResponse:
-    """Show how many annotators and examples a given interval requires. Nothing is stored."""
+    """Show how many annotators and examples an interval requires. Nothing is stored."""
     sources = planner.sources(request.user)
     form = PlannerForm(request.GET, sources=sources)
     stated = StatedGainForm(request.GET)
@@ -51,7 +51,7 @@ def plan(request: HttpRequest) -> HttpResponse:
 
 
 def _number(label: str, initial: float, least: Any, most: Any, help_text: str = "") -> forms.Field:
-    """Return a number field, which only accepts whole numbers if `initial` is one."""
+    """Return a number field, limited to whole numbers if `initial` is a whole number."""
     field = WholeNumberField if isinstance(initial, int) else forms.FloatField
     return field(label=label, initial=initial, min_value=least, max_value=most, help_text=help_text)
 
@@ -90,7 +90,7 @@ class PlannerForm(forms.Form):
 
 
 class StatedGainForm(forms.Form):
-    """A form for expected gains in a cross-task study, with a prefix on its field names."""
+    """A form for expected gains in a cross-task study, with prefixed field names."""
 
     base = _number(
         "Mean of the base arm", 70.0, 0, 100,
@@ -139,7 +139,7 @@ class StatedGainForm(forms.Form):
 
 
 class Planner(ApiView):
-    """The page's form. Missing fields take their initial values."""
+    """The planner form. Missing fields take their initial values."""
 
     parameters = frozenset(PlannerForm.base_fields)
 

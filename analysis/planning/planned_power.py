@@ -1,4 +1,4 @@
-"""A design's power while it is being edited, for contrasts between shots and for the arms' gain.
+"""A design's power while it is being edited, for contrasts between shots and gains between arms.
 
 The test is the preregistration's primary test (documents/planned_analysis.py), at the first step of
 Holm's correction over the whole family. Differences in points require an SD between annotators,
@@ -34,7 +34,7 @@ WANTED = 0.10  # difference in [0, 1] for which the power is shown
 class Contrast:
     """The contrast between a task's smallest and largest number of shots.
 
-    The SD and differences are multiplied by 100, and NaN if unknown. `n` is the number of
+    The SD and differences are multiplied by 100 and are NaN if unknown. `n` is the number of
     annotators in the smaller group, and `sds` is the detectable difference in SDs.
     """
 
@@ -119,7 +119,7 @@ def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float,
 
 
 def _own(study: Study, task: Task) -> dict[int, tuple[float, float]]:
-    """Return mean and SD by shots, from studies whose test scores the owner may read."""
+    """Return the mean and SD by shots, from studies whose test scores the owner may read."""
     readable = Study.objects.visible_to(study.owner, "read").filter(tasks=task)
     open_scores = [other for other in readable if not other.covers_test_scores]
     people = (
@@ -154,7 +154,7 @@ FORMULA = (
 
 
 def tasks(wanted: dict[str, Any]) -> list[arg.TaskGain]:
-    """Return the expected gain of each unseen task, which StatedGainForm states for all tasks."""
+    """Return each unseen task's expected gain. StatedGainForm gives the same gain for all tasks."""
     base, spread = wanted["base"] / 100, wanted["sd"] / 100
     new = base * (1 + wanted["gain"] / 100)
     gain = arg.TaskGain("", base, new, spread, spread, 2, 2, arg.why_no_divisor(base))
@@ -162,10 +162,10 @@ def tasks(wanted: dict[str, Any]) -> list[arg.TaskGain]:
 
 
 def plan(wanted: dict[str, Any]) -> list[SimpleNamespace]:
-    """Return plans with the t and normal quantile. `wanted` is StatedGainForm's cleaned data.
+    """Return plans with the t and normal quantiles. `wanted` is StatedGainForm's cleaned data.
 
-    A plan has the annotators per arm and task for a width (half the interval in %), and the
-    reverse.
+    A plan gives the annotators per arm and task for a width (half the interval in %), and vice
+    versa.
     """
     gains = tasks(wanted)
     rows = []

@@ -1,11 +1,11 @@
 """How many annotators and examples an interval requires, given the SDs of similar tasks.
 
-The SDs come from the paper or from a study that the user may read, and are split into variance
-components. The plan is for the interval and test in `analysis/stats/two_way.py`. An SD from three
-annotators is uncertain, and the plan says by how much.
+The SDs come from the paper or from a study that the user may read, and are split into
+variance components. The plan is for the interval and test in `analysis/stats/two_way.py`.
+An SD from three annotators is uncertain, and the plan shows by how much.
 
-The SD depends on the mean, because scores near 0 or 1 vary less than those in the middle.
-Differences are therefore planned downwards and upwards from the cell's mean.
+The SD depends on the mean because scores near 0 or 1 vary less than those in the middle.
+Therefore, differences are planned both below and above the cell's mean.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ POWER = 0.8
 
 @dataclass(frozen=True)
 class Known:
-    """What is known about one task and number of shots. Means and SDs are in [0, 1].
+    """What is known about a task at a number of shots. Means and SDs are in [0, 1].
 
-    `sd` is the SD of the annotators' means over these examples (ddof 1; from the paper: as
-    printed). `parts` are the variance components of a study's answers over annotators and contexts,
-    or None if unknown. `contexts_each` is the number of contexts per example (at most 1).
-    `is_right_or_wrong` means that each answer scores 0 or 1.
+    `sd` is the SD of the annotators' means over these examples (ddof 1, or as printed in the
+    paper). `parts` are the variance components of a study's answers over annotators and
+    contexts, or None if unknown. `contexts_each` is the number of contexts per example (at most
+    1). `is_right_or_wrong` means that each answer scores 0 or 1.
     """
 
     task: str
@@ -59,7 +59,7 @@ class Known:
     contexts_each: float = 1.0
 
     def planned(self, examples: int) -> tuple[float, float, int]:
-        """Return the SD of means over these examples, its noise share (0: unknown), contexts."""
+        """Return the SD of means over these examples, the noise share (0: unknown) and contexts."""
         contexts = max(2, round(examples * self.contexts_each))
         if self.parts is None:
             return self.sd, 0.0, contexts
@@ -166,7 +166,7 @@ UNKNOWN = (
 
 
 def plan(cell: Known, wanted: dict[str, Any]) -> SimpleNamespace:
-    """Return the plan of one cell x 100 for the wanted numbers (PlannerForm's cleaned data)."""
+    """Return a cell's plan x 100 for the requested numbers (PlannerForm's cleaned data)."""
     width, examples = wanted["half_width"] / 100, wanted["examples"]
     numbers: dict[str, Any] = {**UNKNOWN}
     if cell.sd > 0:
@@ -226,7 +226,7 @@ def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def sentences(wanted: dict[str, Any]) -> list[str]:
-    """Return the sentences for all tasks, with the annotators that anchors save."""
+    """Return the sentences for all tasks, including the annotators saved by anchors."""
     n, r = wanted["annotators"], wanted["anchor_r"]
     level = LEVEL / wanted["comparisons"]
     values = wanted | {

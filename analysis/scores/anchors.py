@@ -1,4 +1,4 @@
-"""Anchor scores: the balance between arms, and contrasts adjusted for it."""
+"""Anchor scores: balance between arms and contrasts adjusted for anchor scores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tasks.columns import Column
 def anchored(study: Study, kind: str) -> list[SimpleNamespace]:
     """Return one row per task and pair of shots, or [] if the design has no anchors.
 
-    It has the anchor scores of both numbers of shots, and the raw and the adjusted contrast.
+    Each row contains the anchor scores at both numbers of shots and the raw and adjusted contrasts.
     """
     if not study.anchor_examples:
         return []

@@ -41,7 +41,7 @@ class KindOfTable(ApiView):
     parameters = frozenset({"kind"})
 
     def kinds(self, request: Request, study: Study) -> Sequence[str]:
-        """Return the requested kinds. Raises ValidationError for a kind without results."""
+        """Return the requested kinds. Raises ValidationError if a kind lacks results."""
         every = performance.kinds(study)
         kind = request.query_params.get("kind")
         if kind is None:
@@ -118,10 +118,10 @@ class HumanPerformance(ApiView):
 
 class Findings(ApiView):
     class Tables(serializers.Serializer):
-        """Rows as in the CSV of the same table; the page explains the columns.
+        """Rows as in the CSV for the same table. The page explains the columns.
 
-        Scores and differences on the scale from 0 to 1: means, intervals and contrasts under the
-        metric on the task's card, all others S1; alphas from -1 to 1, p from 0 to 1.
+        Scores and differences are on a scale from 0 to 1: means, intervals and contrasts under the
+        metric on the task's card, all others S1. Alphas are from -1 to 1 and p values from 0 to 1.
         """
 
         class Pending(serializers.Serializer):

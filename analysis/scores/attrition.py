@@ -193,7 +193,7 @@ _OF_ADMISSION = [
 
 
 def admissions(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return one row per scenario of the study, or [] if the design has no rule.
+    """Return one row per scenario in the study, or [] if the design does not have a rule.
 
     `judged_by` is the number of examples, or 0 if the rule does not apply.
     """

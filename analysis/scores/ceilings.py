@@ -30,9 +30,9 @@ ROUNDING = 1e-9  # points: sums of the same scores differ in their last digits
 def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
     """Return one row per task and shots. `frame` comes from `findings.answered`.
 
-    Scores are multiplied by 100. `leave_one_out` is NaN if `no_leave_one_out` gives a reason. The
-    others have a majority for `compared` of the `answers`. `best` and `worst` are the highest and
-    lowest mean S1 against the gold, and each has the name of the first annotator with this score.
+    Scores are multiplied by 100. `leave_one_out` is NaN if `no_leave_one_out` gives a reason.
+    The others reach a majority for `compared` of the `answers`. `best` and `worst` are the
+    highest and lowest mean S1 against the gold. Each names the first annotator with this score.
     """
     rows = []
     for task, shots, part in by_cell(frame):

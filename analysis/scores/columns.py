@@ -42,13 +42,13 @@ class Table:
 
     @property
     def intro(self) -> str:
-        """Return the introduction in templates/documents/tables.txt, in which `words` appear."""
+        """Return the introduction from templates/documents/tables.txt, with `words` filled in."""
         return rendered("tables", self.words, only=self.name).get(self.name, "")
 
     def page(self, study: Study, kind: str, rows: Sequence[Any] | None = None) -> dict[str, Any]:
         """Return the template's context. `cells` is empty if there are no rows.
 
-        `rows` are those of this study and kind, if they are already computed.
+        `rows` are this study's rows for this kind, if they have already been computed.
         """
         return {
             "name": self.name,
@@ -60,7 +60,7 @@ class Table:
 
 
 def as_csv(columns: Iterable[Column], rows: Iterable[Any], kind: str = "") -> str:
-    """Return the rows as CSV with unrounded numbers. `kind` fills a first column."""
+    """Return the rows as CSV with unrounded numbers. `kind`, if given, fills the first column."""
     written = in_files(columns)
     before = [kind] if kind else []
     header = [*(["kind"] if kind else []), *(column.name for column in written)]
@@ -125,7 +125,7 @@ def assumption(annotators: Iterable[int]) -> str:
 
 
 def signed_between(ends: Sequence[Any]) -> str:
-    """Format the interval of a difference. A third item is the reason if there is none.
+    """Format the interval for a difference. A third item is the reason for a missing interval.
 
     >>> signed_between((-0.2, 8.24)), signed_between((math.nan, math.nan, "annotators tie"))
     ('-0.2 to +8.2', '– (annotators tie)')
@@ -183,7 +183,7 @@ def json_list(texts: Iterable[object]) -> str:
 
 
 def number(value: float) -> str:
-    """Format a float so that reading it returns the same number. NaN becomes ""."""
+    """Format a float so that it parses to the same number. NaN becomes ""."""
     return "" if math.isnan(value) else repr(float(value))
 
 

@@ -62,7 +62,7 @@ class Rated:
 
 @dataclass(frozen=True)
 class AtPoint:
-    """S1 x 100 of the answers of a cell with one point of confidence."""
+    """S1 x 100 for the answers in a cell with a given confidence rating."""
 
     task: str
     shots: int
@@ -73,7 +73,7 @@ class AtPoint:
 
 
 def _cells(study: Study, kind: str) -> Iterator[tuple[str, int, int, np.ndarray]]:
-    """Yield task, shots, skipped questions and the group of each cell, in the paper's order."""
+    """Yield each cell's task, shots, skipped questions and group, in the paper's order."""
     if not study.confidence_share:  # otherwise, the database looks at each answer
         return
     people = study.participations.analysed().in_cells().filter(kind=kind)

@@ -53,11 +53,11 @@ def is_small(study: Study, kind: str) -> bool:
 
 
 def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
-    """Return one row per analysed answer of the annotation step, for one task or all tasks.
+    """Return one row per analysed answer in the annotation step, for one task or all tasks.
 
     Columns: task, shots, annotator, example (key), context (as text), s1 in [0, 1], texts (a
-    frozenset; the label of a label task), is_label, is_one_choice (a label or one option), gold
-    (list), gold_rule, participation (key), score and lowest (test_sets.with_scores).
+    frozenset; in a label task, the label), is_label, is_one_choice (a label or one option),
+    gold (list), gold_rule, participation (key), score and lowest (test_sets.with_scores).
     """
     chosen = counted(study, kind)
     if task is not None:
@@ -66,7 +66,7 @@ def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
 
 
 def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
-    """Return the rows of `answered` for these of the study's participations (keys)."""
+    """Return the rows of `answered` for these participations (keys) in the study."""
     cards = {task.pk: task.card for task in study.tasks.all()}
     seats = study.participations.filter(pk__in=participations)
     given = Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=seats)
@@ -112,7 +112,7 @@ def _row(values: dict[str, Any]) -> SimpleNamespace:
 
 
 def _groups(frame: pd.DataFrame) -> Iterator[tuple[str, int, int, pd.DataFrame]]:
-    """Yield task, shots, number of annotators, and their answers."""
+    """Yield each cell's task, shots, number of annotators and answers."""
     for task, shots, part in by_cell(frame):
         yield task, shots, part["annotator"].nunique(), part
 
@@ -125,7 +125,7 @@ def _by_example(part: pd.DataFrame) -> dict[int, list[frozenset[str]]]:
 
 
 def agreements(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
-    """Return the mean pairwise S1 x 100, and Krippendorff's alpha under each distance."""
+    """Return the mean pairwise S1 x 100 and Krippendorff's alpha under each distance."""
     rows = []
     for task, shots, n, part in _groups(frame):
         units = list(_by_example(part).values())
@@ -140,9 +140,9 @@ def agreements(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
 
 
 def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
-    """Return S1 x 100 of the group's single answer and the mean S1 x 100 of its members.
+    """Return S1 x 100 for the group's single answer and the mean S1 x 100 for its members.
 
-    `dawid_skene` is NaN without labels or a second annotator.
+    `dawid_skene` is NaN if there are no labels or only one annotator.
     """
     rows = []
     for task, shots, n, part in _groups(frame):
@@ -197,7 +197,7 @@ def state(study: Study, kind: str) -> str:
 
 
 def remembered(key: str, make: Callable[[], Any]) -> Any:
-    """Return `make()`, cached by this process for an hour, as erasing data doesn't clear it."""
+    """Return `make()`, cached by this process for an hour. Erasing data does not clear it."""
     return caches["process"].get_or_set(key, make, timeout=3600)
 
 
@@ -262,7 +262,7 @@ def _tasks(made_of: dict[str, Any]) -> list[str]:
 
 
 def study_of(job: Job) -> Study:
-    """Return the study of a job. Raises JobError if it was deleted."""
+    """Return a job's study. Raises JobError if it was deleted."""
     study = Study.objects.filter(pk=job.parameters["study"]).first()
     if study is None:
         raise jobs.JobError("The study no longer exists.")
@@ -271,7 +271,7 @@ def study_of(job: Job) -> Study:
 
 @jobs.job(KIND)
 def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
-    """Compute the rows for one task and number of shots, or the contrasts of one task."""
+    """Compute the rows for one task and number of shots, or the contrasts for one task."""
     made_of, cells = job.parameters, job.parameters["cells"]
     study = study_of(job)
     names: tuple[str, ...]
@@ -303,7 +303,7 @@ def stored(job: Job) -> dict[str, Sequence[Finding]]:
 
 
 def at_hand(study: Study, kind: str) -> tuple[dict[str, Sequence[Finding]], Job | None]:
-    """Return the tables that don't need a job, and the job that computes the others, or None."""
+    """Return the tables that do not need a job, and the job that computes the others, or None."""
     job = job_of(study, kind)
     if job is not None and job.is_done:
         return stored(job), None

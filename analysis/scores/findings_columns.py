@@ -218,7 +218,7 @@ _WORDS = {"both": BOTH, "resampled": RESAMPLED, "fewest": ceilings.FEWEST}
 
 
 def table(name: str, rows: Sequence[Any], is_waiting: bool = False) -> SimpleNamespace:
-    """Return one of TABLES with its texts. Bootstrap columns without any value are omitted.
+    """Return one of TABLES with its text. Bootstrap columns without any values are omitted.
 
     `intro` is `about` and, if columns are omitted, the reason.
     """

@@ -31,15 +31,15 @@ COLUMNS = [
 
 
 def annotators(study: Study) -> pd.DataFrame:
-    """Return one row per participation of the study, ordered by task, shots and annotator.
+    """Return one row per participation in the study, ordered by task, shots and annotator.
 
-    Columns: COLUMNS. `analysed` says whether the participation is in the analysis. `mean_s1` and
-    `training_s1` are means over the answered examples of the annotation and the training step, in
-    [0, 1]. `sd_examples` is the SD (ddof 1) over the examples of the annotation step. `n` and
-    `training_n` count answers. `set_s1` is `mean_s1` with all golds of an example as one set, for
-    tasks whose golds are alternatives. `score` is `mean_s1` or, for completed participations in
-    tasks with another metric, the test-set score under it, with its `remark`. Missing numbers are
-    NaN.
+    Columns: COLUMNS. `analysed` shows whether the participation is in the analysis. `mean_s1`
+    and `training_s1` are means over the answered examples in the annotation and training steps,
+    in [0, 1]. `sd_examples` is the SD (ddof 1) over the examples in the annotation step. `n`
+    and `training_n` count answers. `set_s1` is `mean_s1` with an example's gold answers as one
+    set, for tasks whose gold answers are alternatives. `score` is `mean_s1` or, for completed
+    participations in tasks with another metric, the test-set score under it, with its `remark`.
+    Missing numbers are NaN.
     """
     people = pd.DataFrame.from_records(
         study.participations.annotate(analysed=ANALYSED).values_list(
@@ -76,9 +76,9 @@ def annotators(study: Study) -> pd.DataFrame:
 
 
 def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
-    """Return the mean S1 in [0, 1] by participation, with an example's golds as one set.
+    """Return the mean S1 in [0, 1] by participation, with an example's gold answers as one set.
 
-    This is for tasks whose golds are alternatives. Examples with a single gold are scored as usual.
+    This is for tasks with alternative gold answers. Single gold answers are scored as usual.
     """
     alternatives = [task.pk for task in tasks if task.card.gold_rule == "any_of"]
     if not alternatives:
@@ -105,11 +105,11 @@ def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
 
 
 def _s1_by_step(stored: dict[int, Any]) -> dict[tuple[int, str], Sequence[Any]]:
-    """Return the mean, SD (ddof 1, None for one answer) and number of S1 by (participation, step).
+    """Return S1's mean, SD (ddof 1, None for one answer) and count by (participation, step).
 
-    Completed participations have theirs `stored` (activity_summary.Signs). For the others, the
-    database counts how often each distinct value occurs. The arithmetic is exact, so the
-    result is the same on every database and in verify.py.
+    For completed participations, these are `stored` (activity_summary.Signs). For all others,
+    the database counts how many times each distinct value occurs. The arithmetic is exact, so
+    the result is the same on every database and in verify.py.
     """
     summaries = {(pk, step): own for pk, s1 in stored.items() for step, own in (s1 or {}).items()}
     others = [pk for pk, s1 in stored.items() if s1 is None]
@@ -146,9 +146,9 @@ def answers_in_order(
 ) -> pd.DataFrame:
     """Return one row per answer in this step, for completed participations in the analysis.
 
-    Columns: participation (key), task, shots, annotator, position (from 0 without a gap, in the
-    order in which this annotator saw the step's examples, without attention checks), example (key),
-    s1 in [0, 1]. Rows are ordered by participation and position.
+    Columns: participation (key), task, shots, annotator, position (from 0 without gaps, in the
+    order in which this annotator saw the step's examples, without attention checks), example
+    (key), s1 in [0, 1]. Rows are ordered by participation and position.
     """
     people = study.participations.analysed().in_cells().filter(kind=kind)
     if shots is not None:
@@ -194,12 +194,12 @@ def contexts_of_tests(tasks: Sequence[int]) -> dict[int, str]:
 
 
 def counted(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return the rows of a cell's participations, which are in the analysis and of this kind."""
+    """Return the rows for participations in cells, in the analysis and of this kind."""
     return of_cells(frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)])
 
 
 def of_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of participations with no step before the task, as in `in_cells`."""
+    """Return the rows for participations without a step before the task, as in `in_cells`."""
     return frame[frame["arm"].isin(CELL_ARMS)]
 
 
@@ -253,13 +253,13 @@ def cells(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def covariances(study: Study, kind: str, frame: pd.DataFrame) -> dict[int, float]:
-    """Return what covariance between tasks adds to half the variance of their sum, by shots.
+    """Return how much covariance between tasks adds to half the variance of their sum, by shots.
 
-    The unit is points squared of the score x 100. For each pair of tasks, it is the covariance
-    (ddof 1) over the workers who did both at that number of shots, times their number, divided by
-    the root of the product of both tasks' numbers of annotators. That factor is 1 if the same
-    people did both tasks. Pairs with fewer than two such workers add nothing. `frame` comes from
-    `frames.annotators(study)`.
+    The unit is points squared of the score x 100. For each pair of tasks, this is the
+    covariance (ddof 1) over workers who did both at that number of shots, times their number,
+    divided by the root of the product of both tasks' numbers of annotators. That factor is 1 if
+    the same people did both tasks. Pairs with fewer than two such workers add nothing. `frame`
+    comes from `frames.annotators(study)`.
     """
     if study.tasks_per_worker < 2:
         return {}

@@ -31,8 +31,8 @@ def late_seats(study: Study) -> dict[tuple[str, int], int]:
 def scenarios_were_chosen(study: Study) -> bool:
     """Return whether the study offered only some scenarios to each participant on Prolific.
 
-    This reads the stored Prolific studies instead of the design, because in earlier versions each
-    scenario had its own study there.
+    This reads the stored Prolific studies instead of the design because, in earlier versions,
+    each scenario had its own Prolific study.
     """
     doors = study.prolific_studies.exclude(external_id=None).filter(part__lte=1)
     led = list(doors.annotate(led=Count("scenarios")).values_list("led", flat=True))
@@ -40,7 +40,7 @@ def scenarios_were_chosen(study: Study) -> bool:
 
 
 def sentences(study: Study) -> list[str]:
-    """Return the remarks in templates/documents/marks.txt that apply to the study."""
+    """Return the remarks from templates/documents/marks.txt that apply to the study."""
     parts = {task.name: task.test_part for task in study.tasks.with_reports().order_by("name")}
     runs = compared_files.files(study) | compared_files.supervised(study)
     tuned = runs.filter(tuning=Tuning.HELD_OUT).order_by().values_list("model__name", flat=True)

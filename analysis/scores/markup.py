@@ -50,7 +50,7 @@ def latex(text: str) -> str:
 
 
 def _apart(pieces: Iterable[str]) -> Iterator[str]:
-    """Separate repeated hyphens and quotation marks with {}, so that LaTeX doesn't join them."""
+    """Separate repeated hyphens and quotation marks with {}, so that LaTeX does not join them."""
     before = ""
     for piece in pieces:
         yield f"{{}}{piece}" if piece == before and piece in ("-", "'", ",") else piece
@@ -74,9 +74,9 @@ BEFORE_PUNCTUATION = re.compile(r"\s*\n\s*(?=[,.;:)])")  # where an optional cla
 def rendered(name: str, values: Mapping[str, Any], only: str = "", **more: Any) -> dict[str, str]:
     """Render each block of templates/documents/NAME.txt, or `only` one. Some may be empty.
 
-    A block can use the texts of earlier ones, which are in `blocks`. White space is collapsed, and
-    removed between a line break and punctuation. Nothing is escaped, as that depends on the
-    document's format.
+    A block can use the text of earlier blocks, which are in `blocks`. White space is collapsed,
+    and it is removed between a line break and punctuation. Nothing is escaped because escaping
+    depends on the document's format.
     """
     template = Engine.get_default().get_template(f"documents/{name}.txt")
     blocks: dict[str, str] = {}
@@ -91,7 +91,7 @@ def rendered(name: str, values: Mapping[str, Any], only: str = "", **more: Any) 
 
 
 def texts(blocks: Mapping[str, str], beginning: str = "") -> list[str]:
-    """Return the blocks that are not empty, of those whose names have this beginning."""
+    """Return the text of non-empty blocks whose names start with `beginning`."""
     return [text for name, text in blocks.items() if text and name.startswith(beginning)]
 
 
@@ -108,8 +108,8 @@ ONE_COLUMN = 66  # approximate number of characters in one column of a paper
 class PaperTable:
     """A study's table with its caption, column groups and notes.
 
-    `name` is unique in the study. `groups` are (heading, number of columns) for the columns after
-    the first. `notes` state n, how the numbers are defined, and their recipe.
+    `name` is unique within the study. `groups` are (heading, number of columns) for the columns
+    after the first. `notes` give n, the definition of the numbers, and their recipe.
     """
 
     name: str
@@ -147,7 +147,7 @@ def as_csv(table: PaperTable) -> str:
 
 
 def as_latex(table: PaperTable) -> str:
-    """Return the table as a float, using table* if it is too wide for one of a paper's columns."""
+    """Return the table as a float, using table* if it is too wide for a single column."""
     lines = list(_lines(table))
     rows = [line for line in lines if isinstance(line, list)]
     width = max(map(len, rows))

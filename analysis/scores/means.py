@@ -1,7 +1,7 @@
 """Each cell's mean with intervals for different questions, and its variance components.
 
-All figures are multiplied by 100, under the metric on the task's card. Missing intervals come with
-a reason. Intervals never have zero width.
+All figures are multiplied by 100, under the metric on the task's card. Each missing
+interval has a reason. Intervals never have zero width.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ FEW = f"fewer than {uncertainty.FEWEST_FOR_BOOTSTRAP} annotators"
 def means(frame: pd.DataFrame) -> list[SimpleNamespace]:
     """Return one row per task and shots, without resampling.
 
-    `frame` has one row per answer of the annotation step: task, shots, annotator, example, context,
-    score and lowest (test_sets.with_scores).
+    `frame` contains one row per answer in the annotation step: task, shots, annotator, example,
+    context, score and lowest (test_sets.with_scores).
     """
     return [
         SimpleNamespace(**_mean(task, shots, *matrix_of(part), lowest_of(part)))
@@ -63,8 +63,8 @@ def _mean(
 ) -> dict[str, Any]:
     """Return a mean x 100 with its default interval, for other annotators and other examples.
 
-    `t_low` and `t_high` are for other annotators on the same examples. The SDs are those of the
-    mean's sources of variance. Values are NaN if unknown, or if `no_interval` gives a reason.
+    `t_low` and `t_high` are for other annotators on the same examples. The SDs are for the
+    mean's sources of variance. Values are NaN if unknown or if `no_interval` gives a reason.
     """
     own = two_way.row_means(matrix)
     estimate = two_way.of_mean(matrix, contexts)
@@ -93,9 +93,9 @@ def _mean(
 
 
 def intervals(frame: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
-    """Return the means with their percentile bootstraps (`examples_low` ...).
+    """Return the means with their percentile bootstrap intervals (`examples_low` etc.).
 
-    A bootstrap is NaN if `no_bootstrap` or `no_examples` gives a reason.
+    An interval is NaN if `no_bootstrap` or `no_examples` gives a reason.
     """
     rows = []
     for task, shots, part in by_cell(frame):

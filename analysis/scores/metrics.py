@@ -92,8 +92,8 @@ def _of_models(study: Study, file: test_sets.TestFile) -> Iterator[Own]:
 def rows(study: Study) -> list[SimpleNamespace]:
     """Return rows in the paper's order, cached until participations or prediction files change.
 
-    `who` is a kind of annotators or MODEL, and `name` that of a model. Mean and SDs x 100 are of
-    `score.n` of `score.of` units. The interval is for annotators only (runs are not a sample).
+    `who` is a kind of annotator or MODEL. `name` is the model's name. The mean and SDs (x 100) are
+    over `score.n` of `score.of` units. Only annotators have an interval (runs are not a sample).
     """
     files = compared_files.files(study).order_by("pk")
     made_of = [*(state(study, kind) for kind in Kind.values), *files.values_list("pk", flat=True)]

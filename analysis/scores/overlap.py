@@ -1,8 +1,8 @@
-"""Annotators and models that make the same errors, with one row per annotator and model.
+"""Annotators who make the same errors as models, with one row per annotator and model.
 
-Models are those whose predictions are compared with the study, and those in its seats. They haven't
-seen the test examples' gold; a file whose upload states otherwise is left out. A row only suggests
-a review and never has an automatic effect.
+Models are those whose predictions are compared with the study and those in its seats. They
+have not seen the test examples' gold. Files whose upload states otherwise are excluded. A
+row only suggests a review and never has an automatic effect.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ Models = dict[tuple[str, str], Answers]  # by (name, source)
 def table(study: Study, kind: str) -> list[SimpleNamespace]:
     """Return one row per annotator and model, for completed annotators of one kind.
 
-    Excluded annotators are included. `p_holm` is corrected over the annotators of the cell, and
-    `agrees` says whether the errors agree more often than expected.
+    Excluded annotators are included. `p_holm` is corrected over the annotators in the cell, and
+    `agrees` shows whether the errors agree more often than expected.
     """
     models = {} if kind == Kind.MODEL else _models(study)
     cells: dict[tuple[str, int], dict[int, str]] = defaultdict(dict)
@@ -188,9 +188,9 @@ ASSUMED = 0.25  # chance of giving the model's answer where it is wrong, before 
 
 
 def detectable(study: Study, rows: Sequence[SimpleNamespace]) -> list[SimpleNamespace]:
-    """Return for each task, number of shots and model what share of copying is found.
+    """Return the detectable share of copying for each task, number of shots and model.
 
-    `rows` come from `table`, and are empty before annotators have completed the study.
+    `rows` come from `table` and are empty until annotators have completed the study.
     """
     answered = defaultdict(list)
     for row in rows:

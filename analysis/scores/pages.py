@@ -1,4 +1,4 @@
-"""Score pages and their downloads. Other rooms' pages use the helpers in this module."""
+"""Score pages and their downloads. Pages in other rooms use this module's helpers."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -147,7 +147,7 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
-    """Show how often one kind of annotators makes the same errors as a model."""
+    """Show how often annotators of one kind make the same errors as a model."""
     study, kind, context = of_kind(request, name)
     rows = overlap.table(study, kind)
     plan = overlap.detectable(study, rows)

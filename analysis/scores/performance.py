@@ -73,14 +73,14 @@ class Cell:
 
     @property
     def set_text(self) -> str:
-        """Return mean ± SD with all golds as one set if golds are alternatives, or else ""."""
+        """Return mean ± SD with alternative gold answers as one set, or "" without alternatives."""
         text = mean_and_sd(self.set_mean, self.set_sd_ddof1)
         scale = "as one set" if self.metric == test_sets.S1 else "S1 as one set"
         return "" if math.isnan(self.set_mean) else f"{scale} {text}"
 
     @property
     def split_text(self) -> str:
-        """Return the SD between training splits if there are several, or else ""."""
+        """Return the SD between training splits if there are several, otherwise ""."""
         if self.splits < 2:
             return ""
         return f"between {self.splits} splits ± {points(self.split_sd_ddof1)}"
@@ -183,7 +183,7 @@ class PerformanceTable:
 
     @property
     def ceilings(self) -> list[str]:
-        """Return each task's highlighting ceiling, or a dash; [] if no task is highlighted."""
+        """Return each task's highlighting ceiling, or a dash. Empty if no task is highlighted."""
         limits = self.bounds
         return [it.ceiling_text for it in limits] if any(it.is_highlighted for it in limits) else []
 
@@ -193,7 +193,7 @@ class PerformanceTable:
 
     @property
     def metrics(self) -> str:
-        """Return the metrics of the tasks as text."""
+        """Return the tasks' metrics as text."""
         return test_sets.in_words(self.tasks)
 
 
@@ -205,8 +205,8 @@ def performance(
 ) -> PerformanceTable:
     """Return one kind's performance table. `frame` is `frames.annotators(study)`, if known.
 
-    `with_excluded` adds completed annotators who were excluded from the analysis, so that readers
-    see how the exclusions change the results.
+    `with_excluded` adds completed annotators who were excluded from the analysis, so that
+    readers can see how exclusions change the results.
     """
     frame = frames.annotators(study) if frame is None else frame
     if with_excluded:
@@ -244,7 +244,7 @@ def performance(
 
 
 def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTable]:
-    """Return the table of this kind, then one with excluded annotators if there are any."""
+    """Return this kind's table, then a table with excluded annotators if there are any."""
     completed = frame[(frame["kind"] == kind) & (frame["status"] == Status.COMPLETED)]
     tables = [performance(study, kind, frame)]
     if not completed["analysed"].all():
@@ -253,7 +253,7 @@ def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTa
 
 
 def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
-    """Describe this kind's participations that aren't in any cell, such as "2 at work"."""
+    """Describe this kind's participations that are not in any cell, such as "2 at work"."""
     of_kind = frame[frame["kind"] == kind]
     left_out = of_kind.drop(frames.counted(frame, kind).index)
     rows: Iterable[Any] = left_out.itertuples()
@@ -290,8 +290,8 @@ def all_tables(study: Study) -> list[PerformanceTable]:
 def long_rows(table: PerformanceTable) -> list[SimpleNamespace]:
     """Return one row per number of shots and task, for files and the API.
 
-    `set_recipe` has all golds as one set, and `note` compares the row with the paper. Both are ""
-    if golds are one set anyway.
+    `set_recipe` is the recipe with all gold answers as one set, and `note` compares the row
+    with the paper. Both are "" if the gold answers are one set anyway.
     """
     is_of_people = table.kind == Kind.PERSON
     late = marks.late_seats(table.study) if is_of_people else {}

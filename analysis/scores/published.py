@@ -1,7 +1,7 @@
 """Figures quoted from papers, and a task's bounds, for comparison with measured scores.
 
-A published figure applies to a task if its test file is the published one. Names aren't compared,
-because any task may be called SST-2.
+A published figure applies to a task if its test file is the published one. Names are not
+compared because any task may be called SST-2.
 """
 
 import csv
@@ -26,7 +26,7 @@ FOLDER = Path(__file__).parent / "published"
 class Published(NamedTuple):
     """A mean x 100 and its spread as printed, or NaN if no spread is printed.
 
-    The paper doesn't define the spread for humans. For models, it is an SD over five splits.
+    The paper does not define the spread for humans. For models, it is an SD over five splits.
     """
 
     mean: float
@@ -37,7 +37,7 @@ class Published(NamedTuple):
         return mean_and_sd(self.mean, self.spread)
 
     def score(self, n: int) -> Score:
-        """Convert it to a score over `n` annotators or splits."""
+        """Convert the figure to a score over `n` annotators or splits."""
         return Score(self.mean, printed=self.spread, n=n, of=n)
 
 
@@ -74,7 +74,7 @@ def test_files() -> dict[str, str]:
 
 
 def name_of(task: Task) -> str:
-    """Return the paper's name for the task with this test file, or "" if it has none."""
+    """Return the paper's name for the task with this test file, or "" if there is none."""
     return test_files().get(task.test_hash, "")
 
 
@@ -92,13 +92,13 @@ def not_compared(tasks: Iterable[Task]) -> str:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Scores without reading and the highest possible score, x 100 over the test examples.
+    """Scores reachable without reading and the highest possible score, x 100, on the test examples.
 
-    `set_ceiling` is the highest score with the allowed number of texts if all golds are one set. It
-    is NaN for tasks whose golds are one set anyway. `baseline` is NaN if the task doesn't accept an
-    empty answer. `floors` (name, score x 100) are for blind choices: a random label or option under
-    any metric, and S1 of listed candidates. If `is_highlighted` is set, the ceiling is the highest
-    score that highlighting can reach.
+    `set_ceiling` is the highest score with the allowed number of strings if all gold answers
+    are one set. It is NaN for tasks whose gold is one set anyway. `baseline` is NaN if the task
+    does not accept an empty answer. `floors` (name, score x 100) are for blind choices: a
+    random label or option under any metric, and S1 of listed candidates. If `is_highlighted` is
+    set, the ceiling is the highest score that highlighting can reach.
     """
 
     baseline_name: str
@@ -110,7 +110,7 @@ class Bounds:
 
     @property
     def line(self) -> float:
-        """Return the better of baseline and floors, a figure's lower line, or NaN."""
+        """Return the best of the baseline and floors (a figure's lower line), or NaN."""
         known = [value for _name, value in self._named if not math.isnan(value)]
         return max(known, default=math.nan)
 
@@ -131,11 +131,11 @@ class Bounds:
 
 
 def bounds(task: Task) -> Bounds:
-    """Return the trivial baseline (always empty, or the majority label) and the ceiling.
+    """Return the trivial baseline (always empty or the majority label) and the ceiling.
 
-    Both are over the test examples under the task's metric. For S1, they come from the data report.
-    For another metric, the baseline is a constant answer's score. The ceiling for highlighting and
-    the floors for listed candidates are only known for S1.
+    Both are computed on the test examples under the task's metric. For S1, they come from the
+    data report. For other metrics, the baseline is a constant answer's score. The ceiling for
+    highlighting and the floors for listed candidates are only known for S1.
     """
     report, card = task.report, task.card
     name, baseline, ceiling = (report[key] for key in ("baseline_name", "baseline", "ceiling"))
@@ -157,7 +157,7 @@ def bounds(task: Task) -> Bounds:
 
 
 def set_note(task: Task, ceiling: float) -> str:
-    """Return a note about a task's two scales if golds are alternatives, and the paper's scale."""
+    """Return a note on a task's two scales if gold answers are alternatives, and the paper's."""
     sentence = (
         f"{task.name}: the gold answers of an example are alternatives, and the highest S1"
         " against any of them is used; “as one set” scores the same answers against all gold"

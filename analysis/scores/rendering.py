@@ -148,7 +148,7 @@ PERFORMANCE_FILE = [*(column for column in PERFORMANCE if column.name not in _EX
 
 
 def intervals(table: PerformanceTable) -> Intervals:
-    """Return each cell's default 95 % interval as text, or {} with excluded annotators."""
+    """Return each cell's default 95% interval as text, or {} if excluded annotators are added."""
     if table.with_excluded:
         return {}
     rows = (
@@ -163,7 +163,7 @@ def intervals(table: PerformanceTable) -> Intervals:
 
 
 def lines(table: PerformanceTable, intervals: Intervals | None = None) -> list[list[str]]:
-    """Return the printed rows. Each has its name and one text per task."""
+    """Return the printed rows. Each contains its name and one string per task."""
     printed = []
     for shots, cells in table.rows:
         texts = [f"{cell.text} (n={cell.n})" if cell.n else NOTHING for cell in cells]
@@ -195,7 +195,7 @@ def lines(table: PerformanceTable, intervals: Intervals | None = None) -> list[l
 def notes(
     table: PerformanceTable, with_intervals: bool = False, said: Sequence[str] | None = None
 ) -> list[str]:
-    """Return the notes below the table. `said` are the remarks, if already read."""
+    """Return the notes below the table. `said` contains the remarks, if already read."""
     left_out = table.not_counted
     if table.kind == Kind.PERSON:  # people who declined have no row
         declined = sum(table.study.scenarios.values_list("declined", flat=True))

@@ -34,9 +34,9 @@ class Score:
 
 
 def over(values: Sequence[float], of: int, remarks: Sequence[str] = ()) -> Score:
-    """Return mean and both SDs x 100 of scores up to 1. `of` is the possible number.
+    """Return the mean and both SDs (x 100) of scores up to 1. `of` is the maximum number.
 
-    `remarks` belong to the values. One undefined value (NaN) makes the mean undefined.
+    `remarks` correspond to the values. A single undefined value (NaN) makes the mean undefined.
 
     >>> over([0.5, 0.7], 5).text
     '60.0 ± 14.1'

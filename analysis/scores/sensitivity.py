@@ -1,7 +1,7 @@
 """Sensitivity of human-performance cells to exclusions: the same cells under other rules.
 
 The main table includes completed participations that are in the analysis. Each rule here excludes
-more of them, or includes manually excluded ones. A cell that changes much is not robust.
+more of them, or includes manually excluded ones. A cell that changes substantially is not robust.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ QUESTIONS = ("seen_before", "ai_used")  # questions of the exit questionnaire
 
 @dataclass(frozen=True)
 class Rule:
-    """An inclusion rule and the rows it keeps. `applies` is False if it changes nothing."""
+    """An inclusion rule and the rows it keeps. `applies` is False if the rule has no effect."""
 
     name: str
     words: str
@@ -44,7 +44,7 @@ def _is_told(people: pd.DataFrame) -> bool:
 
 
 def _exit_rules(question: str, words: str) -> Iterator[Rule]:
-    """Yield the rules on one question of the exit questionnaire ("" means no answer)."""
+    """Yield the rules for one question in the exit questionnaire ("" means no answer)."""
     for name, prefix, answers in (
         (f"{question}!=yes", "without annotators who reported", ["no", "unsure", ""]),
         (f"{question}=no", "only annotators who reported no", ["no"]),
@@ -135,9 +135,9 @@ def people(
 ) -> pd.DataFrame:
     """Return completed participations of one kind, including excluded ones.
 
-    `answers` is from `given`, and `annotators` from `frames.annotators` if it was already called.
+    `answers` comes from `given`. `annotators` comes from `frames.annotators` if already called.
     Columns: participation (key), task, shots, annotator, analysed (bool), score, training_s1 (NaN
-    at zero shots), median_seconds (of active time on an example of the annotation step),
+    at zero shots), median_seconds (of active time on an example in the annotation step),
     seen_before and ai_used (yes, no, unsure, or "" if not answered), failed_checks and flagged
     (bool: any of the quality flags in annotators.csv), by_program (bool: a person with an answer
     through the API), errors_agree (bool: with a model's more often than expected, overlap.py).
@@ -167,7 +167,7 @@ def people(
 
 @dataclass(frozen=True)
 class Scores:
-    """Annotators x examples for a task and shots. `lowest` is the metric's lowest value."""
+    """An annotators x examples matrix for a task and shots. `lowest` is the metric's minimum."""
 
     matrix: np.ndarray
     row_of: Mapping[int, int]  # maps the key of a participation to its row
@@ -182,7 +182,7 @@ class Scores:
 def scores(
     study: Study, people: pd.DataFrame, answers: pd.DataFrame
 ) -> dict[tuple[str, int], Scores]:
-    """Return all of the annotators' scores in `people`, by task and number of shots."""
+    """Return the scores of all annotators in `people`, by task and number of shots."""
     examples = Example.objects.filter(pk__in=answers["example"].unique().tolist())
     contexts = {pk: str(context) for pk, context in examples.values_list("pk", "context")}
     # Use objects, because otherwise each table creates the same few names again.
@@ -222,7 +222,7 @@ COLUMNS = [
 
 
 def table(study: Study, kind: str, annotators: pd.DataFrame | None = None) -> list[SimpleNamespace]:
-    """Return one row per rule, task and shots for one kind. `annotators` is as in `people`."""
+    """Return one row per rule, task and shots for one kind. For `annotators`, see `people`."""
     answers = given(study, kind)
     frame = people(study, kind, answers, annotators)
     return rows(frame, scores(study, frame, answers))
@@ -253,7 +253,7 @@ def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[
 def _row(
     task: str, shots: int, left: pd.DataFrame, completed: int, scores: Scores
 ) -> SimpleNamespace:
-    """Return the cell of these annotators x 100 (NaN if undefined), without the name of a rule."""
+    """Return these annotators' cell x 100 (NaN if undefined), without the name of a rule."""
     own, n = 100 * left["score"], len(left)
     estimate = scores.estimate(left["participation"])
     low, high = 100 * np.clip(estimate.interval(), scores.lowest, 1)
@@ -275,7 +275,7 @@ def _row(
 
 
 def task_tables(rows: list[SimpleNamespace]) -> list[SimpleNamespace]:
-    """Return rules x shots of each task. A cell has its text and whether the rule changed it."""
+    """Return rules x shots for each task. Cells hold their text and whether the rule changed it."""
     cells = {(row.task, row.rule, row.shots): row.text for row in rows}
     tables = []
     for task in dict.fromkeys(row.task for row in rows):

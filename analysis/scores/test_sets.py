@@ -1,7 +1,7 @@
 """Humans' and models' scores on whole test sets under any metric (tasks/metrics).
 
-S1 is stored with each answer. All other metrics are computed here from the answers' texts, for
-annotators who answered the whole test file.
+S1 is stored with each answer. All other metrics are computed here from the text of answers,
+for annotators who answered the whole test file.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class TestFile:
         return max(counts, key=counts.__getitem__)
 
     def answers(self, texts: dict[int, Sequence[str]]) -> Answers | None:
-        """Combine texts by example with the golds, or return None if texts are missing."""
+        """Combine strings by example with the gold, or return None if any are missing."""
         if any(pk not in texts for pk in self.examples):
             return None
         card = self.task.card
@@ -68,7 +68,7 @@ class TestFile:
 
 
 def metrics_of(study: Study, task: Task) -> list[str]:
-    """Return a task's metrics in the study: its card's metric, then further ones."""
+    """Return a task's metrics in the study: its card's metric, then further metrics."""
     further = [name for name in study.metrics if not task.card.misfit(name)]
     return list(dict.fromkeys([task.card.metric, *further]))
 
@@ -84,7 +84,7 @@ def in_words(tasks: Iterable[Task]) -> str:
 
 
 def answers_of_people(file: TestFile, participations: Sequence[int]) -> dict[int, Answers]:
-    """Return the answers to the test file by participation, if all of it was answered."""
+    """Return the answers to the test file by participation, if it was answered in full."""
     given: dict[int, dict[int, Sequence[str]]] = defaultdict(dict)
     answers = Answer.objects.filter(
         turn__participation__in=participations,
@@ -139,11 +139,11 @@ def of_files(
 
 
 def with_scores(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
-    """Add `score`, each answer's part of the score under the metric of its task's card.
+    """Add `score`, each answer's part of the score under the metric on its task's card.
 
-    `frame` has one row per answer of the annotation step, with participation and example (keys),
-    task (name) and s1, which is that part under S1. The mean over an annotator's test set is the
-    score (tasks/metrics/test_sets.py). `lowest` is the lowest possible value of the metric.
+    `frame` contains one row per answer in the annotation step, with participation and example
+    (keys), task (name) and s1, which is that part under S1. The mean over an annotator's test set
+    is the score (tasks/metrics/test_sets.py). `lowest` is the metric's lowest possible value.
     """
     lowest = {task.name: METRICS[task.card.metric].lowest for task in study.tasks.all()}
     frame = frame.assign(score=frame["s1"], lowest=frame["task"].map(lowest))
@@ -180,23 +180,23 @@ AT_ONCE = 5000
 
 
 def texts_of(label: str, spans: Iterable[str], values: Sequence[str] | None) -> list[str]:
-    """Return a stored answer's distinct texts in order, like GivenAnswer.texts."""
+    """Return a stored answer's distinct strings in order, like GivenAnswer.texts."""
     return [label] if label else list(dict.fromkeys([*spans, *(values or ())]))
 
 
 def texts_by_turn(spans: QuerySet[AnswerSpan]) -> Iterator[tuple[int, list[str]]]:
-    """Yield (turn, distinct texts in order) for these spans, which must be IN_ORDER."""
+    """Yield (turn, distinct strings in order) for these spans, which must be IN_ORDER."""
     rows = spans.values_list("answer_id", "text").iterator(chunk_size=2000)
     for turn, own in itertools.groupby(rows, key=itemgetter(0)):
         yield turn, list(dict.fromkeys(text for _turn, text in own))
 
 
 def given_texts(answers: QuerySet[Answer]) -> Iterator[tuple[int, int, str, list[str], float]]:
-    """Yield (participation, example, label, distinct texts in order, S1) for each answer.
+    """Yield (participation, example, label, distinct strings in order, S1) for each answer.
 
-    Spans are read by their answers' keys. With a subquery, PostgreSQL may read all spans once per
-    answer if its statistics are out of date. Values are read separately, because most answers have
-    none and reading them with each answer costs a conversion.
+    Spans are read by answer key. With a subquery, PostgreSQL may read all spans once per answer
+    if its statistics are out of date. Values are read separately because most answers have
+    none, and reading them with each answer would cost a conversion.
     """
     values = dict(answers.filter(values__isnull=False).order_by().values_list("turn_id", "values"))
     rows = answers.values_list(
@@ -222,13 +222,13 @@ def texts_of_upstream(study: Study) -> dict[int, list[str]]:
 
 
 def spans_in_order(study: Study) -> QuerySet[AnswerSpan]:
-    """Return the spans in the order of spans.csv, by answer, except those of upstream steps."""
+    """Return the spans in the order of spans.csv, by answer, excluding upstream steps."""
     spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
     return spans.exclude(answer__turn__step=Step.UPSTREAM).order_by(*IN_ORDER)
 
 
 def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int | None]]:
-    """Count splits by (task version key, shots). Zero shots count as one run, without training."""
+    """Count splits by (task version key, shots). Zero shots give one run, without training."""
     files = Split.objects.filter(task__in=tasks, kind=Split.Kind.TRAIN)
     counts = Counter[tuple[int, int | None]](
         (task, shots) for task, shots in files.values_list("task_id", "shots") if shots is not None

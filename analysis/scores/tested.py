@@ -1,7 +1,7 @@
-"""A difference with its test, for all tables of differences (shots, and humans minus models).
+"""A difference with its test, for all tables of differences (shots, humans minus models).
 
-The numbers come from `analysis/stats/two_way.py` and are in points of the score x 100 under the
-metric on the task's card.
+The numbers come from `analysis/stats/two_way.py`. They are in points of the score x 100
+under the metric on the task's card.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ ONE_SIDED = 0.9  # level of the interval for two one-sided tests at .05
 
 @dataclass(frozen=True, kw_only=True)
 class Tested:
-    """A difference in points with 95 % and 90 % intervals, or NaN if `no_interval` is set.
+    """A difference in points with 95% and 90% intervals, or NaN if `no_interval` is set.
 
     `people_se` and `people_df` are for other annotators on the same examples, and `se` and `df` for
     other annotators on other examples. The interval is the wider of the two. `smallest_margin` is
-    half of the 90 % interval, because a smaller margin couldn't be shown even at a difference of 0.
-    `margin` is the design's margin, or NaN if it has none.
+    half of the 90% interval because a smaller margin could not be shown even at a difference of 0.
+    `margin` is the design's margin, or NaN if the design does not have a margin.
     """
 
     difference: float
@@ -57,7 +57,7 @@ class Tested:
 
     @property
     def equivalence(self) -> str:
-        """Return whether the 90 % interval lies within the margin, or a dash without a margin.
+        """Return whether the 90% interval lies within the margin, or a dash without a margin.
 
         Each row is tested at .05, so a false positive is more likely if there are several rows.
         """
@@ -73,7 +73,7 @@ AnyTested = TypeVar("AnyTested", bound=Tested)
 
 
 def numbers(estimate: Estimate) -> dict[str, Any]:
-    """Return an estimate's fields for Tested, in [0, 1], without Holm's correction and margin."""
+    """Return an estimate's fields for Tested, in [0, 1], without Holm's correction or margin."""
     scaled = {name: 100 * getattr(estimate, name) for name in ("value", "people_se", "se")}
     of_100 = replace(estimate, **scaled)
     low, high = of_100.interval()
@@ -95,7 +95,7 @@ def numbers(estimate: Estimate) -> dict[str, Any]:
 
 
 def judged(rows: Sequence[AnyTested], margin: float | None) -> list[AnyTested]:
-    """Add Holm's correction over the whole family, and the design's margin, to the rows."""
+    """Add Holm's correction over the whole family and the design's margin to the rows."""
     adjusted = significance.holm([row.p for row in rows])
     asked = math.nan if margin is None else float(margin)
     return [
@@ -114,7 +114,7 @@ def _equivalence(row: Tested, margin: float) -> float:
 
 
 def interval_columns(question: str) -> list[Column]:
-    """Return columns for the difference with its 95 % interval: one on the page, two in files."""
+    """Return columns for the difference with its 95% interval: one on the page, two in files."""
     meaning = f"95 % interval of the difference; it generalises to {question}"
     both_ends = f"{meaning}; {ASSUMES[2:]}"
     return [
@@ -194,7 +194,7 @@ DIFFERENCE = Column(
 
 @dataclass(frozen=True, kw_only=True)
 class Contrast(Tested):
-    """Two of a task's numbers of shots.
+    """A contrast between two of a task's numbers of shots.
 
     `permutation_p` and `welch_p` are sensitivity analyses over annotators on the same examples.
     `floor` is the smallest p value that the permutation test can reach with so few annotators.
@@ -218,10 +218,10 @@ class Contrast(Tested):
 def contrasts(
     frame: pd.DataFrame, seed: int = 0, margin: float | None = None
 ) -> Sequence[Contrast]:
-    """Compare each pair of a task's shots, with Holm's correction over all of the table's pairs.
+    """Compare each pair of a task's shots, with Holm's correction over all pairs in the table.
 
-    `frame` has one row per answer of the annotation step: task, shots, annotator, example, context,
-    score (test_sets.with_scores). `margin` is the equivalence margin in points.
+    `frame` contains one row per answer in the annotation step: task, shots, annotator, example,
+    context, score (test_sets.with_scores). `margin` is the equivalence margin in points.
     """
     cells = {(task, shots): _Arm(*keyed_matrix_of(part)) for task, shots, part in by_cell(frame)}
     rows = [

@@ -1,7 +1,7 @@
 """Learning in the training step: S1 and its spread on blocks of equal training examples.
 
-Source: CLUES, appendix A.3. Table 8 covers the whole 20-shot training set for the 20- and 30-shot
-groups, and Table 9 the other ten examples of the 30-shot group.
+Source: CLUES, appendix A.3. Table 8 covers the whole 20-shot training set for the 20- and
+30-shot groups, and Table 9 covers the 30-shot group's other ten examples.
 """
 
 from __future__ import annotations
@@ -166,9 +166,9 @@ def block_scores(study: Study) -> list[SimpleNamespace]:
 
 
 def training(study: Study, kind: str = Kind.PERSON) -> list[SimpleNamespace]:
-    """Return the S1 of each group on the training examples of each block, in column order.
+    """Return each group's S1 on each block's training examples, in column order.
 
-    Scores are first averaged over the examples of the block. The mean and SDs are over annotators
+    Scores are first averaged over the block's examples. The mean and SDs are over annotators
     who completed and are in the analysis.
     """
     answers = frames.training_answers(study, kind)
@@ -208,9 +208,9 @@ def _score(
     given: pd.DataFrame,
     n: int,
 ) -> SimpleNamespace:
-    """Return one group's mean S1 x 100 on one block. `given` has the answers of its n annotators.
+    """Return a group's mean S1 x 100 on a block. `given` contains its n annotators' answers.
 
-    It is NaN if the group did not see the block or if files are not nested.
+    The mean is NaN if the group did not see the block or if files are not nested.
     """
     is_met = block.size <= scenario.shots
     nested = block.is_nested(contents, scenario.shots)

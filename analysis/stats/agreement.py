@@ -1,9 +1,9 @@
 """Agreement between annotators, and the answer they give as a group (pure).
 
-A unit is the list of answers to one example, where each answer is a set of texts. Under every
-distance, two empty sets are equal and an empty set is as far as possible from any other set. Units
-with fewer than two answers are ignored. Sources: Krippendorff 2011, "Computing Krippendorff's
-alpha-reliability"; Passonneau 2006 for MASI.
+A unit is the list of answers to one example, where each answer is a set of strings. Under
+every distance, two empty sets are equal and an empty set is as far as possible from any
+other set. Units with fewer than two answers are ignored. Sources: Krippendorff 2011,
+"Computing Krippendorff's alpha-reliability"; Passonneau 2006 for MASI.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Distance = Callable[[Any, Any], float]
 
 
 def nominal(first: Hashable, second: Hashable) -> float:
-    """Return 0 for equal answers, or else 1."""
+    """Return 0 for equal answers, otherwise 1."""
     return float(first != second)
 
 
@@ -60,8 +60,8 @@ DISTANCES: dict[str, Distance] = {
 def alpha(units: Iterable[Sequence[Hashable]], distance: Distance = nominal) -> float | None:
     """Return Krippendorff's alpha, or None if all values are equal.
 
-    Alpha is 1 - observed / expected disagreement. It is implemented here because the krippendorff
-    package doesn't accept sets as answers.
+    Alpha is 1 - observed / expected disagreement. It is implemented here because the
+    krippendorff package does not accept sets as answers.
     """
     paired = [list(unit) for unit in units if len(unit) >= 2]
     values = Counter(answer for unit in paired for answer in unit)
@@ -87,7 +87,7 @@ def observed_disagreement(unit: Sequence[Hashable], distance: Distance = nominal
 
 
 def _between_sets(values: Counter[Any], distance: Distance) -> float:
-    """Return the sum over ordered pairs. Pairs without a common text are at distance 1."""
+    """Return the sum over ordered pairs. Pairs without a common string are at distance 1."""
     holding = defaultdict(list)
     for value in values:
         for text in value:
@@ -122,9 +122,9 @@ FOR_2PL = 20  # approximate minimum number of respondents for a two-parameter mo
 def item_rest(scores: np.ndarray) -> list[float]:
     """Return each item's item-rest correlation in a complete respondents x items matrix.
 
-    It is Pearson's r across respondents between the score on the item and the mean over all other
-    items. It is NaN for fewer than three respondents or two items, and if either doesn't vary. An
-    item that all respondents answer correctly doesn't discriminate between them.
+    It is Pearson's r across respondents between the score on the item and the mean over all
+    other items. It is NaN for fewer than three respondents or two items, and if either does not
+    vary. An item that all respondents answer correctly does not discriminate between them.
     """
     respondents, items = scores.shape
     if respondents < 3 or items < 2:
@@ -150,7 +150,7 @@ PRIOR = 2.0  # pseudo-counts of each kind of answer in Dawid and Skene
 
 
 def majority_set(answers: Sequence[frozenset[str]]) -> frozenset[str]:
-    """Return the texts that more than half of the annotators chose. Texts must match exactly."""
+    """Return the strings that more than half of the annotators chose. They must match exactly."""
     votes = Counter(text for answer in answers for text in answer)
     return frozenset(text for text, count in votes.items() if 2 * count > len(answers))
 
@@ -168,8 +168,8 @@ def majorities_of_others(
 ) -> list[frozenset[str] | None]:
     """Return, for each answer to one example, the majority of all other answers.
 
-    It is None if there are no other answers, or if they tie. Sets of texts always have a majority,
-    which is empty if no text was chosen by more than half of the others.
+    A majority is None if there are no other answers or if they tie. Sets of strings always have
+    a majority, which is empty if no string was chosen by more than half of the others.
     """
     others = len(answers) - 1
     if not others:
@@ -191,12 +191,12 @@ def dawid_skene(
 ) -> tuple[list[dict[str, float]], dict[str, float]]:
     """Return each example's label posteriors and the labels' shares (Dawid and Skene 1979).
 
-    `votes` has one mapping of annotators to labels per example. An annotator may have several
-    votes. The posterior for an example with no votes is the shares. EM starts from the vote shares
-    and finds the mode under a symmetric Dirichlet(1 + prior) on the labels' shares and on each
-    annotator's confusions, which adds `prior` pseudo-counts of each kind. A prior of 0 is the
-    paper's maximum likelihood, which three annotators hardly identify. Raises ValueError without
-    votes. It is implemented here because no maintained package offers it separately.
+    `votes` contains one mapping of annotators to labels per example. An annotator may have
+    several votes. For examples without votes, the posterior is the shares. EM starts from the
+    vote shares and finds the mode under a symmetric Dirichlet(1 + prior) on the labels' shares
+    and on each annotator's confusions, which adds `prior` pseudo-counts of each kind. A prior of
+    0 is the paper's maximum likelihood, which three annotators barely identify. Raises ValueError
+    without votes. It is implemented here because no maintained package offers it separately.
     """
     labels = sorted({label for unit in votes for own in unit.values() for label in own})
     people = sorted({person for unit in votes for person in unit})
@@ -269,7 +269,7 @@ def runs(
 ) -> list[Run[Who]]:
     """Split a text at the ends of all highlights and gold places, given as (start, end).
 
-    The texts of the runs add up to the text. An annotator with overlapping highlights counts once.
+    Joining the runs gives the text. An annotator with overlapping highlights is counted once.
     """
     places = [*gold, *itertools.chain.from_iterable(highlights.values())]
     cuts = sorted({0, len(text), *itertools.chain.from_iterable(places)})
@@ -304,7 +304,7 @@ class Group(NamedTuple, Generic[Who]):
 
 
 def groups(answers: Iterable[tuple[Who, Sequence[str]]]) -> list[Group[Who]]:
-    """Group equal sets of texts, most frequent first, with the texts of the first answer."""
+    """Group equal sets of strings, most frequent first, using the first answer's strings."""
     by_texts: dict[frozenset[str], list[tuple[Who, Sequence[str]]]] = defaultdict(list)
     for who, texts in answers:
         by_texts[frozenset(texts)].append((who, texts))

@@ -1,13 +1,13 @@
-"""ARG, the annotators' average relative gain on unseen tasks after upstream tasks (pure).
+"""ARG: annotators' average relative gain on unseen tasks after upstream training (pure).
 
-CrossFit (Ye, Lin, Ren 2021) defines ARG as the mean over tasks of (new - base) / base and does not
-say in which order annotators or seeds are averaged. Here, scores are first averaged over the
-annotators of an arm, then a ratio is computed per task, and then the mean over tasks. The arms have
-different annotators, so both means in a ratio are noisy. Tasks and their test examples are fixed,
-so the intervals generalise to other annotators on these tasks. ARG covers all tasks of the design
-or is undefined. A mean over only the tasks whose base is far enough from zero would select high
-bases by chance and underestimate their gain. Scores are in the unit of the task's metric. A gain of
-1 is 100 %.
+CrossFit (Ye, Lin, Ren 2021) defines ARG as the mean over tasks of (new - base) / base and
+does not specify the order in which annotators or seeds are averaged. Here, scores are first
+averaged over the annotators in an arm. Then a ratio is computed per task, and finally the
+mean over tasks. The arms have different annotators, so both means in a ratio are noisy.
+Tasks and their test examples are fixed, so the intervals generalise to other annotators on
+these tasks. ARG covers all tasks in the design or is undefined. A mean over only the tasks
+whose base is far enough from zero would select high bases by chance and underestimate their
+gain. Scores are in the unit of the task's metric. A gain of 1 is 100%.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class TaskGain:
         return (new, self.new_people - 1), (base, self.base_people - 1)
 
     def parts_of_difference(self) -> tuple[tuple[float, int], tuple[float, int]]:
-        """Return the same for `difference`."""
+        """Return each arm's contribution to the variance of `difference`, with its df."""
         new, base = self.new_sd**2 / self.new_people, self.base_sd**2 / self.base_people
         return (new, self.new_people - 1), (base, self.base_people - 1)
 
@@ -99,7 +99,7 @@ def task_gain(task: str, base: Sequence[float], new: Sequence[float]) -> TaskGai
 
 
 def why_no_divisor(base: float, base_sd: float = 0.0, people: int = 1) -> str:
-    """Return why the base arm's mean can't be a divisor, or "" if it can."""
+    """Return why the base arm's mean cannot be a divisor, or "" if it can."""
     if math.isnan(base):
         return "the base is undefined"
     if base <= 0:
@@ -114,7 +114,7 @@ def why_no_divisor(base: float, base_sd: float = 0.0, people: int = 1) -> str:
 def average_relative_gain(
     tasks: Sequence[Scores], seed: int = 0, resamples: int = RESAMPLES
 ) -> Arg:
-    """Return the ARG with 95 % intervals. Raises ValueError without tasks or with an empty arm."""
+    """Return the ARG with 95% intervals. Raises ValueError without tasks or with an empty arm."""
     if not tasks:
         raise ValueError("no unseen task")
     gains = tuple(task_gain(*task) for task in tasks)
@@ -169,7 +169,7 @@ def _twice(interval: tuple[float, float]) -> tuple[float, float]:
 
 
 def _why_no_interval(gains: Sequence[TaskGain], parts: Sequence[tuple[float, int]]) -> str:
-    """Return why the ARG has no interval. `parts` holds each arm's (variance, df)."""
+    """Return why the ARG lacks an interval, or "". `parts` holds each arm's (variance, df)."""
     if any(min(gain.base_people, gain.new_people) < 2 for gain in gains):
         return "an arm has one annotator"
     if any(math.isnan(gain.difference) for gain in gains):
@@ -197,7 +197,7 @@ def _t_interval(value: float, parts: Sequence[tuple[float, int]]) -> tuple[float
 
 
 def _p(value: float, gains: Sequence[TaskGain]) -> float:
-    """Return the two-sided p of no gain, from the same t distribution as the interval."""
+    """Return the two-sided p for no gain, from the same t distribution as the interval."""
     parts = [part for gain in gains for part in gain.parts()]
     df, noise = satterthwaite(parts), parts
     if len(gains) == 1:  # at a gain of 0, Fieller's condition compares the means
@@ -212,10 +212,10 @@ def satterthwaite(parts: Sequence[tuple[float, int]]) -> float:
 
 
 def fieller(gain: TaskGain) -> tuple[float, float]:
-    """Return Fieller's 95 % interval for one task's relative gain, or NaN if unbounded.
+    """Return Fieller's 95% interval for one task's relative gain, or NaN if unbounded.
 
-    It contains the ratios r of the two means for which (new - r · base)² <= t² (var new + r² var
-    base), minus 1. t has Satterthwaite's degrees of freedom at the estimate (Fieller 1954).
+    The interval contains the ratios r of the two means for which (new - r · base)² <= t² (var new +
+    r² var base), minus 1. t has Satterthwaite's degrees of freedom at the estimate (Fieller 1954).
     """
     t = float(special.stdtrit(satterthwaite(gain.parts()), TAIL))
     (new_var, _), (base_var, _) = gain.parts_of_difference()
@@ -250,7 +250,7 @@ BAND = 0.05  # CrossFit counts gains within ± 5 % of the base separately
 
 
 def bands(gains: Sequence[float]) -> dict[str, tuple[float, float, float]]:
-    """Return (share, low, high) of the gains above, within and below the band, by Wilson's method.
+    """Return (share, low, high) for gains above, within and below the band, by Wilson's method.
 
     >>> [round(share, 2) for share, _low, _high in bands([0.06, 0.05, 0, -0.2]).values()]
     [0.25, 0.5, 0.25]
@@ -264,7 +264,7 @@ def bands(gains: Sequence[float]) -> dict[str, tuple[float, float, float]]:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Spearman's rank correlation with its 95 % interval and two-sided p, or NaN without one."""
+    """Spearman's rank correlation with its 95% interval and two-sided p, or NaN if missing."""
 
     pairs: int
     rho: float
@@ -298,11 +298,11 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> Correlation:
 
 
 def half_width(plans: Sequence[TaskGain], people: int, *, t: bool) -> float:
-    """Return half the 95 % interval of an ARG with `people` annotators per arm and task.
+    """Return half the 95% interval of an ARG with `people` annotators per arm and task.
 
-    `plans` are the expected means with the SDs between annotators; their numbers of annotators are
-    ignored. If `t` is true, the t quantile is used, as in the interval; otherwise, the normal
-    quantile is.
+    `plans` contain the expected means and the SDs between annotators. Their numbers of
+    annotators are ignored. If `t` is true, the t quantile is used, as in the interval.
+    Otherwise, the normal quantile is used.
     """
     parts = _planned_parts(plans, people)
     quantile = special.stdtrit(satterthwaite(parts), TAIL) if t else special.ndtri(TAIL)
@@ -320,9 +320,9 @@ def _planned_parts(plans: Sequence[TaskGain], people: int) -> list[tuple[float, 
 
 
 def people_needed(width: float, plans: Sequence[TaskGain], *, t: bool = True) -> int:
-    """Return the fewest annotators per arm and task for an ARG within ± `width` (0.05: ± 5 %).
+    """Return the fewest annotators per arm and task for an ARG within ± `width` (0.05 means ± 5%).
 
-    Raises ValueError without tasks, if no SD or width is above 0, or if a base can't be a divisor.
+    Raises ValueError without tasks, if no SD or width is above 0, or if a base cannot be a divisor.
     """
     if width <= 0 or not plans or any(plan.refused for plan in plans):
         raise ValueError("the width must be above 0, and each task needs a base to divide by")

@@ -1,11 +1,11 @@
 """Test whether an annotator makes the same errors as a model more often than expected (pure).
 
 Answers are coded for each example: 0 is right, each distinct wrong answer has a positive number,
-and UNKNOWN is a missing answer of the model. Under the null hypothesis, annotators are
-interchangeable except for their number of errors: each example has its wrong answers, and chance
-decides who gave them. The p value is therefore computed by permuting the answers within examples
-while preserving each annotator's number of errors. Otherwise, careful annotators, whose few errors
-are on examples that are also hard for models, would have small p values.
+and UNKNOWN means that the model's answer is missing. Under the null hypothesis, annotators are
+interchangeable except for their number of errors: each example keeps its wrong answers, and chance
+decides which annotators gave them. The p value is therefore computed by permuting the answers
+within examples while preserving each annotator's number of errors. Otherwise, careful annotators,
+whose few errors are on examples that are also hard for models, would have small p values.
 """
 
 from __future__ import annotations
@@ -29,15 +29,14 @@ TRADES = 2  # rounds of trades between the permutations of a chain
 
 @dataclass(frozen=True)
 class Overlap:
-    """The overlap between an annotator and a model, on the examples that the model is known to have
-    answered.
+    """An annotator's overlap with a model on examples that the model is known to have answered.
 
-    Of the annotator's `errors`, `same` are exactly the model's wrong answer, and `share` is their
-    share. `others` is the other annotators' mean share on the same examples. `low` and `high` limit
-    the 95 % interval for the difference. An example is telling if the model is wrong and more than
-    half of the annotators are right. On `telling_same` of these, the annotator gave the model's
-    answer, as did the share `telling_others` of the others. If `why_not` gives a reason, all
-    numbers except counts are NaN.
+    `same` is the number of the annotator's `errors` that are exactly the model's wrong answer,
+    and `share` is same / errors. `others` is the other annotators' mean share on the same
+    examples. `low` and `high` limit the 95% interval for the difference. An example is telling
+    if the model is wrong and more than half of the annotators are right. On `telling_same` of
+    these, the annotator gave the model's answer. `telling_others` is the other annotators' mean
+    share. If `why_not` gives a reason, all numbers except counts are NaN.
     """
 
     errors: int
@@ -55,7 +54,7 @@ class Overlap:
 
 
 class _Model:
-    """A model's errors: the examples, the wrong answers, and how many annotators gave them."""
+    """A model's errors: examples, wrong answers and the number of annotators who gave them."""
 
     def __init__(self, model: np.ndarray, people: np.ndarray) -> None:
         self.known, self.places = model != UNKNOWN, np.flatnonzero(model > 0)
@@ -116,11 +115,11 @@ def overlaps(
 
 
 def detectable(errors: int, chance: float, alarms: float) -> float:
-    """Return the share of copied examples from which POWER of copiers are found, or NaN if none.
+    """Return the share of copied examples at which POWER of copiers are detected, or NaN.
 
-    An approximation: on each of a model's `errors`, annotators give its answer with probability
-    `chance`, and copiers with probability share + (1 - share) x `chance`. Their number of such
-    answers is compared with the binomial distribution, at the false-alarm rate `alarms`.
+    This is an approximation. On each of a model's `errors`, annotators give its answer with
+    probability `chance`, and copiers with probability share + (1 - share) x `chance`. The number
+    of such answers is compared with the binomial distribution at the false-alarm rate `alarms`.
     """
     counts = np.arange(1, errors + 1)
     unusual = counts[special.betainc(counts, errors - counts + 1, chance) <= alarms]
@@ -153,7 +152,7 @@ def permutations(people: np.ndarray, draw: np.random.Generator) -> Iterator[np.n
 def _trade(
     chains: np.ndarray, first: np.ndarray, second: np.ndarray, draw: np.random.Generator
 ) -> None:
-    """Trade answers between pairs of annotators, keeping each one's number of errors."""
+    """Trade answers between pairs of annotators, keeping each annotator's number of errors."""
     ours, theirs = chains[:, first], chains[:, second]
     wrong = ours > 0
     alone = wrong != (theirs > 0)  # exactly one of the two is wrong: redraw which one

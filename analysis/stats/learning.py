@@ -1,9 +1,9 @@
-"""Changes during the annotators' work: learning and drift (numpy and pandas, pure).
+"""Changes while annotators work: learning and drift (numpy and pandas, pure).
 
 Functions on lists take one annotator's values in the order in which the examples were shown.
 Functions on frames take one row per answer in one step, with the columns task, shots, annotator,
 position (from 0 without gaps, in that order) and s1 in [0, 1]. Positions are only informative if
-the order was drawn for each annotator. A fixed order confounds them with difficulty.
+each annotator has their own random order. A fixed order confounds positions with difficulty.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ def slope(values: Numbers) -> float:
 
 
 def _weights(length: int) -> np.ndarray:
-    """Return the weight of each position in a least-squares slope."""
+    """Return each position's weight in a least-squares slope."""
     away = np.arange(length) - (length - 1) / 2
     return away / (away @ away)
 
 
 def per_hundred(values: Numbers) -> float:
-    """Return the change of S1 over a hundred examples, from the least-squares slope."""
+    """Return the change in S1 over a hundred examples, from the least-squares slope."""
     return 100 * slope(values)
 
 
 def half_difference(values: Numbers) -> float:
-    """Return the mean of the second half minus the first, without the middle value, or NaN."""
+    """Return the second half's mean minus the first half's, without the middle value, or NaN."""
     half = len(values) // 2
     if not half:
         return math.nan
@@ -66,8 +66,8 @@ def half_difference(values: Numbers) -> float:
 def slope_p(people: Sequence[Numbers], seed: int = 0, resamples: int = RESAMPLES) -> float:
     """Return the two-sided p for the annotators' mean slope, by shuffling positions within each.
 
-    Under the null hypothesis, the order of the examples doesn't affect an annotator's scores. The
-    seeded sample of shuffles includes the observed order. NaN without any slope.
+    Under the null hypothesis, the order of the examples does not affect an annotator's scores.
+    The seeded sample of shuffles includes the observed order. NaN without any slope.
     """
     rows = [np.asarray(person, dtype=float) for person in people if len(person) > 1]
     if not rows:
@@ -95,14 +95,14 @@ def in_order(frame: pd.DataFrame) -> dict[tuple[str, int, str], np.ndarray]:
 
 
 def by_cell(frame: pd.DataFrame) -> Iterator[tuple[str, int, pd.DataFrame]]:
-    """Yield task, shots and the rows of each cell, with tasks in the order of the paper."""
+    """Yield each cell's task, shots and rows, with tasks in the paper's order."""
     groups: Iterable[Any] = frame.groupby(GROUP)
     for (task, shots), part in sorted(groups, key=lambda group: (place(group[0][0]), group[0][1])):
         yield task, int(shots), part
 
 
 def by_block(training: pd.DataFrame) -> pd.DataFrame:
-    """Return each annotator's mean S1 x 100 by block of the training step.
+    """Return each annotator's mean S1 x 100 by block in the training step.
 
     Columns: task, shots, annotator, block (from 0), first and last (its examples, from 1), s1, n
     (examples).
@@ -130,7 +130,7 @@ def _means(keyed: pd.DataFrame, key: str) -> pd.DataFrame:
 
 
 def _parts(frame: pd.DataFrame) -> pd.Series:
-    """Return the part of the step, counted from 1, that contains each answer."""
+    """Return the number of the part, counted from 1, that contains each answer."""
     length = frame.groupby([*GROUP, "annotator"])["position"].transform("count")
     parts = length.clip(upper=TENTHS)
     return (frame["position"] * parts // length.clip(lower=1) + 1).astype(int)
@@ -143,10 +143,10 @@ def group_means(frame: pd.DataFrame, key: Sequence[str]) -> pd.DataFrame:
 
 
 def plateaus(curves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of examples after which each curve rises no more, and its gain until then.
+    """Return the number of examples after which each curve stops rising, and the gain up to then.
 
-    Curves are in rows, one value per example. The least-squares fit is a + b · min(position, point)
-    with b > 0, or a constant: then both are 0.
+    Curves are in rows, with one value per example. The least-squares fit is a + b ·
+    min(position, point) with b > 0, or a constant, in which case both are 0.
     """
     length = curves.shape[1]
     bends = np.minimum(np.arange(length), np.arange(1, length)[:, None]).astype(float)
@@ -163,10 +163,10 @@ def plateaus(curves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def plateau_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
-    """Return one row per cell with at least three training examples, from changes within persons.
+    """Return one row per cell with at least three training examples, from within-annotator changes.
 
-    `point` is the point of no further gain, `gain` in S1 x 100. Each annotator of a group has the
-    same weight at each position, so their levels cancel out.
+    `point` is the point of no further gain, and `gain` is in S1 x 100. Each annotator in a
+    group has the same weight at each position, so differences in their levels cancel out.
     """
     values, rows = in_order(training), []
     for task, shots in sorted({key[:2] for key in values}, key=lambda it: (place(it[0]), it[1])):
@@ -209,10 +209,10 @@ def learning_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
 
 
 def drift_rows(annotation: pd.DataFrame) -> list[SimpleNamespace]:
-    """Return the change of S1 x 100 over the annotation step, by task and shots.
+    """Return the change in S1 x 100 over the annotation step, by task and shots.
 
-    `half` is the second half minus the first, and `per_100` the slope over a hundred examples, in
-    points, with t intervals over annotators. `..._why_not` explains an interval that is NaN.
+    `half` is the second half minus the first, and `per_100` is the slope over a hundred examples,
+    in points, with t intervals over annotators. `..._why_not` explains why an interval is NaN.
     """
     values = in_order(annotation)
     rows = []

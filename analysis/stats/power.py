@@ -1,11 +1,11 @@
 """A design's power for the primary test, and sample sizes for a given interval (pure).
 
-The primary test (two_way.py) for two arms with n annotators detects a difference if it exceeds both
-the limit from Welch's t over annotators and the limit from noise over contexts. Power is integrated
-numerically over one arm's share of both variances (beta) and over their sum (chi squared), and
-exactly over the difference. Differences are in SDs between annotators' means in the first arm. The
-other arm has `ratio` times that SD, because scores near 0 or 1 vary less (planner.py computes the
-ratio). Contexts are assumed to be equally hard in both arms.
+The primary test (two_way.py) for two arms with n annotators detects a difference if it exceeds
+both the limit from Welch's t over annotators and the limit from noise over contexts. Power is
+integrated numerically over one arm's share of both variances (beta) and over their sum (chi
+squared), and exactly over the difference. Differences are in SDs between annotators' means in
+the first arm. The other arm's SD is `ratio` times as large because scores near 0 or 1 vary less
+(planner.py computes the ratio). Contexts are assumed to be equally hard in both arms.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def power(
 ) -> float:
     """Return the power of the two-sided primary test with n annotators in each arm.
 
-    `difference` is in SDs between annotators' means in the first arm. `rest` is the part of the SD
-    (0 to 1, the root of the mean square of both arms) that is noise over the `contexts`. If it is
-    unknown, use 0, so that only Welch's test is planned.
+    `difference` is in SDs between annotators' means in the first arm. `rest` is the part of the
+    SD (0 to 1, the root of the mean square of both arms) that is noise over the `contexts`. If
+    it is unknown, use 0 so that only Welch's test is planned.
     """
     return float(_power(np.array([difference]), n, level, np.array([rest]), contexts, ratio)[0])
 
@@ -41,7 +41,7 @@ def power(
 def _power(
     differences: np.ndarray, n: int, level: float, rests: np.ndarray, contexts: int, ratio: float
 ) -> np.ndarray:
-    """Return the power for each of several differences with their own `rests`."""
+    """Return the power for several differences, each with its own `rests`."""
     of_people, weights = _of_people(n, level, ratio)
     scale = math.sqrt((1 + ratio**2) / n)  # SD of the difference of two means
     critical = special.stdtrit(contexts - 1, 1 - level / 2) if contexts > 1 else 0
@@ -55,7 +55,7 @@ def _power(
 
 @functools.lru_cache(maxsize=256)
 def _of_people(n: int, level: float, ratio: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return Welch's test's smallest difference (shares x sums), and weights. Cached."""
+    """Return the smallest difference for Welch's test (shares x sums) and weights. Cached."""
     shares, weights = _shares(n - 1)
     first, other = shares, ratio**2 * (1 - shares)
     df = (n - 1) * (first + other) ** 2 / (first**2 + other**2)
@@ -79,7 +79,7 @@ def _chi2_quantile(shares: np.ndarray, freedom: int) -> np.ndarray:
 
 
 def sd_range(sd: float, n: int) -> tuple[float, float]:
-    """Return the 95 % interval for the true SD of n values, or NaN for fewer than two."""
+    """Return the 95% interval for the true SD from n values, or NaN for fewer than two."""
     if n < 2:
         return math.nan, math.nan
     tails = _chi2_quantile(np.array([TAIL, 1 - TAIL]), n - 1)
@@ -106,9 +106,9 @@ def averaged_power(
 def detectable(n: int, level: float = 0.05, wanted: float = 0.8, rest: float = 0.0) -> float:
     """Return the smallest difference, in SDs between annotators, detectable with this power.
 
-    At the first step of Holm's correction, which a study's only true contrast must pass, `level` is
-    divided by the number of comparisons. The result is infinite if not even 50 SDs are detectable,
-    or for fewer than two annotators.
+    At the first step of Holm's correction, which the only true contrast in a study must pass,
+    `level` is divided by the number of comparisons. The result is infinite if not even 50 SDs
+    are detectable, or if there are fewer than two annotators.
     """
     if n < 2 or power(50, n, level, rest) < wanted:
         return math.inf
@@ -124,8 +124,8 @@ def group_needed(
 ) -> int | None:
     """Return the fewest annotators in each of two groups to detect `difference` SDs.
 
-    `arms` are the last parameters of `power`. Returns None if even `most` are too few. Raises
-    ValueError for a difference of 0 or less.
+    `arms` are the last parameters of `power`. Returns None if even `most` annotators are too
+    few. Raises ValueError for a difference of 0 or less.
     """
     if difference <= 0:
         raise ValueError("the difference must be above 0")
@@ -138,7 +138,7 @@ def group_needed(
 
 
 def annotators_needed(half_width: float, sd: float) -> int:
-    """Return the fewest annotators for a 95 % t interval of the mean within +- `half_width`.
+    """Return the fewest annotators for a 95% t interval for the mean within +- `half_width`.
 
     `sd` is the true SD between annotators, in the same unit. A study's SD is as often above it as
     below, so about half of all studies reach the width. Raises ValueError for widths of 0 or less.
@@ -153,9 +153,9 @@ def annotators_needed(half_width: float, sd: float) -> int:
 
 
 def examples_needed(half_width: float, mean: float) -> int:
-    """Return the fewest examples for which one annotator's mean has an interval of +- `half_width`.
+    """Return the fewest examples that give one annotator's mean an interval of +- `half_width`.
 
-    This assumes scores of 0 or 1 with that mean, and examples drawn independently.
+    This assumes scores of 0 or 1 with that mean and independently drawn examples.
     """
     if half_width <= 0 or not 0 <= mean <= 1:
         raise ValueError("the half width must be above 0, and the mean in [0, 1]")

@@ -1,8 +1,8 @@
-"""Secondary tests, their correction, attrition, ANCOVA (pure). The primary test: two_way.py.
+"""Secondary tests, corrections, attrition and ANCOVA (pure). The primary test is in two_way.py.
 
-The tests are sensitivity analyses. Between groups of annotators, the unit is the annotator; against
-a model on the same examples, it is the example. With three annotators per group, permutation tests
-can't reach p < 0.10. Functions in this module return the smallest possible p.
+The tests are sensitivity analyses. The unit is the annotator between groups of annotators, and
+the example against a model on the same examples. With three annotators per group, permutation
+tests cannot reach p < 0.10. Functions in this module return the smallest possible p value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PORTION = 256  # random flips summed at once (whole bytes of bits)
 
 
 def permutation(first: Sequence[float], second: Sequence[float], seed: int = 0) -> float:
-    """Return the two-sided p for a difference in means, over all splits of the pooled values.
+    """Return the two-sided p value for a difference in means, over all splits of the pooled values.
 
     Implemented here because scipy's `permutation_test` doubles the smaller tail.
     """
@@ -49,7 +49,7 @@ def smallest_p(first: int, second: int) -> float:
 
 
 def welch(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return Welch's two-sided p, or NaN for fewer than two values or without variance."""
+    """Return Welch's two-sided p value, or NaN for fewer than two values or zero variance."""
     spreads = sd(first), sd(second)
     if any(math.isnan(spread) for spread in spreads) or not any(spreads):
         return math.nan
@@ -61,7 +61,7 @@ def welch(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Return Holm's adjusted p values in the same order. NaN stays NaN and isn't counted.
+    """Return Holm's adjusted p values in the same order. NaN stays NaN and is not counted.
 
     Implemented here because scipy only has Benjamini's corrections and statsmodels is large.
     """
@@ -75,7 +75,7 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def sign_flips(several: Sequence[Sequence[float]], seed: int = 0) -> list[float]:
-    """Return the two-sided p of each list's mean difference between pairs, by flipping signs.
+    """Return the two-sided p value for each list's mean paired difference, by flipping signs.
 
     The lists share one draw of signs per number of pairs. Implemented here because scipy's
     `permutation_test` doubles the smaller tail.
@@ -134,10 +134,10 @@ def smallest_sign_flip_p(differences: Sequence[float]) -> float:
 
 
 def fisher(completed: tuple[int, int], began: tuple[int, int]) -> float:
-    """Return the two-sided p of Fisher's exact test of two completion shares.
+    """Return the two-sided p value from Fisher's exact test for two completion shares.
 
-    It sums over all tables with these margins that are at most as probable as the observed one. It
-    is NaN if an arm is empty.
+    It sums over all tables with these margins that are no more probable than the observed
+    table. It is NaN if an arm is empty.
 
     >>> round(fisher((3, 1), (3, 4)), 3)
     0.143
@@ -170,10 +170,10 @@ def lee_bounds(
     """Return Lee's bounds for the mean of `second` minus that of `first`.
 
     `shares` are the completion shares. The arm with the higher share includes annotators who would
-    have left the other arm. At the extremes, they have its highest or lowest scores, so these are
-    trimmed. If the number to trim isn't whole, the last score keeps part of its weight. NaN if an
-    arm has no scores or an unknown one. The bounds assume that annotators who complete in the arm
-    with the lower share would also have completed in the other.
+    have left the other arm. In the extreme cases, their scores are its highest or lowest, so these
+    are trimmed. If the number to trim is not whole, the last score keeps part of its weight. NaN if
+    an arm does not have scores or any score is unknown. The bounds assume that annotators who
+    complete in the arm with the lower share would also have completed in the other arm.
     """
     if not first or not second:
         return math.nan, math.nan
@@ -190,7 +190,7 @@ def _negative(scores: Sequence[float]) -> list[float]:
 
 
 def _without_lowest(scores: Sequence[float], share: float) -> float:
-    """Return the mean of the scores without the lowest `share` of them."""
+    """Return the mean of the scores, excluding the lowest `share`."""
     if any(map(math.isnan, scores)):
         return math.nan
     left, total = len(scores) * (1 - share), 0.0
@@ -208,8 +208,8 @@ def _without_lowest(scores: Sequence[float], share: float) -> float:
 class Adjusted:
     """A difference between two groups at the same covariate (ANCOVA with one slope).
 
-    All numbers are NaN if `why_not` gives a reason. `slope` is the change in score per unit of the
-    covariate, and `r` their correlation, both within the groups.
+    All numbers are NaN if `why_not` gives a reason. `slope` is the change in score per unit of
+    the covariate, and `r` is their correlation, both within groups.
     """
 
     difference: float = math.nan
@@ -228,8 +228,8 @@ def ancova(
 ) -> Adjusted:
     """Return the second mean minus the first, by least squares: score ~ group + covariate.
 
-    Without covariates it is the raw difference with the pooled variance. It has n - 2 degrees of
-    freedom, or n - 3 with a covariate.
+    Without covariates, this is the raw difference with the pooled variance. There are n - 2
+    degrees of freedom, or n - 3 with a covariate.
     """
     scores = [np.asarray(values, dtype=float) for values in groups]
     given = [np.asarray(values, dtype=float) for values in covariates or groups]

@@ -1,13 +1,13 @@
 """The primary estimator: a mean or difference with random annotators and random examples (pure).
 
-A cell is a layout of annotators x contexts, both drawn at random. Its mean has two standard errors.
-The first generalises to other annotators on the same examples and is the SD of annotators divided
-by the root of their number. The second generalises to other examples as well. With mean squares of
-annotators, contexts and the rest, SE^2 = (MS_A + MS_C - MS_AC) / ab, but at least max(MS_A, MS_C) /
-ab. It has Satterthwaite's degrees of freedom, which do not jump at that floor, where rounding may
-decide. The interval is the wider of the two t intervals and p the larger of their p values, so that
-an interval is never narrower than one for a narrower question. docs/statistics.md#intervals has the
-reasons and the measured coverage.
+A cell is a layout of annotators x contexts, both drawn at random. Its mean has two standard
+errors. The first generalises to other annotators on the same examples and is the SD between
+annotators divided by the root of their number. The second generalises to other examples as
+well. With mean squares for annotators, contexts and the rest, SE^2 = (MS_A + MS_C - MS_AC) /
+ab, but at least max(MS_A, MS_C) / ab. It has Satterthwaite's degrees of freedom, which do not
+jump at that floor, where rounding may decide. The interval is the wider of the two t intervals
+and p is the larger of their p values, so an interval is never narrower than that for a narrower
+question. docs/statistics.md#intervals gives the reasons and the measured coverage.
 
 Source: Satterthwaite 1946; Brennan 2001, Generalizability Theory, chapter 6; Welch 1947 for arms.
 """
@@ -75,7 +75,7 @@ class Estimate:
     why_not: str = ""
 
     def reach(self, level: float = LEVEL) -> float:
-        """Return half the interval's width; the interval is the wider of the two t intervals."""
+        """Return half the interval's width. The interval is the wider of the two t intervals."""
         return float(reach(self.people_se, self.people_df, self.se, self.df, level))
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
@@ -83,13 +83,13 @@ class Estimate:
         return self.value - half, self.value + half
 
     def p(self) -> float:
-        """Return the two-sided p, which is below 1 - level if the interval excludes 0."""
+        """Return the two-sided p value, which is below 1 - level if the interval excludes 0."""
         return float(2 * self._beyond(abs(self.value)))
 
     def p_equivalence(self, margin: float) -> float:
-        """Return the p of two one-sided tests that the difference lies within +- margin.
+        """Return the p value of two one-sided tests that the difference lies within +- margin.
 
-        It is below .05 if the 90 % interval lies inside the margin (Schuirmann 1987).
+        It is below .05 if the 90% interval lies inside the margin (Schuirmann 1987).
         """
         return float(self._beyond(margin - abs(self.value)))
 
@@ -115,10 +115,10 @@ def reach(people_se: Any, people_df: Any, se: Any, df: Any, level: float = LEVEL
 def layout(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> np.ndarray:
     """Return a matrix of annotators x contexts from a complete matrix of annotators x examples.
 
-    `contexts` are the contexts of the examples. A value is the grand mean plus the sum over the
-    context's examples of deviations from it, times contexts / examples. With equally large
-    contexts, it is the mean of their examples. So each annotator's mean over contexts is the mean
-    over examples.
+    `contexts` are the examples' contexts. Each value is the grand mean plus the summed
+    deviations of the context's examples from it, times contexts / examples. With contexts of
+    equal size, it is the mean over their examples. Thus, each annotator's mean over contexts
+    equals the mean over examples.
     """
     grand = matrix.mean()
     sums, _counts = by_cluster(matrix - grand, contexts)
@@ -127,7 +127,7 @@ def layout(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> np.n
 
 
 def variances(values: np.ndarray) -> Variances:
-    """Return the variances of the mean of a layout with at least two annotators and contexts.
+    """Return the variances of a layout's mean with at least two annotators and contexts.
 
     These are the last two axes. Annotators who differ only by rounding have variance 0.
     """
@@ -150,8 +150,8 @@ def variances(values: np.ndarray) -> Variances:
 def variances_of_difference(first: np.ndarray, second: np.ndarray) -> Variances:
     """Return the variances of a difference, with annotators nested in arms and crossed contexts.
 
-    Each arm has its own variance between annotators (Welch), because three annotators cannot show
-    that two variances are equal. Effects of contexts that both arms share cancel out.
+    Each arm has its own variance between annotators (Welch), because three annotators cannot
+    show that two variances are equal. Effects of contexts shared by both arms cancel out.
     """
     one, other = variances(first), variances(second)
     people = one.people + other.people
@@ -185,7 +185,7 @@ def unknown(value: float, why_not: str) -> Estimate:
 
 
 def row_means(matrix: np.ndarray) -> np.ndarray:
-    """Return the mean of each annotator's values without missing ones, or NaN without values."""
+    """Return the mean of each annotator's known values, or NaN if all are missing."""
     known = ~np.isnan(matrix)
     with np.errstate(invalid="ignore"):
         means: np.ndarray = np.where(known, matrix, 0).sum(axis=1) / known.sum(axis=1)
@@ -217,7 +217,7 @@ def of_difference(
 
 
 def _why_not(matrix: np.ndarray, contexts: Sequence[object] | None) -> str:
-    """Return why a matrix has no two-way layout, or "" if it has one."""
+    """Return why a matrix lacks a two-way layout, or ""."""
     people = len(matrix)
     if people < 2:
         return "one annotator" if people else "no annotator"
@@ -271,7 +271,7 @@ def components(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> 
 def hedges_g(first: Sequence[float], second: Sequence[float]) -> float:
     """Return the difference of two means in SDs between annotators, corrected for small groups.
 
-    Source: Hedges 1981, exact correction. NaN for fewer than two values or no variance.
+    Source: Hedges 1981, exact correction. NaN for fewer than two values or zero variance.
     """
     sizes = len(first), len(second)
     if min(sizes) < 2 or max(np.ptp(first), np.ptp(second)) <= ROUNDING:

@@ -1,8 +1,8 @@
 """Uncertainty of a mean: intervals over examples, annotators, or both (numpy only, pure).
 
-A score matrix has S1 in [0, 1] as annotators x examples, with NaN for missing answers. The three
-bootstraps answer three questions: these annotators on other examples, other annotators on these,
-and other annotators on other examples (Miller 2024). The default interval is in two_way.py.
+A score matrix contains S1 in [0, 1] as annotators x examples, with NaN for missing answers. The
+three bootstraps answer three questions: these annotators on other examples, other annotators on
+these, and other annotators on other examples (Miller 2024). The default interval is in two_way.py.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def t_interval_of_scores(values: Numbers, lowest: float = 0) -> Interval:
 
 
 def wilson(right: int, total: int, level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's interval of a share such as accuracy. Raises ValueError without trials."""
+    """Return Wilson's interval for a share such as accuracy. Raises ValueError without trials."""
     if not 0 <= right <= total or not total:
         raise ValueError(f"{right} of {total} is not a share")
     share, z2 = right / total, float(special.ndtri((1 + level) / 2)) ** 2 / total
@@ -82,10 +82,10 @@ def bootstrap(
     resamples: int = RESAMPLES,
     level: float = 0.95,
 ) -> Interval:
-    """Return the percentile interval of the mean over annotators of their mean over examples.
+    """Return the percentile interval for the mean over annotators of their means over examples.
 
-    `clusters` names the context of each example. Contexts are drawn with all their examples. Raises
-    ValueError for another `over` than OVER, and for a matrix without any answer.
+    `clusters` names the context of each example. Contexts are drawn with all their examples.
+    Raises ValueError if `over` is not in OVER or if the matrix does not contain any answers.
     """
     if over not in OVER:
         raise ValueError(f"resample over one of {', '.join(OVER)}, not {over!r}")

@@ -1,4 +1,4 @@
-"""Facts that checklists need but the study's record doesn't contain.
+"""Facts that checklists need but the study's record does not contain.
 
 Participants are distinct workers across all scenarios and arms. Each fact is computed once.
 """

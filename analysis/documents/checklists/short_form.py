@@ -116,7 +116,7 @@ class Answers:
 
     @property
     def sampling(self) -> str:
-        """Return the answer on the checklist that matches the start of the answer, or ""."""
+        """Return the checklist option that matches the start of the answer, or "" if none does."""
         said = self["2.2"].lower()
         known = QUESTIONS["sampling"].items()
         return next((name for begin, name in known if said.startswith(begin)), "")

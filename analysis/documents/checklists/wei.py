@@ -1,4 +1,4 @@
-"""The checklist of Wei et al. 2025 (arXiv 2506.13776), filled in.
+"""A completed version of the checklist by Wei et al. 2025 (arXiv 2506.13776).
 
 The 71 items are numbered as in the authors' form (CC BY-NC-SA 4.0); item 5.1 is only a heading.
 Titles (questions.toml), answers and evidence are in our own words. The sentences are in

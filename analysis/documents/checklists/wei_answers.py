@@ -1,4 +1,4 @@
-"""Answers to the checklist of Wei et al. that are choices, numbers or the researchers' words."""
+"""Answers to Wei et al.'s checklist: choices, numbers and the researchers' own words."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -29,9 +29,9 @@ from annotation.prolific.adapter import ProlificAdapter
 
 
 def answers(facts: Facts, given: Answers, said: Mapping[str, str]) -> dict[str, str]:
-    """Return answers by item number, except those in `said` and in the short form alone.
+    """Return answers by item number, except those in `said` or in the short form alone.
 
-    `said` has the blocks of templates/documents/wei.txt.
+    `said` contains the blocks in templates/documents/wei.txt.
     """
     return {
         **_paper_and_design(facts, given),
@@ -132,7 +132,7 @@ def _documentation(facts: Facts, given: Answers) -> dict[str, str]:
 
 
 def _per_item(facts: Facts) -> str:
-    """Return the range of annotators per task. If a task has several groups, add their range."""
+    """Return the range of annotators per task, and per group if a task has several groups."""
     if not facts.by_arm:
         return "none"
     of_task: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""The values in the sentences of templates/documents/wei.txt, which also decide answers."""
+"""Values used in templates/documents/wei.txt, which also determine answers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ AI_INSTRUCTION = DEFAULT_CONSENT.rpartition("\n\n")[2]
 
 
 def context(facts: Facts, given: Answers) -> dict[str, Any]:
-    """Return the values that the sentences of templates/documents/wei.txt use."""
+    """Return the values used by the sentences in templates/documents/wei.txt."""
     study = facts.study
     return {
         **wording.context(facts.manifest),
@@ -314,7 +314,7 @@ def instructions(facts: Facts, given: Answers) -> str:
 
 
 def _trained_runs(facts: Facts) -> dict[str, int]:
-    """Count the runs at more than zero shots by how they got the training examples, if any."""
+    """Count runs with more than zero shots, if any, by how the model got the training examples."""
     runs = [run for run in facts.runs if run.participation.scenario.shots]
     shown = sum(run.examples == ModelRun.Examples.SHOWN for run in runs)
     return {"answered": len(runs) - shown, "shown": shown} if runs else {}
@@ -326,7 +326,7 @@ def asked_in_text(facts: Facts) -> list[str]:
 
 
 def compared(facts: Facts) -> list[ModelCell]:
-    """Return the models' cells with at least two human annotators, so that a test is possible."""
+    """Return the models' cells that can be tested: those with at least two human annotators."""
     return [cell for cell in facts.compared if facts.cells[cell.task, cell.shots] > 1]
 
 

@@ -15,7 +15,7 @@ from annotation.protocol import blinding
 
 
 class Format(NamedTuple):
-    """Another tool's format: its writer, whether it can run, and the package it needs."""
+    """Another tool's format: its writer, whether it can run, and the package required."""
 
     write: Callable[[Study, Path], dict[str, int]]
     can_write: Callable[[], bool] = lambda: True
