@@ -1,11 +1,11 @@
-"""Database triggers that refuse changes to what was answered (docs/protocol.md#invariants).
+"""Database triggers that reject changes to recorded answers (docs/protocol.md#invariants).
 
 These tables are insert-only: turns, answers and their spans, confidence, reading times, reported
 problems, answers to custom questions, model runs, the ledger, decisions, exposures, comments and
 the audit log. Examples never change, nor do the manifest and options of a study that is not a
-draft. Triggers refuse every UPDATE and DELETE except those that GUARDED allows; erasing answers
+draft. Triggers reject every UPDATE and DELETE except those that GUARDED allows; erasing answers
 requires a tombstone. PostgreSQL's TRUNCATE and SQLite's INSERT OR REPLACE bypass row triggers, so
-each has a separate guard. The database also refuses an answer that was submitted before its example
+each has a separate guard. The database also rejects an answer that was submitted before its example
 was shown and, if the design restricts humans to the pages, a person's turn or answer that was sent
 through the API.
 
@@ -49,7 +49,7 @@ ASKED = {
 
 
 class Rule(NamedTuple):
-    """The changes that the database refuses in one table, as SQL conditions on OLD and NEW."""
+    """Changes to a table that the database rejects, as SQL conditions on OLD and NEW."""
 
     # Whether the new row replaces a guarded one (SQLite's REPLACE deletes rows silently).
     replaces: str

@@ -61,7 +61,7 @@ def take_all_tables(connection: BaseDatabaseWrapper) -> None:
 
 
 class Lift(Operation):
-    """A migration's first operation. Drops the guards within the migration's transaction."""
+    """The first operation in a migration. Drops the guards within its transaction."""
 
     def __init__(self) -> None:
         self.stood: list[Guard] = []
@@ -76,7 +76,7 @@ class Lift(Operation):
 
 
 class PutBack(Lift):
-    """A migration's last operation. Restores the dropped guards on tables that still exist."""
+    """The last operation in a migration. Restores the guards on tables that still exist."""
 
     def __init__(self, lifted: Lift) -> None:
         self.lifted = lifted

@@ -26,7 +26,7 @@ def _value(name: str) -> str:
 
 
 def accept(*names: str) -> None:
-    """Store the current keys with these names as valid, replacing earlier ones."""
+    """Store the current keys with these names as valid, replacing the previous keys."""
     for name in names:
         KeyCheck.objects.update_or_create(name=name, defaults={"value": _value(name)})
 

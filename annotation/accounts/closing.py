@@ -103,7 +103,7 @@ def _delete_sessions(user: User) -> None:
 
 
 def _rename_in_the_log(old: str, new: str) -> None:
-    """Replace the user name (whole words only) in log entries about teams, accounts and tasks."""
+    """Replace the username (whole words only) in log entries about teams, accounts and tasks."""
     entries = AuditEntry.objects.filter(topic__in=(Topic.TEAM, Topic.ACCOUNT, Topic.TASK))
     entries.filter(after={"member": old}).update(after={"member": new})  # in a task's team
     for entry in entries.filter(Q(what__contains=old) | Q(about__contains=old)):

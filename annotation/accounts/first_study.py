@@ -26,7 +26,7 @@ NAME = "demo-sentiment"
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the guide. It links to a page or has a button that imports the sample task."""
+    """A step in the guide: a link to a page, or a button that imports the sample task."""
 
     title: str
     text: str
@@ -36,7 +36,7 @@ class Step:
 
 
 def steps(user: User) -> list[Step]:
-    """Return the guide's four steps. A step has no URL until it can be done."""
+    """Return the four steps of the guide. Steps do not have a URL until they can be done."""
     task = Task.objects.filter(name=NAME, archived_at=None).order_by("-version").first()
     own = Study.objects.filter(owner=user).order_by("-pk")
     study = own.filter(rehearsal=False).first()

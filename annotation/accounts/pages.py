@@ -39,7 +39,7 @@ class AccountForm(UserCreationForm):
         self.fields["password2"].help_text = ""
 
     def clean_username(self) -> str:
-        """Refuse names that are reserved for deleted accounts (annotation/accounts/closing.py)."""
+        """Reject names that are reserved for deleted accounts (annotation/accounts/closing.py)."""
         name = str(super().clean_username())
         if name.lower().startswith(DELETED):
             raise forms.ValidationError("Choose another name. This form is for deleted accounts.")
@@ -147,7 +147,7 @@ class UserForm(PageForm):
 @never_cache
 @sensitive_post_parameters()
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Show an invitation on GET, accept it on POST. Returns 404 if it is used or expired."""
+    """Show an invitation on GET; accept it on POST. Returns 404 if it is used or expired."""
     found = Invitation.objects.of(token)
     if found is None:
         return render(request, "accounts/invitation.html", status=404)

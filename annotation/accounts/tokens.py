@@ -1,4 +1,4 @@
-"""Pages for a researcher's tokens: Handful's API tokens, and tokens for Prolific accounts."""
+"""Pages for a researcher's API tokens for Handful and tokens for Prolific accounts."""
 
 from datetime import timedelta
 from typing import Any
@@ -58,7 +58,7 @@ class TokenForm(PageForm):
         row_field(self, "study").queryset = Study.objects.visible_to(owner).order_by("name")
 
     def make(self, owner: User) -> tuple[str, ApiToken]:
-        """Create the token. Return its text, which is shown only once, and its row."""
+        """Create the token. Return its plain text (shown only once) and its row."""
         sent = self.cleaned_data
         token, row = ApiToken.draw()
         row.owner, row.name, row.study = owner, sent["name"], sent["study"]
@@ -70,7 +70,7 @@ class TokenForm(PageForm):
 
 
 class ProlificTokenForm(PageForm):
-    """Form for a Prolific token. The token isn't kept if the session has expired."""
+    """Form for a Prolific token. The token is discarded if the session has expired."""
 
     key = "prolific"
     token = forms.CharField(
@@ -141,7 +141,7 @@ def token_revoke(request: ResearcherRequest, pk: int) -> HttpResponse:
 @sensitive_post_parameters("token")
 @never_cache
 def prolific_token(request: ResearcherRequest) -> HttpResponse:
-    """List Prolific accounts on GET, after asking for the password, or store a token on POST.
+    """List Prolific accounts on GET, after asking for the password; store a token on POST.
 
     If a POST requires the password again, show the page again: allauth would store the request,
     including the plain-text token, in the session.

@@ -1,9 +1,9 @@
 """The audit log's columns, and entries for changes made by `tasks` and Django.
 
-Readers see their study's log, and superusers the server's. Only payers see entries about pay.
+Readers see their study's log; superusers see the server's. Only payers see entries about pay.
 
-`tasks` and Django don't import the log, so this module listens to their signals. They are sent
-inside the transaction, and cover pages, the API, jobs and commands.
+`tasks` and Django don't import the log, so this module listens to their signals. They are
+sent within the transaction, and cover pages, the API, jobs and commands.
 """
 
 import json
@@ -51,7 +51,7 @@ COLUMNS = [
 
 
 def of_study(study: Study) -> AuditQuerySet:
-    """Return the log entries that the study's reader (visible_to) may see, newest first."""
+    """Return the log entries that a study's reader (visible_to) may see, newest first."""
     return study.events.readable_by(study.rights).select_related("by").order_by("-at", "-pk")
 
 
@@ -62,7 +62,7 @@ record = AuditEntry.objects.record
 
 @receiver(post_delete, sender=UnfinishedImport)
 def task_imported(instance: UnfinishedImport, origin: Any, **_kwargs: Any) -> None:
-    """Record an import if only this row is deleted, not its task (an abandoned import)."""
+    """Record an import when this row is deleted, unless its task is deleted too (abandoned)."""
     model = origin.model if isinstance(origin, QuerySet) else type(origin)
     if model is UnfinishedImport:
         task = instance.task
@@ -114,7 +114,7 @@ def panel_stored(instance: Panel, created: bool, **_kwargs: Any) -> None:
 
 
 def fields(row: Model) -> dict[str, Any]:
-    """Return a row's fields as a dict, without keys, references, payment codes and URLs."""
+    """Return a row's fields as a dict, excluding keys, references, payment codes and URLs."""
     return {
         field.name: getattr(row, field.name)
         for field in row._meta.concrete_fields

@@ -1,4 +1,4 @@
-"""The page and API view of a study's audit log, and the page for the server's audit log."""
+"""The page and API view for a study's audit log, and the page for the server's log."""
 
 from typing import Any, ClassVar
 
@@ -25,7 +25,7 @@ LOOKUPS = {
 
 
 class LogForm(PageForm):
-    """Filters for a GET request. An invalid filter shows an error and is ignored."""
+    """Filters for a GET request. An invalid filter is ignored and reported as an error."""
 
     key = "log"
     topic = forms.ChoiceField(label="Topic", required=False)

@@ -1,4 +1,4 @@
-"""The page that turns a dataset into a task's files: columns, sampling and card.
+"""The page that turns a dataset into task files: columns, sampling and card.
 
 task_import stores the dataset before this step. Afterwards, it shows the data report and ten
 examples as annotators will see them, and confirms the import.
@@ -44,7 +44,7 @@ GOLD_NAMES = {
 
 
 class ReadingForm(PageForm):
-    """Form that defines how to read a dataset (reading.Reading). The file name implies defaults."""
+    """Form that defines how to read a dataset (reading.Reading). The file name sets defaults."""
 
     key = "reading"
     format = forms.ChoiceField(label="Format", choices=FORMATS, required=False)
@@ -229,7 +229,7 @@ class ColumnsForm(PageForm):
 
     @property
     def grouped(self) -> list[tuple[str, list[forms.BoundField], bool]]:
-        """Return the fields by heading, and whether the group is collapsed."""
+        """Return the fields by heading, with a flag for collapsed groups."""
         used = {f.name for f in self if f.errors or f.value() not in (None, "", False, GOLD_IS[0])}
         return [
             (title, [self[name] for name in names], title == RARE and not used & {*names})
@@ -291,7 +291,7 @@ def in_fields(sentence: str) -> str:
 
 
 def refuse(form: PageForm, sentence: str, usual: str | None = None) -> None:
-    """Show an error on the first field named in its message, or on `usual` if none is."""
+    """Show an error on the first field that its message names, or else on `usual`."""
     fields = (_field_of(match[1]) for match in _OPTION.finditer(sentence))
     form.add_error(
         next((name for name in fields if name in form.fields), usual), in_fields(sentence)
@@ -301,7 +301,7 @@ def refuse(form: PageForm, sentence: str, usual: str | None = None) -> None:
 @never_cache
 @signed_in("GET", "POST")
 def dataset_columns(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Show the form; a POST creates the task's files or, with `example`, shows the first one."""
+    """Show the form; a POST creates the task files or, with `example`, shows the first example."""
     upload = upload_of(request, pk)
     path = dataset_uploads.path_of(upload)
     if path is None:

@@ -40,7 +40,7 @@ CARD_KEYS: dict[str, tuple[type, Any]] = {
 
 
 def mapping_of(request: Request, name: str) -> dict[str, Any]:
-    """Return the JSON object in a field of a multipart body. Raises Unprocessable."""
+    """Return the JSON object from a field of a multipart body. Raises Unprocessable."""
     text = request.data.get(name, "{}")
     try:
         data = json.loads(text if isinstance(text, str) else text.read())
@@ -53,7 +53,7 @@ def mapping_of(request: Request, name: str) -> dict[str, Any]:
 
 
 class DatasetBody(serializers.Serializer):
-    """A dataset and make_task's options as JSON."""
+    """A dataset and the options for make_task, as JSON."""
 
     file = serializers.FileField()
     mapping = serializers.CharField(
@@ -146,7 +146,7 @@ def _label(label: Any) -> str:
 
 
 def _with_card(wanted: Wanted, mapping: dict[str, Any]) -> Wanted:
-    """Add card keys without a form field to the plan. Raises Unprocessable."""
+    """Add card keys that do not have a form field to the plan. Raises Unprocessable."""
     said = {}
     for key, (kind, choices) in CARD_KEYS.items():
         if key not in mapping:

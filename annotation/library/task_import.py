@@ -1,6 +1,6 @@
 """Add a task: upload files in any layout, review the data report and examples, confirm.
 
-Until it is confirmed, an upload is not a task, and only the researcher who uploaded it can see it.
+An upload becomes a task when it is confirmed. Until then, only its uploader can see it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -238,7 +238,7 @@ def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 
 
 def _add(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
-    """Store the files and card. Returns a page with the errors, or None if there aren't any."""
+    """Store the files and card. Returns an error page, or None if there are none."""
     form, files = CardForm(request.POST), request.FILES.getlist("files")
     if not form.is_valid():
         return _page(request, upload, form=form)

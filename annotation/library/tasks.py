@@ -58,7 +58,7 @@ class ChecksForm(PageForm):
 
 
 class CardTextsForm(PageForm):
-    """Form with a field for each of a card's texts. `card` returns the edited card."""
+    """Form with a field for each text in a card. `card` returns the edited card."""
 
     key = "card"
 
@@ -114,7 +114,7 @@ class CardTextsForm(PageForm):
 
 @signed_in("GET")
 def tasks(request: ResearcherRequest) -> HttpResponse:
-    """List each task's newest version, leaving out archived tasks unless requested."""
+    """List the latest version of each task, excluding archived tasks unless requested."""
     rows = list(Task.objects.listed().select_related("imported_by"))
     families = {
         name: (
@@ -150,7 +150,7 @@ COLUMNS = [
 
 
 def _text(task: Task) -> str:
-    """Return the text that the list's search looks in."""
+    """Return the text to search when the list is filtered."""
     card = task.card
     return f"{task} {card.title} {card.description} {card.family} {card.source} {card.language}"
 

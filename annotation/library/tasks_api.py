@@ -83,7 +83,7 @@ def as_record(task: Task) -> dict[str, Any]:
 
 
 class TaskShape(serializers.Serializer):
-    """A row of the list, with the task's files."""
+    """A row in the list, with the task's files."""
 
     def get_fields(self) -> dict[str, Any]:
         fields = {column.name: field_of(column) for column in COLUMNS}
@@ -124,7 +124,7 @@ class Tasks(RowsView):
 
 
 def _taken(request: Request, upload: TaskUpload) -> Response:
-    """Import the sent files and return the response. The caller deletes a refused upload."""
+    """Import the sent files and return the response. The caller deletes a rejected upload."""
     card = request.FILES.get("card")
     if card is not None:
         card.name = "task.toml"
@@ -179,7 +179,7 @@ class TaskCard(ApiView):
 
 class TaskReport(ApiView):
     class ReportShape(serializers.Serializer):
-        """The page's data report, as sentences and numbers."""
+        """The data report from the page, as sentences and numbers."""
 
         lines = serializers.ListField(child=serializers.CharField())
         report = serializers.DictField()
@@ -193,7 +193,7 @@ class TaskReport(ApiView):
 
 
 class TaskTwin(Twin):
-    """A POST by the task's team about one version."""
+    """A POST from the task's team about a single version."""
 
     def subject(self, request: Request, sent: dict[str, Any], **names: Any) -> Task:
         may_run(request)

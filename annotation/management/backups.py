@@ -68,7 +68,7 @@ def write(path: Path, recipient: str = "") -> dict[str, Any]:
 
 
 def last() -> datetime | None:
-    """Return the time of the last backup from this folder, or None."""
+    """Return the time of this installation's last backup, or None."""
     path = Path(settings.VAR_DIR) / WRITTEN
     return datetime.fromisoformat(path.read_text().strip()) if path.exists() else None
 
@@ -118,7 +118,7 @@ def _sha256(path: Path) -> str:
 
 
 def dump(path: Path) -> None:
-    """Write a database snapshot to a file, without the rows of the tables in LEFT_OUT."""
+    """Write a database snapshot to a file, excluding rows from the tables in LEFT_OUT."""
     connection.ensure_connection()
     if connection.vendor == "sqlite":
         with contextlib.closing(sqlite3.connect(path)) as copy:
@@ -212,7 +212,7 @@ def _key_line(identity: Path) -> str:
 
 
 def unpack(file: IO[bytes], folder: Path, path: Path) -> None:
-    """Extract an archive's regular files, because Debian 12's Python has no tar filters.
+    """Extract regular files from an archive. Python on Debian 12 does not have tar filters.
 
     Raises CommandError for any other kind of member. `path` is the backup's name in the message.
     """

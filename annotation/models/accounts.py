@@ -40,7 +40,7 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
 
 
 class ApiToken(models.Model):
-    """A researcher's API token, with scopes, an expiry and optionally a single study.
+    """A researcher's API token, with scopes, an expiry time and, optionally, a single study.
 
     A token never grants more than its owner's role, because its requests go through the same access
     checks as pages (annotation/web/access.py).
@@ -99,7 +99,7 @@ class ApiToken(models.Model):
         return self.revoked_at is not None or self.expires_at <= now
 
     def note_use(self) -> None:
-        """Store the time of use, at most once an hour."""
+        """Record when the token was used, at most once an hour."""
         now = database_now()
         if self.last_used_at is None or now - self.last_used_at >= NOTED_AT_MOST_EVERY:
             ApiToken.objects.filter(pk=self.pk).update(last_used_at=now)
@@ -187,7 +187,7 @@ def check_time_zone(name: str) -> None:
 
 
 class Preferences(models.Model):
-    """A user's preferences. A user without a row gets the defaults."""
+    """A user's preferences. Users who do not have a row get the defaults."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL,

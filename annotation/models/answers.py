@@ -26,7 +26,7 @@ LONGEST_REASON = 200  # characters, as of a reported problem
 
 
 class Channel(models.TextChoices):
-    """The channel that a request came through."""
+    """The channel through which a request was sent."""
 
     PAGE = "page", "a page"
     API = "api", "the API"
@@ -97,7 +97,7 @@ class Turn(Row):
 
     @property
     def card(self) -> Card:
-        """Return the shown card of the example's task. For the upstream step, it is another one."""
+        """Return the card shown for the example's task. In the upstream step, the task differs."""
         if self.step == Step.UPSTREAM:
             card = frozen.card_of_example(self.example_id)
         else:
@@ -111,9 +111,9 @@ class Turn(Row):
 
     @property
     def asks_confidence(self) -> bool:
-        """Return whether the annotator is asked how sure the answer to this example is.
+        """Return whether to ask how sure the annotator is of the answer to this example.
 
-        The positions are drawn for each participation and step, with the study's seed.
+        The positions are drawn for each participation and step, using the study's seed.
         """
         design = self.participation.scenario.design
         if not design.confidence_share or self.step not in RATED:
@@ -125,7 +125,7 @@ class Turn(Row):
 
     @property
     def awaits_confidence(self) -> bool:
-        """Return whether the answer is stored and the question about confidence is still open."""
+        """Return whether the answer is stored and the confidence question is still unanswered."""
         is_answered = self.given is not None and self.asks_confidence
         return is_answered and not hasattr(self, "confidence")
 
@@ -137,9 +137,9 @@ class Turn(Row):
         return self.given.submitted_at if self.given else self.shown_at
 
     def prime_empty_relations(self) -> None:
-        """Cache which of these relations of the turn are empty, which saves queries.
+        """Cache which of the turn's relations are empty, to save queries.
 
-        A new turn has none of them. For others, Participation.latest_turn queried which exist.
+        All are empty in a new turn. For others, Participation.latest_turn queried which exist.
         """
         for name in ("answer", "activity", "draft", "confidence"):
             if not vars(self).get(f"has_{name}"):
@@ -173,8 +173,8 @@ class Turn(Row):
 class Activity(models.Model):
     """Activity signals on one example, added up as they arrive. The only mutable row of a turn.
 
-    `seconds` is the active time until `last_at`. Texts and keys are not stored. The counts are
-    unverified reports of the browser (docs/statistics.md#reports-of-the-browser).
+    `seconds` is the active time until `last_at`. Text and keys are not stored. The counts are
+    unverified reports from the browser (docs/statistics.md#reports-of-the-browser).
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
@@ -227,7 +227,7 @@ class Reading(models.Model):
 class Confidence(models.Model):
     """How sure an annotator is of a stored answer, and why. Insert-only.
 
-    `value` is 1 to 5 (0, 25, 50, 75, 100 %), or null if the question was skipped.
+    `value` is 1 to 5 (0, 25, 50, 75, 100%), or null if the question was skipped.
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
@@ -305,7 +305,7 @@ class Answer(models.Model):
     """The answer to a turn: spans, a label, values, or an explicit "no answer". Insert-only.
 
     `values` contains chosen options, a number or typed text (GivenAnswer), or null. S1 is stored
-    with the answer and remains valid, because neither the answer nor the gold can change
+    with the answer and remains valid, because neither the answer nor the gold answer can change
     (docs/protocol.md#scoring).
     """
 
@@ -348,7 +348,7 @@ class Answer(models.Model):
 
 
 class AnswerSpan(models.Model):
-    """A highlighted span of an answer, in code points of its segment. Insert-only."""
+    """A highlighted span in an answer, in code points within its segment. Insert-only."""
 
     answer = models.ForeignKey(Answer, on_delete=models.PROTECT, related_name="spans")
     segment = models.SmallIntegerField()
@@ -378,8 +378,8 @@ class AnswerSpan(models.Model):
 def insert_together(rows: list[models.Model]) -> None:
     """Insert new rows in this order; on PostgreSQL in a single message, to save time.
 
-    The last row gets its primary key from the database. The other rows already have one or don't
-    need it.
+    The last row gets its primary key from the database. The other rows already have a key or do
+    not need it.
     """
     kinds = [(meta, list(same)) for meta, same in itertools.groupby(rows, lambda row: row._meta)]
     if connection.vendor == "sqlite":

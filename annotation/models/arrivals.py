@@ -64,9 +64,9 @@ class KeyCheck(models.Model):
 
 
 class Exposure(models.Model):
-    """A permanent record that a worker has seen one of a task's examples, in any version.
+    """A permanent record that a worker has seen an example from any version of a task.
 
-    It has no foreign keys, because it must survive deletion of the worker or study.
+    It has no foreign keys, because it must outlive the worker and the study.
     """
 
     worker_key = models.CharField(max_length=64)
@@ -99,7 +99,7 @@ class AccessRule(models.Model):
     """An entry on a study's allow list or deny list, in addition to the design.
 
     Entries can be added and ended while the study is open but never changed, so the history is
-    preserved. `value` is the name of a task or study. For a list of IDs, `listed` holds the
+    preserved. `value` is the name of a task or study. For a list of IDs, `listed` contains the
     workers.
     """
 
@@ -136,7 +136,7 @@ class AccessRule(models.Model):
 
 
 class ListedWorker(models.Model):
-    """The keyed hash of a worker on an ID list. The worker may never have arrived."""
+    """The keyed hash of a worker on an ID list, even if the worker has never arrived."""
 
     rule = models.ForeignKey(AccessRule, on_delete=models.CASCADE, related_name="listed")
     key = models.CharField(max_length=64)
@@ -152,7 +152,7 @@ class ListedWorker(models.Model):
 
 
 class Allocation(models.Model):
-    """A record of why an arrival got its scenario: which were joinable, and how full they were.
+    """A record of why a scenario was allocated: which could be joined, and how full they were.
 
     `arrival` numbers the study's allocations, across all kinds. Ties are broken by this number and
     the study's seed, so every choice can be reproduced from this row.
@@ -186,7 +186,7 @@ class DeclinedOfferQuerySet(models.QuerySet["DeclinedOffer"]):
 
 
 class DeclinedOffer(models.Model):
-    """A scenario that a worker declined. They aren't offered another one for a day.
+    """A scenario that a worker declined. No other scenario is offered to them for a day.
 
     Only the keyed hash and a count in the scenario are stored.
     """
@@ -210,7 +210,7 @@ class DeclinedOffer(models.Model):
 
 
 class Reason(models.TextChoices):
-    """The reasons for refusing a visitor: the codes in recruitment/join_errors.py, and MET."""
+    """Reasons for turning away a visitor: the codes in recruitment/join_errors.py, and MET."""
 
     MET = "met", "had already done these tasks in another study"
     DONE = "done", "had already taken part in this study"
@@ -227,7 +227,7 @@ class Reason(models.TextChoices):
 
 
 class RefusedArrival(models.Model):
-    """The number of visitors refused for a reason, counted once per browser."""
+    """The number of visitors turned away for a reason, counted once per browser."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="refused_arrivals")
     reason = models.CharField(max_length=12, choices=Reason)

@@ -59,7 +59,7 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
     ) -> "AuditEntry":
         """Record an action by `by`, or by the researcher who sent the current request.
 
-        Entries must not contain workers' identities, tokens or gold.
+        Entries must not contain workers' identities, tokens or gold answers.
         """
         return self.create(
             study=study,
@@ -72,14 +72,14 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
         )
 
     def readable_by(self, rights: frozenset[str]) -> "AuditQuerySet":
-        """Return the entries that these rights allow. Only payers see entries about pay."""
+        """Return the entries that these rights allow. Only payers can see entries about pay."""
         return self if "pay" in rights else self.exclude(topic=Topic.PAY)
 
 
 class AuditEntry(models.Model):
     """An action by a user, or by the server if `by` is None. Never changed.
 
-    The foreign key to the study has no constraint, because an entry remains when a draft is
+    The foreign key to the study is unconstrained, because entries remain when a draft is
     deleted. Reasons for decisions are stored only in Decision, where a withdrawal clears them.
     """
 

@@ -23,7 +23,7 @@ class About(models.TextChoices):
 
 class DecisionQuerySet(models.QuerySet["Decision"]):
     def readable_by(self, rights: Collection[str]) -> "DecisionQuerySet":
-        """Return pay decisions for payers, and all others (which reveal scores) for readers."""
+        """Return pay decisions for payers, and all others (which reveal scores) to readers."""
         on_pay = Q(about__in=[About.PAY, About.RELEASE])
         seen = (which for right, which in (("pay", on_pay), ("read", ~on_pay)) if right in rights)
         return self.filter(reduce(or_, seen, Q(pk=None)))

@@ -55,7 +55,7 @@ class Context(models.TextChoices):
 
 
 class ModelRun(models.Model):
-    """How a model's participation was run, as reported by the program at the end. Insert-only.
+    """How a model's participation was run, as the program reported when it ended. Insert-only.
 
     Tokens and cost come from the provider. `invalid` counts answers stored as empty because they
     were still invalid after all retries. `seconds` is the model's response time.

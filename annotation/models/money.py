@@ -76,7 +76,7 @@ class BatchState(models.TextChoices):
 
 
 class PaymentBatch(Row):
-    """Ledger entries paid together by one method.
+    """Ledger entries that are paid together by the same method.
 
     A batch moves from prepared to paying to paid. Cancelling a prepared batch releases its entries.
     "paying" is stored before the payment request, so that a crash in between can be detected.

@@ -1,7 +1,7 @@
-"""Options of a design: values in one JSON column of a study, each described by a model field.
+"""Design options: values in a JSON column of a study, each described by a model field.
 
-No query reads an option. Opening the study freezes the column (annotation/guards.py). A new option
-needs no migration: studies without it have its default.
+No query reads an option. Opening the study freezes the column (annotation/guards.py).
+Adding an option does not require a migration: existing studies use its default.
 """
 
 from typing import Any
@@ -36,7 +36,7 @@ class Order(models.TextChoices):
 
 
 class ProlificReward(models.TextChoices):
-    """How the reward on Prolific is set if scenarios have different lengths."""
+    """How to set the reward on Prolific if scenarios differ in length."""
 
     SHORTEST = "shortest", "based on the shortest scenario; longer work is paid as a bonus"
     LONGEST = "longest", "based on the longest scenario, regardless of the assigned scenario"
@@ -51,7 +51,7 @@ SCALES = {
 
 
 class StudyOptions:
-    """The fields of the options. On a study, each is a property that reads and sets its value."""
+    """Fields for the options. On a study, each is a property that reads and sets its value."""
 
     Order = Order
 

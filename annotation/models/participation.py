@@ -70,7 +70,7 @@ LATEST_TURN = """
 
 
 def choice_order(design: Study, pseudonym: str, choices: Sequence[str]) -> list[int]:
-    """Return the places of labels or options in the order that this annotator sees.
+    """Return the positions of labels or options in the order that this annotator sees.
 
     Returns [] if there are none, or if the design does not shuffle them.
     """
@@ -95,7 +95,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return self.filter(status__in=LIVE)
 
     def expired_at_work(self) -> "ParticipationQuerySet":
-        """Return expired or returned participations that have seen an example and may resume."""
+        """Return expired or returned participations that saw an example and may be resumed."""
         begun = Turn.objects.filter(participation=models.OuterRef("pk"))
         return self.filter(models.Exists(begun), status__in=MAY_RESUME)
 
@@ -104,7 +104,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return self.filter(seat_number__isnull=False)
 
     def holding_seats(self, now: datetime, study: Study) -> "ParticipationQuerySet":
-        """Return the participations that currently occupy a seat of the study.
+        """Return the participations that currently occupy a seat in the study.
 
         Idle annotators keep their seat number until another arrival needs the seat
         (`expiry.expire_idle`), but their seats count as free.
@@ -122,7 +122,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return theirs.filter(qualified=True) | completed
 
     def in_cells(self) -> "ParticipationQuerySet":
-        """Return participations with contexts and no upstream step (among arms, the direct one)."""
+        """Return participations with contexts but no upstream step (among arms, the direct arm)."""
         return self.filter(scenario__arm__in=CELL_ARMS)
 
     def with_last_active(self) -> "ParticipationQuerySet":
@@ -139,7 +139,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         """Return the study's live participations that haven't made progress for too long.
 
         The limit is HELD_UNTIL_CONSENT before consent, and the study's idle limit afterwards. For
-        workers waiting for a decision, it starts when the wait ends and their page continues.
+        workers waiting for a decision, the time starts when the wait ends and their page continues.
         """
         limit = study.idle_limit
         at_work = [Status.WORKING, Status.BETWEEN]
@@ -270,7 +270,7 @@ class Participation(Row):
         return turn
 
     def latest_submission(self) -> "Submission | None":
-        """Return the platform's record of this work, or of the worker's first task in the study.
+        """Return the platform's record for this work, or for the worker's first task in the study.
 
         Workers who continue with another of the study's tasks don't go back through the platform.
         """
@@ -308,7 +308,7 @@ class Participation(Row):
         shown_at: datetime | None = None,
         save: bool = True,
     ) -> "Turn":
-        """Show the worker the example at one position of a step, and return the new turn.
+        """Show the worker the example at a position in a step, and return the new turn.
 
         `channel` is the request's channel. `after` is the worker's previous turn; its work counts
         until `until`. Both times default to now. If `save` is false, the caller inserts the turn.
@@ -337,7 +337,7 @@ class Participation(Row):
         return turn
 
     def has_seen_an_example(self) -> bool:
-        """Return whether an example was shown, even if its turn has since been erased."""
+        """Return whether an example was shown, even if its turn was later erased."""
         erased = Tombstone.objects.filter(participation=self, turns_erased__gt=0)
         return self.turns.exists() or erased.exists()
 
@@ -359,7 +359,7 @@ def first_worked_before(participation: int) -> timedelta:
 class Tombstone(models.Model):
     """Permits a participation's answers to be erased, and preserves their counts.
 
-    The database refuses to delete turns and answers unless this row exists (guards.py).
+    The database rejects deletions of turns and answers unless this row exists (guards.py).
     """
 
     participation = models.OneToOneField(Participation, on_delete=models.PROTECT)

@@ -14,7 +14,7 @@ from tasks.models.choices import Row
 
 
 class Panel(models.Model):
-    """A platform that appends an ID to the study's URL and expects a code or redirect back."""
+    """A platform that appends an ID to the study's URL and expects a code or a redirect."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="panels")
     name = models.CharField(max_length=60)
@@ -89,7 +89,7 @@ class ProlificAccount(models.Model):
 
 
 class ProlificStudy(Row):
-    """A study on Prolific for all scenarios, or for some or a part of them.
+    """A study on Prolific for all scenarios, for some of them, or for a part of them.
 
     If participants choose their scenario, there is one Prolific study per scenario. `part` is 0 if
     one Prolific study contains everything; otherwise 1 is the training step, and 2, 3, ... are
@@ -161,7 +161,7 @@ class Submission(Row):
     """A platform's record of a person's work on one of its studies.
 
     `key` is a permanent keyed hash of platform and submission. `person` and `reference` are
-    encrypted IDs, which only payers see and which are deleted after the study's date.
+    encrypted IDs, which only payers can see and which are deleted after the study's date.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="submissions")

@@ -23,7 +23,7 @@ MODEL_SEATS = 100
 
 class ScenarioQuerySet(models.QuerySet["Scenario"]):
     def in_cells(self) -> "ScenarioQuerySet":
-        """Return scenarios with contexts and no upstream step (among arms, the direct one)."""
+        """Return scenarios with contexts but no upstream step (among arms, the direct arm)."""
         return self.filter(arm__in=CELL_ARMS)
 
 
@@ -152,8 +152,8 @@ def frozen_scenario(pk: int) -> Scenario:
 class UpstreamExample(models.Model):
     """An example for the sham arm or for all upstream arms, frozen when the study opens.
 
-    Its text doesn't occur in any of the study's unseen tasks or in any other upstream task's
-    examples (study/cross_task.py), so a worker never sees a text twice.
+    Its text does not occur in the study's unseen tasks or in the examples of any other upstream
+    task (study/cross_task.py), so a worker never sees the same text twice.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="upstream_pool")
@@ -182,7 +182,7 @@ class UpstreamExample(models.Model):
 
 
 class ArmTaken(models.Model):
-    """The arm that a worker is bound to in a study. Kept when the worker is deleted."""
+    """The arm that a worker is bound to in a study. It is kept when the worker is deleted."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
     worker_key = models.CharField(max_length=64)

@@ -66,7 +66,7 @@ class StudyTombstone(models.Model):
 
 
 class GoldOpinion(models.TextChoices):
-    """What a comment says about its example's gold."""
+    """A comment's opinion on the gold answer for its example."""
 
     WRONG = "wrong", "wrong"
     RIGHT = "right", "right after all"

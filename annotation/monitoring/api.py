@@ -82,7 +82,7 @@ class Participations(RowsView):
 
 
 class Decisions(RowsView):
-    """Payers see pay decisions; readers of results see all others, as these reveal scores."""
+    """Payers can see pay decisions; readers can see all others, since they reveal scores."""
 
     columns = DECISIONS
     summary = "Decisions about annotators, with their reasons"
@@ -98,7 +98,7 @@ class Decisions(RowsView):
 
 
 def _has(request: Request, study: Any, right: str) -> bool:
-    """Return whether both the user's role and the token's scope include this right in the study."""
+    """Return whether the user's role and the token's scope both grant this right in the study."""
     try:
         study_of(request, study.name, right)
     except PermissionDenied:
@@ -107,7 +107,7 @@ def _has(request: Request, study: Any, right: str) -> bool:
 
 
 class AnnotatorShape(serializers.Serializer):
-    """A row of the list, with the annotator's page content."""
+    """A row in the list, with the content of the annotator's page."""
 
     def get_fields(self) -> dict[str, Any]:
         return {column.name: field_of(column, allow_null=True) for column in COLUMNS} | {
@@ -177,7 +177,7 @@ class Behaviour(ApiView):
 
 
 class Scenarios(ApiView):
-    """The seats in each scenario, on one page."""
+    """The seats in each scenario, on a single page."""
 
     @small("Scenarios", "A study's scenarios and their seats", documented(SCENARIOS))
     def get(self, request: Request, name: str) -> Response:

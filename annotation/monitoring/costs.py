@@ -1,4 +1,4 @@
-"""A study's money: earned, paid, held back, due and promised amounts."""
+"""Amounts of money in a study: earned, paid, held back, due and promised."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -40,8 +40,8 @@ class Money:
     ) -> list[tuple[str, str, str, float, float]]:
         """Return the parts of a bar chart, as percentages of the budget or of their sum.
 
-        Each part is (name, description, amount, start in %, width in %). A closed study assigns no
-        more seats, but annotators already at work may finish.
+        Each part is (name, description, amount, start in %, width in %). A closed study no longer
+        assigns seats, but annotators who have already started may finish.
         """
         whole = self.earned - self.held_back + self.promised
         limit = max(whole, ledger.cents(budget or Decimal(0)), 1)

@@ -84,7 +84,7 @@ class ReasonForm(PageForm):
 
 
 class Exclude(AnnotatorPost):
-    """Exclude from the analysis; /reinstate/ reverses it."""
+    """Exclude an annotator from the analysis; /reinstate/ reverses this."""
 
     row = "participation_decide"
     form_class = ReasonForm
@@ -128,7 +128,7 @@ class TogetherForm(TickedForm):
 
 
 def ticked(sent: Any) -> list[str]:
-    """Return the pseudonyms from form data or from a JSON body."""
+    """Return the pseudonyms selected in form data or in a JSON body."""
     if hasattr(sent, "getlist"):
         return sent.getlist("annotators")
     names = sent.get("annotators")
@@ -154,7 +154,7 @@ class ExcludeTogether(StudyPost):
 
 
 class DecideTogether(ExcludeTogether):
-    """Decide about all selected annotators, or none of them."""
+    """Apply a decision to all selected annotators or to none of them."""
 
     row = "people_decide"
     form_class = TogetherForm

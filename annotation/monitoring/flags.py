@@ -110,7 +110,7 @@ def flags(work: Signs, others: Pace = ALONE, shares_browser: bool = False) -> di
 
 
 def behaviour_in_words(person: Participation) -> str:
-    """Return counts of answers, checks and reports of the browser, or "" without answers."""
+    """Return counts of answers, checks and browser reports, or "" if there are none."""
     work = Signs(**person.signs) if person.signs else for_participation(person)
     if not work.n:
         return ""
@@ -133,7 +133,7 @@ def is_fast_person(median: float | None, others: Pace) -> bool:
 
 @dataclass(frozen=True)
 class Flagged:
-    """Counts of completed annotators: in total, with any flag, and with each flag."""
+    """Numbers of annotators who completed: in total, with any flag, and with each flag."""
 
     completed: int
     people: int
@@ -146,7 +146,7 @@ class Flagged:
 
 
 def for_completed(study: Study) -> Flagged:
-    """Count completed annotators' flags, comparing them with others in the same scenario."""
+    """Count flags for annotators who completed, compared with others in the same scenario."""
     done = study.participations.filter(kind=Kind.PERSON, signs__isnull=False)
     people = {person.pk: person for person in _rows(done)}
     flagged = _flagged(people, {}, _shared_browsers(study)).values()
@@ -163,8 +163,8 @@ def for_study(
 ) -> dict[int, tuple[Signs, dict[str, str]]]:
     """Return activity and flags by participation, for everyone who was shown an example.
 
-    `scenarios` holds the primary keys of the scenarios to include (all by default). Answers are
-    loaded only for participations that haven't been completed.
+    `scenarios` contains the primary keys of the scenarios to include (all by default). Answers
+    are loaded only for participations that are not completed.
     """
     people = {
         person.pk: person

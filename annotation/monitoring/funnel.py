@@ -1,4 +1,4 @@
-"""The funnel: how many of each scenario's participants reached each stage, up to analysis."""
+"""The funnel: how many participants in each scenario reached each stage, up to analysis."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -81,7 +81,7 @@ FUNNEL = [
 
 @dataclass(frozen=True)
 class Funnel:
-    """How many participants of one kind reached each stage, in one scenario or all of them.
+    """How many participants of one kind reached each stage, in one scenario or in all.
 
     `arrived` is the sum of `declined`, `at_work`, `completed`, `screened_out`, `returned`,
     `expired`, `refused`, `withdrawn` and `rejected`.
@@ -138,7 +138,7 @@ def by_scenario_and_kind(study: Study, scenarios: list[Scenario]) -> dict[tuple[
 
 
 def stages(study: Study) -> dict[int, str]:
-    """Return each participation's stage (arrived, consented, ...), leaving out withdrawn ones."""
+    """Return the stage (arrived, consented, ...) of each participation that is not withdrawn."""
     trained, passed = _trained_and_passed(study)
     stage = Case(
         When(passed, then=Value("qualified")),
@@ -188,7 +188,7 @@ def _counts(study: Study, scenarios: list[Scenario]) -> Iterator[tuple[int, str,
 
 
 def _trained_and_passed(study: Study) -> tuple[Q, Q]:
-    """Return conditions for having completed, and passed, training. They use `training_size`."""
+    """Return conditions for completing and for passing training. They use `training_size`."""
     turns = Turn.objects.filter(participation=OuterRef("pk"))
     last = turns.filter(
         step__in=JUDGED_STEPS, position=OuterRef("training_size") - 1, answer__isnull=False

@@ -30,7 +30,7 @@ from tasks.columns import Column
 class Summary:
     """A study in the list: human annotators' seats, annotators at work, money in cents.
 
-    Results are left out, because a mean over tasks and numbers of shots isn't meaningful.
+    Results are omitted, because a mean over tasks and numbers of shots is not meaningful.
     """
 
     study: Study
@@ -110,7 +110,7 @@ FILTERS = {
 
 
 def text(row: Summary) -> str:
-    """Return the text that the list's search looks in."""
+    """Return the text to search when the list is filtered."""
     return f"{row.study.title} {row.study.name} {row.study.owner}"
 
 

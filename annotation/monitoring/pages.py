@@ -128,7 +128,7 @@ def people(request: ResearcherRequest, name: str) -> HttpResponse:
 def people_page(
     request: ResearcherRequest, study: Study, form: TickedForm | None = None
 ) -> HttpResponse:
-    """Render the list of annotators, with any errors from a refused decision."""
+    """Render the list of annotators, with any errors from a rejected decision."""
     state = progress.for_study(study)
     # So that a scenario and its task are read once, not once for each annotator.
     scenarios = {row.scenario.pk: row.scenario for row in state.seats}
@@ -179,7 +179,7 @@ LIVE_PARTS = {
 
 @signed_in("GET")
 def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Return part of a page that polls every few seconds, or 204 if it hasn't changed."""
+    """Return the part of a page that polls every few seconds, or 204 if it is unchanged."""
     study = study_of(request, name, "see")
     template = LIVE_PARTS.get(request.GET.get("part", "overview"))
     if not request.htmx or template is None:

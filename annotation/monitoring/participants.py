@@ -57,7 +57,7 @@ FILTERS = {
 
 
 def text(person: Participation) -> str:
-    """Return the text that the list's search looks in."""
+    """Return the text to search when the list is filtered."""
     return f"{person.pseudonym} {person.scenario} {person.get_status_display()} {person.kind}"
 
 
@@ -132,7 +132,7 @@ FEWEST = 3  # with fewer others, the median could reveal individual scores
 
 @dataclass(frozen=True)
 class Beside:
-    """An annotator's number, and the median of `n` others. Each is None if missing."""
+    """An annotator's value, and the median for `n` others. Each is None if missing."""
 
     name: str
     own: float | None

@@ -1,7 +1,7 @@
 """A study's progress: seats, funnel, annotators at work, time and money.
 
-Everything is counted in the database, without loading answers. The number of queries doesn't depend
-on how many annotators or answers there are.
+Everything is counted in the database, without loading answers. The number of queries does
+not depend on the number of annotators or answers.
 """
 
 import hashlib
@@ -181,7 +181,7 @@ class Progress:
 
     @property
     def exits(self) -> list[tuple[str, int]]:
-        """Return counts of those at work, and those who ended early, by outcome. Omit zeros."""
+        """Return nonzero counts by outcome for annotators at work and those who ended early."""
         named = {column.name: column.heading.lower() for column in FUNNEL} | {
             "at_work": "in progress"
         }

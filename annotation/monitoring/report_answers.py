@@ -12,11 +12,11 @@ from annotation.models import AuditEntry, ReportAnswer, Study, Topic
 
 
 class StaleAnswers(ValueError):
-    """The same items have been answered elsewhere in the meantime."""
+    """The same items were answered elsewhere in the meantime."""
 
 
 def versions(study: Study) -> str:
-    """Return a hash of each stored answer by item, as JSON for a form field."""
+    """Return hashes of the stored answers by item, as JSON for a form field."""
     stored = study.report_answers.values_list("item", "text")
     return json.dumps({item: _mark(text) for item, text in stored}, sort_keys=True)
 
@@ -33,10 +33,10 @@ def touched(answers: Mapping[str, str], made_from: str) -> dict[str, str]:
 
 
 def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = "") -> int:
-    """Store the changed answers, all or none of them. Delete empty answers.
+    """Store all of the changed answers or none of them. Empty answers are deleted.
 
-    `made_from` is what `versions` returned when the page was rendered; by default, it had no
-    answers. Returns the number of changes. Raises StaleAnswers.
+    `made_from` is what `versions` returned when the page was rendered; by default, there were
+    no answers. Returns the number of changes. Raises StaleAnswers.
     """
     before = _read(made_from)
     with transaction.atomic():

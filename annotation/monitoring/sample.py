@@ -50,9 +50,9 @@ class ExportError(ValueError):
 class Row:
     """A table row for one answer, or for all numbers given in reply to a question.
 
-    `of` is how many people answered the question, or None if fewer than FEWEST did. `hidden` is
-    SMALL for cells with fewer than FEWEST people, and WITHHELD for cells that would reveal such a
-    cell. Hidden cells have None as their numbers.
+    `of` is the number of people who answered the question, or None if it is below FEWEST.
+    `hidden` is SMALL for cells with fewer than FEWEST people, and WITHHELD for cells that would
+    reveal such a cell. The numbers in hidden cells are None.
     """
 
     question: str
@@ -75,9 +75,9 @@ class Row:
 def hidden(counts: Sequence[int]) -> list[str]:
     """Return "", SMALL or WITHHELD for each cell, so that hidden counts can't be worked out.
 
-    A reader knows the sum of all cells, the shown cells, and that a small cell has fewer than
-    FEWEST people. The smallest shown cells are withheld until every hidden cell has more than one
-    possible value.
+    A reader knows the sum of all cells, the shown cells, and that a small cell contains fewer
+    than FEWEST people. The smallest shown cells are withheld until every hidden cell has more
+    than one possible value.
     """
     if sum(counts) < FEWEST:
         return [WITHHELD] * len(counts)
@@ -91,7 +91,7 @@ def hidden(counts: Sequence[int]) -> list[str]:
 
 
 def _is_safe(counts: Sequence[int], marks: Sequence[str]) -> bool:
-    """Return whether each hidden cell could have several values, given their sum."""
+    """Return whether each hidden cell has several possible values, given their sum."""
     total = sum(n for n, mark in zip(counts, marks, strict=True) if mark)
     shown = [n for n, mark in zip(counts, marks, strict=True) if not mark]
     largest = min([total, *shown])  # withheld cells are at most as large as the smallest shown one
@@ -161,7 +161,7 @@ def stored_rows(study: Study) -> list[Row]:
 
 
 def about_export(study: Study) -> str:
-    """Return a sentence with the stored export's size and date, or "" if there isn't one."""
+    """Return a sentence with the size and date of the stored export, if any, or ""."""
     stored = _stored(study)
     if not stored:
         return ""
@@ -275,7 +275,7 @@ def _lines(text: str) -> tuple[list[str], dict[int, list[str]]]:
 def _workers(
     study: Study, heads: Sequence[str], lines: Mapping[int, Sequence[str]]
 ) -> dict[int, int]:
-    """Return the line number for each worker (key) in the analysis. Raises ExportError."""
+    """Return the line number of each worker (key) in the analysis. Raises ExportError."""
     key_column = SUBMISSION if SUBMISSION in heads else PARTICIPANT
     place = heads.index(key_column)
     line_of: dict[str, int] = {}
@@ -314,7 +314,7 @@ def _age(number: int, value: str) -> float:
 
 
 def _pooled(values: Iterable[str]) -> dict[str, int]:
-    """Count people by value, pooling all values that fewer than FEWEST people have."""
+    """Count people by value, pooling all values shared by fewer than FEWEST people."""
     counts = Counter(values)
     common = {value: n for value, n in sorted(counts.items()) if n >= FEWEST}
     rest = sum(counts.values()) - sum(common.values())

@@ -53,7 +53,7 @@ class Pace:
 
 
 def courses(study: Study) -> list[Course]:
-    """Return the courses of all of a study's human annotators, in one query."""
+    """Return a Course for each human annotator in a study, using a single query."""
     people = study.participations.filter(kind=Kind.PERSON).order_by()
     return [Course(*row) for row in people.values_list(*Course._fields)]
 

@@ -22,7 +22,7 @@ NAMED = 5  # maximum number of annotators named in a sentence
 
 @dataclass(frozen=True)
 class Need:
-    """A required action. `address` is the URL name of the page to do it on.
+    """A required action. `address` is the URL name of the page where it is done.
 
     `subject` changes if the action is required again, because notices report each subject only
     once.
@@ -79,7 +79,7 @@ def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
 
 
 def _rejected(progress: Progress) -> Iterator[Need]:
-    """Yield an action if a platform rejected completed work that hasn't been decided on yet."""
+    """Yield an action if a platform rejected completed work that is still undecided here."""
     if names := progress.rejected:
         them = "it" if len(names) == 1 else "each"
         yield Need(
@@ -148,7 +148,7 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
 
 
 def _elsewhere(study: Study) -> Iterator[Need]:
-    """Yield an action for each study that is paused on a platform while it is open here."""
+    """Yield an action for each platform study that is paused while this study is open."""
     if study.status != StudyStatus.OPEN:
         return
     for there in study.prolific_studies.filter(status="PAUSED").exclude(pause_reason=""):

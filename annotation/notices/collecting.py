@@ -1,10 +1,10 @@
 """Notices about a study's required actions (monitoring/todo.py) and past events.
 
-Notices are collected from stored rows by `manage.py tick`, never during a request. A database
-constraint ensures that each researcher gets only one notice about an event, however often this
-runs. If a researcher has switched off a notice, it is stored as read and not emailed, so that
-switching it back on doesn't send old ones. Emails are plain text, and are retried at increasing
-intervals.
+Notices are collected from stored rows by `manage.py tick`, never during a request. A
+database constraint ensures that each researcher gets only one notice about an event, no
+matter how many times this runs. If a researcher has switched off a notice, it is stored as
+read and not emailed, so that switching it back on does not send old notices. Emails are
+plain text, and are retried at increasing intervals.
 """
 
 import logging
@@ -53,7 +53,7 @@ class Happened:
 
 
 def collect() -> str:
-    """Store new notices. Return a sentence saying how many."""
+    """Store new notices. Return a sentence with their number."""
     now, new = database_now(), 0
     open_studies = Study.objects.filter(status__in=(StudyStatus.OPEN, StudyStatus.PAUSED))
     recent = Job.objects.filter(touched_at__gte=now - FRESH).values_list("parameters__study")
@@ -71,7 +71,7 @@ def collect() -> str:
 
 
 def prune() -> str:
-    """Delete old, read notices whose events can't recur. Return a sentence saying how many.
+    """Delete old, read notices whose events cannot recur. Return a sentence with their number.
 
     Notices from open studies (except those about jobs) are kept: they record which events were
     sent.
@@ -84,7 +84,7 @@ def prune() -> str:
 
 
 def of_study(study: Study, now: datetime) -> Iterator[Happened]:
-    """Yield all of the study's current events, even those with an earlier notice."""
+    """Yield all current events in the study, even if there is already a notice about them."""
     if study.is_running:
         for need in todo.all_needs(study, progress.for_study(study), now):
             if need.name in NoticeAbout.values:
@@ -126,7 +126,7 @@ def _not_synced(study: Study) -> Iterator[Happened]:
 
 
 def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
-    """Yield events before identities or a study are deleted, and new ones if the date changes."""
+    """Yield events before identities or a study are deleted, and again if the date changes."""
     ids, whole = study.identities_until, study.answers_until
     for day, subject, what, detail in (
         (ids, "identities", f"Annotators' ids will be deleted after {ids}",
@@ -154,7 +154,7 @@ _ENDED = Q(state__in=(Job.State.DONE, Job.State.FAILED), owner__isnull=False)
 
 
 def _of_job(job: Job) -> Happened | None:
-    """Return the event for a job that has ended, or None if it was short and didn't fail."""
+    """Return the event for a job that has ended, or None if it was short and successful."""
     if not job.has_failed and job.touched_at - job.created_at < LONG_JOB:
         return None
     what = f"A job ({job.kind.replace('_', ' ')}) {'failed' if job.has_failed else 'is done'}"
@@ -163,7 +163,7 @@ def _of_job(job: Job) -> Happened | None:
 
 
 def _imports(now: datetime) -> int:
-    """Store notices about imports. They aren't emailed, because users couldn't switch that off."""
+    """Store notices about imports. They are not emailed, because users could not turn that off."""
     ended = Job.objects.filter(_ENDED, touched_at__gte=now - FRESH)
     new = [
         Notice(
@@ -248,7 +248,7 @@ def send(notice: Notice) -> bool:
 
 
 def message(notice: Notice) -> EmailMessage:
-    """Return the email for a notice, with links to the page and to switching it off."""
+    """Return the email for a notice, with links to its page and for turning it off."""
     assert notice.study is not None  # others are shown on the page only
     root = settings.SITE_URL
     lines = [f"{notice.what}.".replace("..", "."), notice.detail, ""]

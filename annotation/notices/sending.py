@@ -1,9 +1,9 @@
 """Send webhooks: signed, retried at increasing intervals, and only to public addresses.
 
 Signatures follow Standard Webhooks: HMAC-SHA256 over ID, time and body. Receivers check the
-signature and the time, and accept each ID once. This module resolves and checks the host name, then
-connects to the address it checked. Redirects aren't followed. As a result, neither a redirect nor a
-changed DNS response can lead to a different address.
+signature and the time, and accept each ID once. This module resolves and checks the host
+name, then connects to the address it checked. Redirects are not followed. As a result,
+neither a redirect nor a changed DNS response can lead to another address.
 """
 
 import base64
@@ -200,8 +200,8 @@ def _attempt(delivery: Delivery, at: int) -> tuple[int | None, str]:
 def post(url: str, body: bytes, headers: dict[str, str]) -> int:
     """POST to a checked address, and return the response status. Raises Refused, OSError.
 
-    The request ends within TIMEOUT, except that the system's resolver has its own time limits.
-    Redirects are returned as a status and not followed.
+    The request ends within TIMEOUT, except that the system's resolver uses its own time limits.
+    Redirects are returned as a status, not followed.
     """
     parts = check_address(url)
     place, until = place_of(parts), time.monotonic() + TIMEOUT

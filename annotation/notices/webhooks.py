@@ -1,8 +1,8 @@
 """Webhook events, read from stored rows.
 
-`collect` runs in `manage.py tick`, never during an annotator's request. A constraint allows one
-Delivery per event and webhook, so an event is never delivered twice under different IDs, and a
-process that is stopped doesn't lose any. sending.py sends the deliveries.
+`collect` runs in `manage.py tick`, never during an annotator's request. A constraint allows
+one Delivery per event and webhook, so an event is never delivered twice under different
+IDs, and stopping a process does not lose any. sending.py sends the deliveries.
 """
 
 import base64
@@ -47,7 +47,7 @@ class WebhookError(ValueError):
 
 
 def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, str]:
-    """Create a webhook. Return it and its secret, which is shown once. Raises WebhookError."""
+    """Create a webhook. Return it and its secret (shown only once). Raises WebhookError."""
     unknown = sorted(set(events) - set(Event.values))
     if unknown or not events:
         raise WebhookError(f"Choose from these events: {', '.join(Event.values)}.")
@@ -143,7 +143,7 @@ def _finished(participation: Participation) -> dict[str, Any]:
 
 
 def filled(study: Study) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield an event for each full scenario, and another if its number of seats changes."""
+    """Yield an event for each full scenario, and again if its number of seats changes."""
     holding = Participation.objects.holding_seats(database_now(), study).filter(kind=Kind.PERSON)
     taken: dict[int, int] = {}
     for scenario in holding.order_by().values_list("scenario_id", flat=True):

@@ -1,8 +1,8 @@
-"""API for programs that take part: joining, and the steps of a participation.
+"""API for programs that participate: joining a study, and the steps in a participation.
 
-Each view calls the same step function as the matching page, so both follow one protocol. GET
-returns the state without changing it. Each POST returns the new state, even if it is refused
-(docs/researchers/api.md#participants).
+Each view calls the same step function as the matching page, so both follow one protocol.
+GET returns the state without changing it. Each POST returns the new state, even if it is
+rejected (docs/researchers/api.md#participants).
 """
 
 from collections.abc import Callable, Mapping
@@ -95,9 +95,9 @@ class Spoken(ApiView):
 
 
 class Work(Spoken):
-    """One step of the participation identified by the token.
+    """A single step in the participation identified by the token.
 
-    A step that the current state doesn't allow is refused, returning that state and the code
+    A step that the current state does not allow is rejected, returning that state and the code
     `conflict`.
     """
 

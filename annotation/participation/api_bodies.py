@@ -1,6 +1,6 @@
 """JSON bodies for participants' requests: serializers, and conversion to form fields.
 
-The answer kinds (tasks/answers/) read these fields just as they read a page's fields.
+The answer kinds (tasks/answers/) read these fields in the same way as form fields.
 """
 
 import json
@@ -167,7 +167,7 @@ class JoinBody(Body):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Require `model` and `scenario` for models, and refuse them for other kinds."""
+        """Require `model` and `scenario` for models, and reject them for other kinds."""
         for name in ("model", "scenario"):
             if (name in attrs) != (attrs.get("kind") == Kind.MODEL):
                 raise serializers.ValidationError(
@@ -177,7 +177,7 @@ class JoinBody(Body):
 
 
 class RunBody(Body):
-    """How a model's run went (annotation/models/model_annotator.py)."""
+    """Statistics about a model's run (annotation/models/model_annotator.py)."""
 
     template = verbatim(max_length=100_000, help_text="the text whose hash was sent when joining")
     harness = verbatim(required=False, max_length=100, help_text="program and version")

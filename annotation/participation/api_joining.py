@@ -1,8 +1,8 @@
-"""API for joining a study: its landing page's content, and taking a seat.
+"""API for joining a study: the content of its landing page, and taking a seat.
 
-Simulated annotators and models join with a researcher's token, and each kind has its own seats.
-Programs may take a human annotator's seat, through the open link or a personal link, only if the
-design allows it (protocol/answering.py).
+Simulated annotators and models join with a researcher's token, and each kind has its own
+seats. Programs may take a human annotator's seat (through the open link or a personal link)
+only if the design allows this (protocol/answering.py).
 """
 
 from http import HTTPStatus
@@ -97,7 +97,7 @@ class Join(Spoken):
 def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arrival:
     """Return the arrival for an open or personal link. Raises Http404 for unknown links.
 
-    A platform's link requires an ID on that platform, which programs don't have. For such a link,
+    A platform link requires an ID on that platform, which programs do not have. For such a link,
     this raises answering.PeopleUsePages, or Unfit if the design allows programs.
     """
     adapter = adapter_at(code)
@@ -136,7 +136,7 @@ def _for_researcher(
 
 
 def _scenario(study: Study, wanted: dict[str, Any]) -> Scenario:
-    """Return the scenario described by the request. Raises Unfit if there isn't one."""
+    """Return the scenario that the request describes. Raises Unfit if it does not exist."""
     scenario = study.scenarios.filter(
         task__name=wanted["task"], shots=wanted["shots"], split_number=wanted.get("split"),
         arm=wanted.get("arm", ""),

@@ -1,7 +1,7 @@
 """A participation's state as JSON, built by the same functions as its page.
 
-Gold is included only by `_revealed`, which requires a page with a reveal: that of an answered
-training turn (docs/protocol.md#invariants).
+Only `_revealed` includes gold answers. It requires a page with a reveal, that is, an
+answered training turn (docs/protocol.md#invariants).
 """
 
 from typing import Any
@@ -65,9 +65,9 @@ def state_of(participation: Participation, turn: Turn | None = None) -> dict[str
 
 
 def record_of(participation: Participation) -> dict[str, Any]:
-    """Return all of a participation's answers in order, with gold where it was revealed.
+    """Return all answers in a participation in order, with any gold answers that were revealed.
 
-    A program can use this to continue after a crash. Earlier responses contained the same data.
+    Programs can use this to continue after a crash. Earlier responses contained the same data.
     """
     translation.activate(participation.scenario.design.interface_language)
     scenario = participation.scenario
@@ -237,7 +237,7 @@ def _question(page: TurnPage) -> dict[str, Any]:
 
 
 def _segment(segment: Segment) -> dict[str, str]:
-    """Return a segment's text. An image has its alternative text, and its address."""
+    """Return a segment's text or, for an image, its alternative text and address."""
     shown = {"name": segment.name, "text": segment.words}
     image = segment.image
     return shown | {"image": reverse("image", args=[image.name])} if image else shown

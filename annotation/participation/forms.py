@@ -42,7 +42,7 @@ class ComprehensionForm(PageForm):
             )
 
     def mark(self, wrong: Iterable[int]) -> None:
-        """Add an error to each of these questions."""
+        """Add an error message to each of these questions."""
         for number in wrong:
             self.add_error(f"question-{number}", gettext("This is not right. Please choose again."))
 
@@ -83,7 +83,7 @@ def _text(label: "StrPromise", rows: int) -> TextField:
 
 
 class OwnForm(PageForm):
-    """Form with the study's custom questions. Field names are "own-" and the question's ID."""
+    """Form with the study's custom questions. Field names are "own-" plus the question ID."""
 
     key = "own"
 

@@ -95,7 +95,7 @@ def count_refusal(request: HttpRequest, arrival: Arrival, response: HttpResponse
 
 
 def what_it_asks(study: Study) -> dict[str, Any]:
-    """Return the number and size of examples, as ranges, because the task depends on the seat."""
+    """Return the number and length of examples as ranges, since the task depends on the seat."""
     loads = minutes.workloads(study, list(study.tasks.all()))
     # In a cross-task study, neither the unseen task nor the arm may be revealed.
     cards = [load.task.card for load in loads]
@@ -127,7 +127,7 @@ def what_it_asks(study: Study) -> dict[str, Any]:
 
 
 def _example(study: Study) -> dict[str, Any]:
-    """Return a training example without its gold, or an invented example.
+    """Return a training example without its gold answer, or an invented example.
 
     Cross-task studies, zero shots, and texts that need a content warning get an invented example.
     """
@@ -139,7 +139,7 @@ def _example(study: Study) -> dict[str, Any]:
 
 
 def in_range(numbers: Iterable[int]) -> str:
-    """Return text such as "20" or "20 to 30", or "" without numbers."""
+    """Return text such as "20" or "20 to 30", or "" if there are none."""
     ordered = sorted(numbers)
     if not ordered:
         return ""

@@ -88,7 +88,7 @@ def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
 
 @worker_page("GET")
 def landing(request: access.PageRequest, code: str) -> HttpResponse:
-    """Show what the study is about, its duration and pay, and the Start button or a refusal."""
+    """Show the study's topic, duration and pay, and a Start button or a refusal."""
     arrival = visitors.arrival(request, code)
     return _landing(request, arrival, arrival.begun())
 
@@ -106,7 +106,7 @@ def _landing(
 
 @worker_page("POST")
 def start(request: access.PageRequest, code: str) -> HttpResponse:
-    """Assign a seat and redirect to it, or show why none was assigned."""
+    """Assign a seat and redirect to it, or show why no seat was assigned."""
     arrival = visitors.arrival(request, code, request.POST.get("arrival", ""))
     try:
         participation = arrival.start()
@@ -164,7 +164,7 @@ def consent(request: access.PageRequest, token: str) -> HttpResponse:
 def declined(request: access.PageRequest) -> HttpResponse:
     """Show the page seen after declining. Nothing is stored about these visitors.
 
-    The way back to the platform is therefore signed and carried in the URL.
+    The link back to the platform is therefore signed and passed in the URL.
     """
     try:
         way_out = Exit(*signing.loads(request.GET.get("exit", "")))

@@ -96,10 +96,10 @@ class Place:
         return before.get(self.step, 0) + self.number - 1
 
     def tracks(self, done: int) -> list[dict[str, float]]:
-        """Return the progress bars before and in the test, in % of the whole width.
+        """Return the progress bars before and during the test, as percentages of the width.
 
         `done` is the number of answered examples in the current step. The bar before the test is
-        at least 15 % wide, so that it is visible.
+        at least 15% wide, so that it is visible.
         """
         totals = [self.before_test, self.test_total]
         if self.is_before_test and not self.before_test:
@@ -140,7 +140,7 @@ class Progress:
 
     @property
     def earned(self) -> str:
-        """Return the earnings for the time worked, rounded down. The ledger has exact amounts."""
+        """Return earnings for the time worked, rounded down. The ledger holds exact amounts."""
         return str(self._pay(self.worked_seconds).quantize(Decimal("0.01"), ROUND_DOWN))
 
     @property
@@ -173,14 +173,14 @@ class Progress:
 
     @cached_property
     def expected_pay(self) -> Decimal | None:
-        """Return the expected pay for all work, at most the cap, or None if it is unknown."""
+        """Return the expected pay for all work, up to the cap, or None if it is unknown."""
         if not self.hourly_rate or self.seconds_left is None:
             return None
         pay = self._pay(self.worked + self.seconds_left)
         return pay.quantize(Decimal("0.01"), ROUND_HALF_UP)
 
     def _pay(self, seconds: float) -> Decimal:
-        """Return the pay for this time, at most the cap."""
+        """Return the pay for this time, up to the cap."""
         if self.max_paid_seconds is not None:
             seconds = min(seconds, self.max_paid_seconds)
         return self.hourly_rate * Decimal(seconds) / 3600

@@ -30,7 +30,7 @@ FRAME = re.compile(r"\AAccording to claims in the suit,|What is @placeholder\?\Z
 def token_markup(text: str, granularity: str) -> SafeString:
     """Return text as HTML elements, one per token and one per gap between tokens.
 
-    The elements' texts add up to the whole text, so the page can compute the token offsets. Sending
+    The elements add up to the whole text, so the page can compute the token offsets. Sending
     them would take up two thirds of the response. This function escapes each piece of text; nothing
     else may be marked safe.
     """
@@ -75,7 +75,7 @@ class Segment:
 def question_markup(text: str, kind: str = "", number: int = 0, filling: str = "") -> SafeString:
     """Return the escaped question with elements for the kind, the gaps and the frame.
 
-    A reveal writes the answer into the gap (`filling`), which keeps its size.
+    A reveal inserts the answer into the gap (`filling`), which keeps its size.
     """
     parts = [re.escape(kind)] if kind else []
     named = re.compile(rf"\b(?:{parts[0]})\b", re.IGNORECASE).search(text) if parts else None
@@ -100,7 +100,7 @@ def question_markup(text: str, kind: str = "", number: int = 0, filling: str = "
 class Question:
     """The parts of an example and its card that a page may show.
 
-    It doesn't contain gold, except that a reveal sets `filling`, the answer in the gap.
+    It does not contain gold answers. Only a reveal sets `filling`, the answer in the gap.
     """
 
     card: Card
@@ -114,7 +114,7 @@ class Question:
 
     @property
     def missing(self) -> str:
-        """Return the error for an empty answer, which scripts show before sending it."""
+        """Return the error for an empty answer, which scripts show before the answer is sent."""
         try:
             self.card.kind.read(self.card, self.example, {})
         except AnswerError as error:

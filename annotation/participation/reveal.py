@@ -1,7 +1,7 @@
-"""Context for a reveal, which compares an answer with the gold.
+"""Context for a reveal, which compares an answer with the gold answer.
 
-Only this module adds gold to a page, and only for answered training turns, previews and researchers
-(docs/protocol.md#invariants).
+Only this module adds gold answers to a page, and only for answered training turns, previews
+and researchers (docs/protocol.md#invariants).
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ class RevealedPiece(NamedTuple):
         return self.marks.text
 
     def cut(self, follows: bool, precedes: bool) -> "RevealedPiece":
-        """Shorten unmarked text. `follows` and `precedes` say if it follows or precedes a mark."""
+        """Shorten unmarked text. `follows`/`precedes`: whether it follows or precedes a mark."""
         if self.marks.chosen or self.marks.missed or len(self.text) <= 2 * NEAR:
             return self
         head = self.text[: NEAR if follows else 0 if precedes else 4 * NEAR].rpartition(" ")[0]
@@ -47,7 +47,7 @@ class RevealedSegment:
 
     @property
     def near(self) -> list[RevealedPiece]:
-        """Return the pieces, leaving out words far from any mark."""
+        """Return the pieces, omitting words that are far from any mark."""
         last = len(self.pieces) - 1
         return [piece.cut(place > 0, place < last) for place, piece in enumerate(self.pieces)]
 
@@ -62,7 +62,7 @@ class RevealedChoice:
 
 @dataclass(frozen=True)
 class Reveal:
-    """An answer compared with the gold, plus the texts shown on the page."""
+    """An answer compared with the gold answer, plus the text shown on the page."""
 
     comparison: Comparison
     answer: GivenAnswer
@@ -95,7 +95,7 @@ class Reveal:
     def verdict(self) -> str:
         """Return "right", "partly" or "wrong" depending on the score, or "compare".
 
-        Answers that are not judged give "compare", unless they are exact or "no answer".
+        Answers that are not judged return "compare", unless they are exact or "no answer".
         """
         if not self.is_judged and self.score < 100 and not self.chose_no_answer:
             return "compare"
@@ -109,9 +109,9 @@ class Reveal:
 
     @property
     def answers(self) -> list[list[tuple[str, bool]]]:
-        """Return each correct answer in parts, saying whether the annotator's answer has the part.
+        """Return a list of (part, whether the annotator gave it) for each correct answer.
 
-        Returns [] for options, which are whole texts, and for texts that are only compared.
+        Returns [] for options, which are whole strings, and for text that is only compared.
         """
         if self.verdict == "compare" or (self.choices and not self.answer.label):
             return []
@@ -153,7 +153,7 @@ def reveal_page(
 ) -> Reveal:
     """Build a reveal. Use only for answered training turns and previews.
 
-    `other_kinds` is gold of related questions that may be named, as in tasks/findings.py.
+    `other_kinds` is gold for related questions that may be named, as in tasks/findings.py.
     """
     names = [label.name for label in card.labels] or list(example.options)
     said = findings_on(card, example, answer, comparison, example.gold, other_kinds)

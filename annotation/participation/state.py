@@ -210,7 +210,7 @@ def _finished(participation: Participation) -> dict:
 
 
 def exit_form(participation: Participation, *sent: Any) -> ExitForm | None:
-    """Return a form with the final questions still unanswered, or None if there aren't any."""
+    """Return a form with the unanswered final questions, or None if all are answered."""
     asks = participation.study.exit_questionnaire
     asks = asks and not ExitAnswers.objects.filter(participation=participation).exists()
     own = own_questions.asked(participation, OwnAnswer.Moment.AFTER)

@@ -1,7 +1,7 @@
-"""Three invented sentences for trying out the tool, so that training only teaches the task.
+"""Three invented sentences for trying out the tool, so that training teaches only the task.
 
 They are shown before the first example, and are the same in all of a task's scenarios. They are in
-the interface language, and never contain the task's labels, questions or texts. Nothing is stored
+the interface language, and never contain the task's labels, questions or text. Nothing is stored
 or scored, and the time counts as instruction time. Study.try_the_tool switches them on.
 """
 
@@ -48,7 +48,7 @@ def examples(card: Card) -> list[Example]:
 
 
 def page(participation: Participation, number: int) -> TurnPage | None:
-    """Return the page of the sentence with this number, from 1, or None after the last one."""
+    """Return the page for the sentence with this number (from 1), or None after the last."""
     scenario = participation.scenario
     shown = examples(scenario.task.card)
     if not 1 <= number <= len(shown):

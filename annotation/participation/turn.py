@@ -92,7 +92,7 @@ class TurnPage:
 
     @property
     def levels(self) -> list[tuple[str, Any, int]]:
-        """Return the points of confidence, their words, and their percentages."""
+        """Return the points on the confidence scale, with their wording and percentages."""
         return [(str(point), words, percent(point)) for point, words in POINTS.items()]
 
     @cached_property
@@ -113,7 +113,7 @@ class TurnPage:
         return _filled(form, {CSRF: csrf_token, KEY: self.key, ADDRESS: self.answer_url})
 
     def reply(self, form: SafeString) -> SafeString:
-        """Return the turn with this form for htmx, from a cache; "" without form or for a draft."""
+        """Return the cached turn with this form for htmx, or "" for a draft or an empty form."""
         if not form or self.draft or self.bar or not self.token:
             return SafeString()
         kind = self.question.kind
@@ -136,7 +136,7 @@ class TurnPage:
 
     @property
     def options(self) -> list[tuple[str, bool]]:
-        """Return the example's options, and whether each is selected in the submitted answer."""
+        """Return (option, whether the submitted answer selects it) for each option."""
         sent = self.sent
         return [
             (text, sent.get("option") == str(place) or sent.get(f"option-{place}") == "1")

@@ -77,7 +77,7 @@ def _people(study: Study) -> ParticipationQuerySet:
 
 
 def _idle(study: Study, now: datetime | None) -> list[int]:
-    """Return idle participations. The next arrival frees their seats, so they reserve nothing."""
+    """Return idle participations. They do not reserve pay: the next arrival frees their seats."""
     return [
         participation.pk
         for participation in study.participations.idle(now or database_now(), study)
@@ -117,7 +117,7 @@ def spent(study: Study, returning: Participation | None = None, now: datetime | 
 def reserved(
     study: Study, returning: Participation | None = None, now: datetime | None = None
 ) -> int:
-    """Return what annotators with a seat can still earn, each up to the cap, in cents."""
+    """Return what seated annotators can still earn, each up to the cap, in cents."""
     most = ledger.cap(study)
     if most is None:
         return 0
@@ -149,7 +149,7 @@ def has_room(
 ) -> bool:
     """Return whether the budget covers another annotator, or the one who is `returning`.
 
-    The result is binding only under the study's lock. Only human annotators cost anything.
+    The result is binding only under the study's lock. Only human annotators incur costs.
     """
     most = ledger.cap(study)
     if study.budget is None or not most or kind != Kind.PERSON:
@@ -220,8 +220,8 @@ def within(study: Study, reward: int, places: int) -> int:
 def check_publication(study: Study, rewards: int) -> None:
     """Raise BudgetError if a platform's rewards exceed the cap or the budget.
 
-    `rewards` is what the platform pays for a whole participation, in cents. The budget must cover
-    all studies on Prolific before the first one is published.
+    `rewards` is what the platform pays for an entire participation, in cents. The budget must
+    cover all studies on Prolific before the first one is published.
     """
     most = ledger.cap(study)
     if most is not None and rewards > most:
@@ -321,7 +321,7 @@ def _screened_out_in_a_row(study: Study) -> str:
 
 
 def notice(study: Study) -> str:
-    """Return why the study is currently paused automatically, or "" if it isn't."""
+    """Return the reason for the study's current automatic pause, or ""."""
     if study.status != StudyStatus.PAUSED:
         return ""
     latest = study.events.filter(Q(what__startswith=PAUSED) | Q(what__in=[*OPENINGS, "paused"]))

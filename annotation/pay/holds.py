@@ -1,8 +1,8 @@
 """Ledger entries held for review because they are far above the usual amount.
 
-Clients report the activity that time-based earnings depend on. A person reviews earnings above
-three times the scenario's usual amount before they are paid. A held entry stays out of batches
-until a payer releases it with a reason, or decides not to pay the annotator.
+Clients report the activity that time-based earnings depend on. A person reviews earnings
+above three times the scenario's usual amount before they are paid. A held entry is excluded
+from batches until a payer releases it with a reason, or decides not to pay the annotator.
 """
 
 import statistics

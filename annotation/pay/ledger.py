@@ -1,12 +1,12 @@
 """The ledger: active time, the hourly rate, and the resulting earnings.
 
-Annotators who complete a task earn either the base reward or the hourly rate times the active time,
-whichever is larger. Those who end earlier (screened out, returned, expired, withdrawn) earn the
-rate for the time worked, and at least the study's minimum if they have seen an example. Before
-that, they earn nothing, unless the comprehension questions screened them out. Waiting for a
-decision is paid at the same rate. Except for bonuses, earnings never exceed the study's cap
-(`cap`). Amounts are integer cents, rounded up. Entries are only ever added: `settle` adds whatever
-is due and missing.
+Annotators who complete a task earn either the base reward or the hourly rate times the
+active time, whichever is larger. Those who stop earlier (screened out, returned, expired,
+withdrawn) earn the rate for the time worked, and at least the study's minimum if they have
+seen an example. Before that, they do not earn anything, unless the comprehension questions
+screened them out. Waiting for a decision is paid at the same rate. Except for bonuses,
+earnings never exceed the study's cap (`cap`). Amounts are integer cents, rounded up.
+Entries are only ever added: `settle` adds whatever is due and missing.
 """
 
 import statistics
@@ -50,7 +50,7 @@ def cents(amount: Decimal) -> int:
 
 
 def for_time(study: Study, time: timedelta) -> int:
-    """Return the pay for this time in cents, up to the study's maximum of paid hours."""
+    """Return the pay for this time in cents, up to the study's cap on paid hours."""
     seconds = Decimal(str(time.total_seconds()))
     if study.max_paid_hours is not None:
         seconds = min(seconds, study.max_paid_hours * 3600)
@@ -58,9 +58,9 @@ def for_time(study: Study, time: timedelta) -> int:
 
 
 def cap(study: Study) -> int | None:
-    """Return the maximum that a participation can earn without bonuses, in cents, or None.
+    """Return the maximum that a participation can earn, excluding bonuses, in cents, or None.
 
-    This includes time worked and waited, top-ups and the base reward. None means no maximum.
+    This includes time worked and waited, top-ups and the base reward. None means unlimited.
     """
     if not study.hourly_rate:
         by_time = 0
@@ -72,9 +72,9 @@ def cap(study: Study) -> int | None:
 
 
 def active_time(participation: Participation) -> timedelta:
-    """Return the time worked from arrival to the last activity, by the study's rule.
+    """Return the time worked from arrival to the last activity, under the study's rule.
 
-    Time waiting for a decision and time after the end of a part do not count.
+    Time spent waiting for a decision and time after the end of a part are excluded.
     """
     if participation.worked_seconds is not None and not participation.is_live:
         return timedelta(seconds=participation.worked_seconds)
@@ -127,14 +127,14 @@ def amount_due(participation: Participation, worked: timedelta, has_begun: bool)
 
 
 def for_waiting(participation: Participation, besides: int) -> int:
-    """Return the pay for waiting in cents. The other earnings count towards the cap as well."""
+    """Return the pay for waiting, in cents. Other earnings also count towards the cap."""
     waited = for_time(participation.study, waiting_time(participation))
     most = cap(participation.study)
     return waited if most is None else min(waited, max(most - besides, 0))
 
 
 def settle(participation: Participation) -> list[LedgerEntry]:
-    """Add the missing ledger entries that an ended participation is due.
+    """Add any missing ledger entries that are due for an ended participation.
 
     The caller must hold the participation's lock. This does nothing for live participations,
     simulated annotators, and participations that a researcher decided not to pay.
@@ -267,7 +267,7 @@ def add_bonus(participation: Participation, amount: int, reason: str, by: User) 
 
 @dataclass(frozen=True)
 class Wage:
-    """A participation's earnings and times. Amounts are in cents, and wages in cents per hour."""
+    """Earnings and times for a participation. Amounts are in cents, wages in cents per hour."""
 
     participation: Participation
     active_seconds: float

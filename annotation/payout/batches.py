@@ -1,4 +1,4 @@
-"""Put due ledger entries into batches by payment method, each in at most one batch.
+"""Put ledger entries that are due into batches by payment method, each in at most one batch.
 
 payments.py makes the payments. The only amounts this module records as paid are those Prolific paid
 for an exit.
@@ -87,7 +87,7 @@ def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
     """Settle ended participations, and put entries that are not in a batch into batches.
 
     Amounts that Prolific paid for an exit are recorded as paid; nothing else is paid here. Held
-    entries are left out.
+    entries are excluded.
     """
     ledger.settle_ended(study)
     with transaction.atomic():

@@ -40,7 +40,7 @@ MAX_APPROVALS = 1000  # per request, as Prolific recommends
 
 
 def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch:
-    """Pay a prepared batch through Prolific, or find out whether a started one was paid.
+    """Pay a prepared batch through Prolific, or find out whether a started batch was paid.
 
     Raises PaymentError or ProlificError. Progress is stored in the batch, so another call picks up
     where this one stopped.
@@ -59,9 +59,9 @@ def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch
 
 
 def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
-    """Approve all submissions. Any that can't be approved leave the batch and remain due.
+    """Approve all submissions. Submissions that cannot be approved leave the batch and remain due.
 
-    Prolific approves large numbers with a delay, so the status it shows is what counts.
+    Prolific approves large numbers with a delay, so the status that it shows is decisive.
     """
     submissions = {submission.pk: submission for submission, _cents in _by_submission(batch)}
     references = _references(list(submissions.values()), batch, client)
@@ -142,7 +142,7 @@ def _ask_for(references: list[str], client: Client) -> dict[str, str]:
 def _references(
     submissions: list[Submission], batch: PaymentBatch, client: Client
 ) -> dict[int, str]:
-    """Return IDs on Prolific by primary key. Lost IDs are found by hash, or left out."""
+    """Return IDs on Prolific by primary key. Lost IDs are found by hash, or omitted."""
     references, lost = {}, []
     for submission in submissions:
         try:
@@ -251,7 +251,7 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
 def _has_arrived(
     submission: Submission, reference: str, cents: int, batch: PaymentBatch, client: Client
 ) -> bool:
-    """Return whether Prolific shows this bonus in addition to those paid before."""
+    """Return whether Prolific shows this bonus in addition to those paid earlier."""
     shown = client.submission(reference).get("bonus_payments") or []
     if not isinstance(shown, list) or not all(isinstance(each, int | float) for each in shown):
         raise undocumented(f"list of the bonuses of {submission}", shown)
@@ -327,9 +327,9 @@ def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
 def batch_csv(batch: PaymentBatch) -> str:
     """Return a batch as CSV for manual payment.
 
-    Bonuses use Prolific's format (participant,amount without a header); other batches have a header
-    (BATCH_COLUMNS). Cells that spreadsheets would treat as formulas are escaped. Cells for lost IDs
-    say so. Raises PaymentError for a bonus without an ID.
+    Bonuses use Prolific's format (participant,amount without a header); other batches have a
+    header (BATCH_COLUMNS). Cells that spreadsheets would treat as formulas are escaped. Cells
+    for lost IDs contain LOST. Raises PaymentError for a bonus without an ID.
     """
     header = [] if batch.method == Method.BONUS else BATCH_COLUMNS
     rows = bonus_lines(batch) if batch.method == Method.BONUS else _batch_rows(batch)

@@ -1,4 +1,4 @@
-"""Delete a study with its answers and identities. A tombstone records the counts.
+"""Delete a study, including its answers and identities. A tombstone records the counts.
 
 Answers are erased as in a withdrawal, one participation at a time (withdrawal.py), because that is
 all the database guards allow. Participations without an answer are included, because reasons may
@@ -45,8 +45,8 @@ class ErasureError(ValueError):
 def erase(study: Study, typed: str, by: User) -> StudyTombstone:
     """Delete a study's answers and identities permanently. `typed` must be the study's name.
 
-    Deletes everything or nothing. Raises ErasureError if the name differs, or if the study is a
-    draft or still running, and identities.PurgeError while money is owed.
+    Deletes either everything or nothing. Raises ErasureError if the name differs, or if the
+    study is a draft or still running, and identities.PurgeError while money is owed.
     """
     if typed.strip() != study.name:
         raise ErasureError(f"Type the name of the study, {study.name}, to delete it.")
@@ -131,9 +131,9 @@ def purge(study: Study, by: User | None, why: str = "") -> int:
 def delete_due(today: date | None = None) -> list[tuple[str, str]]:
     """Delete data whose deletion date has passed. Returns (study name, result) pairs.
 
-    Identities are deleted first, then whole studies. `manage.py tick` calls this. `today` defaults
-    to the database's date (UTC). Studies that have annotators at work, owe money or aren't closed
-    have to wait, and their result says so.
+    Identities are deleted first, then whole studies. `manage.py tick` calls this. `today`
+    defaults to the database's date (UTC). Studies that have annotators at work, owe money or
+    are not closed are postponed, as their result shows.
     """
     today, done = today or database_now().date(), []
     for study in Study.objects.filter(identities_until__lt=today).order_by("pk"):

@@ -104,7 +104,7 @@ class Erase(StudyPost):
 
 @signed_in("GET")
 def deleted(request: ResearcherRequest) -> HttpResponse:
-    """List studies that this researcher owned or deleted, and what data remains."""
+    """List studies that this researcher owned or deleted, with the data that remains."""
     owned = StudyTombstone.objects.filter(study__owner=request.user)
     own = owned | StudyTombstone.objects.filter(by=request.user)
     rows = [

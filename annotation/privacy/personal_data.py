@@ -1,8 +1,8 @@
 """Data stored about an annotator's work on a task, as a file for that annotator.
 
 It contains only examples they were shown, and nothing derived from gold: no scores, correct
-answers, reasons for decisions (some contain scores) or marks for attention checks. It can therefore
-be handed out at any time.
+answers, reasons for decisions (some contain scores) or marks for attention checks. It can
+therefore be provided at any time.
 """
 
 from collections.abc import Collection

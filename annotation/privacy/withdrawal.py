@@ -59,7 +59,7 @@ def withdraw(token: str) -> Participation:
 
 
 def withdraw_on_request(participation: Participation, reason: str, by: User) -> None:
-    """Withdraw a participant who has asked the researchers to do so. Logged with the reason.
+    """Withdraw a participant who asked the researchers for this. The reason is logged.
 
     The answers are erased as if the participant had withdrawn on the page. Raises ValueError
     without a reason, or if the participation was already withdrawn.
@@ -100,8 +100,8 @@ def _erase_reasons(participation: Participation) -> None:
 def _jobs_that_hold(participation: Participation) -> list[int]:
     """Return jobs, finished or not, whose files or results include the participation's answers.
 
-    A release bundle includes the whole study. An analysis job's `cells` list the participations it
-    covers.
+    A release bundle includes the whole study. The `cells` of an analysis job list its
+    participations.
     """
     return [
         job.pk

@@ -1,4 +1,4 @@
-"""Prolific: arrivals, its API, and its studies and submissions.
+"""Integration with Prolific: arrivals, API, studies and submissions.
 
 Read client.py and sync.py first. adapter.py receives participants. An annotator's request never
 waits for Prolific.

@@ -54,7 +54,7 @@ def token_of(account: ProlificAccount | None) -> Token:
 def set_token(owner: User, token: str, workspace: str, project: str) -> ProlificAccount:
     """Store a token accepted by Prolific, with its workspace and project.
 
-    A different Prolific account gets a new row, and earlier studies keep theirs. If this raises
+    Another Prolific account gets a new row, and earlier studies keep theirs. If this raises
     ProlificError, nothing has been stored.
     """
     client = Client(Access(token, workspace, project))

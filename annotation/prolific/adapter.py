@@ -169,7 +169,7 @@ def _is_for(audience: object, own: str) -> bool:
 
 
 class UnknownKey(Exception):
-    """The token names a key that wasn't there when the keys were last fetched."""
+    """The token names a key that was missing when the keys were last fetched."""
 
 
 def signing_key(token: str, published: dict[str, Any]) -> Any:

@@ -32,7 +32,7 @@ class PanelShape(serializers.Serializer):
 
 
 class Amount(serializers.CharField):
-    """An amount in currency, from cents."""
+    """An amount in currency units, converted from cents."""
 
     def to_representation(self, value: int) -> str:
         return ledger.in_currency(value)
@@ -81,7 +81,7 @@ class CostShape(serializers.Serializer):
 
 
 class AskedShape(serializers.Serializer):
-    """What Prolific says about a draft."""
+    """Prolific's figures for a draft."""
 
     id = serializers.IntegerField(help_text="id of the draft")
     eligible = serializers.IntegerField(help_text="eligible people; 0: fewer than 25")
@@ -89,7 +89,7 @@ class AskedShape(serializers.Serializer):
 
 
 class ProlificCosts(ApiView):
-    """The drafts' costs, by our estimate and by Prolific's."""
+    """Costs of the drafts, as estimated by Handful and by Prolific."""
 
     parameters = frozenset({"ask"})
 

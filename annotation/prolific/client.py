@@ -1,8 +1,8 @@
 """Client for Prolific's API. No other module knows its URLs.
 
-docs/prolific.md#what-prolific-documents lists the documented facts. Rewards are in cents, but
-amounts in a bonus CSV are in currency units. Prolific spells statuses in several ways. This module
-uses just one spelling: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.
+docs/prolific.md#what-prolific-documents lists the documented facts. Rewards are in cents,
+but amounts in a bonus CSV are in currency units. Prolific spells statuses in several ways.
+This module uses only one spelling: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.
 """
 
 import logging
@@ -63,7 +63,7 @@ class Client:
     """Client for one API token. Failed reads are retried, but writes are not."""
 
     def __init__(self, access: Access | None = None, patient: bool = False) -> None:
-        """Use `access`, taken from the environment by default. accounts.py provides account tokens.
+        """Use `access` (by default, from the environment). accounts.py provides account tokens.
 
         Pages wait for the response, so only commands may be `patient`. Raises ProlificError.
         """
@@ -180,7 +180,7 @@ class Client:
         return _rows(self._call("GET", path, workspace_id=workspace), path)
 
     def eligible(self, filters: list[Json], workspace: str) -> int:
-        """Return the number of people who match all filters, or 0 if it is below 25."""
+        """Return the number of people who match all filters, or 0 if there are fewer than 25."""
         body = {"filters": filters, "workspace_id": workspace}
         return _number(self._call("POST", "eligibility-count/", body), "count")
 
@@ -252,14 +252,14 @@ class Client:
         self._send("POST", f"submissions/{submission}/request-return/", body)
 
     def reject(self, submission: str, message: str, category: str) -> None:
-        """Reject a submission without pay. The message must have at least 100 characters."""
+        """Reject a submission without pay. The message must be at least 100 characters long."""
         body = {"action": "REJECT", "message": message, "rejection_category": category}
         self._send("POST", f"submissions/{submission}/transition/", body)
 
     # Money ---------------------------------------------------------------------------------------
 
     def prepare_bonuses(self, study: str, lines: Iterable[tuple[str, str]]) -> str:
-        """Set up bonuses of (participant, amount like "1.50") without paying. Return the ID."""
+        """Set up bonuses (participant, amount such as "1.50") without paying. Return the ID."""
         text = "\n".join(f"{person},{amount}" for person, amount in lines)
         body = {"study_id": study, "csv_bonuses": text}
         return _text(self._call("POST", "submissions/bonus-payments/", body), "id")
@@ -267,7 +267,7 @@ class Client:
     def pay_bonuses(self, batch: str) -> None:
         """Pay bonuses that were set up. NOT safe to repeat: a second call pays again.
 
-        After a ProlificError without `refused`, it isn't known whether they were paid.
+        After a ProlificError without `refused`, it is unknown whether they were paid.
         """
         self._call("POST", f"bulk-bonus-payments/{batch}/pay/", shape=object)
 
@@ -286,7 +286,7 @@ class Client:
         return {str(row.get("participant_id")) for row in _rows(self._call("GET", path), path)}
 
     def secret(self, workspace: str) -> str:
-        """Return the secret that signs the workspace's webhooks, or "" if there is none."""
+        """Return the secret that signs the workspace's webhooks, or "" if it is not set."""
         path = "hooks/secrets/"
         for row in _rows(self._call("GET", path, workspace_id=workspace), path):
             if row.get("workspace_id", workspace) == workspace and row.get("value"):
@@ -320,7 +320,7 @@ class Client:
 
 
 def environment() -> Access:
-    """Return the access set in the server's environment. Raises ProlificError if it isn't set."""
+    """Return the access set in the server's environment. Raises ProlificError if unset."""
     if not settings.PROLIFIC_TOKEN:
         raise ProlificError(NO_TOKEN)
     return Access(
@@ -356,7 +356,7 @@ def _number(body: Json, name: str) -> int:
 
 
 def _next_page(page: Json) -> str:
-    """Return the next path, or "". Never returns another host's, which would receive the token."""
+    """Return the next path, or "". Never returns another host's URL, which would get the token."""
     link: Any = page.get("_links")
     for name in ("next", "href"):
         link = link.get(name) if isinstance(link, dict) else None

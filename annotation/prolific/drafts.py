@@ -205,7 +205,7 @@ def _share_of_first(scenario: Scenario) -> float:
 
 
 def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> list[int]:
-    """Return the minutes for each of a scenario's parts, or for all of it in a single session.
+    """Return the minutes for each part of a scenario, or for all of it in a single session.
 
     A scenario that begins with the annotation step is split into equal parts.
     """
@@ -220,10 +220,10 @@ def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> 
 
 
 def costs(study: Study) -> list[Cost]:
-    """Return the cost of the stored Prolific studies, and of each choice of reward.
+    """Return the costs of the stored Prolific studies and of each choice of reward.
 
-    Once a study has been created on Prolific, only the first is returned. Without drafts, returns
-    [].
+    Once a study has been created on Prolific, only the first is returned. If there are no
+    drafts, returns [].
     """
     stored = list(study.prolific_studies.prefetch_related("scenarios"))
     if not stored:

@@ -30,11 +30,11 @@ UNKNOWN_TOKEN = (
 
 
 class ProlificError(Exception):
-    """Prolific refused, did not respond, or sent an undocumented response.
+    """Prolific refused the request, did not respond, or sent an undocumented response.
 
-    `status` is the HTTP status, or 0 without a response. `refused` means that Prolific gave a
-    reason and did nothing. `unreachable` means that there was no response, so other requests would
-    fail as well.
+    `status` is the HTTP status, or 0 if there was no response. `refused` means that Prolific
+    gave a reason and did nothing. `unreachable` means that there was no response, so other
+    requests would fail as well.
     """
 
     def __init__(

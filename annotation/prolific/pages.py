@@ -1,4 +1,4 @@
-"""The researchers' Platforms page: links, panels, and studies on Prolific."""
+"""The Platforms page for researchers: links, panels, and studies on Prolific."""
 
 import hmac
 import json
@@ -72,7 +72,7 @@ class PanelForm(OnPage, forms.ModelForm):
 
 
 class NameTaken(ValueError):
-    """Raised if another of the study's platforms already has this name."""
+    """Raised if another platform in the study already uses this name."""
 
 
 class NewPanel(StudyPost):

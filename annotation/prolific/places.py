@@ -1,4 +1,4 @@
-"""Match the places on Prolific to the free seats here, and pause and restart studies."""
+"""Match places on Prolific to free seats here, and pause and restart studies."""
 
 from annotation.models import AuditEntry, ProlificStudy, Study, StudyStatus, Topic
 from annotation.pay import budget
@@ -16,8 +16,8 @@ NOT_OPEN = "Handful paused it: the study does not assign seats"
 def fit_places(study: Study, states: list[Found], client: Client, done: Synced) -> None:
     """Set the number of places on Prolific to match the free seats here, within the budget.
 
-    All studies on Prolific share the budget. A person who has a place on Prolific but no seat yet
-    already needs a free seat and part of the budget.
+    All studies on Prolific share the budget. A person with a place on Prolific who is not yet
+    seated already needs a free seat and part of the budget.
     """
     study = Study.objects.get(pk=study.pk)
     room = budget.room(study)
@@ -48,7 +48,7 @@ def _fit(
 ) -> None:
     """Add places on Prolific, pause or restart, so that `wanted` new people can arrive.
 
-    A place whose return was requested isn't replaced, as it will be returned or approved.
+    Places whose return was requested are not replaced: they will be returned or approved.
     """
     prolific_study, reason = state.study, "" if wanted else if_none
     needed = state.kept + wanted
@@ -115,7 +115,7 @@ def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, ther
 
 
 def _slots(there: dict) -> int | None:
-    """Return how many paid screen-outs the study allows, or None if it has none or is unclear."""
+    """Return the number of paid screen-outs the study allows. None if unset or unclear."""
     codes = there.get("completion_codes")
     for code in codes if isinstance(codes, list) else []:
         actions = code.get("actions") if isinstance(code, dict) else None

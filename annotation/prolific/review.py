@@ -1,4 +1,4 @@
-"""Researchers' requests about a submission: asking for its return, and rejection.
+"""Requests from researchers about a submission: asking for its return, or rejecting it.
 
 This enforces Prolific's rules (docs/prolific.md#what-prolific-allows). Neither low accuracy nor a
 screen-out justifies a rejection. Valid reasons are failed attention checks (one in studies of less

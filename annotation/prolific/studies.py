@@ -194,7 +194,7 @@ def ask(study: Study, client: Client | None = None) -> list[Asked]:
 def payload(
     draft: ProlificStudy, root: str, project: str, who: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
-    """Return the JSON that creates the study in a project. `who` holds the audience's filters."""
+    """Return the JSON that creates the study in a project. `who` contains the audience filters."""
     address = root.rstrip("/") + reverse("landing", args=[draft.code])
     ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PARAMETERS)
     filters = []
@@ -235,8 +235,8 @@ def payload(
 def description(draft: ProlificStudy) -> str:
     """Return the description that people read on Prolific before they start.
 
-    If one study contains all scenarios, it mentions neither tasks nor shots, so that self-selection
-    is the same in all of them.
+    If one study contains all scenarios, it mentions neither tasks nor shots, so that
+    self-selection is the same in all scenarios.
     """
     scenarios = list(draft.scenarios.select_related("task"))
     if draft.study.participants_choose_scenario:

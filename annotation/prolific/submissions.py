@@ -37,7 +37,7 @@ RECRUITING = {"ACTIVE", "PAUSED", "AWAITING_REVIEW", "COMPLETED"}
 
 @dataclass
 class Synced:
-    """A run's results and problems."""
+    """Results and problems from a run."""
 
     submissions: int = 0
     changed: int = 0
@@ -178,7 +178,7 @@ def _is_news(submission: Submission, row: Row) -> bool:
 def _follow(
     submission: Submission, before: str, participation: Participation | None, done: Synced
 ) -> None:
-    """Apply a new status's effects. The caller must hold the locks."""
+    """Apply the effects of a new status. The caller must hold the locks."""
     if participation is None or participation.submissions.order_by("-pk").first() != submission:
         return  # a later submission represents the work
     if before == "REJECTED":
@@ -195,8 +195,8 @@ def _follow(
 def _was_rejected(submission: Submission, participation: Participation) -> None:
     """Handle a rejection on Prolific: end the work, and don't pay for it.
 
-    A participation that has ended keeps its status. A completed one remains in the analysis until a
-    researcher excludes it (exclusion.rejected_elsewhere).
+    A participation that has ended keeps its status. A completed participation remains in the
+    analysis until a researcher excludes it (exclusion.rejected_elsewhere).
     """
     submission.store(status_before_rejection=participation.status)
     if participation.is_live or participation.status in MAY_RESUME:
@@ -206,7 +206,7 @@ def _was_rejected(submission: Submission, participation: Participation) -> None:
 
 
 def _rejection_taken_back(submission: Submission, participation: Participation) -> None:
-    """Undo a rejection's effects, unless a user has decided otherwise since."""
+    """Undo the effects of a rejection, unless a user has since decided otherwise."""
     reason = "the rejection on Prolific was reversed"
     if participation.status == Status.REJECTED:
         ended = submission.status_before_rejection

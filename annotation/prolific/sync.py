@@ -1,10 +1,10 @@
 """Sync with Prolific: statuses, freed seats, places, blocklists and confirmations.
 
-Runs in `manage.py tick`, at the press of a button, and for single submissions after a webhook
-event. The API is authoritative: an event only says what to look up, so events may be late, repeated
-or out of order. The request that delivers an event only stores it. It is processed here, so that
-threads serving annotators never wait for Prolific. A malformed row doesn't block others:
-`Synced.problems` reports it.
+Runs in `manage.py tick`, when a button is pressed, and for single submissions after a
+webhook event. The API is authoritative: an event only names what to look up, so events may
+be late, repeated or out of order. The request that delivers an event only stores it. It is
+processed here, so that threads serving annotators never wait for Prolific. A malformed row
+does not block other rows: `Synced.problems` reports it.
 """
 
 import base64
@@ -141,7 +141,7 @@ def _bar(study: Study, client: Client, done: Synced) -> None:
 
 
 class NotSynced(Exception):
-    """Raised if some items couldn't be synced. The message has a sentence for each problem."""
+    """Raised if some items could not be synced. The message describes each problem."""
 
 
 def handle_waiting_events() -> str:
@@ -180,9 +180,9 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
 
 
 def handle_events() -> Synced:
-    """Process stored events, and delete events too old to be replayed.
+    """Process stored events, and delete events that are too old to be replayed.
 
-    Raises ProlificError if Prolific is unreachable. Other events wait for the next run.
+    Raises ProlificError if Prolific is unreachable. The remaining events wait for the next run.
     """
     done = Synced()
     waiting = WebhookEvent.objects.filter(handled_at=None).order_by("pk")

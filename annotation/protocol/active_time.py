@@ -1,10 +1,10 @@
 """Active time: pages send activity signals, and the server measures with its own clock.
 
-A page sends pings while it is visible and was used recently. Each ping adds the time since the
-last activity, up to the study's cut-off (docs/statistics.md#active-time). The wait for a decision
-and breaks between two parts do not count: waiting is paid separately (annotation/pay/ledger.py),
-and a break is not work. The page's other reports (REPORTED) come with a ping or with the answer
-and are stored only as unverified counts.
+A page sends pings while it is visible and has been used recently. Each ping adds the time
+since the last activity, up to the study's cut-off (docs/statistics.md#active-time). The
+wait for a decision and breaks between two parts do not count: waiting is paid separately
+(annotation/pay/ledger.py), and a break is not work. The page's other reports (REPORTED)
+come with a ping or with the answer and are stored only as unverified counts.
 
 The page also sends the draft of an answer after a pause in typing (static/js/drafts.js), so that
 another tab or device can continue it. The last write wins. A draft is never an answer: only its
@@ -52,7 +52,7 @@ def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
 
 
 def _current(token: str, turn_id: int) -> Turn | None:
-    """Lock a participation. Return the turn if it is the current one and the worker is working."""
+    """Lock a participation. Return the turn if it is current and the worker is working."""
     participation = Participation.objects.lock(token)
     turn = participation.latest_turn()
     is_current = turn is not None and turn.pk == turn_id
@@ -60,13 +60,13 @@ def _current(token: str, turn_id: int) -> Turn | None:
 
 
 def keep_reports(token: str, turn_id: int, fields: Mapping[str, str]) -> None:
-    """Store what the page reported with an invalid answer, which is not stored itself."""
+    """Store the page's reports that came with an invalid answer. The answer is not stored."""
     if not REPORTED.keys().isdisjoint(fields):
         ping(token, turn_id, fields)
 
 
 def store_reports(turn: Turn, fields: Mapping[str, str]) -> None:
-    """Store what the page reported with the answer that was just stored, if anything."""
+    """Store any reports that the page sent with the answer that was just stored."""
     if not REPORTED.keys().isdisjoint(fields):
         given = {"seconds": turn.answer.active_seconds, "last_at": turn.answer.submitted_at}
         Activity.objects.update_or_create(turn=turn, defaults=given | _reported(turn, fields))

@@ -41,7 +41,7 @@ class Answered:
 
 
 class Signs(NamedTuple):
-    """A summary of all of a participation's answers, stored when it is completed."""
+    """A summary of all answers in a participation, stored when it is completed."""
 
     n: int
     seconds: float

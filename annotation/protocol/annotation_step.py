@@ -14,7 +14,7 @@ from tasks.clock import database_now
 
 
 def following(answered: Turn, rated: Confidence | None = None) -> Turn | None:
-    """Return the unsaved next turn, or None after the last example or at the part's end.
+    """Return the unsaved next turn, or None after the last example or at the end of a part.
 
     It is shown with the response to the answer or, if the annotator was asked, to `rated`.
     """

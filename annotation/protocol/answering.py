@@ -137,7 +137,7 @@ def store_answer(turn: Turn, given: GivenAnswer, channel: str) -> Turn | None:
 
 
 class PeopleUsePages(Exception):
-    """Raised if a program acts as a human annotator, but the design doesn't allow it."""
+    """Raised if a program acts as a human annotator and the design does not allow this."""
 
     SENTENCE = (
         "Human annotators take part in this study in a browser: open its link or a personal link."
@@ -156,10 +156,10 @@ def check_channel(channel: str, kind: str, design: Study) -> None:
 
 
 def report_problem(token: str, turn_id: int, text: str, channel: str) -> Participation:
-    """Store what an annotator finds wrong with an example that was shown. The first report counts.
+    """Store an annotator's report about a problem with a shown example. The first report counts.
 
-    It changes neither the state nor a score. Raises Participation.DoesNotExist, Turn.DoesNotExist,
-    also after the last step, and PeopleUsePages.
+    It changes neither the state nor a score. Raises Participation.DoesNotExist,
+    Turn.DoesNotExist (including after the last step), and PeopleUsePages.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)
@@ -173,7 +173,7 @@ def report_problem(token: str, turn_id: int, text: str, channel: str) -> Partici
 
 
 class RunError(ValueError):
-    """Raised if the run wasn't stored. `code` is for programs; the message is shown to users."""
+    """Raised if the run was not stored. `code` is for programs; users see the message."""
 
     def __init__(self, code: str, sentence: str):
         super().__init__(sentence)

@@ -1,7 +1,7 @@
-"""Attention checks: marked examples among the test examples that never count in S1.
+"""Attention checks: marked examples among the test examples that are never included in S1.
 
 They are read from a separate file in the published layout, which is attached to a task version.
-Each check states its correct answer in the text, so it tests attention and not knowledge
+Each check gives its correct answer in the text, so it tests attention, not knowledge
 (docs/prolific.md#what-prolific-allows).
 """
 
@@ -22,8 +22,8 @@ from tasks.models import Example, Split, Task
 def import_checks(task: Task, path: Path) -> Split:
     """Attach the checks in a JSON Lines file to a task version.
 
-    Raises FormatError, also if the task already has checks, because checks never change. Raises
-    checking.Busy while another upload is being checked.
+    Raises FormatError, including if the task already has checks, because checks never change.
+    Raises checking.Busy while another upload is being checked.
     """
     try:
         reply = checking.run("records", waits=True, path=str(path), card=task.card.as_dict())
@@ -67,8 +67,8 @@ def import_upload(task: Task, filename: str, content: bytes, by: User) -> Split:
 def mix_in(participation: Participation, seed: str) -> None:
     """Insert the study's number of checks into the annotation order, evenly spread.
 
-    Each check gets a random place in its own section, never the first, so none are adjacent. A
-    check says in its context what to answer, so it is not asked without contexts.
+    Each check gets a random place in its own section, never the first, so none are adjacent.
+    The context of a check gives the answer, so checks are not asked without contexts.
     """
     is_alone = participation.scenario.hides_context
     wanted = 0 if is_alone else participation.study.attention_checks
@@ -92,7 +92,7 @@ def mix_in(participation: Participation, seed: str) -> None:
 
 
 def results(participation: Participation) -> tuple[int, int]:
-    """Return the numbers of checks passed and answered."""
+    """Return the number of checks passed and the number answered."""
     scores = Answer.objects.filter(
         turn__participation=participation, turn__step=Step.CHECK
     ).values_list("s1", flat=True)

@@ -3,7 +3,7 @@
 Excluding an annotator frees the seat for someone else. A user who saw scores first could repeat
 this until the result fits. Therefore, a human annotator's score stays hidden until a decision about
 them is stored with a reason. A user may look at the score first, but the decision records this.
-Rehearsals don't involve such decisions, so nothing is hidden in them.
+Rehearsals do not involve such decisions, so they do not hide anything.
 
 If the design hides test scores, human annotators' scores stay hidden until the study is closed, on
 annotators' pages and in tables, files and exports, to prevent optional stopping.
@@ -89,7 +89,7 @@ def is_covered(participation: Participation) -> bool:
 
 
 def is_seen(participation: Participation, by: User | None) -> bool | None:
-    """Return whether a decision about the analysis could see the score, or None if automatic."""
+    """Return whether the score was visible for a decision on the analysis; None if automatic."""
     return None if by is None else not is_hidden(participation)
 
 

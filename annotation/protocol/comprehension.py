@@ -1,10 +1,10 @@
 """Comprehension questions about the instructions, before the first example.
 
-Workers without attempts left are not rejected: they are paid for their time and screened out
-(docs/prolific.md#what-prolific-allows).
+Workers who run out of attempts are not rejected: they are paid for their time and screened
+out (docs/prolific.md#what-prolific-allows).
 
 The researcher writes the questions as text: each question is followed by its options, one per
-line, with an asterisk before the correct one. Blank lines separate questions.
+line, with an asterisk before the correct option. Blank lines separate questions.
 
     How often can you change an answer?
     - As often as I like
@@ -29,7 +29,7 @@ def is_open(participation: Participation) -> bool:
 def answer(token: str, given: Mapping[str, str]) -> list[int]:
     """Store an attempt. Return the numbers, from 1, of the questions answered incorrectly.
 
-    `given` holds an option number for each question. Raises Participation.DoesNotExist.
+    `given` contains an option number for each question. Raises Participation.DoesNotExist.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)

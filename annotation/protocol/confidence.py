@@ -1,7 +1,7 @@
 """The question about confidence, after an answer and before its reveal or the next example.
 
-The design decides after which answers it is asked (Turn.asks_confidence). The answer is already
-stored and final, and the gold is not shown yet. Only the first reply counts.
+The design determines which answers it follows (Turn.asks_confidence). The answer is already
+stored and final, and the gold answer is not shown yet. Only the first reply counts.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ POINTS = {
 
 
 def percent(point: int) -> int:
-    """Return the probability of being right that a point means, in percent."""
+    """Return the probability of being correct that a point represents, in percent."""
     return 25 * (point - 1)
 
 
@@ -36,9 +36,9 @@ def give(
 ) -> tuple[Participation, Turn | None]:
     """Store a reply, and in the annotation step show the next example or end the step.
 
-    Repeating a request, or sending it at another time, changes nothing. Returns the participation
-    and its latest turn, or None if it has just finished. Raises Participation.DoesNotExist,
-    answering.PeopleUsePages and AnswerError.
+    Repeating a request, or sending it at another time, does not change anything. Returns the
+    participation and its latest turn, or None if it has just finished. Raises
+    Participation.DoesNotExist, answering.PeopleUsePages and AnswerError.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)

@@ -1,8 +1,8 @@
 """Exclude participations from the analysis manually, or include them again, with a reason.
 
-Inclusion in the analysis is independent of payment, so nothing here changes pay. Exclusion frees
-the seat, so the scenario still gets as many analysed annotators as it has seats. Each manual
-decision records whether the score could be seen (blinding.py).
+Inclusion in the analysis is independent of payment, so this module never changes pay.
+Exclusion frees the seat, so the scenario still gets as many analysed annotators as it has
+seats. Each manual decision records whether the score could be seen (blinding.py).
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ class CannotExclude(ExclusionError):
 
 
 def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
-    """Return analysed annotators who were rejected on the platform, without a decision here.
+    """Return analysed annotators who were rejected on the platform but are undecided here.
 
     A rejection doesn't end a completed participation: a researcher excludes or keeps it.
     """
@@ -54,7 +54,7 @@ def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
 
 
 def exclude_together(study: Study, pseudonyms: Iterable[str], reason: str, by: User | None) -> None:
-    """Exclude annotators, each with its own decision, all or none. Raises CannotExclude."""
+    """Exclude all annotators or none, each with its own decision. Raises CannotExclude."""
     wanted, problems = list(dict.fromkeys(pseudonyms)), {}
     with transaction.atomic():
         Study.objects.locked().get(pk=study.pk)
@@ -74,9 +74,9 @@ def exclude_together(study: Study, pseudonyms: Iterable[str], reason: str, by: U
 def decide(participation: Participation, in_analysis: bool, reason: str, by: User | None) -> None:
     """Exclude a completed participation from the analysis, or include it again.
 
-    The decision is logged. Keeping a participation that is already included is only a decision for
-    `rejected_elsewhere`. Raises ExclusionError, without changing anything, if the reason is empty,
-    the participation isn't completed, or its seat was given to another.
+    The decision is logged. Keeping a participation that is already included is only a decision
+    for `rejected_elsewhere`. Raises ExclusionError, without changing anything, if the reason is
+    empty, the participation is not completed, or its seat was reassigned.
     """
     reason = reason.strip()
     if not reason:

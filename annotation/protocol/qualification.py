@@ -4,7 +4,7 @@
 (CLUES, section 4). The rule judges the training step or, at zero shots, the screening step if the
 design has one. The group contains all participations of the same kind that finished this step in
 this study with the same task, shots and training file, including those screened out, but not
-withdrawn ones. Screening out is an exit with pay, not a rejection, and frees the seat.
+withdrawals. Screening out is an exit with pay, not a rejection, and frees the seat.
 """
 
 import statistics
@@ -56,7 +56,7 @@ def verdict(
 ) -> Verdict:
     """Apply a rule to a mean S1 in `step`, compared with the rest of the group (x 100).
 
-    The threshold is in points, or in standard deviations (ddof 1) of the others.
+    The threshold is in points, or in standard deviations (ddof 1) across the others.
     """
     if rule == Qualification.MINIMUM:
         words = f"{step} S1 {own:.1f}, at least {threshold:g} is required"
@@ -105,7 +105,7 @@ def judged_means(study: Study) -> dict[int, tuple[int, str, float]]:
 
 
 def judge(participation: Participation) -> Verdict:
-    """Return the study rule's current verdict on a participation."""
+    """Return the current verdict on a participation under the study's rule."""
     study = participation.study
     means = judged_means(study)
     if participation.pk not in means:
@@ -174,7 +174,7 @@ class CannotDecide(Exception):
 def decide_together(
     study: Study, pseudonyms: Iterable[str], passes: bool, reason: str, by: User
 ) -> None:
-    """Make the same decision about several waiting workers, all or none. Raises CannotDecide."""
+    """Apply a decision to all of these waiting workers or to none. Raises CannotDecide."""
     wanted = list(dict.fromkeys(pseudonyms))
     with transaction.atomic():
         # Lock in a fixed order, so that two concurrent decisions cannot deadlock.
@@ -200,7 +200,7 @@ def end_of_wait(participation: Participation) -> datetime | None:
 
 
 def move_on(token: str) -> Participation:
-    """Admit a waiting participation if the time limit has passed. The page polls this."""
+    """Admit a waiting participation if the time limit has passed. The page polls for this."""
     participation = Participation.objects.select_related("study").get(token=token)
     until = end_of_wait(participation)
     if participation.status != Status.WAITING or until is None or until > database_now():
@@ -246,7 +246,7 @@ def _note(participation: Participation, passes: bool, reason: str, by: User | No
 
 
 def flagged_again(study: Study) -> dict[int, str]:
-    """Return the reasons why provisionally admitted participations would now be screened out."""
+    """Return the reasons why provisionally admitted annotators would now be screened out."""
     if study.qualification not in OTHERS_NEEDED:
         return {}
     means = judged_means(study)

@@ -19,7 +19,7 @@ EXAMPLES = 2  # latest examples of each kind
 
 @dataclass
 class Mistake:
-    """A kind of mistake: how often it was made, its latest instances, and the rules."""
+    """A kind of mistake: how many times it was made, its latest instances, and the rules."""
 
     kind: str
     # In label tasks, the chosen and the correct label.
@@ -73,7 +73,7 @@ def _mistakes(turn: Turn, card: Card) -> Iterator[Finding]:
 
 
 def is_due(participation: Participation, turn: Turn) -> bool:
-    """Return whether the review follows this turn's reveal: the last one, after a mistake."""
+    """Return whether the review follows this reveal: the last reveal, after a mistake."""
     return _is_last(participation, turn) and bool(commonest(participation))
 
 

@@ -2,9 +2,9 @@
 
 The design's anchor examples come first, without reveals (annotation_step.py).
 
-At zero shots, workers start with the annotation step, or with the screening step if the design has
-one (qualification.py). In a cross-task study, the upstream step comes first, with the same rules
-(upstream_step.py).
+At zero shots, workers start with the annotation step, or with the screening step if the
+design includes it (qualification.py). In a cross-task study, the upstream step comes first,
+with the same rules (upstream_step.py).
 """
 
 import random
@@ -48,10 +48,10 @@ from tasks.models import Example, Split
 def order_examples(examples: Sequence[tuple[int, Hashable]], how: str, seed: str) -> list[int]:
     """Order example IDs without using gold, because the order would reveal it.
 
-    The published NER files ask three questions about each sentence in a row, and no sentence has
-    three empty answers, so neighbours reveal each other (docs/protocol.md#orders). The default
-    order separates them. `examples` are (ID, context) in file order; examples with equal contexts
-    belong together. `how` is one of Study.Order. `seed` determines the shuffle.
+    The published NER files ask three questions in a row about each sentence, and at most two of
+    their answers are empty, so neighbours reveal each other (docs/protocol.md#orders). The
+    default order separates them. `examples` are (ID, context) in file order; examples with
+    equal contexts belong together. `how` is one of Study.Order. `seed` determines the shuffle.
     """
     if how == Study.Order.FILE_ORDER:
         return [example for example, _context in examples]
@@ -89,9 +89,9 @@ ALREADY_DONE = gettext_lazy(
 
 
 def begin(token: str, channel: str = Channel.PAGE) -> None:
-    """Show the first example. After this, the worker counts as having seen the task.
+    """Show the first example. From then on, the worker is recorded as having seen the task.
 
-    A second call changes nothing. If the worker has seen the task elsewhere in the meantime, the
+    A second call has no effect. If the worker has seen the task elsewhere in the meantime, the
     seat is freed and the participation is marked as refused. Raises Participation.DoesNotExist,
     answering.PeopleUsePages, and Conflict before consent or while questions are open.
     """
@@ -155,7 +155,7 @@ def go_on(
 ) -> tuple[Participation, Turn | None]:
     """Continue from a reveal to the next example; after the last, to the review, then the test.
 
-    Repeating a request (second click or tab) changes nothing. `leaving` is the state of the page
+    Repeating a request (second click or tab) has no effect. `leaving` is the state of the page
     that sent it, so that a second click on a reveal can't skip the review. Returns the
     participation and its turn. Raises Participation.DoesNotExist and answering.PeopleUsePages.
     """
@@ -186,7 +186,7 @@ def go_on(
 
 
 def _note_reading(turn: Turn, idle_cutoff: timedelta) -> bool:
-    """Store how long the reveal was read. Return False if this was stored before."""
+    """Store how long the reveal was read. Return False if this was already stored."""
     now = max(database_now(), turn.left_at)
     active = turn.active_until(now, idle_cutoff).total_seconds()
     rated = getattr(turn, "confidence", None)
@@ -199,10 +199,10 @@ def _note_reading(turn: Turn, idle_cutoff: timedelta) -> bool:
 
 
 def reveal(turn: Turn) -> Comparison:
-    """Compare a training answer with the gold.
+    """Compare a training answer with the gold answer.
 
-    Raises ValueError for any other turn, and while the question about confidence is open: gold
-    leaves the server only through this function.
+    Raises ValueError for any other turn, and while the confidence question is open: gold
+    answers leave the server only through this function.
     """
     if not turn.is_revealed or turn.given is None or turn.awaits_confidence:
         raise ValueError("only an answered turn of a training step is revealed")
@@ -219,7 +219,7 @@ def tally(participation: Participation, step: str = Step.TRAINING) -> list[bool]
 
 
 def other_kinds(turn: Turn) -> dict[str, str]:
-    """Return the kinds of other questions' gold texts on this text, or {} while one is open.
+    """Return the kinds of gold answers to other questions on this text, or {} while any is open.
 
     In named entity recognition, questions about the same text ask for people, organisations and
     places. If a marked name is of another kind, this is another question's gold. It may only be

@@ -1,4 +1,4 @@
-"""A cross-task study's upstream step: training on other tasks before the unseen one.
+"""The upstream step in a cross-task study: training on other tasks before the unseen task.
 
 Its turns are answered, stored and revealed like training turns. Before each new task, a page shows
 the instructions. Stored rows (when the last reveal was read) determine when, so a reload or a
@@ -13,7 +13,7 @@ from tasks.models import Example, Split
 
 
 def may_begin(participation: Participation) -> bool:
-    """Record that the worker sees the scenario's tasks and arm. Return False if seen before.
+    """Record that the worker sees the scenario's tasks and arm. Return False if already seen.
 
     An upstream task counts as seen in all studies. The caller must hold the participation's lock.
     """
@@ -36,7 +36,7 @@ def may_begin(participation: Participation) -> bool:
 
 
 def _has_met_a_text(participation: Participation) -> bool:
-    """Return whether the worker has already seen one of the study's texts in any task (by hash)."""
+    """Return whether the worker has already seen text from the study in any task (by hash)."""
     shown = Turn.objects.filter(participation__worker=participation.worker_id)
     contexts = shown.values_list("example__context", flat=True)
     met = {text for context in contexts for text in cross_task.texts_of(context)}
@@ -55,7 +55,7 @@ def _has_met_a_text(participation: Participation) -> bool:
 
 
 def first_card(participation: Participation) -> Card:
-    """Return the card of the participation's first task, an upstream task if there are any."""
+    """Return the card for the participation's first task (an upstream task, if any)."""
     order = cross_task.draw(participation) if participation.scenario.arm else []
     card = frozen.card_of_example(order[0]) if order else participation.scenario.task.card
     return participation.shown_card(card)

@@ -34,7 +34,7 @@ RULES = [
 
 
 class Lists(PostTwin):
-    """Entries that allow or deny workers; `{"end": ID}` removes one."""
+    """Entries that allow or deny workers; `{"end": ID}` removes an entry."""
 
     step = lists.Lists
     more_fields: ClassVar = {
@@ -60,7 +60,7 @@ class LinkRow(serializers.Serializer):
 
 
 class Links(PostTwin):
-    """Create personal links, one per name."""
+    """Create a personal link for each name."""
 
     step = lists.Links
     more_fields: ClassVar = {
@@ -97,7 +97,7 @@ class Links(PostTwin):
 
 
 class Switches(PostTwin):
-    """Set switches; omitted ones stay unchanged."""
+    """Set switches; omitted switches stay unchanged."""
 
     step = lists.Switches
 

@@ -36,8 +36,8 @@ def arrive(adapter: PlatformAdapter, who: Identity, browser: str) -> Participati
 def note_elsewhere(adapter: PlatformAdapter, who: Identity) -> None:
     """Store that an unverified ID arrived in another browser, for the platform to confirm.
 
-    The visitor isn't shown anything. If Prolific confirms that the new submission belongs to that
-    person, `attach` lets them continue through their personal link.
+    This is not shown to the visitor. If Prolific confirms that the new submission belongs to
+    that person, `attach` lets them continue through their personal link.
     """
     worker = Worker.objects.filter(key=worker_key(adapter.platform, who.person)).first()
     if worker is not None and adapter.confirms:

@@ -1,4 +1,4 @@
-"""Consent: store it, or delete everything but a count."""
+"""Store consent, or delete everything except a count."""
 
 from django.db import transaction
 from django.db.models import F, ProtectedError
@@ -21,7 +21,7 @@ UNDECIDED = (Status.ARRIVED, *MAY_RESUME)
 
 
 def record(participation: Participation, agree: bool) -> None:
-    """Record consent or, if it is declined, delete all but a count. Only the first reply counts.
+    """Record consent or, if declined, delete all data except a count. Only the first reply counts.
 
     If there is a bonus or a decision, the row is kept and marked as withdrawn.
     """

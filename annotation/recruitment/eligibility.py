@@ -24,7 +24,7 @@ class RuleError(ValueError):
 
 
 def admits(study: Study, key: str) -> bool:
-    """Return whether the current lists let this worker take part."""
+    """Return whether the current lists allow this worker to participate."""
     listed = ListedWorker.objects.filter(rule=OuterRef("pk"), key=key)
     rules = list(study.access_rules.filter(ended_at__isnull=True).annotate(lists=Exists(listed)))
     if any(rule.effect == AccessRule.Effect.DENY and _meets(rule, key) for rule in rules):
@@ -44,7 +44,7 @@ def _meets(rule: AccessRule, key: str) -> bool:
 
 
 def sources(study: Study) -> dict[str, Source]:
-    """Return sources of IDs by platform name as used in hashes, with Handful's links last."""
+    """Return ID sources by the platform name used in hashes, with Handful's links last."""
     return {
         source.platform: source
         for adapter in reversed(ADAPTERS)
@@ -57,9 +57,9 @@ def add_rule(
 ) -> AccessRule:
     """Create an entry. For a list of people, `value` contains their IDs, one per line.
 
-    `platform` is one of `sources(study)`. If it is empty, each line starts with the platform's
-    name. Personal links are identified by their names. Raises RuleError, for example if the entry
-    would exclude everyone (study/consequences.py).
+    `platform` is one of `sources(study)`. If it is empty, each line starts with the platform
+    name. Personal links are identified by their names. Raises RuleError, for example if the
+    entry would exclude everyone (study/consequences.py).
     """
     value, keys = value.strip(), []
     if criterion == AccessRule.Criterion.TASK and not Task.objects.filter(name=value).exists():
@@ -109,7 +109,7 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
 
 
 def in_words(rule: AccessRule) -> str:
-    """Return a sentence with the number of people on a list, and how many are known here."""
+    """Return a sentence with the number of people on a list and the number known here."""
     known = Worker.objects.filter(key__in=rule.listed.values("key")).count()
     return f"{rule.listed.count()} on the list; {known} of them have been here before."
 

@@ -18,7 +18,7 @@ def free_by_hand(participation: Participation, reason: str, by: User) -> None:
     """Free the seat of an annotator who has not returned, at a researcher's request.
 
     The reason is logged. An annotator who returns later can continue if a seat is free. Raises
-    ValueError without a reason, and if there isn't a seat to free.
+    ValueError if the reason is empty or there are no seats to free.
     """
     reason = reason.strip()
     if not reason:
@@ -33,7 +33,7 @@ def free_by_hand(participation: Participation, reason: str, by: User) -> None:
 
 
 def freed(participation: Participation) -> str:
-    """Return how the log entry for a manually freed seat begins, before the reason."""
+    """Return the start of the log entry for a manually freed seat, up to the reason."""
     return f"seat of {participation.pseudonym} freed: "
 
 
@@ -51,7 +51,7 @@ def release_seat(participation: Participation, status: str) -> bool:
 
 
 def sweep() -> int:
-    """Free idle seats, settle abandoned work, delete old offers. Returns the seats freed."""
+    """Free idle seats, settle abandoned work, delete old offers. Return the number freed."""
     now, freed = database_now(), 0
     at_work = Participation.objects.live().values("study")
     for study in Study.objects.filter(pk__in=at_work):
@@ -63,7 +63,7 @@ def sweep() -> int:
 
 
 def expire_idle(study: Study, now: datetime | None = None) -> int:
-    """Free seats beyond the idle limit; `holding_seats` counts them as free. Returns how many."""
+    """Free seats beyond the idle limit, which `holding_seats` counts as free. Return the number."""
     idle = study.participations.idle(now or database_now(), study)
     with transaction.atomic():
         # An annotator who is answering right now holds the lock, so check again under the lock.

@@ -25,8 +25,8 @@ from annotation.recruitment.platform_adapters import ADAPTERS
 def worker_key(platform: str, identity: str) -> str:
     """Return the keyed hash that prevents a person from repeating a task, even after a purge.
 
-    IDs are typed, pasted or inserted by programs, so different spellings (surrounding spaces,
-    case, full-width digits) have the same hash.
+    IDs are typed, pasted or inserted by programs, so spelling variants (surrounding spaces,
+    case, full-width digits) produce the same hash.
     """
     own = platform == "browser" or any(d.own_codes and d.platform == platform for d in ADAPTERS)
     if not own:
@@ -50,7 +50,7 @@ class LostKey(ValueError):
 
 
 def decrypt(ciphertext: str) -> str:
-    """Return the ID, or "" if it was purged. Raises LostKey for another IDENTITY_KEY."""
+    """Return the ID, or "" if it was purged. Raises LostKey if IDENTITY_KEY differs."""
     if not ciphertext:
         return ""
     try:
@@ -75,8 +75,8 @@ SHORTEST_SOUGHT = 6  # characters; shorter IDs could match text by chance
 def without_ids(study: Study) -> Callable[[str], str]:
     """Return a function that replaces the study's IDs and personal link names with "[id]".
 
-    Use it for text written by people. It can't find purged IDs, and skips very short ones. Raises
-    LostKey for another IDENTITY_KEY.
+    Use it for text written by people. It cannot find purged IDs, and skips very short IDs.
+    Raises LostKey if IDENTITY_KEY differs.
     """
     links = set(study.personal_links.values_list("name", "code").iterator())
     known = {text for pair in links for text in pair}
@@ -94,7 +94,7 @@ class PurgeError(Exception):
 
 
 def purge(study: Study) -> int:
-    """Delete all of a study's worker IDs. Raises PurgeError during work or while pay is owed."""
+    """Delete all worker IDs in a study. Raises PurgeError during work or while pay is owed."""
     with transaction.atomic():
         study = Study.objects.locked().get(pk=study.pk)
         ledger.settle_ended(study)

@@ -1,4 +1,4 @@
-"""Why a visitor didn't get a seat: a code and a message for each reason."""
+"""Reasons why a visitor did not get a seat, each with a code and a message."""
 
 from datetime import datetime
 
@@ -27,7 +27,7 @@ from tasks.clock import database_now
 
 
 class RecruitmentError(Exception):
-    """Raised if a visitor can't get a seat. `code` is a key of NO_SEAT. Users see the message."""
+    """Raised if a visitor can't get a seat. `code` is a key in NO_SEAT. Users see the message."""
 
     def __init__(self, code: str, sentence: str | Promise = ""):
         super().__init__(sentence or NO_SEAT[code])
@@ -125,8 +125,8 @@ def refusal(
 ) -> str:
     """Return why the worker wouldn't get a seat now (a code in NO_SEAT), or "".
 
-    `browser` is the keyed hash of the browser's cookie, or "" if it doesn't matter. `found` are the
-    joinable scenarios, if the caller knows them.
+    `browser` is the keyed hash of the browser's cookie, or "" if it is irrelevant. `found`
+    contains the joinable scenarios, if the caller knows them.
     """
     if study.status != StudyStatus.OPEN:
         return study.status
@@ -146,7 +146,7 @@ def refusal(
 
 
 def _took_part(study: Study, key: str, browser: str) -> bool:
-    """Return whether another worker with this browser is live, completed or screened out."""
+    """Return whether another worker in this browser is live, completed or screened out."""
     done = (Status.COMPLETED, Status.SCREENED_OUT)
     others = study.participations.filter(browser=browser).exclude(worker__key=key)
     return others.filter(status__in=(*LIVE, *done)).exists()
@@ -170,10 +170,10 @@ def is_rejected(study: Study, key: str) -> bool:
 
 
 def tasks_begun(study: Study, key: str) -> int:
-    """Return how many of the study's tasks the worker has begun.
+    """Return the number of tasks in the study that the worker has begun.
 
-    A task begins when an example is shown. Tasks that ended earlier count too, because the
-    comprehension questions can't be repeated.
+    A task begins when an example is shown. Tasks that ended earlier are included, because the
+    comprehension questions cannot be repeated.
     """
     theirs = Participation.objects.filter(study=study, worker__key=key)
     ended = (Status.WITHDRAWN, Status.SCREENED_OUT)
@@ -200,6 +200,6 @@ def counted_reason(study: Study, key: str, code: str, among: list[int] | None = 
 
 
 def count(study: Study, why: str) -> None:
-    """Add one to the number of refusals for this Reason."""
+    """Increment the number of refusals for this Reason."""
     row, _is_new = RefusedArrival.objects.get_or_create(study=study, reason=why)
     RefusedArrival.objects.filter(pk=row.pk).update(number=F("number") + 1)

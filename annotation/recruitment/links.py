@@ -42,7 +42,7 @@ def browser(request: HttpRequest) -> str:
 
 
 class OpenLink(PlatformAdapter):
-    """A link for everyone. Each browser counts as a worker and may take part once."""
+    """A link for everyone. Each browser is treated as a worker and may participate once."""
 
     platform, words = "link", "an open link"
     anonymous = own_codes = True
@@ -72,7 +72,7 @@ class OpenLink(PlatformAdapter):
 
 
 class SimulatedLink(OpenLink):
-    """The link for simulated annotators, kept separate so that they never count as human."""
+    """The link for simulated annotators, kept separate so that they are never counted as human."""
 
     platform, kind, anonymous = "simulated", Kind.SIMULATED, False
 
@@ -156,7 +156,7 @@ class LinkError(ValueError):
 
 
 def make_links(study: Study, text: str) -> list[PersonalLink]:
-    """Create a link for each name (one per line), all or none. Raises LinkError."""
+    """Create links for all names (one per line) or for none of them. Raises LinkError."""
     names = [line.strip() for line in text.splitlines() if line.strip()]
     if len(names) > MOST:
         raise LinkError(f"At most {MOST} links can be created at once; you entered {len(names)}.")
@@ -203,7 +203,7 @@ class Seated:
 
     @property
     def identity(self) -> str:
-        """Return the text that is hashed as the worker's key, the same for all task versions."""
+        """Return the text to hash as the worker's key. It is the same for all task versions."""
         place = self.scenario
         split = [place.task.name, place.shots, place.split_number, place.arm]
         return json.dumps([self.name, self.revision, self.prompt_hash, split, self.replicate])

@@ -134,7 +134,7 @@ class SeatsForm(PageForm):
 
 
 class Seats(StudyPost):
-    """Add seats to one scenario."""
+    """Add seats to a scenario."""
 
     row, right, path = "seats", "own", "seats/"
     form_class = SeatsForm

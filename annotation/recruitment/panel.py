@@ -1,4 +1,4 @@
-"""Panels: platforms that append an ID to the study's URL and expect a code or redirect back.
+"""Panels: platforms that append an ID to the study's URL and expect a code or a redirect.
 
 CloudResearch Connect and SONA are presets. Researchers set parameter names and return URLs.
 """
@@ -174,7 +174,7 @@ class PanelAdapter(PlatformAdapter):
 
 @dataclass(frozen=True)
 class Visit:
-    """What opening a panel's URL leads to: the identity and the exits, or an error."""
+    """The result of opening a panel's URL: the identity and the exits, or an error."""
 
     query: str
     who: Identity | None = None

@@ -110,14 +110,14 @@ class PlatformAdapter:
         return None
 
     def refusal(self) -> str:
-        """Return why the adapter assigns no new seats (a code in join_errors.NO_SEAT), or ""."""
+        """Return why the adapter is not assigning seats (a code in join_errors.NO_SEAT), or ""."""
         return ""
 
     def submission_fields(self) -> dict[str, Any]:
         return {}
 
     def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
-        """Return the exit for an outcome, or None if there is none."""
+        """Return the exit for an outcome, or None if it does not exist."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Find a participation's exit: its platform's code and URL."""
+"""Find the exit for a participation: the code and URL of its platform."""
 
 import logging
 
@@ -62,7 +62,7 @@ def _had_completed(participation: Participation) -> bool:
 
 
 class Agreed(Exception):
-    """Raised if the worker has consented in another tab in the meantime, which takes precedence."""
+    """Raised if the worker has meanwhile consented in another tab, which takes precedence."""
 
 
 def decline(token: str) -> Exit | None:

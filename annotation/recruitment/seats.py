@@ -1,7 +1,7 @@
 """Assign seats at Start, and resume them later, without ever overfilling a scenario.
 
 A seat is taken at Start, before consent. It is held for ten minutes until consent, and after that
-for the study's idle limit. Allocation is balanced: a worker gets the least filled scenario that
+for the study's idle limit. Allocation is balanced: a worker gets the least full scenario that
 they may join, with ties broken by the study's seed. Each choice is logged with its candidates. The
 schema makes overfilling impossible, because a seat number is unique per scenario and kind. The
 lock here turns a race for the last seat into a clear "full" instead of an error.
@@ -53,10 +53,10 @@ def join(
 ) -> Participation:
     """Assign a seat to a worker, or return the worker's live participation.
 
-    On `anonymous` links, people who have not consented hold at most a third of the seats. If the
-    ID is not `verified`, a participation is returned only to the browser that started it.
-    `refused` is a code in join_errors.NO_SEAT if the adapter assigns no new seats. Raises
-    RecruitmentError if the worker gets no seat.
+    On `anonymous` links, people who have not consented hold at most a third of the seats. If
+    the ID is not `verified`, a participation is returned only to the browser that started it.
+    `refused` is a code in join_errors.NO_SEAT if the adapter does not assign new seats. Raises
+    RecruitmentError if the worker does not get a seat.
     """
     now = database_now()
     with transaction.atomic():
@@ -102,7 +102,7 @@ def _begun_before(
 
 
 def _worker(key: str, platform: str, kind: str) -> tuple[Worker, bool]:
-    """Return the worker and whether it is new. The row is locked, so that it isn't deleted."""
+    """Return (worker, whether it is new). The row is locked so that it cannot be deleted."""
     while True:
         defaults = {"platform": platform, "kind": kind}
         worker, is_new = Worker.objects.get_or_create(key=key, defaults=defaults)
@@ -114,10 +114,10 @@ def _worker(key: str, platform: str, kind: str) -> tuple[Worker, bool]:
 
 
 def _too_many_unconsented(study: Study) -> bool:
-    """Return whether people without consent hold a third of all seats, and at least three.
+    """Return whether people who have not consented hold a third of all seats, and at least three.
 
-    The caller must hold the study's lock and have expired idle participations. Personal links don't
-    count, because researchers gave them to people they know.
+    The caller must hold the study's lock and have expired idle participations. Personal links
+    are not counted, because researchers gave them to people they know.
     """
     waiting = study.participations.filter(kind=Kind.PERSON, status=Status.ARRIVED)
     waiting = waiting.exclude(platform_adapters.of_adapters_with("invited", "worker__platform"))
@@ -140,7 +140,7 @@ def _next_arrival(study: Study) -> int:
 
 
 def choose(seed: int, arrival: int, candidates: list[list[int]]) -> int:
-    """Return the least filled scenario (ties: seed and arrival). `candidates` as in Allocation."""
+    """Return the least full scenario (ties: seed and arrival). `candidates` as in Allocation."""
     least = min(taken for _key, taken, _seats in candidates)
     tied = [key for key, taken, _seats in candidates if taken == least]
     return random.Random(f"{seed}:seat:{arrival}").choice(tied)
@@ -255,7 +255,7 @@ def take_seat(
 
 
 def _new_name(study: Study) -> str:
-    """Return a new pseudonym in the study that reveals neither identity nor time."""
+    """Return a new pseudonym for the study that reveals neither identity nor time."""
     while True:
         name = "A-" + new_code(5)
         if not study.participations.filter(pseudonym=name).exists():
@@ -295,7 +295,7 @@ def _end(participation: Participation, last: int) -> int:
 
 
 def enter_sitting(participation: Participation, part: int) -> Participation:
-    """Continue in a part, starting a new one at its first example. Needs the study's lock."""
+    """Continue a part; a new part starts at its first example. Requires the study's lock."""
     if part <= participation.part:
         return participation
     locked = Participation.objects.lock(participation.token)
@@ -318,7 +318,7 @@ def end_part(participation: Participation) -> None:
 
 
 def note_outcome(participation: Participation, outcome: str) -> None:
-    """Store how the work ended (a key in OUTCOMES) in the latest submission."""
+    """Store the outcome of the work (a key in OUTCOMES) in the latest submission."""
     latest = participation.submissions.order_by("-pk").first()
     if latest is not None and not latest.outcome:
         latest.store(outcome=outcome)

@@ -60,7 +60,7 @@ class Arrival:
     def ticket(self) -> str:
         """Return a signed form field with the identity and, without a cookie, the browser ID.
 
-        A platform's signature is only valid for two minutes. It is checked once, when the page is
+        A platform's signature is valid for only two minutes. It is checked once, when the page is
         shown, and Start relies on this field.
         """
         known = self.browser != self.drawn
@@ -113,7 +113,7 @@ class Arrival:
     def owns(self, participation: Participation) -> bool:
         """Return whether the arrival may see this participation's personal link.
 
-        Other people may know an unverified ID, so it is accepted only in the browser that started.
+        Other people may know an unverified ID, so it is accepted only in the original browser.
         """
         if self.who is None or self.who.verified:
             return self.who is not None
@@ -136,7 +136,7 @@ class Arrival:
             raise
 
     def _check_may_start(self) -> None:
-        """Refuse previews, phones if a computer is required, and too many starts per IP address.
+        """Reject previews, phones if a computer is required, and too many starts per IP address.
 
         Annotators with a live participation may continue on any device.
         """
@@ -216,7 +216,7 @@ def admit_to(study: Study, address: str) -> bool:
     """Count a start on the study's open link. Return False if the IP address is over its limit.
 
     The limit is a tenth of the seats, and at least settings.STARTS_PER_HOUR (0: no limit). Consent
-    doesn't reset it. One of the study's switches lifts it, for a class that shares an IP address.
+    does not reset it. A switch in the study lifts it, for classes that share an IP address.
     """
     least = settings.STARTS_PER_HOUR
     if study.shared_address or not least:
@@ -240,7 +240,7 @@ def _name(address: str) -> str:
 def client_address(request: HttpRequest) -> str | None:
     """Return the IP address that connected to the outermost trusted proxy, or None.
 
-    IPv6 addresses are truncated to 64 bits, as a client controls the rest: "2001:db8:1:2::".
+    IPv6 addresses are truncated to 64 bits, because clients control the rest: "2001:db8:1:2::".
     """
     sender = request.META.get("REMOTE_ADDR", "")
     entries = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]

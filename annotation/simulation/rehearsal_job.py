@@ -1,8 +1,8 @@
-"""Run simulated annotators in a rehearsal as a job, with one annotator per chunk.
+"""Run simulated annotators in a rehearsal as a job, processing one annotator per chunk.
 
-They work as in `simulate_workers`. The browser ID is derived from the job and the number, so a
-repeated chunk continues where it stopped. An annotator waiting for a researcher's decision stops
-there. Once it has been admitted, the next job continues it.
+They work as in `simulate_workers`. The browser ID is derived from the job and the number,
+so a repeated chunk continues where it stopped. An annotator waiting for a researcher's
+decision stops there. After admission, the next job continues it.
 """
 
 import random
@@ -43,7 +43,7 @@ def free_seats(study: Study) -> int:
 
 
 def admitted(study: Study) -> list[Participation]:
-    """Return simulated annotators admitted since the job that left them waiting."""
+    """Return simulated annotators that were admitted after a job left them waiting."""
     walked = {
         pk
         for job in jobs_of(study)

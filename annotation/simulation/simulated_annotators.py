@@ -1,9 +1,9 @@
 """Simulated annotators, which use the same pages and forms as human annotators.
 
-They parse each page and submit its forms. They get the gold from the imported examples, which they
-look up by the text on the page, and never from the page itself. They join by the study's link for
-simulated annotators, so they have their own kind and separate seats, and tables never count them
-as human.
+They parse each page and submit its forms. They get gold answers from the imported examples,
+which they look up by the text on the page, and never from the page itself. They join
+through the study's link for simulated annotators, so they are a separate kind with separate
+seats, and tables never count them as human.
 """
 
 import json
@@ -118,7 +118,7 @@ class Known:
 
 
 class Knowledge:
-    """The gold for all of a study's tasks, by the text and question on the page."""
+    """Gold answers for all tasks in a study, by the text and question on the page."""
 
     def __init__(self, study: Study) -> None:
         self._study = study
@@ -159,14 +159,14 @@ class Knowledge:
         return self._known[(title, question, *sorted(options), *segments)]
 
     def predictions(self, model: str) -> dict[int, list[str]]:
-        """Return predicted texts by test example, or {} if the study doesn't use the model."""
+        """Return predicted strings by test example, or {} if the study does not use the model."""
         files = compared_files.for_overlap(self._study).filter(model__name=model)
         first = dict(files.reverse().values_list("task_id", "pk"))  # first one wins
         rows = Prediction.objects.filter(file__in=first.values())
         return dict(rows.values_list("example_id", "predicted"))
 
     def majority(self, card: Card) -> str:
-        """Return the most common gold in a task without highlighting."""
+        """Return the most common gold answer in a task without highlighting."""
         return self._majority[card.name]
 
 
@@ -208,7 +208,7 @@ def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
 
 
 def noisy(probability: float, rng: random.Random, spread: float = 0.02) -> Policy:
-    """Return a policy that is correct with about this probability, in all steps.
+    """Return a policy that gives correct answers with about this probability, in all steps.
 
     Its SD between annotators is `spread`: by default a few points, as among humans.
     """
@@ -217,7 +217,7 @@ def noisy(probability: float, rng: random.Random, spread: float = 0.02) -> Polic
 
 
 def contextual(name: str, rng: random.Random) -> Policy:
-    """Return a policy that is correct with probability P, and ALONE if the context is hidden.
+    """Return a policy that answers correctly with probability P, or ALONE if context is hidden.
 
     Raises ValueError.
     """
@@ -231,7 +231,7 @@ def contextual(name: str, rng: random.Random) -> Policy:
 def copying(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
     """Return a policy that copies a model's answer with probability P, or else is noisy:OWN.
 
-    Of "mixed" annotators, only SHARE copy; the others are noisy:OWN. Raises ValueError.
+    Among "mixed" annotators, only SHARE copy; the others are noisy:OWN. Raises ValueError.
     """
     kind, model, *numbers = name.split(":")
     try:
@@ -256,11 +256,11 @@ def copying(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
 
 
 def transferring(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
-    """Return a policy that is correct with probability P, and P · (1 + GAIN) after upstream tasks.
+    """Return a policy that is correct with probability P, or P · (1 + GAIN) after upstream tasks.
 
-    The average relative gain of these annotators is therefore known. ARM=GAIN,ARM=GAIN sets the
-    gains of several upstream arms, 0 for the others. ARM@N=GAIN sets the gain after N examples of
-    the training step. Raises ValueError.
+    The average relative gain of these annotators is therefore known. ARM=GAIN,ARM=GAIN sets
+    gains for several upstream arms, and 0 for the others. ARM@N=GAIN sets the gain after N
+    examples of the training step. Raises ValueError.
     """
     try:
         share, parts = name.split(":")[1:]
@@ -310,8 +310,8 @@ def gold(known: Known, rng: random.Random) -> Choice:
 def empty(known: Known, knowledge: Knowledge) -> Choice:
     """Return the trivial baseline: always "no answer", or always the majority label.
 
-    If an answer is required, return the text's first word, the first option, or the most common
-    number or text.
+    If an answer is required, return the first word of the text, the first option, or the most
+    common number or string.
     """
     if known.card.no_answer:
         return [], []
@@ -321,7 +321,7 @@ def empty(known: Known, knowledge: Knowledge) -> Choice:
 
 
 def at_random(known: Known, rng: random.Random) -> Choice:
-    """Return a random label, option, number or words. Half are "no answer", if allowed."""
+    """Return a random label, option, number or words. Half are "no answer", where allowed."""
     if known.card.no_answer and rng.random() < 0.5:
         return [], []
     if not known.card.is_highlighted:
@@ -372,7 +372,7 @@ def _random_span(known: Known, rng: random.Random) -> spans.Span:
 
 
 def _allowed(chosen: list[spans.Span], known: Known) -> list[spans.Span]:
-    """Return the spans, or the first word if there are none but an answer is required."""
+    """Return the spans, or the first word if an answer is required but there are no spans."""
     if chosen or known.card.no_answer:
         return chosen
     start, end = tokens(known.segments[0], known.card.granularity)[0]
@@ -380,7 +380,7 @@ def _allowed(chosen: list[spans.Span], known: Known) -> list[spans.Span]:
 
 
 def _apart(chosen: list[spans.Span]) -> list[spans.Span]:
-    """Drop spans that overlap an earlier one, as the highlighter would replace the earlier one."""
+    """Drop spans that overlap an earlier span, because the highlighter would replace it."""
     kept: list[spans.Span] = []
     for span in chosen:
         if not any(map(span.overlaps, kept)):
@@ -394,8 +394,8 @@ def _apart(chosen: list[spans.Span]) -> list[spans.Span]:
 def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str) -> Iterator[str]:
     """Run an annotator from the study's URL (or a personal link) to the completion code.
 
-    Yields the step of each answer ("training", "screening", "annotation"). Raises RobotError
-    without a seat, or if a page has an error.
+    Yields the step of each answer ("training", "screening", "annotation"). Raises RobotError if
+    there are no seats or a page shows an error.
     """
     rng = random.Random(seed)
     decide = policy_of(policy, knowledge, rng)
@@ -434,10 +434,10 @@ def _path(form: Any) -> str:
 
 
 def confidence_of(policy: str, is_right: bool, rng: random.Random) -> int:
-    """Return a point from 1 to 5, calibrated for answers that are right with the policy's P.
+    """Return a point from 1 to 5, calibrated for answers that are correct with probability P.
 
-    Three trials with probability P, and one more success if the answer is right: then answers at a
-    point are right as often as the point says. CONFIDENCE shifts the points.
+    Three trials with probability P, and one more success if the answer is correct: answers at a
+    point are then correct as often as that point indicates. CONFIDENCE shifts the points.
     """
     name, _mark, shift = policy.partition(CONFIDENCE)
     numbers = [part for part in name.split(":")[1:] if part[:1].isdigit()]
@@ -449,7 +449,7 @@ def confidence_of(policy: str, is_right: bool, rng: random.Random) -> int:
 def _answer(
     page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random
 ) -> tuple[dict[str, str], bool]:
-    """Read the question on the page. Return form data with an answer, and whether it is right."""
+    """Read the question on the page. Return (form data with an answer, whether it is correct)."""
     boxes = page.xpath("descendant::*[@data-passage]")
     # Of an image, the attribute contains the segment.
     segments = [box.get("data-passage") or box.text_content() for box in boxes]

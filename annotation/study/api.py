@@ -101,7 +101,7 @@ def as_record(study: Study, request: Request) -> dict[str, Any]:
 
 
 class StudyShape(serializers.Serializer):
-    """A row of the list, with further fields."""
+    """A row in the list, with additional fields."""
 
     def get_fields(self) -> dict[str, Any]:
         return {column.name: field_of(column, allow_null=True) for column in COLUMNS} | {
@@ -175,7 +175,7 @@ def save(study: Study, tasks: list[Any], upstream: list[Any], made_from: str | N
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Convert errors of saving a draft to API errors, in which case nothing is stored."""
+    """Convert errors from saving a draft to API errors. Nothing is stored in this case."""
     try:
         with transaction.atomic():
             yield
@@ -192,7 +192,7 @@ def by_key(error: ValidationError) -> dict[str, list[str]]:
 
 
 def validated(sent: dict[str, Any], owner: Any) -> dict[str, Any]:
-    """Return the errors of a design without storing it."""
+    """Return the errors in a design without storing it."""
     problems: dict[str, list[str]] = {}
     doubts: list[str] = []
     try:
@@ -209,7 +209,7 @@ def validated(sent: dict[str, Any], owner: Any) -> dict[str, Any]:
 
 
 class OneStudy(ApiView):
-    """One study; a draft can be edited."""
+    """A single study; a draft can be edited."""
 
     @extend_schema(responses=StudyShape, summary="One study with its design")
     def get(self, request: Request, name: str) -> Response:
@@ -313,7 +313,7 @@ ACTIONS = {"add": MemberForm, "change": RoleForm, "remove": RemovalForm}
 
 
 class Team(StudyTwin):
-    """Add a member by user name, change a role, or remove a member."""
+    """Add a member by username, change a role, or remove a member."""
 
     page = "team"
     more_fields: ClassVar = {

@@ -1,7 +1,7 @@
 """A design's audience: filters and content warnings on Prolific, and form fields.
 
-It is declared before the study opens and frozen with it. Whether Prolific has a country or a filter
-is checked when the study is created there (prolific/audience.py).
+It is declared before the study opens and frozen with it. Whether Prolific supports a
+country or filter is checked when the study is created there (prolific/audience.py).
 """
 
 import json

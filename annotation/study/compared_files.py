@@ -1,4 +1,4 @@
-"""The uploaded predictions that a study's annotators are compared with.
+"""Uploaded predictions to compare with the annotators in a study.
 
 These are files for its tasks, uploaded by members of its team. Closing the study freezes them as
 the family of comparisons for Holm's correction. Later files are shown separately.
@@ -12,7 +12,7 @@ from tasks.models.choices import CELL_ARMS
 
 
 def files(study: Study) -> PredictionFileQuerySet:
-    """Return the compared files. After closing, other models' later files are included.
+    """Return the compared files. After closing, later files from other models are included.
 
     A later run of a model in the family, on the same task and shots, would change that comparison.
     """
@@ -35,12 +35,12 @@ def supervised(study: Study) -> PredictionFileQuerySet:
 
 
 def of_arms(study: Study) -> PredictionFileQuerySet:
-    """Return the files with one of a cross-task study's arms, for the gains of models."""
+    """Return the files that name an arm of a cross-task study, for the gains of models."""
     return _of_team(study).exclude(arm="")
 
 
 def for_overlap(study: Study) -> PredictionFileQuerySet:
-    """Return the compared files, and witnesses, with which only errors are compared."""
+    """Return the compared files, plus witnesses, for which only errors are compared."""
     return files(study) | _of_team(study, witness=True).filter(arm__in=CELL_ARMS)
 
 
@@ -49,7 +49,7 @@ def every(study: Study) -> PredictionFileQuerySet:
 
 
 def has_models(study: Study) -> bool:
-    """Return whether predictions are compared with the study, or a model took one of its seats."""
+    """Return whether predictions are compared with the study or a model took a seat in it."""
     return for_overlap(study).exists() or study.participations.filter(kind=Kind.MODEL).exists()
 
 

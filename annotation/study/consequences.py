@@ -1,4 +1,4 @@
-"""A design's seats, minutes and cost, shown while it is edited and when the study opens.
+"""Seats, minutes and cost for a design, shown while it is edited and when the study opens.
 
 A cell's minutes are the time for its examples (study/minutes.py), not the announced time.
 """
@@ -29,7 +29,7 @@ NEEDED = (
 
 @dataclass(frozen=True)
 class Cell:
-    """A task at a number of shots: seats, examples per annotator, and their time.
+    """A task with a given number of shots: seats, examples per annotator, and their time.
 
     `pilot` is the number of answers that `seconds_each` is based on, or 0 for reading speed.
     `told` is the number of minutes that annotators see.
@@ -47,9 +47,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Consequences:
-    """A design's seats and cost, in cents. `cap` is None if a person's pay is unlimited.
+    """Seats and cost for a design, in cents. `cap` is None if a person's pay is unlimited.
 
-    `suggested_hours` suggests the maximum paid hours if they are missing, or else is None.
+    `suggested_hours` suggests the maximum paid hours if they are missing, otherwise None.
     """
 
     cells: list[Cell]
@@ -71,7 +71,7 @@ class Consequences:
 
     @property
     def longest(self) -> int:
-        """Return the longest cell's minutes."""
+        """Return the minutes for the longest cell."""
         return max((cell.minutes for cell in self.cells), default=0)
 
     @property
@@ -131,7 +131,7 @@ class Consequences:
 
 
 def for_design(study: Study, tasks: Sequence[Task]) -> Consequences:
-    """Return a design's consequences. Its values must satisfy design.check_design."""
+    """Return the consequences of a design. Its values must satisfy design.check_design."""
     seats: Counter[tuple[int, bool]] = Counter()
     for shots, _split, arm in design.cells(study):
         seats[shots, arm != Arm.QUESTION] += design.seats_in(study, arm)
@@ -228,7 +228,7 @@ Effect, Criterion = AccessRule.Effect, AccessRule.Criterion
 
 
 def of_entry(study: Study, effect: str, criterion: str, value: str) -> str:
-    """Return why an entry contradicts another or excludes everyone, or "" if it doesn't."""
+    """Return why an entry contradicts another entry or excludes everyone, or ""."""
     in_force = list(study.access_rules.filter(ended_at=None, criterion=criterion, value=value))
     if any(rule.effect == effect for rule in in_force):
         return f"The same entry is already in force: {in_force[0]}."
@@ -238,7 +238,7 @@ def of_entry(study: Study, effect: str, criterion: str, value: str) -> str:
 
 
 def of_list(study: Study, effect: str, keys: list[str]) -> str:
-    """Return an error if some of these workers (keyed hashes) are on an opposite list, or ""."""
+    """Return an error if any of these workers (keyed hashes) are on an opposing list, or ""."""
     opposite = study.access_rules.filter(ended_at=None, criterion=Criterion.PEOPLE)
     for rule in opposite.exclude(effect=effect):
         number = len(set(rule.listed.values_list("key", flat=True)) & set(keys))

@@ -2,10 +2,10 @@
 
 People can't be reset, so each arm has different annotators. *upstream* first trains on the upstream
 tasks, *sham* on as many examples of one neutral task, and *direct* on nothing. Then all arms have
-the same training and test on an unseen task. A design can replace *upstream* by several named arms,
-which differ in their tasks or examples; *sham* is then as long as the longest. Opening the study
-freezes a pool of training examples that share no text with an unseen task or with another task in
-the pool. All upstream arms draw from the same pool.
+the same training and test on an unseen task. A design can replace *upstream* with several named
+arms, which differ in their tasks or examples; *sham* is then as long as the longest. Opening the
+study freezes a pool of training examples that share no text with an unseen task or with another
+task in the pool. All upstream arms draw from the same pool.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ def training(study: Study, upstream: Sequence[Task] | None = None) -> Training:
 
 
 def training_in(frozen: dict[str, Any]) -> Training:
-    """Return the same from a manifest's `cross_task`."""
+    """Return the same, from the `cross_task` entry of a manifest."""
     if "upstream_arms" in frozen:
         return {arm: tuple(frozen["upstream_arms"][arm]) for arm in frozen["arms"]}
     upstream, sham = (
@@ -110,7 +110,7 @@ def check(study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse:
 def _check_names(
     study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse: Refuse
 ) -> None:
-    """Refuse tasks that have two roles, even in different versions."""
+    """Reject tasks with two roles, even in different versions."""
     unseen, trained = {task.name for task in tasks}, [task.name for task in upstream]
     for name in sorted({name for name in trained if trained.count(name) > 1}):
         refuse("upstream_tasks", f"{name} is chosen twice.")
@@ -121,7 +121,7 @@ def _check_names(
 
 
 def _arms_are_right(study: Study, upstream: Sequence[Task], refuse: Refuse) -> bool:
-    """Refuse arms with unsuitable names, tasks or numbers. Return whether there are none."""
+    """Reject arms with unsuitable names, tasks or numbers. Return whether all are valid."""
     problems, names = [], [task.name for task in upstream]
     taken = [arm["name"] for arm in study.arms]
     for arm in study.arms:
@@ -170,7 +170,7 @@ def _check_partition(
 
 
 def left_out(study: Study) -> str:
-    """Return a sentence about the tasks of the partition that are left out, or ""."""
+    """Return a sentence about the tasks in the partition that are excluded, or ""."""
     if not study.partition:
         return ""
     used = (
@@ -202,13 +202,13 @@ def _wanted(study: Study, upstream: Sequence[Task]) -> Iterator[tuple[str, Task,
 
 
 def texts_of(context: Iterable[str]) -> set[str]:
-    """Return hashes of an example's images and long segments or, without, of all together."""
+    """Return hashes of the images and long segments, or else of the whole context."""
     long = [s.strip() for s in context if len(s.split()) >= FEWEST_WORDS or image_in(s)]
     return {hashlib.sha256(text.encode()).hexdigest() for text in long or ["\n".join(context)]}
 
 
 def _texts_of_unseen(study: Study, tasks: Sequence[Task]) -> set[str]:
-    """Return the hashes of all texts in the tests and training files of the unseen tasks."""
+    """Return hashes of all text in the test and training files of the unseen tasks."""
     rows = Example.objects.filter(split__task__in=[task.pk for task in tasks])
     return {
         text for context in rows.values_list("context", flat=True) for text in texts_of(context)
@@ -245,7 +245,7 @@ class PoolError(ValueError):
 
 
 def freeze(study: Study) -> None:
-    """Store each arm's training pool. Texts occur in only one task. Raises PoolError."""
+    """Store each arm's training pool. A text occurs in only one task. Raises PoolError."""
     if not study.is_cross_task:
         return
     for arm, task, wanted, pool in _unfrozen(study):
@@ -261,7 +261,7 @@ def freeze(study: Study) -> None:
 
 
 def _unfrozen(study: Study) -> Iterator[tuple[str, Task, int, list[Example]]]:
-    """Yield (arm, task, number of its examples per person, pool), as opening freezes them."""
+    """Yield (arm, task, number of its examples per person, pool), as frozen on opening."""
     taken = _texts_of_unseen(study, list(study.tasks.all()))
     for arm, task, wanted in _wanted(study, list(study.upstream_tasks.all())):
         pool = _pool(task, wanted, taken)
@@ -324,7 +324,7 @@ def draw(participation: Participation) -> list[int]:
 
 
 def order_of(pools: dict[str, list[int]], each: int, seed: str) -> list[int]:
-    """Draw an order: shuffle the tasks (given by name), then sample from the pool of each."""
+    """Draw an order: shuffle the tasks (given by name), then sample from each task's pool."""
     rng = random.Random(seed)
     names = list(pools)
     rng.shuffle(names)
@@ -332,7 +332,7 @@ def order_of(pools: dict[str, list[int]], each: int, seed: str) -> list[int]:
 
 
 def samples(study: Study, arm: str) -> list[Example]:
-    """Return one person's number of examples from the start of each pool, for a preview."""
+    """Return the examples for a single person from the start of each pool, for a preview."""
     tasks, each = training(study).get(arm, ([], 0))
     if not tasks:
         return []
@@ -353,7 +353,7 @@ def trained_first(study: Study) -> list[Task]:
 
 
 def knows_the_training(study: Study, worker_key_tasks: Iterable[str]) -> bool:
-    """Return whether any of these tasks, seen by a worker, is one of an arm's training tasks.
+    """Return whether any of these tasks, seen by a worker, is a training task in any arm.
 
     Such workers are excluded from all arms. Otherwise, the arms wouldn't be randomised.
     """

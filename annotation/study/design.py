@@ -1,8 +1,8 @@
-"""A design's rules, its scenarios, and saving drafts.
+"""Rules for designs, their scenarios, and saving drafts.
 
 Saving a draft creates its scenarios again. Opening (study/lifecycle.py) writes the manifest (the
 canonical JSON of everything that determines what annotators see and what is analysed) and its hash.
-Pausing and closing aren't part of the design and change neither.
+Pausing and closing are not part of the design and do not change either of them.
 """
 
 import copy
@@ -74,7 +74,7 @@ def check_design(
 ) -> None:
     """Raise ValidationError, with reasons by field, if a rule is violated.
 
-    A row as stored satisfies its constraints, each of which takes a query to validate.
+    A stored row satisfies its constraints, each of which takes a query to validate.
     """
     errors: dict[str, list[str]] = {}
     try:
@@ -234,7 +234,7 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """Check that a screening set has a rule and zero shots, and that there are enough examples."""
+    """Check that a screening set has a rule, zero shots and enough examples."""
     if study.adjusts_for_anchors and not study.anchor_examples:
         refuse("adjusts_for_anchors", "Needs anchor examples.")
     if study.screening_examples and study.qualification == Qualification.NONE:
@@ -256,7 +256,7 @@ def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _check_context_free(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """Check that annotators without contexts have something to answer, and a comparison."""
+    """Check that annotators without contexts have questions and a comparison group."""
     if not study.context_free_annotators:
         return
 
@@ -278,7 +278,7 @@ def _check_context_free(study: Study, tasks: Sequence[Task], refuse: Any) -> Non
 
 
 def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """Refuse a minimum that even a perfect annotator couldn't reach."""
+    """Reject a minimum that even a perfect annotator could not reach."""
     threshold = study.qualification_threshold
     if study.qualification != Qualification.MINIMUM or threshold is None:
         return
@@ -323,7 +323,7 @@ def suggested_budget(study: Study, tasks: Sequence[Task], seats: int) -> Decimal
 
 
 def cells(study: Study) -> list[tuple[int, int | None, str]]:
-    """Return (shots, number of the training split, arm) for each of a task's scenarios."""
+    """Return (shots, number of the training split, arm) for each scenario of a task."""
     found: list[tuple[int, int | None, str]] = [
         (shots, split, arm)
         for shots in sorted(study.shots)
@@ -334,12 +334,12 @@ def cells(study: Study) -> list[tuple[int, int | None, str]]:
 
 
 def seats_in(study: Study, arm: str) -> int:
-    """Return the number of annotators of each scenario in this arm."""
+    """Return the number of annotators for each scenario in this arm."""
     return study.context_free_annotators if arm == Arm.QUESTION else study.annotators
 
 
 def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
-    """Set the suggested cap and budget of a paid draft if they are empty."""
+    """Set the suggested cap and budget for a paid draft if they are empty."""
     if study.hourly_rate and study.max_paid_hours is None:
         study.max_paid_hours = suggested_hours(study, tasks)
     if study.budget is None:
@@ -422,7 +422,7 @@ def save_draft(
 
 
 def _log(study: Study, before: dict[str, Any] | None) -> None:
-    """Record the old and new values of changed fields in the audit log, or all for a new draft."""
+    """Log the old and new values of changed fields, or all values for a new draft."""
     after = values(study)
     names = [name for name in after if before is None or before[name] != after[name]]
     if not names:

@@ -1,4 +1,4 @@
-"""A design as a TOML file or JSON object, with the manifest's keys that a researcher sets.
+"""A design as a TOML file or JSON object, with the manifest keys that a researcher sets.
 
 `tasks` are names ("MNLI", or "MNLI@2" for a version), or tables with `name` and `version` as in
 the manifest. The same applies to `upstream_tasks` and `sham_task` in [cross_task]. `shots`,

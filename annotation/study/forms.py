@@ -1,4 +1,4 @@
-"""The researchers' study form. It cleans and converts values; design.py has the rules."""
+"""The study form. It cleans and converts values; design.py contains the rules."""
 
 import re
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ ARM = re.compile(r"\s*([^:]+?)\s*:\s*([0-9]{0,4})\s*(?::\s*(.*?))?\s*")
 
 
 class ArmsField(TextField):
-    """Upstream arms, one per line. The value is the list of tables in a design file."""
+    """Upstream arms, one per line. The value is a list of tables, as in a design file."""
 
     def prepare_value(self, value: Any) -> Any:
         if not isinstance(value, list):
@@ -81,7 +81,7 @@ UNFOLDED = ("Tasks and examples", "Time and pay")
 
 @dataclass(frozen=True)
 class Section:
-    """Fields under a collapsible heading. `changed` lists labels of fields not at their default."""
+    """Fields under a collapsible heading. `changed` lists labels of non-default fields."""
 
     title: str
     fields: list[forms.BoundField]
@@ -158,7 +158,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return Section(title, fields, any(field.errors for field in fields), changed)
 
     def _differs(self, field: forms.BoundField) -> bool:
-        """Return whether the value isn't the default, ignoring the seed, which is random."""
+        """Return whether the value differs from the default, ignoring the (random) seed."""
         if field.name in (*design_file.LISTS, *audience.NAMES):
             return bool(field.value())
         default = Study.design_field(field.name).get_default()
@@ -166,7 +166,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
 
     @cached_property
     def consequences(self) -> Consequences | None:
-        """Return the values' consequences, or None if required values are invalid."""
+        """Return the consequences of the values, or None if required values are invalid."""
         if not self.is_bound:
             return consequences.for_study(self.instance) if self.instance.pk else None
         if self.lacking():
@@ -189,7 +189,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return minutes.doubts(self.instance, self.chosen_tasks())
 
     def leaks(self) -> list[str]:
-        """Return warnings about training examples that are also in a test of the selected tasks."""
+        """Return warnings about training examples that also occur in selected tasks' tests."""
         if self.is_bound and {"shots", "splits"} & self.errors.keys():
             return []
         return consequences.leaks(self.instance, self.chosen_tasks())
@@ -207,7 +207,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return " / ".join([*first.context, first.question]) if first else ""
 
     def lacking(self) -> list[forms.BoundField]:
-        """Return the fields that must be completed or corrected before the calculation."""
+        """Return the fields to complete or correct before the calculation."""
         if not self.is_bound:
             return [] if self.instance.pk else [self["tasks"], self["shots"]]
         names = [name for name in self.errors if name in consequences.NEEDED]
@@ -282,7 +282,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
                     self.add_error(field if field in self.fields else None, messages)
 
     def save(self, commit: bool = True) -> Study:
-        """Save the draft. Raises DesignError if it is frozen, StaleDesign if others saved it."""
+        """Save the draft. Raises DesignError if frozen, StaleDesign if another user saved it."""
         tasks, upstream = (list(self.cleaned_data[name]) for name in design_file.LISTS)
         version = self.cleaned_data["version"]
         design.save_draft(self.instance, tasks, made_from=version, upstream=upstream)

@@ -103,7 +103,7 @@ def _thaw(study: Study) -> None:
 
 
 def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
-    """Check the design one last time, and store its manifest, hash and consent text."""
+    """Check the design a final time, and store its manifest, hash and consent text."""
     budget.check_limit(study, by)
     lacks = missing(study)
     if lacks:
@@ -127,7 +127,7 @@ def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
 
 
 def _freeze_consent(study: Study) -> None:
-    """Store a new version of the consent text if it is not the newest one."""
+    """Store a new version of the consent text if it differs from the latest version."""
     newest = study.consent_texts.order_by("-version").first()
     if newest is None or newest.text != study.consent_text:
         number = newest.version + 1 if newest else 1
@@ -201,7 +201,7 @@ def switch(study: Study, chosen: dict[str, bool], by: User) -> None:
 
 
 def has_results(study: Study) -> bool:
-    """Return whether a person has completed, so results may have been seen (unless hidden)."""
+    """Return whether a person has completed, so results (unless hidden) may have been seen."""
     if study.covers_test_scores:
         return False
     return study.participations.filter(status=Status.COMPLETED, kind=Kind.PERSON).exists()
@@ -210,9 +210,9 @@ def has_results(study: Study) -> bool:
 def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False) -> None:
     """Add seats to a scenario in an open or paused study. Logged; the design doesn't change.
 
-    If there are results, this must be `confirmed`, and every table mentions it. Raises DesignError,
-    and PermissionDenied for users who may not spend if the study is on Prolific, because the next
-    sync buys places for the seats.
+    If there are results, this must be `confirmed`, and every table mentions this. Raises
+    DesignError, and PermissionDenied for users who may not spend if the study is on Prolific,
+    because the next sync buys places for the seats.
     """
     if not 1 <= number <= 1000:
         raise DesignError("Enter a number of seats from 1 to 1000.")

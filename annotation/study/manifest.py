@@ -80,7 +80,7 @@ def _task(task: Task, study: Study) -> dict[str, Any]:
 
 
 def splits_of(study: Study, task: Task) -> QuerySet[Split]:
-    """Return the files of a task that the study shows: training splits and test, in order."""
+    """Return the task files that the study shows: training splits and test, in order."""
     trained = study.scenarios.filter(task=task, shots__gt=0).values("shots", "split_number")
     train = Q(pk__in=[])
     for scenario in trained.order_by("shots"):

@@ -29,7 +29,7 @@ SHORTEST_TOO_LONG = 30  # minutes; for shorter times, rounding is not misleading
 
 @dataclass(frozen=True)
 class Workload:
-    """The work in one of a design's cells. Attention checks count as examples."""
+    """The work in a cell of a design. Attention checks are counted as examples."""
 
     task: Task
     shots: int
@@ -49,7 +49,7 @@ class Workload:
 
     @property
     def words(self) -> int:
-        """Return the number of words in the median example's text and question."""
+        """Return the number of words in the text and question of the median example."""
         words = frozen.median_words if self.has_contexts else frozen.median_question_words
         return words(self.task)
 
@@ -62,14 +62,14 @@ class Workload:
         return self.minutes_at(self.seconds_each)
 
     def minutes_at(self, seconds: float) -> int:
-        """Return an annotator's minutes, given the task's seconds per example."""
+        """Return an annotator's time in minutes, given the task's seconds per example."""
         before = self.upstream * _seconds(self.upstream_words)
         own = (self.examples - self.upstream) * seconds
         return MINUTES_BEFORE + math.ceil((before + own) / 60)
 
 
 def _seconds(words: int) -> float:
-    """Return the seconds an example with this number of words takes."""
+    """Return the number of seconds that an example with this many words takes."""
     return 60 * words / WORDS_A_MINUTE + SECONDS_TO_ANSWER
 
 
@@ -102,7 +102,7 @@ def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
 
 
 def _upstream_words(study: Study) -> int:
-    """Return the words in the median upstream example, for the arm that reads more."""
+    """Return the word count of the median upstream example, for the arm that reads more."""
     arms = [list(study.upstream_tasks.all()), [study.sham_task] if study.sham_task else []]
     return max(
         round(statistics.fmean(frozen.median_words(task) for task in tasks))
@@ -112,7 +112,7 @@ def _upstream_words(study: Study) -> int:
 
 
 def _sizes(tasks: Sequence[Task]) -> Counter[tuple[int, int | None, int | None]]:
-    """Return the number of examples of each published file, by (task, shots, number)."""
+    """Return the number of examples in each published file, by (task, shots, number)."""
     shown = (Split.Kind.TRAIN, Split.Kind.TEST)
     splits = Split.objects.filter(task__in=[task.pk for task in tasks], kind__in=shown)
     counted = splits.annotate(size=Count("examples"))
@@ -162,7 +162,7 @@ class MinutesError(ValueError):
 
 @dataclass(frozen=True)
 class Minutes:
-    """An annotator's minutes in a cell. `pilot`: answers measured, or 0 for reading speed."""
+    """An annotator's time in a cell. `pilot`: answers measured, or 0 for reading speed."""
 
     load: Workload
     seconds_each: float
@@ -212,12 +212,12 @@ def for_cells(study: Study, tasks: Sequence[Task]) -> list[Minutes]:
 
 
 def longest(study: Study, tasks: Sequence[Task]) -> int:
-    """Return the longest time in minutes that annotators see, or 0 without a task."""
+    """Return the longest time in minutes that annotators see, or 0 without tasks."""
     return max((cell.told for cell in for_cells(study, tasks)), default=0)
 
 
 def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
-    """Return the worst warning about a design's minutes, or []."""
+    """Return the most serious warning about a design's minutes, or []."""
     cells = for_cells(study, tasks)
     stated = [cell for cell in cells if cell.is_stated and cell.load.has_contexts]
     short = sorted(stated, key=lambda cell: cell.told / cell.load.minutes)
@@ -238,7 +238,7 @@ def store(study: Study) -> None:
 
 
 def pilot(study: Study, task: Task) -> tuple[float, int] | None:
-    """Return (median active seconds per answer, number of answers) of humans on a task.
+    """Return (median active seconds per answer, number of answers) for humans on a task.
 
     Only annotation steps that the study's owner may read are used. Returns None below
     FEWEST_ANSWERS.
@@ -256,6 +256,6 @@ def pilot(study: Study, task: Task) -> tuple[float, int] | None:
 
 
 def in_words(minutes: Sequence[int]) -> str:
-    """Return text such as "20" or "20 to 60", or "" without minutes."""
+    """Return text such as "20" or "20 to 60", or "" if there are none."""
     least, most = min(minutes, default=0), max(minutes, default=0)
     return "" if not most else f"{most}" if least == most else f"{least} to {most}"

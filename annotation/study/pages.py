@@ -32,8 +32,8 @@ from tasks.models import Task
 def study_new(request: ResearcherRequest) -> HttpResponse:
     """Create a draft.
 
-    `?task=NAME` selects a task's newest version, or `?task=NAME@VERSION` another one. `?like=NAME`
-    copies a study's design.
+    `?task=NAME` selects the latest version of a task, and `?task=NAME@VERSION` another version.
+    `?like=NAME` copies the design of a study.
     """
     if like := request.GET.get("like", ""):
         source = study_of(request, like, right_to("study_clone"))
@@ -94,7 +94,7 @@ def _edit(
 
 
 def _left_out(source: Study) -> list[str]:
-    """Return the source design's tasks that can't be selected because they are archived."""
+    """Return tasks in the source design that cannot be selected because they are archived."""
     tasks = [*source.tasks.order_by("name"), *cross_task.trained_first(source)]
     return [str(task) for task in tasks if task.archived_at]
 
@@ -134,7 +134,7 @@ def _minutes(study: Study) -> list[str]:
 
 @signed_in("POST")
 def clone(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Create a draft with the same design. If no name is given, a free one is chosen."""
+    """Create a draft with the same design. If no name is given, an unused name is chosen."""
     source = study_of(request, name, right_to("study_clone"))
     typed = request.POST.get("name", "").strip()
     wanted = typed or lifecycle.free_name(source, "copy")
@@ -164,7 +164,7 @@ def archive(request: ResearcherRequest, name: str, is_archived: bool) -> HttpRes
 
 @signed_in("POST")
 def delete(request: ResearcherRequest, name: str, show: View) -> HttpResponse:
-    """Delete a draft without participants. `show` renders the Settings page."""
+    """Delete a draft that has not had participants. `show` renders the Settings page."""
     study = study_of(request, name, right_to("study_delete"))
     try:
         lifecycle.delete_draft(study)

@@ -1,4 +1,4 @@
-"""The reward on Prolific, and what each choice costs, computed from the design."""
+"""The reward on Prolific and the cost of each choice, computed from the design."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ LEAST_HOURLY = {"GBP": 600, "USD": 800}
 def scenario_reward(study: Study, minutes: Sequence[int], choice: str) -> int:
     """Return the reward in cents for scenarios with these minutes (see ProlificReward).
 
-    Prolific judges it by the longest time. If the design's rate is higher than Prolific's minimum,
-    the reward is at least this minimum for the longest time.
+    Prolific assesses it against the longest time. If the design's rate is higher than
+    Prolific's minimum, the reward is at least this minimum for the longest time.
     """
     longest = _at_rate(study, max(minutes))
     if choice == ProlificReward.LONGEST:
@@ -36,7 +36,7 @@ def _at_rate(study: Study, minutes: int) -> int:
 
 @dataclass(frozen=True)
 class Cost:
-    """What drafts cost in currency units, without fees. `reward` covers all parts."""
+    """The cost of drafts in currency units, excluding fees. `reward` covers all parts."""
 
     choice: str
     what: str
@@ -47,9 +47,9 @@ class Cost:
 
 
 def costs_of_design(study: Study, cells: Sequence[tuple[int, int]]) -> list[Cost]:
-    """Return what each reward costs in one session. `cells` are (seats, minutes).
+    """Return the cost of each reward in a single session. `cells` are (seats, minutes).
 
-    Returns [] if the choice makes no difference, or if Prolific doesn't pay in the currency.
+    Returns [] if the choice does not matter, or if Prolific does not pay in the currency.
     """
     told = [minutes for _seats, minutes in cells]
     one_each = study.participants_choose_scenario or len(set(told)) < 2

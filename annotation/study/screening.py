@@ -20,7 +20,7 @@ from tasks.models import Example, Split, Task
 def examples(study: Study, task: Task) -> list[Example]:
     """Return a task's screening set, from the manifest or, for a draft, as drawn now.
 
-    It is empty if the design has none, and smaller than designed if there are too few examples.
+    It is empty if the design omits it, and smaller than designed if there are too few examples.
     """
     before = study.anchor_examples
     return _drawn(study, task, "screening_hashes", before, before + study.screening_examples)
@@ -44,9 +44,9 @@ def _drawn(study: Study, task: Task, key: str, start: int, end: int) -> list[Exa
 def spare(study: Study, task: Task) -> list[Example]:
     """Return candidates for anchors and a screening set, in an order drawn with the study's seed.
 
-    They aren't in any of the study's training files, and share no text with its test or checks, so
-    zero-shot annotators don't see such text early. Text and question are compared, never gold.
-    Examples and IDs are unique, so exports identify each example by task and ID.
+    They are not in the study's training files, and do not share text with its test or checks,
+    so zero-shot annotators do not see such text early. Text and question are compared, never
+    gold. Examples and IDs are unique, so exports identify each example by task and ID.
     """
     shown = {(shots, number) for shots in study.shots for number in study.splits}
     pool = _training(task)
@@ -119,7 +119,7 @@ OTHERS_NEEDED: dict[str, int] = {Qualification.POINTS_BELOW: 2, Qualification.SD
 
 
 def judged_by(rule: str, shots: int, screening: int) -> int:
-    """Return how many examples the rule judges an annotator by, or 0 without a rule."""
+    """Return the number of examples by which the rule judges annotators, or 0 without a rule."""
     return 0 if rule == Qualification.NONE else shots or screening
 
 

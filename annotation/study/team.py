@@ -1,7 +1,7 @@
 """A study's team: owners, analysts and payers (see models.study.RIGHTS).
 
-A study's creator remains its owner, so a study always has one. Others are invited by a link,
-through which they can create an account. All changes are logged with the study.
+A study's creator remains its owner, so a study always has one. Others are invited with a
+link, through which they can create an account. All changes are logged with the study.
 """
 
 import secrets
@@ -24,7 +24,7 @@ class TeamError(ValueError):
 
 
 def add_colleague(study: Study, username: str, role: str, by: User) -> Member:
-    """Add a user from a team of `by`, as account names are not public. Raises TeamError."""
+    """Add a user who shares a study with `by` (usernames are not public). Raises TeamError."""
     if not _is_colleague(username, by):
         raise TeamError(
             f"You share no study with an account named {username!r}. Invite them with a link."
@@ -111,9 +111,9 @@ class InvitationError(ValueError):
 
 
 def invite(study: Study | None, role: str | None, email: str, by: User) -> tuple[str, Invitation]:
-    """Create an invitation. Return its link's secret, which isn't stored, and its row.
+    """Create an invitation. Return the secret in its link, which is not stored, and its row.
 
-    Without a study, it is for this server. `email` is "" if the link is handed over manually.
+    Without a study, it is for this server. `email` is "" if the link is to be sent manually.
     """
     token, now = secrets.token_urlsafe(24), database_now()
     with transaction.atomic():
@@ -126,7 +126,7 @@ def invite(study: Study | None, role: str | None, email: str, by: User) -> tuple
 
 
 def send(invitation: Invitation, link: str) -> bool:
-    """Send the link by email. Return False if it wasn't sent and must be handed over manually."""
+    """Send the link by email. Return False if it was not sent and must be passed on manually."""
     if not (invitation.email and settings.EMAIL_HOST):
         return False
     what = f"the study “{invitation.study.title}”" if invitation.study else "Handful"

@@ -173,7 +173,7 @@ def _end_webhook(request: ResearcherRequest, study: Study, show: View) -> HttpRe
 
 
 def change(form: PageForm, study: Study, by: User) -> None:
-    """Make a valid form's change. Raises TeamError."""
+    """Apply the change in a valid form. Raises TeamError."""
     sent = form.cleaned_data
     if isinstance(form, MemberForm):
         members.add_colleague(study, sent["username"], sent["role"], by)
@@ -184,7 +184,7 @@ def change(form: PageForm, study: Study, by: User) -> None:
 
 
 def _change(form: PageForm, study: Study, by: User) -> bool:
-    """Make a valid form's change. If it fails, add the error to the form."""
+    """Apply the change in a valid form. If this fails, add the error to the form."""
     try:
         change(form, study, by)
     except members.TeamError as error:

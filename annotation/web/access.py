@@ -1,6 +1,6 @@
 """Access checks: return the study, participation, worker or model that a request may use.
 
-Missing objects and objects without access both give 404. The checks for annotators activate the
+Missing objects and inaccessible objects both return 404. The checks for annotators activate the
 study's language. Their callers must reset it, because threads are reused.
 """
 
@@ -103,7 +103,7 @@ def job_of(request: HttpRequest, pk: int) -> Job:
     """Return a job that this researcher may see, or raise Http404.
 
     A study's job requires the read right, even for the researcher who started it. Other jobs are
-    visible to their owner. A token for one study sees only that study's jobs.
+    visible to their owner. A token for one study gives access only to that study's jobs.
     """
     token = token_of(request)
     job = get_object_or_404(Job, pk=pk) if pk < 2**63 else None

@@ -1,7 +1,7 @@
 """Form classes and fields for all pages: unique IDs, and numbers in ASCII digits.
 
-Django's fields refuse U+0000 and link a field to its help and errors with aria-describedby.
-templates/_field.html provides the IDs that this needs.
+Django's fields reject U+0000 and link a field to its help and errors with aria-describedby.
+templates/_field.html provides the IDs that this requires.
 """
 
 import re
@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 
 
 class OnPage(forms.BaseForm):
-    """One of several forms on a page. `key` is the prefix of its IDs and of its variable."""
+    """One of several forms on a page. `key` is the prefix for its IDs and its variable."""
 
     key: str
 
@@ -86,7 +86,7 @@ def row_field(form: forms.BaseForm, name: str) -> forms.ModelChoiceField:
 
 
 def is_shown_again(request: HttpRequest) -> bool:
-    """Return whether this is input preserved from an ended session, to be shown but not stored."""
+    """Return whether this input was preserved from an expired session, to show but not store."""
     return "show_again" in request.POST
 
 
@@ -102,7 +102,7 @@ class WholeNumberField(forms.IntegerField):
 
 
 def _check_row_number(field: forms.Field, value: Any) -> None:
-    """Refuse values without 1 to 18 ASCII digits. Databases refuse larger numbers."""
+    """Reject values that are not 1 to 18 ASCII digits. Databases reject larger numbers."""
     if not re.fullmatch(r"[0-9]{1,18}", str(value)):
         sentence = field.error_messages["invalid_choice"]
         raise ValidationError(sentence, code="invalid_choice", params={"value": value})

@@ -1,4 +1,4 @@
-"""Validate JSON bodies with the pages' forms, and refuse unknown fields.
+"""Validate JSON bodies using the pages' forms, and reject unknown fields.
 
 A body's keys are form field names. `fields_of` documents them in the OpenAPI document, and
 `as_form_data` converts a body to the data that a browser would send.
@@ -69,7 +69,7 @@ def check_known(data: Mapping[str, Any], known: Any) -> None:
 
 
 def as_form_data(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert JSON values to form data. Numbers become strings, and nulls are left out."""
+    """Convert JSON values to form data. Numbers become strings, and nulls are omitted."""
     return {
         name: [_plain(name, item) for item in value]
         if isinstance(value, list)

@@ -1,4 +1,4 @@
-"""Jobs in the API: their progress, running their next part, and their result."""
+"""Jobs in the API: show progress, run the next part, and return the result."""
 
 from collections.abc import Callable
 from typing import Any

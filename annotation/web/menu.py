@@ -1,8 +1,8 @@
 """The tabs on a study's pages, and the views of a page that `?show=` selects.
 
 Pages that the reader may not open are hidden (models.study.RIGHTS). Results pages belong to
-`analysis`, so this module only contains their URL names. It also maps each page to its help page;
-tests/config/test_help_places.py checks that this map is complete.
+`analysis`, so this module contains only their URL names. It also maps each page to its help
+page; tests/config/test_help_places.py checks that this map is complete.
 """
 
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ from annotation.web.posts import View
 
 @dataclass(frozen=True)
 class Page:
-    """One of a study's pages, with the right it requires.
+    """A page in a study, with the right that it requires.
 
-    `below` lists the URL names of pages without a link in the menu, such as those about one
-    annotator. `views` lists the page's views: the value of `?show=`, the name and the required
-    right.
+    `below` lists the URL names of pages that are not linked in the menu, such as those about
+    one annotator. `views` lists the page's views: the value of `?show=`, the name and the
+    required right.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Menu:
-    """The menu of a study's page: all tabs, the pages of the current tab, and the page's views."""
+    """The menu on a study's page: all tabs, pages in the current tab, and views of the page."""
 
     study: Study
     tabs: list[Link]

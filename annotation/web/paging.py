@@ -48,7 +48,7 @@ class Pages(CursorPagination):
 
 
 class _Streamed(BaseRenderer):
-    """Renderer for a `?format=` that the view streams itself. It only renders errors."""
+    """Renderer for a `?format=` that the view streams itself. It renders only errors."""
 
     charset = "utf-8"
 

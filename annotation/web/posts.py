@@ -1,4 +1,4 @@
-"""POST requests by researchers, declared once for the page and the API.
+"""POST requests from researchers, declared once for both the page and the API.
 
 A declaration names a form for the input and a step function for the effect. The required right is
 declared here or in rights.py. `page` builds the view for the page; views.py builds the API's.
@@ -23,8 +23,8 @@ About = TypeVar("About")
 class Post(Generic[About]):
     """Declaration of a POST request about a study, an annotator or a task.
 
-    `faults` maps exceptions of the step to the field that shows them. `conflicts` are exceptions
-    that depend on the current state; the API returns 409 for them.
+    `faults` maps exceptions from the step to the field that shows them. `conflicts` are
+    exceptions that depend on the current state; the API returns 409 for them.
     """
 
     row: ClassVar[str]  # URL name of the page; looked up in rights.py if `right` is empty
@@ -49,7 +49,7 @@ class Post(Generic[About]):
         raise NotImplementedError
 
     def form(self, about: About, sent: Any, files: Any = None) -> Any:
-        """Return the bound form, or None for a POST without fields."""
+        """Return the bound form, or None if the POST does not have fields."""
         return self.form_class(sent) if self.form_class else None
 
     def do(self, about: About, sent: dict[str, Any], by: User) -> Any:
@@ -65,7 +65,7 @@ class Post(Generic[About]):
 
 
 def sentences(error: Exception) -> list[str]:
-    """Return the messages of an exception, one per annotator if it concerns several."""
+    """Return an exception's messages: a message per annotator if it concerns several."""
     return list(getattr(error, "problems", {}).values()) or [str(error)]
 
 
@@ -118,7 +118,7 @@ def page(kind: type[Post[Any]], show: View, to: str | View, get: View | None = N
 
 
 def section(kind: type[Post[Any]], show: View, of: str, anchor: str) -> View:
-    """Return the view for a POST form in a section of page `of`. GET redirects to that section."""
+    """Return the view for a POST form in a section on page `of`. GET redirects to that section."""
 
     def to(request: HttpRequest, *_done: Any, **names: Any) -> HttpResponse:
         return redirect(f"{reverse(of, kwargs=names)}#{anchor}")

@@ -62,7 +62,7 @@ SHAPE = {
 
 
 class Unprocessable(exceptions.ValidationError):
-    """The body can be parsed but has invalid values. `detail` maps fields to messages."""
+    """The body can be parsed but contains invalid values. `detail` maps fields to messages."""
 
     status_code = HTTPStatus.UNPROCESSABLE_ENTITY
 
@@ -143,7 +143,7 @@ def _sign_in_page(request: Request, refused: Response) -> HttpResponse:
 
 
 def reply(status: int, sentence: str) -> JsonResponse:
-    """Return an error response for a request that is refused before any view runs."""
+    """Return an error response for a request that is rejected before any view runs."""
     told = problem(HTTPStatus(status), "refused", sentence)
     return JsonResponse(told, status=status, content_type=MEDIA_TYPE)
 

@@ -1,8 +1,8 @@
-"""The rights that POST requests of pages and of the API require.
+"""Rights that POST requests require on pages and in the API.
 
-The page and its API counterpart look up the same row (`right_to`), so both require the same right.
-A URL without a counterpart gives a reason. tests/annotation/web/test_rights.py compares the table
-with the existing URLs.
+The page and its API counterpart look up the same row (`right_to`), so both require the same
+right. A URL that does not have a counterpart gives a reason.
+tests/annotation/web/test_rights.py compares the table with the existing URLs.
 """
 
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 class Post:
     """The right that a page's POST request requires, and its API counterpart.
 
-    `right` is one of models.study.RIGHTS, or "" for pages outside studies, where users may change
-    their own objects. `twin` is the URL name of the API counterpart, and `reason` explains a
-    missing one. Each POST is recorded in the audit log (config/audit.py) unless `unlogged`
-    explains why not. Polling (`is_polled`) is recorded at most once an hour.
+    `right` is one of models.study.RIGHTS, or "" for pages outside studies, where users may
+    change their own objects. `twin` is the URL name of the API counterpart, and `reason`
+    explains why it is missing. Each POST is recorded in the audit log (config/audit.py) unless
+    `unlogged` explains why not. Polling (`is_polled`) is recorded at most once an hour.
     """
 
     right: str

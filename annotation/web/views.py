@@ -28,7 +28,7 @@ OPTIONS = "options"
 
 
 class ApiView(APIView):
-    """Refuses unknown query parameters, so that a misspelt one is never ignored."""
+    """Rejects unknown query parameters, so that misspelt parameters are never ignored."""
 
     parameters: frozenset[str] = frozenset()
     parser_classes: ClassVar[list[type[BaseParser]]] = [form_bodies.StrictJSONParser]
@@ -68,9 +68,9 @@ def etag(data: Any) -> str:
 
 
 def may_run(request: Request) -> None:
-    """Raise PermissionDenied if the token may not change objects outside of studies.
+    """Raise PermissionDenied if the token may not change objects outside studies.
 
-    All researchers share tasks and models. A token needs the scope run and no limit to one study.
+    All researchers share tasks and models. Tokens need the scope run, without a study limit.
     """
     token = token_of(request)
     if token is None:
@@ -85,9 +85,9 @@ def may_run(request: Request) -> None:
 class Twin(ApiView):
     """The API counterpart of a page's POST, with the same right, form and step function.
 
-    `page` is its row in rights.py; `form` binds the page's form to the body; `do` calls the step
-    and returns the response. A step's exceptions give 409 (`conflicts`), or 422 at the field that
-    `faults` names.
+    `page` is its row in rights.py; `form` binds the page's form to the body; `do` calls the
+    step and returns the response. Exceptions from a step return 409 (`conflicts`), or 422 at
+    the field that `faults` names.
     """
 
     page: ClassVar[str]
@@ -142,7 +142,7 @@ class Twin(ApiView):
         return (names | set(self.more_fields)) - hidden
 
     def adapted(self, about: Any, sent: dict[str, Any]) -> dict[str, Any]:
-        """Return the body with the form's field names and values."""
+        """Return the body, converted to the form's field names and values."""
         return sent
 
     def subject(self, request: Request, sent: dict[str, Any], **names: Any) -> Any:
@@ -150,7 +150,7 @@ class Twin(ApiView):
         raise NotImplementedError
 
     def form(self, about: Any, sent: dict[str, Any]) -> forms.BaseForm | None:
-        """Return the bound form of the page, or None if it has no fields."""
+        """Return the page's bound form, or None if it does not have fields."""
         raise NotImplementedError
 
     def do(self, about: Any, sent: dict[str, Any], request: Request) -> Any:
@@ -162,7 +162,7 @@ DONE = {"done": serializers.CharField(help_text="result, as a sentence")}
 
 
 class StudyTwin(Twin):
-    """A POST about one study."""
+    """A POST about a single study."""
 
     def subject(self, request: Request, sent: dict[str, Any], **names: Any) -> Study:
         return study_of(request, names["name"], right_to(self.page))
@@ -207,7 +207,7 @@ def twin(step: type[Post[Any]]) -> type[PostTwin]:
 
 @extend_schema(exclude=True)
 class Unknown(APIView):
-    """Unknown URLs under /api/: 404 in the same format as all errors."""
+    """Unknown URLs under /api/: 404, in the same format as all other errors."""
 
     parser_classes = ApiView.parser_classes
 

@@ -1,4 +1,4 @@
-"""Durations, amounts and script texts in the page's language, and Markdown as safe HTML."""
+"""Durations, amounts and script strings in the page's language, and Markdown as safe HTML."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -56,7 +56,7 @@ def translated(sentence: Sentence) -> str:
 
 
 def of_scripts() -> dict[str, str | Forms]:
-    """Return translations for the page's scripts by English sentence, or {} if it is in English.
+    """Return translations for the page's scripts by English sentence, or {} for English pages.
 
     A script calls `gettext("...")` with the English sentence (static/js/sentences.js). Sentences
     with a number are listed under their English singular.
@@ -85,7 +85,7 @@ def _of_catalogue(language: str, folders: tuple[str, ...]) -> dict[str, str | Fo
 
 @lru_cache(maxsize=256)
 def as_html(markdown: str) -> SafeString:
-    """Convert Markdown without raw HTML and images; only web and email links; headings from h2."""
+    """Convert Markdown, without raw HTML or images; only web and email links; headings from h2."""
     tokens = MarkdownIt("commonmark", {"html": False, "breaks": True})
     parsed = tokens.parse(markdown.replace("\0", ""))
     for token in parsed:

@@ -70,7 +70,7 @@ class Command(BaseCommand):
         os.execv(sys.executable, [sys.executable, sys.argv[0], *serve])
 
     def _check_that_free(self, host: str, port: int) -> None:
-        """Refuse a port that is in use, because both servers would share its requests."""
+        """Reject a port that is in use, because both servers would share its requests."""
         try:
             socket.create_server((host, port)).close()
         except OSError as error:
