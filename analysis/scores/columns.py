@@ -209,8 +209,10 @@ def estimated(name: str, heading: str, meaning: str, unit: str, stored: str = ""
     form = {"points": signed_points, "0 to 1": "{:.3f}".format}.get(unit, points)
 
     def text(row: Any) -> str:
-        value, *ends = getattr(row, name)
-        return NOTHING if math.isnan(value) else f"{form(value)} ({between(ends, form)})"
+        value, *ends, why_not = getattr(row, name)
+        if math.isnan(value):
+            return NOTHING
+        return f"{form(value)} ({f'no interval: {why_not}' if why_not else between(ends, form)})"
 
     limit = "limit of its 95 % interval (bootstrap over annotators)"
     parts = [("", meaning), ("_low", f"lower {limit}"), ("_high", f"upper {limit}")]
