@@ -37,17 +37,17 @@ UNCHOSEN = {"required": NOT_CHOSEN, "invalid_choice": NOT_CHOSEN}
 class RuleForm(PageForm):
     key = "rule"
     effect = forms.ChoiceField(
-        label="May take part",
+        label="Rule",
         choices=AccessRule.Effect.choices,
         initial=AccessRule.Effect.DENY,
         error_messages=UNCHOSEN,
     )
     criterion = forms.ChoiceField(
-        label="Who", choices=AccessRule.Criterion.choices, error_messages=UNCHOSEN
+        label="Annotators", choices=AccessRule.Criterion.choices, error_messages=UNCHOSEN
     )
-    platform = forms.ChoiceField(label="Platform of the ids", required=False)
+    platform = forms.ChoiceField(label="Platform that issued the ids", required=False)
     value = forms.CharField(
-        label="Name of the task or study, or the ids",
+        label="Task, study or ids",
         required=False,
         widget=forms.Textarea({"rows": 3}),
         help_text="Ids, one per line. Only keyed hashes are stored. Annotators with a seat keep"
