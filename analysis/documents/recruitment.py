@@ -75,7 +75,7 @@ SENSITIVITY = "Sensitivity to inclusion criteria"
 
 
 def of_attrition(record: StudyRecord) -> list[Block]:
-    """Return completions by arm and Lee's bounds, or [] if there are no pairs of shots."""
+    """Return completions by arm and Lee's bounds, or [] without pairs of shots."""
     rows = ATTRITION.rows(record.study, Kind.PERSON)
     if not rows:
         return []

@@ -51,7 +51,7 @@ class Runs:
 
     These are prediction files or, for a seated model, a mapping from participations to training
     splits (None at zero shots). `is_equal` means either that they were trained on splits that
-    annotators had, or that there is no training.
+    annotators had, or that training is absent.
     """
 
     is_equal: bool

@@ -91,7 +91,7 @@ def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
 
     A split number refers to the numbering stated for the run. Runs with a different numbering
     from the task's, or without any, are excluded unless the split has the same number in both.
-    There is no training at zero shots, so all files are included.
+    Zero shots means no training, so all files are included.
     """
     own = {True: Numbering.RECHAINED, False: Numbering.PUBLISHED}
     splits = Split.objects.filter(task__in=study.tasks.all(), kind=Split.Kind.TRAIN)

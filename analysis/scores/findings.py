@@ -142,7 +142,7 @@ def agreements(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
 def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
     """Return S1 x 100 for the group's single answer and the mean S1 x 100 for its members.
 
-    `dawid_skene` is NaN if there are no labels or only one annotator.
+    `dawid_skene` is NaN without labels or with a single annotator.
     """
     rows = []
     for task, shots, n, part in _groups(frame):

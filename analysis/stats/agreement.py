@@ -168,7 +168,7 @@ def majorities_of_others(
 ) -> list[frozenset[str] | None]:
     """Return, for each answer to one example, the majority of all other answers.
 
-    A majority is None if there are no other answers or if they tie. Sets of strings always have
+    A majority is None without other answers or if they tie. Sets of strings always have
     a majority, which is empty if no string was chosen by more than half of the others.
     """
     others = len(answers) - 1

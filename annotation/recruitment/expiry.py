@@ -18,7 +18,7 @@ def free_by_hand(participation: Participation, reason: str, by: User) -> None:
     """Free the seat of an annotator who has not returned, at a researcher's request.
 
     The reason is logged. An annotator who returns later can continue if a seat is free. Raises
-    ValueError if the reason is empty or there are no seats to free.
+    ValueError if the reason is empty or no seats can be freed.
     """
     reason = reason.strip()
     if not reason:

@@ -372,7 +372,7 @@ def _random_span(known: Known, rng: random.Random) -> spans.Span:
 
 
 def _allowed(chosen: list[spans.Span], known: Known) -> list[spans.Span]:
-    """Return the spans, or the first word if an answer is required but there are no spans."""
+    """Return the spans, or the first word if an answer is required but spans are missing."""
     if chosen or known.card.no_answer:
         return chosen
     start, end = tokens(known.segments[0], known.card.granularity)[0]
