@@ -78,6 +78,7 @@ def test_changed_pixels_make_a_new_version(task, folder):
     assert Image.objects.count() == 7
 
 
+@pytest.mark.long
 def test_exported_files_give_the_same_task(task, tmp_path, ada):
     call_command("export_task", task.name, tmp_path / "out", verbosity=0)
     names = {path.name for path in (tmp_path / "out" / "images").iterdir()}
@@ -89,6 +90,7 @@ def test_exported_files_give_the_same_task(task, tmp_path, ada):
     assert Task.objects.count() == 1
 
 
+@pytest.mark.long
 def test_a_zip_is_checked_previewed_and_imported(ada, task):
     by_command = task.content_hash
     task.delete()
@@ -103,6 +105,7 @@ def test_a_zip_is_checked_previewed_and_imported(ada, task):
     assert Task.objects.get().images.count() == 6
 
 
+@pytest.mark.long
 def test_a_task_with_images_is_imported_by_the_api(researcher):
     made = Program(researcher).send("/tasks/", archive=upload(pictures.files()))
     assert made.status_code == 201, made.json()

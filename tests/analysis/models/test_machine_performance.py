@@ -153,6 +153,7 @@ def test_an_answer_scores_the_same_from_a_person_and_a_model(researcher, study):
     assert (100 + model.mean) / 2 == pytest.approx(people.mean)
 
 
+@pytest.mark.long
 def test_an_excluded_annotator_is_in_no_row_and_no_difference(study, toy):
     before = differences.differences(study, Kind.PERSON)
     seat = study.participations.filter(scenario__shots=2).first()  # the one who is always right
@@ -265,6 +266,7 @@ def test_examples_of_one_context_are_flipped_together(researcher):
     ) == (3, 1, 100, 1)
 
 
+@pytest.mark.long
 def test_holm_corrects_for_all_differences_of_the_study(researcher, study, toy):
     factories.predict(researcher, "other", study.tasks.get(), 2, 1, lambda _example: ["x"])
     compared = differences.differences(study, Kind.PERSON)
@@ -274,6 +276,7 @@ def test_holm_corrects_for_all_differences_of_the_study(researcher, study, toy):
     assert larger.p_holm == pytest.approx(max(larger.p, smaller.p_holm))
 
 
+@pytest.mark.long
 def test_cached_differences_follow_changed_files(researcher, study, toy):
     (first,) = differences.differences(study, Kind.PERSON)
     assert str(differences.differences(study, Kind.PERSON)) == str([first])

@@ -65,6 +65,7 @@ def test_a_supervised_run_is_placed_and_shown_but_not_compared(ada, study, tmp_p
         PredictionFile.objects.filter(shots=2, split_number=1).update(shots=None, split_number=None)
 
 
+@pytest.mark.long
 def test_runs_tuned_on_held_out_data_are_marked_on_every_table(ada, study, tmp_path):
     run(tmp_path, study, "plain", "0", method="ICL", tuning="fixed")
     assert HELD_OUT not in paper_tables.latex(study, Kind.PERSON, "methods")
@@ -107,6 +108,7 @@ def test_the_table_by_method_prints_tables_5_and_6(researcher, db, clues, tmp_pa
     assert r"mine FT, uploaded & -- & 100.0 $\pm$ -- & -- & -- & 100.0 $\pm$ -- \\" in lines
 
 
+@pytest.mark.long
 def test_sds_over_splits_are_drawn_by_model_size(researcher, study, ada):
     page = reverse("figures", args=[study.name])
     assert 'id="sizes"' not in ada.get(page, follow=True).content.decode()

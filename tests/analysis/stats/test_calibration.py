@@ -43,6 +43,7 @@ def simulated(policy: str, seed: int, people: int = 20, answers: int = 60) -> np
 TOO_SURE = (1 - 0.7**4) / 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("policy", "truth"), [("noisy:0.7", 0), ("noisy:0.7+confidence:1", TOO_SURE)]
 )
@@ -83,6 +84,7 @@ def test_the_plateau_of_curves_without_noise():
     assert gains == pytest.approx([0.3, 29, 0, 0])
 
 
+@pytest.mark.long
 def test_intervals_contain_the_point_of_no_further_gain():
     truth = np.clip(0.4 + 0.05 * np.minimum(np.arange(30), 10), 0, 1)
     contained = 0

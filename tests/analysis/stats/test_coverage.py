@@ -26,6 +26,7 @@ def test_the_default_interval_reaches_its_nominal_coverage(design):
         assert shares["bootstrap over annotators", two_way.PEOPLE] < 0.82
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("design", coverage.DESIGNS, ids=str)
 def test_false_alarms_stay_near_their_nominal_rate(design):
     shots = coverage.false_alarms(design, design, STUDIES, seed=1)
@@ -42,6 +43,7 @@ def test_sign_flip_is_invalid_if_annotators_differ_much():
     assert shares[coverage.DEFAULT,] < 0.08
 
 
+@pytest.mark.long
 def test_the_default_test_fails_if_a_third_of_one_side_is_faulty():
     one_faulty = coverage.NOT_NORMAL[2]
     *_, (usual, faulty) = coverage.UNEQUAL

@@ -230,6 +230,7 @@ def test_the_export_names_the_arm_and_agrees(researcher, tmp_path, capsys):
     assert export["question_alone.csv"][0]["n_alone"] == "1"
 
 
+@pytest.mark.long
 def test_simulated_annotators_show_the_known_difference(researcher):
     study = make_study(
         researcher,

@@ -204,6 +204,7 @@ def test_a_file_with_malformed_arms_is_refused(tasks, researcher, tmp_path, wron
         call_command("create_study", design=path)
 
 
+@pytest.mark.long
 def test_simulated_annotators_have_a_known_gain_in_each_arm(researcher, db):
     study = make_cross_task(
         researcher, arms=ARMS, targets=("unseen-a",), annotators=1, rehearsal=True
