@@ -17,7 +17,7 @@ def test_a_design_form_is_restored_after_signing_in_again(page, researcher):
     page.get_by_label("Consent text").fill("Line one\n\nLine <two>")
     page.context.clear_cookies(name="sessionid")
     page.get_by_role("button", name="Save draft").click()
-    expect(page.get_by_text("not lost")).to_be_visible()
+    expect(page.get_by_text("input was saved")).to_be_visible()
     assert violations(page) == []
     page.get_by_label("Name", exact=True).fill("ada")
     page.get_by_label("Password").fill("right horse")

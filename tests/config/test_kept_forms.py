@@ -104,7 +104,7 @@ def test_a_button_after_session_expiry_is_offered_again(ada, study):
     forget(ada)
     reply = ada.post(reverse("study_status", args=["pilot"]), {"action": "pause"})
     assert reply.status_code == 401
-    assert "not lost" in reply.content.decode()
+    assert "input was saved" in reply.content.decode()
     reply = sign_in(ada, reply)
     assert reply.status_code == 200
     study.refresh_from_db()
@@ -248,7 +248,7 @@ def test_a_form_with_an_old_token_is_shown_again(strict, study):
     address = reverse("study_status", args=["pilot"])
     reply = strict.post(address, {"action": "pause"} | OLD, headers=ORIGIN)
     assert reply.status_code == 403
-    assert "not lost" in reply.content.decode()
+    assert "input was saved" in reply.content.decode()
     study.refresh_from_db()
     assert study.status == "open"
     again, sent = form_of(reply, "Send")
