@@ -816,6 +816,7 @@ class Migration(migrations.Migration):
                 ('automated', models.PositiveSmallIntegerField(default=0)),
                 ('no_input', models.PositiveSmallIntegerField(default=0)),
                 ('narrow', models.PositiveSmallIntegerField(default=0)),
+                ('jumps', models.PositiveIntegerField(default=0)),
             ],
             options={
                 'constraints': [models.CheckConstraint(condition=models.Q(('automated__lte', 1), ('narrow__lte', 1), ('no_input__lte', 1)), name='signs_of_a_submission_are_0_or_1')],

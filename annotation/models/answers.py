@@ -189,6 +189,7 @@ class Activity(models.Model):
     automated = models.PositiveSmallIntegerField(default=0)
     no_input = models.PositiveSmallIntegerField(default=0)
     narrow = models.PositiveSmallIntegerField(default=0)
+    jumps = models.PositiveIntegerField(default=0)
 
     class Meta:
         constraints = [

@@ -43,6 +43,7 @@ FLAGS = {
     "automated": "submitted by a program",
     "no_input": "submitted without a press or key",
     "narrow": "narrow window",
+    "jumps": "mouse pointer jumped",
     "checks": "failed attention checks",
     "shared_browser": "shared browser",
 }
@@ -53,6 +54,7 @@ OF_SIGNS = {
     "automated": (0, "answers submitted by a program or script: {}"),
     "no_input": (SHARE, "answers submitted without a press or key: {}"),
     "narrow": (0.5, "answers given in a window below 60 % of the screen's width: {}"),
+    "jumps": (SHARE, "presses to which the mouse pointer did not move: {}"),
 }
 
 

@@ -17,7 +17,7 @@ from annotation.models import AnswerSpan, Participation, Step, Turn
 from tasks.models import Example
 
 READ_AT_MOST = 12  # words per second, which no reader exceeds
-SIGNS = ("copies", "left_after_copy", "automated", "no_input", "narrow")  # of Activity
+SIGNS = ("copies", "left_after_copy", "automated", "no_input", "narrow", "jumps")  # of Activity
 AT_ONCE = 20  # participations whose answers are in memory at once
 
 
@@ -62,6 +62,7 @@ class Signs(NamedTuple):
     automated: int = 0
     no_input: int = 0
     narrow: int = 0
+    jumps: int = 0
     # By step: mean, SD (ddof 1; None for one answer) and number of S1.
     s1: dict[str, list[Any]] | None = None
 

@@ -296,6 +296,7 @@ const USED = [
   "pointerdown", "pointermove", "keydown", "scroll", "touchstart", "input", "click", "change", "submit",
 ];
 const AFTER_COPY = 10_000; // milliseconds
+const FAR = 30; // pixels
 
 let clock = null;
 let usedAt = performance.now();
@@ -305,6 +306,8 @@ let told = {}; // counts that were not sent
 let unsure = {}; // counts that were sent with an answer, until the reply arrives
 let isPressed = false; // whether a press, tap, key or click began on this turn
 let isScripted = false; // whether a script changed or submitted the answer
+let isMouse = false; // whether the press that begins is by a mouse
+let seenAt = []; // where the mouse pointer was last seen on the screen, if known
 
 const add = (name, more = 1, counts = told) => { counts[name] = (counts[name] ?? 0) + more; };
 
@@ -317,6 +320,20 @@ for (const event of USED) {
     else isScripted ||= /change|submit/.test(type);
   }, { capture: true, passive: true });
 }
+
+// Count mouse presses to which the pointer did not move. Assistive technology presses without a
+// pointer of type mouse, or with a detail of 0.
+for (const type of ["pointerdown", "mousedown", "pointermove", "resize"]) {
+  addEventListener(type, (/** @type {any} */ { isTrusted, pointerType, detail, screenX, screenY }) => {
+    if (type === "pointerdown") isMouse = isTrusted && pointerType === "mouse";
+    else if (type !== "mousedown" || (isMouse && detail)) {
+      if (detail && Math.hypot(screenX - seenAt[0], screenY - seenAt[1]) > FAR) add("jumps");
+      seenAt = [screenX, screenY];
+      isMouse = false;
+    }
+  }, { capture: true });
+}
+document.documentElement.addEventListener("pointerleave", () => { seenAt = []; });
 addEventListener("paste", () => add("pastes"), { capture: true });
 document.addEventListener("copy", ({ target }) => {
   if (/** @type {Element} */ (target).matches("input, textarea")) return;

@@ -11,9 +11,11 @@ AS_A_PERSON = "Object.defineProperty(Navigator.prototype, 'webdriver', {get: () 
 SELECT = "getSelection().selectAllChildren(document.querySelector('[data-passage]'))"
 LEAVE = "dispatchEvent(new Event('blur'))"
 RETURN = "dispatchEvent(new Event('focus'))"
+POINTER_LEAVES = "document.documentElement.dispatchEvent(new Event('pointerleave'))"
 PRESS = "document.querySelector('.turn-choice input').click()"
 SUBMIT = "document.querySelector('[data-submit]').click()"
-SIGNS = ("copies", "left_after_copy", "automated", "no_input", "narrow")
+CHOICE, GO = ".turn-choice >> nth=0", "[data-submit]"
+SIGNS = ("copies", "left_after_copy", "automated", "no_input", "narrow", "jumps")
 
 
 @pytest.fixture
@@ -45,6 +47,16 @@ def signs(position: int = 0) -> dict[str, int]:
 def copy(desk: Desk) -> None:
     desk.page.evaluate(SELECT)
     desk.page.keyboard.press("Control+c")
+
+
+def press(desk: Desk, control: str, **how: str) -> None:
+    """Press the mouse on a control without moving the pointer there, as low-level drivers do."""
+    box = desk.page.locator(control).bounding_box()
+    at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    driver = desk.page.context.new_cdp_session(desk.page)
+    for kind in ("mousePressed", "mouseReleased"):
+        event = {"type": kind, "button": "left", "clickCount": 1, **at, **how}
+        driver.send("Input.dispatchMouseEvent", event)
 
 
 def test_an_ordinary_answer_by_pointer_or_keys_stores_no_sign(seated):
@@ -107,6 +119,57 @@ def test_a_driven_browser_is_a_sign_of_a_program(seated):
 def test_a_window_much_narrower_than_the_screen_is_reported(seated, width, found):
     answer(seated(screen={"width": width, "height": 1440}))
     assert signs() == found
+
+
+def test_mouse_presses_to_which_the_pointer_jumps_are_counted(seated):
+    desk = seated()
+    for position in (1, 2):  # where the pointer is before the first press is unknown
+        press(desk, CHOICE)
+        press(desk, GO)
+        desk.page.wait_for_selector(f"[data-where*='{position + 1} of 4']")
+        desk.ready()
+    assert [signs(0), signs(1)] == [{"jumps": 1}, {"jumps": 2}]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        lambda page: page.set_viewport_size({"width": 1200, "height": 700}),
+        lambda page: page.evaluate(POINTER_LEAVES),
+        lambda page: page.locator(GO).hover(),
+    ],
+    ids=["resize", "leave", "move"],
+)
+def test_a_pointer_of_unknown_place_does_not_jump(seated, before):
+    desk = seated()
+    desk.page.locator(CHOICE).click()
+    before(desk.page)
+    press(desk, GO)
+    desk.page.wait_for_selector("[data-where*='2 of 4']")
+    assert signs() == {}
+
+
+def test_a_still_pointer_over_a_scrolled_page_does_not_jump(seated):
+    desk = seated(viewport={"width": 1000, "height": 300})
+    desk.page.mouse.move(500, 150)
+    desk.page.evaluate("scrollTo(0, 200)")
+    desk.page.mouse.down()
+    desk.page.mouse.up()
+    desk.page.keyboard.press("1")
+    desk.page.keyboard.press("Enter")
+    desk.page.wait_for_selector("[data-where*='2 of 4']")
+    assert signs() == {}
+
+
+def test_pens_fingers_keys_and_assistive_clicks_do_not_jump(seated):
+    desk = seated(has_touch=True)
+    desk.page.mouse.move(5, 5)
+    press(desk, CHOICE, pointerType="pen")
+    desk.page.locator(CHOICE).tap()
+    desk.page.evaluate(PRESS)  # a click without a press, as by voice control
+    desk.page.locator(GO).tap()
+    desk.page.wait_for_selector("[data-where*='2 of 4']")
+    assert signs() == {}
 
 
 def test_signs_of_an_answer_that_did_not_arrive_are_sent_again(seated):

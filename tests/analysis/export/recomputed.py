@@ -16,7 +16,7 @@ Run = tuple[str, str, str, str]  # of an uploaded model: its name, task, shots, 
 Expected = dict[tuple[str, ...], dict[str, Any]]  # key of a row -> its numbers
 CELL = ["kind", "task", "shots"]
 COUNTS = (
-    "blurs", "pastes", "copies", "left_after_copy", "automated", "no_input", "narrow",
+    "blurs", "pastes", "copies", "left_after_copy", "automated", "no_input", "narrow", "jumps",
 )  # fmt: skip
 
 

@@ -67,7 +67,7 @@ def under_s1(owner, folder) -> Study:
         active_time.ping(
             seat.token,
             turn.pk,
-            {"blurs": str(number % 3), "pastes": "1", "copies": "2", "narrow": "1"},
+            {"blurs": str(number % 3), "pastes": "1", "copies": "2", "narrow": "1", "jumps": "1"},
         )
         if number in (2, 3):
             fields = factories.fields_for(turn.example, some_right(number)(turn))

@@ -122,13 +122,13 @@ def test_the_journey_from_import_to_a_csv_byte_for_byte(client, researcher, tmp_
         ",1,SECONDS,ACTIVE,WORKED,0.0,ELAPSED,B1,",
         written,
     )
-    written = re.sub(r",2,[0-9.e-]+(,0){9},", ",2,ABSENCE,0,", written)
+    written = re.sub(r",2,[0-9.e-]+(,0){10},", ",2,ABSENCE,0,", written)
     assert written == (
         "study,manifest,task,task_version,shots,split,arm,annotator,kind,status,in_analysis,"
         "arrival,stage,mean_s1,sd_examples,n,training_s1,training_n,seconds,active_seconds,"
         "worked_seconds,waited_seconds,elapsed_seconds,browser,too_fast,"
         "modal_share,longest_run,longest_absence,blurs,pastes,copies,left_after_copy,automated,"
-        "no_input,narrow,checks,checks_passed,flags\r\n"
+        "no_input,narrow,jumps,checks,checks_passed,flags\r\n"
         f"journey,{study.manifest_hash},toy-places,{task.version},1,1,,A-JRNEY,person,completed,1,"
         "1,qualified,0.5,0.7071067811865476,2,1.0,1,SECONDS,ACTIVE,WORKED,0.0,ELAPSED,B1,3,"
         "1.0,2,ABSENCE,0,too_fast\r\n"

@@ -61,7 +61,7 @@ IN_VERIFY = {
 # Numbers that follow from no other cell of an export, and why.
 NOT_RECOMPUTED = {
     ("answers.csv", "noted as it happened"): "active_seconds reveal_seconds blurs away_seconds"
-    " pastes copies left_after_copy automated no_input narrow confidence",
+    " pastes copies left_after_copy automated no_input narrow jumps confidence",
     ("annotators.csv", "the clock of pay"): "worked_seconds waited_seconds elapsed_seconds",
     ("upstream.csv", "noted as it happened"): "active_seconds",
     ("decisions.csv", "noted as it happened"): "score_seen",

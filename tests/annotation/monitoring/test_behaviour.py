@@ -61,11 +61,12 @@ def test_an_answer_faster_than_reading_is_too_fast():
         (answers(5, 5, pause=4000), "absence"),
         (answers(5, 5, pastes=1), "paste"),
         (answers(*[5] * 10, blurs=1), "blur"),
-        (answers(5, 5, signs=(1, 0, 0, 0, 0)), "copies"),
-        (answers(5, 5, signs=(0, 1, 0, 0, 0)), "left_after_copy"),
-        (answers(5, 5, signs=(0, 0, 1, 0, 0)), "automated"),
-        (answers(5, 5, signs=(0, 0, 0, 1, 0)), "no_input"),
-        (answers(5, 5, signs=(0, 0, 0, 0, 1)), "narrow"),
+        (answers(5, 5, signs=(1, 0, 0, 0, 0, 0)), "copies"),
+        (answers(5, 5, signs=(0, 1, 0, 0, 0, 0)), "left_after_copy"),
+        (answers(5, 5, signs=(0, 0, 1, 0, 0, 0)), "automated"),
+        (answers(5, 5, signs=(0, 0, 0, 1, 0, 0)), "no_input"),
+        (answers(5, 5, signs=(0, 0, 0, 0, 1, 0)), "narrow"),
+        (answers(5, 5, signs=(0, 0, 0, 0, 0, 1)), "jumps"),
         (answers(5, 5, step="check", s1=0.0), "checks"),
     ],
 )
@@ -81,7 +82,7 @@ def test_one_line_has_the_counts_for_and_against(ada, researcher):
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
     assert f"<p>{line}</p>" in page
     assert flags.behaviour_in_words(new) == ""
-    given = answers(5, 5, 5, blurs=1, signs=(2, 1, 0, 0, 1))
+    given = answers(5, 5, 5, blurs=1, signs=(2, 1, 0, 0, 1, 0))
     given += answers(5, 5, step="check", s1=0.0) + answers(5, step="check", s1=1.0)
     work = activity_summary.signs(given)
     assert flags.behaviour_in_words(Participation(signs=work._asdict())) == (

@@ -114,7 +114,7 @@ def test_invalid_numbers_in_a_ping_count_as_zero(study):
     assert (stored.blurs, stored.away_seconds, stored.pastes) == (0, 0, 0)
 
 
-SIGNS = {"copies": 3, "left_after_copy": 1, "automated": 1, "no_input": 1, "narrow": 1}
+SIGNS = {"copies": 3, "left_after_copy": 1, "automated": 1, "no_input": 1, "narrow": 1, "jumps": 2}
 
 
 def test_reports_that_come_with_an_answer_are_stored_and_capped(client, study):
@@ -122,7 +122,7 @@ def test_reports_that_come_with_an_answer_are_stored_and_capped(client, study):
     turn = seat.latest_turn()
     active_time.ping(seat.token, turn.pk, {"copies": "1", "narrow": "1"})
     fields = factories.fields_for(turn.example, turn.example.gold) | {"turn": turn.pk}
-    sent = {"copies": "2", "left_after_copy": "1", "automated": "7", "no_input": "1", "narrow": "1"}
+    sent = SIGNS | {"copies": "2", "automated": "7"}
     client.post(reverse("answer", args=[seat.token]), fields | sent)
     client.post(reverse("answer", args=[seat.token]), fields | sent)  # sent twice: stored once
     stored = Activity.objects.values(*SIGNS, "seconds", "last_at").get()
