@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.db import connection, connections, models
@@ -102,6 +103,8 @@ class Turn(Row):
             card = frozen.card_of_example(self.example_id)
         else:
             card = self.participation.scenario.task.card
+        if self.step == Step.CHECK and self.participation.scenario.design.refuse_copies:
+            card = replace(card, question=None)  # the question of the check says what to answer
         return self.participation.shown_card(card)
 
     @property

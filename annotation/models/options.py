@@ -157,6 +157,12 @@ class StudyOptions:
         help_text="Otherwise, pastes are only counted. Without JavaScript, they are neither refused"
         " nor counted.",
     )
+    refuse_copies = models.BooleanField(
+        "make the question impossible to select and copy",
+        default=False,
+        help_text="A copied example then lacks its question. If the question of an attention check"
+        " says what to answer, readers pass it, and a copied prompt fails it.",
+    )
     # In points (score x 100), or null if the design does not test equivalence.
     equivalence_margin = models.FloatField(
         "equivalence margin (points)",

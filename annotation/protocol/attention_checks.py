@@ -1,8 +1,8 @@
 """Attention checks: marked examples among the test examples that are never included in S1.
 
 They are read from a separate file in the published layout, which is attached to a task version.
-Each check gives its correct answer in the text, so it tests attention, not knowledge
-(docs/prolific.md#what-prolific-allows).
+Each check gives its correct answer in its text (in its question, if that cannot be copied), so it
+tests attention, not knowledge (docs/prolific.md#what-prolific-allows).
 """
 
 import random
@@ -26,7 +26,8 @@ def import_checks(task: Task, path: Path) -> Split:
     Raises checking.Busy while another upload is being checked.
     """
     try:
-        reply = checking.run("records", waits=True, path=str(path), card=task.card.as_dict())
+        card = task.card.as_dict() | {"question_types": []}  # a check may ask its own question
+        reply = checking.run("records", waits=True, path=str(path), card=card)
     except checking.TooComplex as error:
         raise FormatError(path.name, None, None, str(error)) from None
     if "error" in reply:

@@ -226,11 +226,21 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
             "qualification", "Without a training step, screening by score needs screening examples."
         )
     for task in tasks if study.attention_checks else []:
-        attached = Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK).count()
-        if attached < study.attention_checks:
+        checks = Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK).order_by()
+        if (attached := checks.count()) < study.attention_checks:
             refuse(
                 "attention_checks", f"{task} has {attached} attention checks: import them first."
             )
+        asked = task.test_split.examples.order_by().values("question")
+        if study.refuse_copies and checks.filter(question__in=asked).exists():
+            refuse(
+                "refuse_copies",
+                f"{task}: the question of an attention check must say what to answer, but some have"
+                " a question of the test.",
+            )
+    for task in tasks if study.refuse_copies else []:
+        if task.card.question_selectable:
+            refuse("refuse_copies", f"{task}: annotators select words of the question.")
 
 
 def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:

@@ -33,7 +33,7 @@ GROUPS: dict[str, list[str]] = {
     "Order and presentation": [
         "training_order", "annotation_order", "shuffles_options", "seed", "tasks_per_worker",
         "help_examples_at_zero_shots", "try_the_tool", "auto_advance", "refuse_pastes",
-        "interface_language",
+        "refuse_copies", "interface_language",
     ],
     "Screening": [
         "computer_only", "programs_as_people", "comprehension_questions",

@@ -1,6 +1,7 @@
 """What the page reports with an answer about copies, programs and its window, but never a text."""
 
 import pytest
+from playwright.sync_api import expect
 
 from annotation.models import Activity
 from tests import factories
@@ -170,6 +171,24 @@ def test_pens_fingers_keys_and_assistive_clicks_do_not_jump(seated):
     desk.page.locator(GO).tap()
     desk.page.wait_for_selector("[data-where*='2 of 4']")
     assert signs() == {}
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_copied_example_lacks_a_question_that_readers_get(seated, researcher, refused):
+    desk = seated(permissions=["clipboard-read", "clipboard-write"])
+    factories.force_options(desk.seat.study, refuse_copies=refused)
+    desk.reload()
+    question = desk.page.get_by_role("heading", level=1)
+    expect(question).to_have_accessible_name(asked := question.inner_text())
+    desk.page.keyboard.press("Control+a")
+    desk.page.keyboard.press("Control+c")
+    copied = desk.page.evaluate("navigator.clipboard.readText()")
+    assert desk.page.locator("[data-passage]").inner_text() in copied
+    assert (asked in copied) != refused
+    answer(desk)
+    desk.page.keyboard.press("Control+a")  # the style sheet remains after a swap
+    desk.page.keyboard.press("Control+c")
+    assert (asked in desk.page.evaluate("navigator.clipboard.readText()")) != refused
 
 
 def test_signs_of_an_answer_that_did_not_arrive_are_sent_again(seated):

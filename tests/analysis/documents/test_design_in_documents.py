@@ -72,6 +72,7 @@ TABLE: dict[str, Row | Keys | Arms] = {
     "try_the_tool": Row({"try_the_tool": False}, OPTION),
     "auto_advance": Row({"auto_advance": True}, OPTION),
     "refuse_pastes": Row({"refuse_pastes": True}, OPTION),
+    "refuse_copies": Row({"refuse_copies": True}, STEPS),
     "interface_language": Row({"interface_language": "de"}, OPTION),
     "hourly_rate": Row({"hourly_rate": 13}, EVERY),
     "currency": Row({"currency": "EUR"}, EVERY),

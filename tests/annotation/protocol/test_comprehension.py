@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
@@ -193,6 +194,73 @@ def test_a_check_looks_like_any_other_example(client, checked):
 def test_a_second_file_of_checks_is_refused(checked, tmp_path):
     with pytest.raises(FormatError, match="already"):
         attention_checks.import_checks(checked.scenario.task, check_file(tmp_path))
+
+
+def asking(folder, question="Answer negative here.", **changes):
+    """A file with one check that says in its question what to answer."""
+    line = {"id": "1", "context": "A fine film.", "question": question, "answer": ["negative"]}
+    path = folder / "asking.jsonl"
+    path.write_text(json.dumps(line | changes))
+    return path
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_check_asks_its_own_question_if_copies_are_refused(client, researcher, tmp_path, refused):
+    task = factories.make_task(labels=factories.LABELS, question="Is it positive?", test_size=2)
+    attention_checks.import_checks(task, asking(tmp_path))
+    options = {"attention_checks": 1, "refuse_copies": refused}
+    seat = factories.join(factories.make_study(researcher, task, shots=[0], **options))
+    address, sentence = reverse("work", args=[seat.token]), "You cannot copy the question"
+    page = client.get(address).content.decode()
+    assert (sentence in page) == ("Some questions only check" in page) == refused
+    consent.record(seat, agree=True)
+    training_step.begin(seat.token)
+    asked = {}
+    for _example in range(3):
+        step = seat.latest_turn().step
+        page = client.get(address).content.decode()
+        assert ("uncopied" in page) == refused
+        asked[step] = re.sub(r"<.*?>", "", re.search(r"data-question.*?</h1>", page, re.S)[0])
+        factories.work_through(seat, limit=1, answer=lambda turn: ["negative"])
+    assert "Is it positive?" in asked["annotation"]
+    assert ("Answer negative here." in asked["check"]) == refused
+    assert ("Is it positive?" in asked["check"]) != refused
+    seat.refresh_from_db()
+    assert attention_checks.results(seat) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("card", "question", "reason"),
+    [
+        ({"labels": factories.LABELS}, "Is it positive or negative?", "must say what to answer"),
+        ({"question_selectable": True}, "Mark Oslo.", "annotators select words of the question"),
+    ],
+)
+def test_checks_that_could_be_copied_are_refused(researcher, tmp_path, card, question, reason):
+    task = factories.make_task(**card)
+    gold = ["positive"] if "labels" in card else ["Oslo"]
+    question = task.test_split.examples.first().question if "labels" in card else question
+    file = asking(tmp_path, question, context="They went to Oslo.", answer=gold)
+    attention_checks.import_checks(task, file)
+    with pytest.raises(ValidationError, match=reason):
+        factories.make_study(researcher, task, attention_checks=1, refuse_copies=True)
+    factories.make_study(researcher, task, attention_checks=1)
+
+
+def test_a_check_of_a_task_with_kinds_can_ask_its_own_question(client, researcher, tmp_path):
+    asked = factories.make_task().test_split.examples.first().question
+    kind = {"match": asked, "name": "places", "wording": "Mark places.", "definition": "Places."}
+    task = factories.make_task(name="typed", question_types=[kind | {"example": "Oslo."}])
+    file = asking(tmp_path, "Mark only Rome.", context="Oslo and Rome.", answer=["Rome"])
+    attention_checks.import_checks(task, file)
+    options = {"attention_checks": 1, "refuse_copies": True, "annotation_order": "file_order"}
+    seat = factories.join(factories.make_study(researcher, task, shots=[0], **options))
+    consent.record(seat, agree=True)
+    training_step.begin(seat.token)
+    while seat.latest_turn().step != Step.CHECK:
+        factories.work_through(seat, limit=1)
+    page = client.get(reverse("work", args=[seat.token])).content.decode()
+    assert "Mark only Rome." in page[page.index("data-question") :]
 
 
 # Exit questionnaire ------------------------------------------------------------------------------
