@@ -12,6 +12,7 @@ import os
 import resource
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -107,14 +108,12 @@ def clean(folder: str, files: list[str]) -> dict[str, Any]:
 
 
 def records(path: str, card: dict[str, Any]) -> dict[str, Any]:
-    """Return {records} with [id, context, question, gold, gold_starts, options], or {error}."""
+    """Return {records} with the fields of each Record, or {error}."""
     try:
         read = read_records(Path(path), _card(card))
     except FormatError as error:
         return {"error": [error.file, error.line, error.field, error.expected]}
-    return {
-        "records": [[r.id, r.context, r.question, r.gold, r.gold_starts, r.options] for r in read]
-    }
+    return {"records": [asdict(record) for record in read]}
 
 
 def predictions(files: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> dict[str, Any]:

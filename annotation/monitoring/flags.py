@@ -103,8 +103,7 @@ def flags(work: Signs, others: Pace = ALONE, shares_browser: bool = False) -> di
         count = getattr(work, name)
         if count and count >= share * work.n:
             seen[name] = finding.format(count)
-    if work.checks_passed < work.checks:
-        missed = work.checks - work.checks_passed
+    if missed := work.checks - work.checks_passed:
         seen["checks"] = f"{missed} of {work.checks} attention checks failed"
     if shares_browser:
         seen["shared_browser"] = "the same browser was also used under another id"
@@ -217,21 +216,13 @@ def _flagged(
             group = people[pk].scenario_id, people[pk].kind
             paces[group] = paces[group].plus(work.median_seconds)
 
-    def others(own: Any, median: float | None) -> Pace:
+    flagged = {}
+    for pk, work in works.items():
+        own, median = people[pk], work.median_seconds
         pace = paces[own.scenario_id, own.kind]
-        return pace.plus(median, -1) if median else pace
-
-    return {
-        pk: (
-            work,
-            flags(
-                work,
-                others(people[pk], work.median_seconds),
-                people[pk].browser in shared_browsers,
-            ),
-        )
-        for pk, work in works.items()
-    }
+        others = pace.plus(median, -1) if median else pace
+        flagged[pk] = work, flags(work, others, own.browser in shared_browsers)
+    return flagged
 
 
 def _shared_browsers(study: Study) -> set[str]:

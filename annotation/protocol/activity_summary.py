@@ -95,9 +95,7 @@ def signs(answers: Sequence[Answered]) -> Signs:
         seconds=math.fsum(times),
         active_seconds=math.fsum(answer.active_seconds for answer in answers),
         median_seconds=median,
-        too_fast=sum(
-            answer.seconds < max(limit, answer.words / READ_AT_MOST) for answer in answers
-        ),
+        too_fast=sum(each.seconds < max(limit, each.words / READ_AT_MOST) for each in answers),
         modal_share=(max(Counter(annotated).values()) / len(annotated) if annotated else None),
         longest_run=max((len(list(run)) for _answer, run in groupby(annotated)), default=0),
         longest_absence=max(gaps, default=0.0),
@@ -107,9 +105,7 @@ def signs(answers: Sequence[Answered]) -> Signs:
         checks=len(checks),
         checks_passed=sum(answer.s1 == 1 for answer in checks),
         s1={step: summary(scores) for step, scores in s1.items()},
-        **{
-            name: sum(answer.signs[place] for answer in answers) for place, name in enumerate(SIGNS)
-        },
+        **{name: sum(each.signs[place] for each in answers) for place, name in enumerate(SIGNS)},
     )
 
 

@@ -32,17 +32,7 @@ def import_checks(task: Task, path: Path) -> Split:
         raise FormatError(path.name, None, None, str(error)) from None
     if "error" in reply:
         raise FormatError(*reply["error"])
-    records = [
-        Record(
-            key,
-            tuple(context),
-            question,
-            tuple(gold),
-            None if at is None else tuple(at),
-            options=tuple(options),
-        )
-        for key, context, question, gold, at, options in reply["records"]
-    ]
+    records = [Record(**each) for each in reply["records"]]  # with lists for tuples
     if task.splits.filter(kind=Split.Kind.CHECK).exists():
         raise FormatError(path.name, None, None, f"{task} already has attention checks")
     for number, record in enumerate(records, start=1):

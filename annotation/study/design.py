@@ -233,11 +233,7 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
             )
         asked = task.test_split.examples.order_by().values("question")
         if study.refuse_copies and checks.filter(question__in=asked).exists():
-            refuse(
-                "refuse_copies",
-                f"{task}: the question of an attention check must say what to answer, but some have"
-                " a question of the test.",
-            )
+            refuse("refuse_copies", f"{task}: the questions of checks must say what to answer.")
     for task in tasks if study.refuse_copies else []:
         if task.card.question_selectable:
             refuse("refuse_copies", f"{task}: annotators select words of the question.")
