@@ -22,7 +22,7 @@ from analysis.cross_task.cross_task import QUESTION, Gain
 from analysis.figures import charts, humans_models, paper_widths
 from analysis.figures.humans_models import OF_FIGURES, OVER_SPLITS
 from analysis.heavy import alt, pd
-from analysis.scores import frames, marks, means, published, test_sets
+from analysis.scores import findings, marks, published, test_sets
 from analysis.scores.columns import assumption, number
 from analysis.scores.findings import remembered, state
 from analysis.scores.markup import rendered
@@ -149,17 +149,14 @@ def _sizes(rows: list[Any]) -> Data:
 
 
 def _data(study: Study, kind: str, name: str) -> Data:
+    people, rows = findings.curve(study, kind, name)
     if name == "shots":
-        return _shot_curve(study, frames.scored_answers(study, kind))
-    answers = frames.answers_in_order(study, kind, STEPS[name]).drop(columns="participation")
+        return _shot_curve(study, people, rows)
     if name == "learning":
-        blocks = learning.by_block(answers)
-        curve = _with_means(blocks, learning.group_means(blocks, ["block", "first", "last"]))
+        curve = _with_means(people, learning.group_means(people, ["block", "first", "last"]))
         curve["middle"] = (curve["first"] + curve["last"]) / 2
-        return Data(curve, learning.learning_rows(answers, study.seed))
-    parts = learning.by_part(answers)
-    curve = _with_means(parts, learning.group_means(parts, ["part"]))
-    return Data(curve, learning.drift_rows(answers))
+        return Data(curve, rows)
+    return Data(_with_means(people, learning.group_means(people, ["part"])), rows)
 
 
 def _with_means(people: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
@@ -169,11 +166,10 @@ def _with_means(people: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
     return both[[*names, *(name for name in both.columns if name not in names)]]
 
 
-def _shot_curve(study: Study, annotation: pd.DataFrame) -> Data:
+def _shot_curve(study: Study, people: pd.DataFrame, means: list[SimpleNamespace]) -> Data:
     tasks = list(study.tasks.with_reports())
     baselines = {task.name: published.bounds(task).line for task in tasks}
     metrics = {task.name: task.card.metric for task in tasks}
-    people = annotation.groupby(["task", "shots", "annotator"])["score"].mean().reset_index()
     rows = [
         SimpleNamespace(
             task=row.task,
@@ -186,7 +182,7 @@ def _shot_curve(study: Study, annotation: pd.DataFrame) -> Data:
             baseline=baselines[row.task],
             no_interval=row.no_interval,
         )
-        for row in means.means(annotation)
+        for row in means
     ]
     people["score"] *= 100
     names = [

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from analysis.figures import data as figure_data
 from analysis.figures import paper_widths, several_studies
 from analysis.figures.several_studies import MAX_STUDIES, Comparison
-from analysis.scores import columns, performance
+from analysis.scores import columns, findings, performance
 from analysis.scores.api import KIND, OBJECT, Rows
 from analysis.scores.columns import as_records, plain
 from analysis.scores.markup import PaperTable, as_latex
@@ -37,6 +37,7 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
     begun = figure_data.answered(study, kind)
     context |= {
         "nobody": not begun,
+        "job": findings.waiting(findings.curves_job(study, kind)),
         "figures": figure_data.page_figures(study, kind, begun),
         "pictures": list(figure_data.PICTURES) if figure_data.can_draw() else [],
         "widths": paper_widths.INCHES,
@@ -100,7 +101,13 @@ def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_d
 
 
 def asked_for(request: HttpRequest) -> Comparison | None:
-    """Compare the studies in the `study` parameters for `kind`, or return None if none are given.
+    """Compare the studies in the `study` parameters, or return None if none are given."""
+    studies, kind = _named(request)
+    return several_studies.compare(studies, kind) if studies else None
+
+
+def _named(request: HttpRequest) -> tuple[list[Study], str]:
+    """Return the studies in the `study` parameters, and `kind`.
 
     Access is checked for each study, so that adding a study to the URL does not reveal it.
     Raises Http404 or PermissionDenied as `scores_of` does, and Http404 for too many studies.
@@ -111,18 +118,22 @@ def asked_for(request: HttpRequest) -> Comparison | None:
         raise Http404
     if len(names) > MAX_STUDIES:
         raise Http404(f"A figure can show at most {MAX_STUDIES} studies.")
-    studies = [scores_of(request, name) for name in names]
-    return several_studies.compare(studies, kind) if studies else None
+    return [scores_of(request, name) for name in names], kind
 
 
 @reading
 def compare_page(request: ResearcherRequest) -> HttpResponse:
-    comparison = asked_for(request)
-    chosen = [study.name for study in comparison.studies] if comparison else []
+    studies, kind = _named(request)
+    jobs = ((study, findings.waiting(findings.curves_job(study, kind))) for study in studies)
+    study, job = next((pair for pair in jobs if pair[1]), (None, None))
+    comparison = several_studies.compare(studies, kind) if studies and not job else None
+    chosen = [study.name for study in studies]
     readable = Study.objects.visible_to(request.user, "read").order_by("title", "name")
     context: dict[str, Any] = {
         "readable": [(study, study.name in chosen) for study in readable],
-        "kind": request.GET.get("kind", Kind.PERSON),
+        "job": job,
+        "job_study": study,
+        "kind": kind,
         "kinds": Kind.choices,
         "most": MAX_STUDIES,
         "comparison": comparison,

@@ -14,11 +14,11 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from analysis.heavy import pd
 from analysis.models.model_runs import FileScore, Place, mean_of, splits
 from analysis.models.models import WHO
-from analysis.scores import frames, means
+from analysis.scores import frames
 from analysis.scores.columns import ASSUMES, OF_SCORE, SCORE, assuming, between
+from analysis.scores.findings import curve
 from analysis.scores.performance import performance
 from analysis.scores.published import human_table4, machine_tables5_6, name_of
 from analysis.scores.scores import Score, aggregate
@@ -113,24 +113,22 @@ def boards(study: Study, kind: str) -> list[Board]:
     files = PredictionFile.objects.in_cells().filter(task__in=people.tasks)
     uploaded, of = splits(files, people.tasks), training_files(people.tasks)
     models = {model.name: model for model in LanguageModel.objects.filter(files__in=files)}
-    largest = {max(task.training_sizes, default=0) for task in people.tasks}
-    answers = frames.scored_answers(study, kind, largest)
+    means = {(mean.task, mean.shots): mean for mean in curve(study, kind, "shots")[1]}
     each = []
     for task in people.tasks:
         sizes = tuple(task.training_sizes)
         if not sizes:
             continue
-        of_largest = answers[(answers["task"] == task.name) & (answers["shots"] == max(sizes))]
         cells = [people.cells.get((task.name, size)) for size in sizes]
-        own = _own(study, kind, cells, of_largest)
+        own = _own(study, kind, cells, means.get((task.name, max(sizes))))
         entries, left_out = _uploaded(task, sizes, uploaded, of, models)
         published = _published(task, sizes)
         each.append(Board(task, sizes, _ranked([*own, *entries, *published]), left_out))
     return [*_over_all(each), *each]
 
 
-def _own(study: Study, kind: str, cells: Sequence, of_largest: pd.DataFrame) -> Iterator[Entry]:
-    """Yield the study's annotators if any completed the task. The interval uses `of_largest`."""
+def _own(study: Study, kind: str, cells: Sequence, of_largest: Any) -> Iterator[Entry]:
+    """Yield the study's annotators if any completed the task. `of_largest` has the interval."""
     if not any(cell is not None and cell.n for cell in cells):
         return
     seats = study.annotators * len(study.splits)
@@ -141,8 +139,9 @@ def _own(study: Study, kind: str, cells: Sequence, of_largest: pd.DataFrame) -> 
         for cell in cells
     )
     entry = Entry(PEOPLE, f"{WHO[Kind(kind)]}, this study", "study", "annotators", scores)
-    for mean in means.means(of_largest):
-        entry = replace(entry, low=mean.low, high=mean.high, no_interval=mean.no_interval)
+    if of_largest is not None:
+        ends = {name: getattr(of_largest, name) for name in ("low", "high", "no_interval")}
+        entry = replace(entry, **ends)
     yield entry
 
 

@@ -17,7 +17,7 @@ from analysis.models import models as model_tables
 from analysis.models.forms import UploadForm
 from analysis.models.leaderboard import Board
 from analysis.models.models_columns import AGGREGATES, SCORES
-from analysis.scores import columns, metrics, performance, published
+from analysis.scores import columns, findings, metrics, performance, published
 from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading
 from annotation.models import Kind
 from annotation.protocol.blinding import scores_of
@@ -284,8 +284,10 @@ def _chosen(
 @reading
 def leaderboard_page(request: ResearcherRequest, name: str) -> HttpResponse:
     study, kind, context = of_kind(request, name)
-    boards = leaderboard.boards(study, kind)
+    job = findings.waiting(findings.curves_job(study, kind))
+    boards = [] if job else leaderboard.boards(study, kind)
     context |= {
+        "job": job,
         "boards": [_shown(board, number) for number, board in enumerate(boards)],
         "not_compared": published.not_compared(study.tasks.all()),
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,13 +16,13 @@ from django.core.cache import caches
 from django.db.models import QuerySet
 
 from analysis.heavy import pd
-from analysis.scores import tested
+from analysis.scores import frames, tested
 from analysis.scores.ceilings import ceilings
 from analysis.scores.columns import plain
-from analysis.scores.means import intervals
+from analysis.scores.means import intervals, means
 from analysis.scores.test_sets import given_texts, with_scores
 from analysis.scores.tested import Contrast, contrasts
-from analysis.stats import agreement
+from analysis.stats import agreement, learning
 from analysis.stats.learning import by_cell
 from annotation.models import Answer, Participation, Step, Study
 from tasks import jobs
@@ -104,7 +104,7 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
     return with_scores(study, frame)
 
 
-def _row(values: dict[str, Any]) -> SimpleNamespace:
+def row_of(values: dict[str, Any]) -> SimpleNamespace:
     """Return a row with NaN for missing values."""
     return SimpleNamespace(
         **{name: math.nan if value is None else value for name, value in values.items()}
@@ -135,7 +135,7 @@ def agreements(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
             for name, distance in ALPHAS.items()
         }
         found = {"pairwise_s1": None if pairwise is None else 100 * pairwise, **alphas}
-        rows.append(_row({"task": task, "shots": shots, "n": n, **found}))
+        rows.append(row_of({"task": task, "shots": shots, "n": n, **found}))
     return rows
 
 
@@ -222,10 +222,13 @@ OF_TASK = "contrasts"
 AT_ONCE = ("agreement", "aggregates", "ceiling")
 
 
-def parameters(study: Study, kind: str) -> dict[str, Any]:
+def parameters(
+    study: Study, kind: str, people: QuerySet[Participation] | None = None
+) -> dict[str, Any]:
     """Return the tables' inputs. `cells` holds task, shots and participations."""
     cells: dict[tuple[str, int], list[int]] = {}
-    rows = counted(study, kind).order_by("scenario__task__name", "scenario__shots", "pk")
+    people = counted(study, kind) if people is None else people
+    rows = people.order_by("scenario__task__name", "scenario__shots", "pk")
     for pk, task, shots in rows.values_list("pk", "scenario__task__name", "scenario__shots"):
         cells.setdefault((task, shots), []).append(pk)
     return {
@@ -244,20 +247,30 @@ def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
     If `owner` is given, the job is started. Otherwise, a new job is returned unsaved.
     """
     made_of = parameters(study, kind)
-    total = len(made_of["cells"]) + len(_tasks(made_of))
+    return begun(KIND, study, made_of, len(made_of["cells"]) + len(tasks_of(made_of)), owner)
+
+
+def begun(work: str, study: Study, made_of: dict[str, Any], total: int, owner: Any) -> Job | None:
+    """Return the job of this kind with these inputs as `job_of` does."""
     if not total:
         return None
     if owner is not None:
-        job = jobs.start(KIND, made_of, total=total, seed=study.seed, owner=owner)
-        # Delete the obsolete unfinished jobs, which have older inputs.
-        same = Job.objects.filter(kind=KIND, parameters__study=study.pk, parameters__kind=kind)
-        same.exclude(pk=job.pk).exclude(state=Job.State.DONE).delete()
+        job = jobs.start(work, made_of, total=total, seed=study.seed, owner=owner)
+        # Delete the jobs that have older inputs: the unfinished ones, and those with large results.
+        same = Job.objects.filter(kind=work, parameters__study=study.pk)
+        same = same.filter(parameters__kind=made_of["kind"]).exclude(pk=job.pk)
+        same.exclude(kind=KIND, state=Job.State.DONE).delete()
         return job
-    begun = jobs.find(KIND, made_of, study.seed)
-    return begun or Job(kind=KIND, parameters=made_of, seed=study.seed, total=total)
+    found = jobs.find(work, made_of, study.seed)
+    return found or Job(kind=work, parameters=made_of, seed=study.seed, total=total)
 
 
-def _tasks(made_of: dict[str, Any]) -> list[str]:
+def waiting(job: Job | None) -> Job | None:
+    """Return the job if a page has to wait for it."""
+    return None if job is None or job.is_done else job
+
+
+def tasks_of(made_of: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(task for task, _shots, _pks in made_of["cells"]))
 
 
@@ -278,7 +291,7 @@ def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
     if number < len(cells):
         names, chosen = OF_CELL, cells[number][2]
     else:
-        task, names = _tasks(made_of)[number - len(cells)], (OF_TASK,)
+        task, names = tasks_of(made_of)[number - len(cells)], (OF_TASK,)
         chosen = [pk for name, _shots, pks in cells if name == task for pk in pks]
     frame = answers_of(study, chosen)
     return {
@@ -293,7 +306,7 @@ def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
 def stored(job: Job) -> dict[str, Sequence[Finding]]:
     rows: dict[str, Any] = {
         name: sorted(
-            (_row(row) for part in job.result for row in part.get(name, [])),
+            (row_of(row) for part in job.result for row in part.get(name, [])),
             key=lambda row: place(row.task),  # the cells of a task are in order
         )
         for name in TABLES
@@ -329,3 +342,63 @@ def _computed(
     if OF_TASK in rows:
         rows[OF_TASK] = tested.judged(rows[OF_TASK], study.equivalence_margin)
     return rows
+
+
+# The job of the figures. Its results hold the means without resampling and the annotators' scores.
+
+CURVES = "curves"
+CURVES_VERSION = 1  # increase this when the result of `_measured` changes
+CURVES_OF = ("shots", "learning", "drift")
+Curve = tuple[Any, list[SimpleNamespace]]  # a data frame and rows
+
+
+def curves_job(study: Study, kind: str, owner: Any = None) -> Job | None:
+    """Return the job that computes the curves as `job_of` does, or None for few answers."""
+    if is_small(study, kind):
+        return None
+    made_of = parameters(study, kind) | {"version": CURVES_VERSION}
+    return begun(CURVES, study, made_of, len(made_of["cells"]), owner)
+
+
+def curve(study: Study, kind: str, name: str) -> Curve:
+    """Return a figure's scores by annotator, and its numbers, in one row per task and shots.
+
+    `name` is one of CURVES_OF. They are computed now unless their job is done.
+    """
+    job = curves_job(study, kind)
+    if job is None or waiting(job):
+        return _measured(study, kind, name)
+    parts = [part[name] for part in job.result]
+    columns: dict[str, list[Any]] = {column: [] for column in parts[0][0]}
+    for scores, _rows in parts:
+        for column, values in scores.items():
+            columns[column] += [math.nan if value is None else value for value in values]
+    rows = [row_of(row) for _scores, own in parts for row in own]
+    rows.sort(key=lambda row: (place(row.task), row.shots))
+    return pd.DataFrame(columns).sort_values(GROUP, kind="stable"), rows
+
+
+def _measured(study: Study, kind: str, name: str, chosen: Collection[int] | None = None) -> Curve:
+    if name == "shots":
+        answers = frames.scored_answers(study, kind, chosen)
+        people = answers.groupby([*GROUP, "annotator"])["score"].mean().reset_index()
+        return people, means(answers)
+    step = Step.TRAINING if name == "learning" else Step.ANNOTATION
+    answers = frames.answers_in_order(study, kind, step, chosen)
+    if name == "learning":
+        return learning.by_block(answers), learning.learning_rows(answers, study.seed)
+    return learning.by_part(answers), learning.drift_rows(answers)
+
+
+@jobs.job(CURVES)
+def _curves(job: Job, number: int) -> dict[str, list[Any]]:
+    """Compute the curves of one task and number of shots."""
+    study, (_task, _shots, chosen) = study_of(job), job.parameters["cells"][number]
+    made = {name: _measured(study, job.parameters["kind"], name, chosen) for name in CURVES_OF}
+    return {
+        name: [
+            {column: list(map(plain, scores[column])) for column in scores},
+            [{field: plain(value) for field, value in vars(row).items()} for row in rows],
+        ]
+        for name, (scores, rows) in made.items()
+    }

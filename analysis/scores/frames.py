@@ -142,17 +142,18 @@ def training_answers(study: Study, kind: str) -> pd.DataFrame:
 
 
 def answers_in_order(
-    study: Study, kind: str, step: Step, shots: Collection[int] | None = None
+    study: Study, kind: str, step: Step, chosen: Collection[int] | None = None
 ) -> pd.DataFrame:
     """Return one row per answer in this step, for completed participations in the analysis.
 
+    `chosen` are the keys of the participations to include (all by default).
     Columns: participation (key), task, shots, annotator, position (from 0 without gaps, in the
     order in which this annotator saw the step's examples, without attention checks), example
     (key), s1 in [0, 1]. Rows are ordered by participation and position.
     """
     people = study.participations.analysed().in_cells().filter(kind=kind)
-    if shots is not None:
-        people = people.filter(scenario__shots__in=shots)
+    if chosen is not None:
+        people = people.filter(pk__in=chosen)
     who = pd.DataFrame.from_records(
         people.values_list("pk", "scenario__task__name", "scenario__shots", "pseudonym"),
         columns=["participation", "task", "shots", "annotator"],
@@ -174,9 +175,9 @@ def answers_in_order(
     return frame
 
 
-def scored_answers(study: Study, kind: str, shots: Collection[int] | None = None) -> pd.DataFrame:
+def scored_answers(study: Study, kind: str, chosen: Collection[int] | None = None) -> pd.DataFrame:
     """Return the annotation step's `answers_in_order` with `context` and test_sets.with_scores."""
-    answers = answers_in_order(study, kind, Step.ANNOTATION, shots)
+    answers = answers_in_order(study, kind, Step.ANNOTATION, chosen)
     contexts = contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
     return test_sets.with_scores(study, answers.assign(context=answers["example"].map(contexts)))
 

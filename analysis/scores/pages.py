@@ -134,14 +134,23 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "scores/analysis.html", context)
 
 
+# Maps a job's kind to the page that a browser without JavaScript returns to, and the job.
+WORK = {
+    "": ("analysis", findings.job_of),
+    findings.CURVES: ("figures", findings.curves_job),
+    rules.KIND: ("sensitivity", rules.job_of),
+}
+
+
 @login_required
 @require_POST
 def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
-    """Run one part of the job behind the analysis page. The first request starts the job."""
+    """Run one part of the job behind a page, one of WORK. The first request starts the job."""
     study = scores_of(request, name, right_to("analysis_run"))
     kind = chosen_kind(request, performance.kinds(study))
-    address = f"{reverse('analysis', args=[study.name])}?kind={kind}"
-    job = findings.job_of(study, kind, owner=request.user)
+    page, job_of = WORK.get(request.GET.get("work", ""), WORK[""])
+    address = f"{reverse(page, args=[study.name])}?kind={kind}"
+    job = job_of(study, kind, owner=request.user)
     return redirect(address) if job is None else poll(request, job, address)
 
 
@@ -162,6 +171,7 @@ def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
 @reading
 def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
     study, kind, context = of_kind(request, name)
-    tables = rules.task_tables(rules.table(study, kind))
-    context |= {"tables": tables, "question": f"{two_way.BOTH}; {columns.ASSUMES}"}
+    rows, job = rules.at_hand(study, kind)
+    tables = rules.task_tables(rows)
+    context |= {"job": job, "tables": tables, "question": f"{two_way.BOTH}; {columns.ASSUMES}"}
     return render(request, "scores/sensitivity.html", context)

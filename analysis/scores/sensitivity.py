@@ -13,16 +13,18 @@ from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import np, pd
-from analysis.scores import frames, marks, overlap
-from analysis.scores.columns import LIMITS, assuming, between, mean_and_sd
+from analysis.scores import findings, frames, marks, overlap
+from analysis.scores.columns import LIMITS, assuming, between, mean_and_sd, plain
 from analysis.scores.means import lowest_of
 from analysis.scores.test_sets import with_scores
 from analysis.stats import two_way
 from analysis.stats.learning import by_cell
-from annotation.models import Answer, ExitAnswers, Status, Step, Study
+from annotation.models import Answer, ExitAnswers, Kind, Status, Step, Study
 from annotation.monitoring import flags
+from annotation.study import compared_files
+from tasks import cards, jobs
 from tasks.columns import NOTHING, Column
-from tasks.models import Example
+from tasks.models import Example, Job
 
 TRAINING = (50, 60, 70, 80, 90)  # minimum mean S1 x 100 in the training step
 SECONDS = (1, 2, 5, 10)  # minimum median active seconds per example of the annotation step
@@ -119,9 +121,11 @@ RULES = (
 )
 
 
-def given(study: Study, kind: str) -> pd.DataFrame:
+def given(study: Study, kind: str, task: str = "") -> pd.DataFrame:
     """Return completed participations' answers: participation, example (keys), s1 and seconds."""
     completed = study.participations.filter(status=Status.COMPLETED, kind=kind).in_cells()
+    if task:
+        completed = completed.filter(scenario__task__name=task)
     rows = Answer.objects.filter(
         turn__participation__in=completed, turn__step=Step.ANNOTATION
     ).values_list("turn__participation_id", "turn__example_id", "s1", "active_seconds")
@@ -223,9 +227,70 @@ COLUMNS = [
 
 def table(study: Study, kind: str, annotators: pd.DataFrame | None = None) -> list[SimpleNamespace]:
     """Return one row per rule, task and shots for one kind. For `annotators`, see `people`."""
+    return at_hand(study, kind, annotators, waits=False)[0]
+
+
+def at_hand(
+    study: Study, kind: str, annotators: pd.DataFrame | None = None, waits: bool = True
+) -> tuple[list[SimpleNamespace], Job | None]:
+    """Return the table or, if `waits`, no rows and the job that has to compute them first."""
+    job = job_of(study, kind)
+    if job is not None and job.is_done:
+        order = [rule.name for rule in RULES]
+        found = [findings.row_of(values) for part in job.result for values in part]
+        found.sort(key=lambda row: (order.index(row.rule), cards.place(row.task), row.shots))
+        return found, None
+    if job is not None and waits:
+        return [], job
     answers = given(study, kind)
     frame = people(study, kind, answers, annotators)
-    return rows(frame, scores(study, frame, answers))
+    return rows(frame, scores(study, frame, answers)), None
+
+
+KIND = "sensitivity"
+VERSION = 1  # increase this when the result of the job changes
+
+
+def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
+    """Return the job that computes the table, or None for few answers, as `findings.job_of` does.
+
+    Its inputs are what can change about completed participations and models' answers.
+    """
+    if findings.is_small(study, kind):
+        return None
+    made_of = _parameters(study, kind)
+    return findings.begun(KIND, study, made_of, len(findings.tasks_of(made_of)), owner)
+
+
+def _parameters(study: Study, kind: str) -> dict[str, Any]:
+    completed = study.participations.filter(status=Status.COMPLETED).in_cells().order_by("pk")
+    people, models = completed.filter(kind=kind), completed.filter(kind=Kind.MODEL)
+    files = compared_files.for_overlap(study).order_by("pk")
+    raised = {pk: theirs for pk, (_signs, theirs) in flags.for_study(study).items()}
+    facts = ("pk", "in_analysis", "exit_answers__seen_before", "exit_answers__ai_used")
+    programs = set(marks.by_program(study).values_list("pk", flat=True))
+    return findings.parameters(study, kind, people) | {
+        "version": VERSION,
+        "facts": [
+            [pk, *own, bool(raised.get(pk)), "checks" in raised.get(pk, {}), pk in programs]
+            for pk, *own in people.values_list(*facts)
+        ],
+        "models": [list(row) for row in models.values_list("pk", "worker__model__name")],
+        "files": [list(row) for row in files.values_list("pk", "model__name", "seen_test")],
+    }
+
+
+@jobs.job(KIND)
+def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
+    """Compute the rows of one task."""
+    study, kind = findings.study_of(job), job.parameters["kind"]
+    answers = given(study, kind, findings.tasks_of(job.parameters)[number])
+    frame = people(study, kind, answers)
+    own = frame[frame["participation"].isin(answers["participation"])]
+    found = rows(frame, scores(study, own, answers))
+    if _parameters(study, kind) != job.parameters:
+        raise jobs.JobError("The annotators or models have changed. Open the page again.")
+    return [{name: plain(value) for name, value in vars(row).items()} for row in found]
 
 
 def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[SimpleNamespace]:
@@ -234,6 +299,7 @@ def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[
     cells = [
         (task, shots, part[numbers], list(part.index))
         for task, shots, part in by_cell(frame[["task", "shots", *numbers]])
+        if (task, shots) in scores
     ]
     known: dict[tuple[Any, ...], SimpleNamespace] = {}  # most rules keep the same annotators
     found = []

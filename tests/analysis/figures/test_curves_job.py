@@ -1,0 +1,186 @@
+"""Jobs compute figures and inclusion criteria of many answers, with the content of few answers.
+
+These tests set the limit to zero and do not check its value.
+"""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from analysis.scores import findings
+from annotation.models import Kind, Study
+from annotation.privacy import withdrawal
+from annotation.protocol import exclusion, own_questions
+from tasks import jobs
+from tasks.models import Job
+from tests import factories
+from tests.analysis.documents.reports import make_study
+
+pytestmark = pytest.mark.long
+
+WORK = {"figures": "curves", "leaderboard": "curves", "sensitivity": "sensitivity"}
+FILES = [
+    *(("figure_file", name, ext) for name in ("shots", "models", "learning", "drift")
+      for ext in ("csv", "json")),
+    *(("figure_numbers", name) for name in ("shots", "models", "learning", "drift")),
+    ("leaderboard_file",), ("sensitivity_file",),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    study = make_study(module_researcher)
+    factories.predict(study.owner, "first", study.tasks.get(), 0)
+    person, *_others = people(study)
+    exclusion.decide(person, False, "asleep", study.owner)
+    factories.work_through(factories.seat(person.scenario))
+    return study.pk
+
+
+@pytest.fixture
+def study(db, stored):
+    findings.caches["process"].clear()
+    return Study.objects.get(pk=stored)
+
+
+@pytest.fixture
+def large(monkeypatch):
+    monkeypatch.setattr(findings, "SMALL", 0)
+
+
+def people(study):
+    return study.participations.filter(kind=Kind.PERSON, status="completed").order_by("pk")
+
+
+def files(client, study) -> dict[tuple, bytes]:
+    findings.caches["process"].clear()
+    made = {at: client.get(reverse(at[0], args=[study.name, *at[1:]])) for at in FILES}
+    assert {reply.status_code for reply in made.values()} == {200}
+    return {at: reply.content for at, reply in made.items()}
+
+
+def page(client, study, name: str) -> str:
+    """The page below its title, without the token of its forms."""
+    shown = client.get(reverse(name, args=[study.name]), follow=True).content.decode()
+    return re.sub(r'(?<=csrfmiddlewaretoken" value=")\w+', "", shown.split("<h1>")[1])
+
+
+def finished(client, study, name: str) -> str:
+    """The page once its job has ended, as a browser without JavaScript reaches it."""
+    address = f"{reverse('analysis_run', args=[study.name])}?work={WORK[name]}"
+    for _ in range(10):
+        shown = page(client, study, name)
+        if "<progress" not in shown:
+            return shown
+        assert client.post(address).status_code == 302
+    raise AssertionError("The job never ended")
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_a_page_by_a_job_is_that_of_a_small_study(ada, study, monkeypatch, name):
+    at_once = page(ada, study, name)
+    monkeypatch.setattr(findings, "SMALL", 0)
+    assert "<progress" in page(ada, study, name)
+    assert not Job.objects.exists()  # no GET begins anything
+    assert finished(ada, study, name) == at_once
+    assert Job.objects.get().is_done
+
+
+def test_files_are_the_same_with_and_without_the_jobs(ada, study, large):
+    before = files(ada, study)
+    for name in WORK:
+        finished(ada, study, name)
+    assert files(ada, study) == before
+
+
+def test_only_the_jobs_read_answers(ada, study, large, monkeypatch):
+    for name in WORK:
+        finished(ada, study, name)
+    monkeypatch.setattr(findings.frames, "answers_in_order", None)  # callable no more
+    monkeypatch.setattr("analysis.scores.sensitivity.given", None)
+    assert len(files(ada, study)) == len(FILES)
+
+
+def test_a_comparison_waits_for_the_figures_of_each_study(ada, study, monkeypatch):
+    def compared() -> str:
+        return ada.get(reverse("compare"), {"study": study.name}).content.decode().split("<h1>")[1]
+
+    at_once = compared()
+    monkeypatch.setattr(findings, "SMALL", 0)
+    assert f"Computing the figures of {study.name}" in compared()
+    finished(ada, study, "figures")
+    assert compared() == at_once
+
+
+def excluded(study):
+    exclusion.decide(people(study).last(), False, "asleep", study.owner)
+
+
+def withdrawn(study):
+    withdrawal.withdraw(people(study).last().token)
+
+
+def completed(study):
+    last = people(study).last()
+    exclusion.decide(last, False, "asleep", study.owner)
+    factories.work_through(factories.seat(last.scenario), lambda turn: [])
+
+
+def included(study):
+    exclusion.decide(people(study).last(), False, "asleep", study.owner)
+    exclusion.decide(people(study).first(), True, "awake", study.owner)
+
+
+def answered(study):
+    own_questions.answer_exit(people(study).last().token, {"ai_used": "yes"})
+
+
+CHANGES = [excluded, withdrawn, completed, included]
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [(name, change) for name in WORK for change in CHANGES] + [("sensitivity", answered)],
+)
+def test_every_input_of_a_page_starts_another_job(ada, study, large, name, change):
+    finished(ada, study, name)
+    before = files(ada, study)
+    change(study)
+    assert "<progress" in page(ada, study, name)
+    after = finished(ada, study, name)
+    assert Job.objects.count() == 1  # that of before is forgotten
+    made = files(ada, study)
+    Job.objects.all().delete()
+    assert files(ada, study) == made
+    findings.SMALL = 10_000  # the fixture restores it
+    assert page(ada, study, name) == after
+    assert made != before
+
+
+def test_a_chunk_fails_if_its_annotators_changed_meanwhile(ada, study, large):
+    finished(ada, study, "sensitivity")
+    Job.objects.update(state="waiting", done=0, result=[])
+    excluded(study)
+    job = Job.objects.get()
+    jobs.advance(job)
+    assert job.has_failed
+    assert "annotators or models have changed" in job.error
+
+
+def test_an_arrival_starts_no_other_job(ada, study, large):
+    for name in WORK:
+        finished(ada, study, name)
+    excluded(study)
+    for name in WORK:
+        finished(ada, study, name)
+    factories.seat(study.scenarios.order_by("shots").last())
+    for name in WORK:
+        assert "<progress" not in page(ada, study, name)
+
+
+def test_a_withdrawal_deletes_the_results_of_the_jobs(ada, study, large):
+    for name in WORK:
+        finished(ada, study, name)
+    withdrawn(study)
+    assert not Job.objects.exists()
