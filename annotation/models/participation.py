@@ -144,7 +144,8 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         limit = study.idle_limit
         at_work = [Status.WORKING, Status.BETWEEN]
         # Only an answer or a new example is progress. An open page does not hold a seat.
-        return self.annotate(last_step_at=_latest("answer__submitted_at", "shown_at")).filter(
+        live = self.live().annotate(last_step_at=_latest("answer__submitted_at", "shown_at"))
+        return live.filter(
             Q(status__in=at_work, last_step_at__lt=now - limit)
             | Q(
                 status=Status.WAITING,

@@ -167,11 +167,8 @@ def for_study(
     `scenarios` contains the primary keys of the scenarios to include (all by default). Answers
     are loaded only for participations that are not completed.
     """
-    people = {
-        person.pk: person
-        for person in _rows(study.participations.all())
-        if scenarios is None or person.scenario_id in scenarios
-    }
+    whose = {} if scenarios is None else {"scenario__in": scenarios}
+    people = {person.pk: person for person in _rows(study.participations.filter(**whose))}
     others = [pk for pk, person in people.items() if person.signs is None]
     read = {pk: signs(answers) for pk, answers in answers_by_participation(others)}
     return _flagged(people, read, _shared_browsers(study))

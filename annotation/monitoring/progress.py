@@ -8,8 +8,10 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import cached_property
 from typing import Any, ClassVar
 
+from django.core.cache import caches
 from django.db.models import Count, Max, OuterRef, Q, Subquery
 
 from annotation.models import Kind, ParticipationQuerySet, Status, Step, Study, StudyStatus, Turn
@@ -23,6 +25,7 @@ from annotation.monitoring.funnel import (
     with_training_size,
 )
 from annotation.monitoring.seats import SEATS, Pace, Seats
+from annotation.pay import ledger
 from annotation.protocol import exclusion
 from annotation.web.wording import in_words
 from tasks.clock import database_now
@@ -128,12 +131,13 @@ class Progress:
     money: Money
     flagged: flags.Flagged
     pace: Pace
+    wage: float | None  # see ledger.median_wage_of
 
     facts: ClassVar = FACTS
     seat_columns: ClassVar = SEATS
     funnel_columns: ClassVar = FUNNEL
 
-    @property
+    @cached_property
     def people(self) -> Funnel:
         return sum((row.funnel for row in self.seats), Funnel())
 
@@ -200,15 +204,17 @@ class Progress:
     @property
     def version(self) -> str:
         """Return a hash that changes if and only if the page changes."""
-        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
+        return _hash(self)[:16]
+
+
+def _hash(facts: object) -> str:
+    return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
 def for_study(study: Study) -> Progress:
-    scenarios = list(with_training_size(study))
-    funnels = by_scenario_and_kind(study, scenarios)
-    courses = seats.courses(study)
-    rows = seats.for_scenarios(study, scenarios, funnels, courses)
-    now = database_now()
+    scenarios, now = list(with_training_size(study)), database_now()
+    funnels, medians, pace, flagged, wage = _settled(study, scenarios, now)
+    rows = seats.for_scenarios(study, scenarios, funnels, medians)
     undecided = list(_undecided(study))
     active = study.participations.at_work(now).filter(kind=Kind.PERSON)
     latest = [_at_work(participation) for participation in _with_place(active)]
@@ -225,21 +231,55 @@ def for_study(study: Study) -> Progress:
         ],
         rejected=sorted(each.pseudonym for each in undecided if each.status != Status.WAITING),
         money=money(study, [(row.open_seats, row.scenario.estimated_minutes) for row in rows]),
-        flagged=flags.for_completed(study),
-        pace=seats.measured(
-            ((each.arrived_at, each.finished_at, each.status) for each in courses), now
-        ),
+        flagged=flagged,
+        pace=pace,
+        wage=wage,
     )
+
+
+def _settled(study: Study, scenarios: list[Any], now: datetime) -> tuple[Any, ...]:
+    """Return what changes only with a stage, an ending, a decision or the ledger, from a cache."""
+
+    def computed() -> tuple[Any, ...]:
+        courses = seats.courses(study)
+        came = ((each.arrived_at, each.finished_at, each.status) for each in courses)
+        return (
+            by_scenario_and_kind(study, scenarios),
+            seats.medians(courses),
+            seats.measured(came, now),
+            flags.for_completed(study),
+            ledger.median_wage_of(study),
+        )
+
+    sizes = {each.pk: each.training_size for each in scenarios}
+    latest = Turn.objects.latest_of(study.participations.live()).values_list(
+        "participation_id", "participation__scenario", "step", "position", "answer"
+    )
+    stages = [
+        (pk, step, answer is not None and position + 1 == sizes[scenario])
+        for pk, scenario, step, position, answer in latest.order_by("participation_id")
+    ]
+    others = [each.declined for each in scenarios], study.participations.aggregate(Max("ledger"))
+    key = _hash([now.date(), _endings(study), stages, others])
+    return caches["process"].get_or_set(key, computed, timeout=3600) or computed()
+
+
+def _endings(study: Study) -> list[Any]:
+    """Return facts that change with each arrival, ending and decision, and with the log."""
+    names = "consented", "finished", "decided", "returned"
+    people = study.participations.order_by("status", "in_analysis")
+    groups = people.values_list("status", "in_analysis")
+    stored = (Count(name) for name in ("pk", "signs", "worked_seconds"))
+    counts = groups.annotate(*stored, *(Max(f"{name}_at") for name in names))
+    logged = study.events.order_by().aggregate(Max("pk"))
+    return [study.pk, study.status, list(counts), logged]
 
 
 def stamp(study: Study) -> str:
     """Return a hash that changes with any activity, ending or log entry, and every minute."""
-    people = study.participations.order_by()
-    ends = [Max(f"{name}_at") for name in ("consented", "finished", "decided", "returned")]
-    active = people.live().with_last_active().aggregate(Count("pk"), Max("last_active_at"))
-    logged = study.events.order_by().aggregate(Max("pk"))
-    facts = study.pk, study.status, people.aggregate(Count("pk"), *ends), active, logged
-    return hashlib.sha256(f"{database_now():%H:%M} {facts}".encode()).hexdigest()
+    live = study.participations.order_by().live().with_last_active()
+    active = live.aggregate(Count("pk"), Max("last_active_at"))
+    return _hash([f"{database_now():%H:%M}", _endings(study), active])
 
 
 def _undecided(study: Study) -> ParticipationQuerySet:

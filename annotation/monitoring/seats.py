@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import NamedTuple
+from typing import Any
 
 from annotation.models import Kind, Scenario, Status, Study
 from annotation.monitoring.funnel import ROBOTS, Funnel
@@ -14,16 +14,6 @@ from tasks.clock import database_now
 from tasks.columns import Column
 
 DAYS = 7
-
-
-class Course(NamedTuple):
-    """An annotator's scenario, outcome, arrival and end times, and seconds of work."""
-
-    scenario: int
-    status: str
-    arrived_at: datetime
-    finished_at: datetime | None
-    worked_seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -52,10 +42,20 @@ class Pace:
         return self.days[-1][0] + timedelta(days=min(open_seats / self.per_day, 10_000))
 
 
-def courses(study: Study) -> list[Course]:
-    """Return a Course for each human annotator in a study, using a single query."""
+def courses(study: Study) -> list[Any]:
+    """Return scenario, outcome, times and seconds of work for all human annotators."""
     people = study.participations.filter(kind=Kind.PERSON).order_by()
-    return [Course(*row) for row in people.values_list(*Course._fields)]
+    names = "scenario", "status", "arrived_at", "finished_at", "worked_seconds"
+    return list(people.values_list(*names, named=True))
+
+
+def medians(courses: Iterable[Any]) -> dict[int, tuple[float, int]]:
+    """Return the median seconds of work over the completed courses, and their number."""
+    times: dict[int, list[float]] = defaultdict(list)
+    for course in courses:
+        if course.status == Status.COMPLETED and course.worked_seconds is not None:
+            times[course.scenario].append(course.worked_seconds)
+    return {scenario: (statistics.median(own), len(own)) for scenario, own in times.items()}
 
 
 def measured(rows: Iterable[tuple[datetime, datetime | None, str]], now: datetime) -> Pace:
@@ -147,13 +147,9 @@ def for_scenarios(
     study: Study,
     scenarios: list[Scenario],
     funnels: Mapping[tuple[int, str], Funnel],
-    courses: Iterable[Course],
+    medians: Mapping[int, tuple[float, int]],
 ) -> list[Seats]:
     """Return one row per scenario. `funnels` is keyed by scenario and kind."""
-    times_of: dict[int, list[float]] = defaultdict(list)
-    for course in courses:
-        if course.status == Status.COMPLETED and course.worked_seconds is not None:
-            times_of[course.scenario].append(course.worked_seconds)
     # Seats of annotators idle for longer than the limit count as free.
     idle = study.participations.filter(kind=Kind.PERSON).idle(database_now(), study)
     left = Counter(idle.order_by().values_list("scenario", flat=True))
@@ -163,7 +159,7 @@ def for_scenarios(
         # By constraint, live and analysed participations have seat numbers, and others do not.
         completed, working = people.analysed, people.at_work - left[scenario.pk]
         free = scenario.seats - completed - working
-        times = times_of[scenario.pk]
+        seconds, of = medians.get(scenario.pk, (60 * scenario.estimated_minutes, 0))
         rows.append(
             Seats(
                 scenario=scenario,
@@ -174,8 +170,8 @@ def for_scenarios(
                 simulated=robots.analysed + robots.at_work,
                 # A closed study assigns no more seats, but annotators at work may finish.
                 open_seats=working + (0 if study.is_closed else free),
-                seconds_each=statistics.median(times) if times else 60 * scenario.estimated_minutes,
-                median_of=len(times),
+                seconds_each=seconds,
+                median_of=of,
                 funnel=people,
             )
         )

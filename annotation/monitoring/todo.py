@@ -171,7 +171,7 @@ def _wage(study: Study, progress: Progress) -> Iterator[Need]:
     """
     if not study.hourly_rate or progress.people.completed < FEWEST_PAID:
         return
-    median = ledger.median_wage_of(study)
+    median = progress.wage
     if median is not None and median < ENOUGH * ledger.cents(study.hourly_rate):
         yield Need(
             "wage",

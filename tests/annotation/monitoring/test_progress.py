@@ -2,8 +2,10 @@
 
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 
 import pytest
+from django.core.cache import caches
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -331,6 +333,32 @@ def test_every_answer_changes_the_version_of_the_progress(study, two):
     factories.work_through(seat, limit=1)
     factories.go_on(seat.token)
     assert progress.for_study(study).version != before
+
+
+def test_no_step_or_decision_leaves_old_progress_in_the_cache(study, two):
+    first, second = factories.seat(two), factories.seat(two)
+
+    def look() -> progress.Progress:
+        return progress.for_study(Study.objects.get(pk=study.pk))
+
+    seen = {look().version}
+    for act in (
+        *[partial(factories.work_through, first, limit=1)] * 9,
+        partial(exclusion.decide, first, False, "asleep", study.owner),
+        partial(exclusion.decide, first, True, "awake", study.owner),
+        partial(ledger.add_bonus, first, 100, "kind", study.owner),
+        partial(withdrawal.withdraw, first.token),
+        partial(factories.work_through, second, lambda turn: [], limit=1),
+        lambda: consent.record(factories.join(study), agree=False),
+        partial(Participation.objects.filter(pk=second.pk).update, status="waiting"),
+    ):
+        act()
+        cached = look()
+        caches["process"].clear()
+        assert cached == look()
+        seen.add(cached.version)
+    assert look().people.withdrawn == 1
+    assert len(seen) > 10  # the actions change what is shown
 
 
 @pytest.mark.parametrize(("action", "polls"), [("", True), ("pause", True), ("close", False)])

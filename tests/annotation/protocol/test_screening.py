@@ -379,4 +379,4 @@ def test_the_first_screening_example_is_among_the_pages_seen(study):
 def seats_of(study):
     scenarios = list(funnel.with_training_size(study))
     funnels = funnel.by_scenario_and_kind(study, scenarios)
-    return seats.for_scenarios(study, scenarios, funnels, seats.courses(study))
+    return seats.for_scenarios(study, scenarios, funnels, seats.medians(seats.courses(study)))
