@@ -106,7 +106,8 @@ def key_of(kind: str, parameters: dict[str, Any], seed: int = 0) -> str:
 
 def find(kind: str, parameters: dict[str, Any], seed: int = 0) -> Job | None:
     """Return the job for exactly this work, or None."""
-    return Job.objects.filter(key=key_of(kind, parameters, seed)).first()
+    # Results can be large, and most pages only need the state.
+    return Job.objects.filter(key=key_of(kind, parameters, seed)).defer("result").first()
 
 
 def start(kind: str, parameters: dict[str, Any], *, total: int, owner: Any, seed: int = 0) -> Job:

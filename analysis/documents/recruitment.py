@@ -100,7 +100,7 @@ def sensitivity_to_criteria(record: StudyRecord) -> list[Block]:
     """Return each task's cells as reported and under every criterion that changes any of them."""
     if record.answered.empty:
         return []
-    tables = sensitivity.task_tables(sensitivity.table(record.study, Kind.PERSON, record.frame))
+    tables = sensitivity.task_tables(sensitivity.table(record.study, Kind.PERSON))
     has_training = any(shots_of(record.manifest))
     unused = {  # criteria that cannot change any cell in this design
         rule.words

@@ -234,18 +234,9 @@ BLOCKS: dict[str, type[Paragraph | Grid | Picture]] = {
 def parameters(study: Study) -> dict[str, Any]:
     people = study.participations.filter(status=Status.COMPLETED).order_by("pk")
     files = compared_files.every(study).order_by("pk")
-    rows = people.values_list("scenario__task__name", "scenario__shots", "pk")
-    cells: dict[tuple[str, int], list[int]] = {}
-    for task, shots, pk in rows:
-        cells.setdefault((task, shots), []).append(pk)
-    return {
-        "study": study.pk,
-        "manifest": study.manifest_hash,
-        "margin": study.equivalence_margin,
-        "seed": study.seed,
+    return findings.parameters(study, Kind.PERSON, people) | {
         "version": [VERSION, settings.VERSION],
         "pictures": can_draw(),
-        "cells": [[task, shots, pks] for (task, shots), pks in cells.items()],
         "counted": list(people.filter(in_analysis=True).values_list("pk", flat=True)),
         "files": [list(row) for row in files.values_list("pk", "model__name")],
         "runs": ModelRun.objects.filter(participation__study=study).count(),
@@ -259,15 +250,7 @@ def job_of(study: Study, owner: Any = None) -> Job | None:
     """
     if is_small(study, Kind.PERSON):
         return None
-    made_of = parameters(study)
-    if owner is not None:
-        job = jobs.start(KIND, made_of, total=len(PARTS), owner=owner)
-        # Delete the obsolete jobs, which were computed from older inputs.
-        same = Job.objects.filter(kind=KIND, parameters__study=study.pk).exclude(pk=job.pk)
-        jobs.drop(same)
-        return job
-    begun = jobs.find(KIND, made_of)
-    return begun or Job(kind=KIND, parameters=made_of, total=len(PARTS))
+    return findings.begun(KIND, study, parameters(study), len(PARTS), owner)
 
 
 @jobs.job(KIND)

@@ -259,7 +259,7 @@ def begun(work: str, study: Study, made_of: dict[str, Any], total: int, owner: A
         # Delete the jobs that have older inputs: the unfinished ones, and those with large results.
         same = Job.objects.filter(kind=work, parameters__study=study.pk)
         same = same.filter(parameters__kind=made_of["kind"]).exclude(pk=job.pk)
-        same.exclude(kind=KIND, state=Job.State.DONE).delete()
+        jobs.drop(same.exclude(kind=KIND, state=Job.State.DONE))
         return job
     found = jobs.find(work, made_of, study.seed)
     return found or Job(kind=work, parameters=made_of, seed=study.seed, total=total)

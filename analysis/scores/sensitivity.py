@@ -134,19 +134,17 @@ def given(study: Study, kind: str, task: str = "") -> pd.DataFrame:
     return pd.DataFrame(np.fromiter(rows.iterator(chunk_size=5000), dtype=fields))
 
 
-def people(
-    study: Study, kind: str, answers: pd.DataFrame, annotators: pd.DataFrame | None = None
-) -> pd.DataFrame:
+def people(study: Study, kind: str, answers: pd.DataFrame) -> pd.DataFrame:
     """Return completed participations of one kind, including excluded ones.
 
-    `answers` comes from `given`. `annotators` comes from `frames.annotators` if already called.
+    `answers` comes from `given`.
     Columns: participation (key), task, shots, annotator, analysed (bool), score, training_s1 (NaN
     at zero shots), median_seconds (of active time on an example in the annotation step),
     seen_before and ai_used (yes, no, unsure, or "" if not answered), failed_checks and flagged
     (bool: any of the quality flags in annotators.csv), by_program (bool: a person with an answer
     through the API), errors_agree (bool: with a model's more often than expected, overlap.py).
     """
-    frame = frames.annotators(study) if annotators is None else annotators
+    frame = frames.annotators(study)
     frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)]
     frame = frames.of_cells(frame).copy()
     medians = answers.groupby("participation")["seconds"].median()
@@ -225,13 +223,13 @@ COLUMNS = [
 ]
 
 
-def table(study: Study, kind: str, annotators: pd.DataFrame | None = None) -> list[SimpleNamespace]:
-    """Return one row per rule, task and shots for one kind. For `annotators`, see `people`."""
-    return at_hand(study, kind, annotators, waits=False)[0]
+def table(study: Study, kind: str) -> list[SimpleNamespace]:
+    """Return one row per rule, task and shots for one kind."""
+    return at_hand(study, kind, waits=False)[0]
 
 
 def at_hand(
-    study: Study, kind: str, annotators: pd.DataFrame | None = None, waits: bool = True
+    study: Study, kind: str, waits: bool = True
 ) -> tuple[list[SimpleNamespace], Job | None]:
     """Return the table or, if `waits`, no rows and the job that has to compute them first."""
     job = job_of(study, kind)
@@ -243,7 +241,7 @@ def at_hand(
     if job is not None and waits:
         return [], job
     answers = given(study, kind)
-    frame = people(study, kind, answers, annotators)
+    frame = people(study, kind, answers)
     return rows(frame, scores(study, frame, answers)), None
 
 
