@@ -1,35 +1,21 @@
-"""Answers with their examples, for export to Inspect, lm-evaluation-harness and other tools.
+"""Answers with their examples, for export to other tools.
 
 As in answers.csv, workers appear under pseudonyms with their kind. Withdrawn participations,
 attention checks, and upstream-step answers (which belong to other tasks) are excluded.
 """
 
-import itertools
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import QuerySet
 
 from annotation.models import ANALYSED, Answer, Participation, Status, Step, Study
-from tasks.cards import Card
-from tasks.spans import QUESTION
 
 STEPS = (Step.ANCHOR, Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
-ANY_ANSWER = "answer"  # span name if the card has no question types
-BETWEEN = "\n\n"  # separates texts in tools that show an example as one text
 
 
 class NothingAnswered(Exception):
     """Raised if a study has nothing to export. Users see the message."""
-
-
-class Place(NamedTuple):
-    """A span in the joined texts, with offsets in code points. `name` is the question type."""
-
-    start: int
-    end: int
-    name: str
-    text: str
 
 
 def participations(study: Study) -> QuerySet[Participation]:
@@ -53,12 +39,6 @@ def tested(study: Study) -> Iterator[tuple[Participation, list[Answer]]]:
             yield participation, rows
     if is_empty:
         raise NothingAnswered("There are no answers to test examples yet.")
-
-
-def by_task(study: Study) -> Iterator[tuple[Card, Iterator[tuple[Participation, list[Answer]]]]]:
-    """Group the output from `tested` by task. Raises NothingAnswered."""
-    groups = itertools.groupby(tested(study), key=lambda row: row[0].scenario.task)
-    return ((task.card, people) for task, people in groups)
 
 
 def answers(participation: Participation) -> QuerySet[Answer]:
@@ -90,31 +70,3 @@ def place_name(participation: Participation) -> str:
     scenario = participation.scenario
     number = f"_{scenario.split_number}" if scenario.shots else ""
     return f"{scenario.task.name}@{scenario.task.version}_{scenario.shots}{number}"
-
-
-def joined(card: Card, answer: Answer) -> tuple[str, list[Place]]:
-    """Return the example's texts as one string, with the spans and their offsets in it.
-
-    The question comes first if it can be highlighted. This never fails: stored spans have valid
-    offsets, and they are only shifted here.
-    """
-    example = answer.turn.example
-    question = card.selectable_question(example.question)
-    texts = {} if question is None else {QUESTION: question}
-    texts |= dict(enumerate(example.context))
-    starts, at = {}, 0
-    for number, text in texts.items():
-        starts[number] = at
-        at += len(text) + len(BETWEEN)
-    name = card.question_type(example.question) or ANY_ANSWER
-    places = [
-        Place(starts[span.segment] + span.start, starts[span.segment] + span.end, name, span.text)
-        for span in answer.as_given().spans
-    ]
-    return BETWEEN.join(texts.values()), places
-
-
-def beside(answer: Answer) -> list[str]:
-    """Return an answer without spans as strings: a label, options, a number or typed text."""
-    given = answer.as_given()
-    return [given.label] if given.label else list(given.values)

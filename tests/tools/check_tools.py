@@ -4,7 +4,6 @@ import json
 import os
 from io import StringIO
 
-import nltk
 import pytest
 from datasets import load_from_disk
 from django.core.management import CommandError, call_command
@@ -12,14 +11,11 @@ from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
 from inspect_ai.log import list_eval_logs, read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
-from label_studio_sdk.converter import Converter
-from label_studio_sdk.label_interface import LabelInterface
 from lm_eval import simple_evaluate
 from lm_eval.api.model import LM
 from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 from lm_eval.utils import get_file_task_name
-from nltk.corpus.reader import ConllCorpusReader
 
 from analysis.export import answered
 from annotation.models import Answer, Kind
@@ -228,48 +224,3 @@ def test_datasets_loads_the_folder_offline(study, tmp_path, monkeypatch):
     again = load_from_disk(str(tmp_path / "again"))
     assert again.features == opened["annotation"].features
     assert os.path.exists(folder / "README.md")
-
-
-# Annotation tools -------------------------------------------------------------------------------
-
-
-def test_label_studio_accepts_every_annotation(study, tmp_path):
-    folder = export(study, tmp_path / "out", "label-studio")
-    regions = 0
-    for file in sorted(folder.glob("*.json")):
-        interface = LabelInterface(file.with_suffix(".xml").read_text())
-        for task in json.loads(file.read_text()):
-            assert interface.validate_task({"data": task["data"]})
-            for annotation in [*task["annotations"], *task["predictions"]]:
-                assert interface.validate_annotation(annotation)
-                regions += len(annotation["result"])
-    assert regions > 0
-
-
-def test_the_label_studio_converter_reads_the_spans(study, tmp_path):
-    folder = export(study, tmp_path / "out", "label-studio")
-    converter = Converter((folder / "toy-places.xml").read_text(), str(tmp_path))
-    items = list(converter.iter_from_json_file(str(folder / "toy-places.json")))
-    found = {
-        item["input"]["text"][value["start"] : value["end"]]
-        for item in items
-        for value in item["output"].get("spans", [])
-    }
-    assert found == {"Oslo", "Lima"}
-
-
-def test_nltk_reads_the_tokens_and_tags(study, tmp_path, monkeypatch):
-    folder = export(study, tmp_path / "out", "conll")
-    files = [path.name for path in sorted(folder.glob("*.conll"))]
-    assert len(files) == 4
-    monkeypatch.setattr(nltk.data, "path", [str(folder)])  # it opens no other folder
-    reader = ConllCorpusReader(
-        str(folder), files, ("words", "pos", "ignore", "chunk"), separator="\t"
-    )
-    for file in files:
-        found = {
-            " ".join(word for word, _tag in chunk.leaves())
-            for sentence in reader.chunked_sents(file)
-            for chunk in sentence.subtrees(lambda tree: tree.label() == "answer")
-        }
-        assert found == {"Oslo", "Lima"}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.export import conll, files, harness_samples, hugging_face, inspect_logs, label_studio
+from analysis.export import files, harness_samples, hugging_face, inspect_logs
 from analysis.export.answered import NothingAnswered
 from annotation.models import Study
 from annotation.protocol import blinding
@@ -26,8 +26,6 @@ FORMATS = {
     "inspect": Format(inspect_logs.write, inspect_logs.can_write, inspect_logs.NEEDS),
     "lm-eval": Format(harness_samples.write),
     "hf": Format(hugging_face.write),
-    "label-studio": Format(label_studio.write),
-    "conll": Format(conll.write),
 }
 
 

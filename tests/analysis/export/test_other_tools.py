@@ -11,10 +11,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from analysis.export import answered
-from analysis.export.conll import blocks, lines
 from annotation.models import Answer, Kind, Study
 from annotation.protocol import exclusion
-from tasks.datasets import arrow, harness, tagged
+from tasks.datasets import arrow, harness
 from tasks.formats import Record
 from tasks.models import Prediction, PredictionFile
 from tests import factories
@@ -98,72 +97,6 @@ def test_samples_without_ids_are_refused_with_what_to_do(study, tmp_path):
     assert not PredictionFile.objects.exists()
 
 
-def test_label_studio_has_people_as_annotations(study, tmp_path):
-    folder = export(study, tmp_path / "out", "label-studio")
-    tasks = json.loads((folder / "toy-places.json").read_text())
-    assert [task["data"]["id"] for task in tasks] != []
-    for task in tasks:
-        assert len(task["annotations"]) == 4  # two scenarios of two people
-        assert len(task["predictions"]) == 2
-        for annotation in [*task["annotations"], *task["predictions"]]:
-            for region in annotation["result"]:
-                value = region["value"]
-                assert task["data"]["text"][value["start"] : value["end"]] == value["text"]
-    assert {one["handful"]["kind"] for task in tasks for one in task["annotations"]} == {"person"}
-    assert '<Labels name="spans" toName="text">' in (folder / "toy-places.xml").read_text()
-
-
-def test_tags_of_conll_are_the_spans(study, tmp_path):
-    folder = export(study, tmp_path / "out", "conll")
-    files = sorted(folder.iterdir())
-    assert all(file.name.startswith("toy-places@1_") for file in files)  # labels are no spans
-    for file in files:
-        rows = tagged.read_conll(file).rows
-        found = {
-            row.values["text"][entity["start"] : entity["end"]]
-            for row in rows
-            for entity in row.values["entities"]
-        }
-        assert found == {"Oslo", "Lima"}
-        for line in filter(None, file.read_text().split("\n")):
-            token, start, end, _tag = line.split("\t")
-            assert token in (
-                ASTRAL[int(start) : int(end)],
-                "We stayed in bed."[int(start) : int(end)],
-            )
-
-
-QUESTIONS = [
-    {"match": name, "name": name, "wording": f"Which {name}?", "definition": "d", "example": "e"}
-    for name in ("cities", "rivers")
-]
-
-
-def test_questions_on_one_text_share_a_block(researcher, tmp_path):
-    text = "Oslo and the Akerselva."
-    test = [
-        Record("c", (text,), "cities", ("Oslo",), None),
-        Record("r", (text,), "rivers", ("Oslo and",), None),
-    ]
-    task = factories.make_task(name="ner", question_types=QUESTIONS, shots=[], test=test)
-    study = factories.make_study(researcher, task, shots=[0])
-    factories.work_through(factories.seat(study.scenarios.get()))
-    ((_participation, rows),) = people(study)
-    (block,) = blocks(task.card, rows)
-    assert [line.split("\t")[-1] for line in lines(task.card, block)][:2] == ["B-cities", "O"]
-    folder = export(study, tmp_path / "out", "conll")
-    assert "1 spans overlap other spans" in (folder / "LEFT_OUT.txt").read_text()
-
-
-def test_a_study_without_spans_has_no_tags(researcher, tmp_path):
-    task = factories.make_task(labels=factories.LABELS, shots=[])
-    study = factories.make_study(researcher, task, shots=[0])
-    factories.work_through(factories.seat(study.scenarios.get()))
-    with pytest.raises(CommandError, match="Choose another format"):
-        export(study, tmp_path / "out", "conll")
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_answer_is_written_in_every_format(researcher, tmp_path, kind):
     task = factories.make_kind(kind, shots=[2])
@@ -179,10 +112,6 @@ def test_every_kind_of_answer_is_written_in_every_format(researcher, tmp_path, k
     call_command("import_predictions", "echo", str(own), by="ada", stdout=StringIO())
     stored = Prediction.objects.values_list("example__source_id", "predicted")
     assert dict(stored) == wanted
-    folder = export(study, tmp_path / "label-studio", "label-studio")
-    text = "".join(path.read_text() for path in folder.iterdir())
-    for texts in wanted.values():
-        assert all(json.dumps(one, ensure_ascii=False)[1:-1] in text for one in texts)
 
 
 def test_the_hf_folder_has_a_split_for_each_step_and_a_card(study, tmp_path):
@@ -202,7 +131,7 @@ def test_the_hf_folder_has_a_split_for_each_step_and_a_card(study, tmp_path):
     assert "This folder contains the gold answers of the test examples" in card
 
 
-@pytest.mark.parametrize("form", ["lm-eval", "hf", "label-studio", "conll"])
+@pytest.mark.parametrize("form", ["lm-eval", "hf"])
 def test_no_secret_is_in_any_format(study, tmp_path, form):
     folder = export(study, tmp_path / "out", form)
     written = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file()).decode(
@@ -214,7 +143,7 @@ def test_no_secret_is_in_any_format(study, tmp_path, form):
         assert participation.completion_code not in written
 
 
-@pytest.mark.parametrize("form", ["lm-eval", "hf", "label-studio", "conll"])
+@pytest.mark.parametrize("form", ["lm-eval", "hf"])
 def test_nothing_is_written_before_the_first_answer(researcher, tmp_path, form):
     study = factories.make_study(researcher, factories.make_task())
     with pytest.raises(CommandError, match="There are no answers"):
