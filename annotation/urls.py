@@ -29,7 +29,8 @@ TASK = "tasks/<str:name>/<int:version>/"
 UPLOAD = "tasks/import/<uuid:pk>/"
 
 RECRUIT = {"links": lists.links_page, "platforms": platforms.page}  # view by value of ?show=
-PLATFORMS = {"to": "recruit", "show": "platforms", "right": "own"}
+PLATFORMS = {"to": "recruit", "show": "platforms"}
+TASK_VIEWS = {"examples": task_pages.task_examples, "edit": task_pages.task_edit}
 FLAGS = {"to": "people", "show": participants.FLAGGED}
 POSTS = monitoring_pages.POSTS | notices.POSTS | annotators.POSTS
 
@@ -119,11 +120,13 @@ urlpatterns = [
     path("log/", audit.site_log, name="site_log"),
     path(STUDY + "team/", team.team, {"show": notices.show_settings}, name="team"),
     path("tasks/", task_pages.tasks, name="tasks"),
-    path(TASK, task_pages.task, name="task"),
-    path(TASK + "examples/", task_pages.task_examples, name="task_examples"),
+    path(TASK, menu.shown(task_pages.task, **TASK_VIEWS), name="task"),
+    path(TASK + "examples/", menu.moved, {"to": "task", "show": "examples"}, name="task_examples"),
     path(TASK + "task.toml", task_pages.task_card, name="task_card"),
     path(TASK + "task.zip", task_pages.task_files, name="task_files"),
-    path(TASK + "edit/", task_pages.task_edit, name="task_edit"),
+    path(
+        TASK + "edit/", menu.posted(task_pages.task_edit, to="task", show="edit"), name="task_edit"
+    ),
     path(TASK + "checks/", task_pages.task_checks, name="task_checks"),
     path(TASK + "team/", task_pages.task_team, name="task_team"),
     path(TASK + "archive/", task_pages.task_archive, {"is_archived": True}, name="task_archive"),

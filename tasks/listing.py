@@ -90,11 +90,12 @@ def listing(
     filters: Filters[Row] | None = None,
     per_page: int = PER_PAGE,
     is_archived: Callable[[Row], bool] = lambda _row: False,
+    by: str = "show",
 ) -> Listing[Row]:
     """Select rows by the query. `rows` are in default order.
 
     All words are searched for in `text`, ignoring case. Archived rows are shown only by their
-    filter.
+    filter. `by` is the parameter that names the filter.
     """
     words = " ".join(asked.get("q", "").split())
     wanted = words.casefold().split()
@@ -109,13 +110,13 @@ def listing(
     choices = {"": ("All", lambda _row: True)} | dict(filters or {})
     if shelved:
         choices[ARCHIVED] = ("Archived", is_archived)
-    chosen = asked.get("show", "")
+    chosen = asked.get(by, "")
     chosen = chosen if chosen in choices else ""
     offered = [
         Filter(
             name,
             said,
-            _query(asked, show=name),
+            _query(asked, **{by: name}),
             sum(map(keeps, shelved if name == ARCHIVED else kept)) if keeps else None,
             name == chosen,
         )

@@ -213,6 +213,7 @@ def task_examples(request: ResearcherRequest, name: str, version: int) -> HttpRe
     shown = listing.listing(
         request.GET, rows, EXAMPLES,
         lambda row: " ".join([row.source_id, *row.context, row.question, *row.gold]), filters,
+        by="file",
     )  # fmt: skip
     if listing.wants_csv(request.GET):
         return shown.as_csv(f"{its.name}-v{its.version}-examples.csv")

@@ -243,7 +243,7 @@ def links_page(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _to_links(request: HttpRequest, *_done: Any, name: str) -> HttpResponse:
-    return moved(request, name=name, to="recruit", show="links", right="see")
+    return moved(request, name=name, to="recruit", show="links")
 
 
 links = page(Links, _links_page, to=_to_links, get=_to_links)

@@ -6,6 +6,8 @@ page; tests/config/test_help_places.py checks that this map is complete.
 """
 
 from dataclasses import dataclass
+from functools import wraps
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -13,7 +15,6 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from annotation.models import Study
-from annotation.web.access import study_of
 from annotation.web.posts import View
 
 
@@ -144,19 +145,30 @@ def for_study(study: Study, here: str, asked: QueryDict) -> Menu:
 def shown(default: View, **views: View) -> View:
     """Return a page that shows the view selected by `?show=`, or `default`."""
 
-    def view(request: HttpRequest, **names: str) -> HttpResponse:
+    def view(request: HttpRequest, **names: Any) -> HttpResponse:
         return views.get(request.GET.get("show", ""), default)(request, **names)
 
     return view
 
 
 @login_required
-def moved(request: HttpRequest, name: str, to: str, show: str, right: str = "read") -> HttpResponse:
-    """Redirect an old URL to the view `show` of the page `to`."""
-    study = study_of(request, name, right)
+def moved(request: HttpRequest, to: str, show: str = "", **names: Any) -> HttpResponse:
+    """Redirect an old URL to the page `to`, which checks the access, and its view `show`."""
     query = request.GET.copy()
-    query["show"] = show
-    return redirect(reverse(to, args=[study.name], query=query))
+    if show:
+        query["show"] = show
+    return redirect(reverse(to, kwargs=names, query=query))
+
+
+def posted(view: View, **page: str) -> View:
+    """Return the view of a form on another page, `to` and `show` of `moved`: GET leads there."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, **names: Any) -> HttpResponse:
+        is_sent = request.method == "POST"
+        return view(request, **names) if is_sent else moved(request, **page, **names)
+
+    return answer
 
 
 # Maps paths below /help/ to the URL names, and views, of the pages that they explain.
@@ -194,7 +206,7 @@ _PAGES = {
     "researchers/analysis/#planner": ("planner",),
     "researchers/analysis/#documents": ("preregistration", "report", "release"),
     "researchers/tasks/#import": ("task_add", "task_upload"),
-    "researchers/tasks/#the-card": ("task", "task_edit", "task_upload_preview", "task_examples"),
+    "researchers/tasks/#the-card": ("task", "task_edit", "task_upload_preview"),
     "researchers/tasks/#from-any-labelled-dataset": ("dataset_columns", "gym_tasks"),
     "researchers/tasks/#whose-a-task-is": ("tasks", "task_team"),
     "researchers/designs/": ("task_checks",),

@@ -320,7 +320,7 @@ def all_csvs(client, study, folder):
     addresses += [
         reverse("models_file"),
         *(reverse(name) + "?format=csv" for name in ("studies", "tasks", "models")),
-        reverse("task_examples", args=[task.name, task.version]) + "?format=csv",
+        reverse("task", args=[task.name, task.version]) + "?show=examples&format=csv",
         reverse("api_predictions", args=["a-model"]) + "?format=csv",
     ]
     for address in addresses:

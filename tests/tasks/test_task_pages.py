@@ -24,7 +24,7 @@ def task(researcher):
 
 
 def page(ada, name, task, query="") -> str:
-    reply = ada.get(reverse(name, args=[task.name, task.version]) + query)
+    reply = ada.get(reverse(name, args=[task.name, task.version]) + query, follow=True)
     assert reply.status_code == 200
     return " ".join(reply.content.decode().split())
 
@@ -46,7 +46,11 @@ def test_examples_are_listed_searched_and_exported(ada, task):
     alone = page(ada, "task_examples", task, f"?q={first.source_id}")
     assert first.context[0] in alone
     assert test[1].context[0] not in alone
-    csv = ada.get(reverse("task_examples", args=[task.name, 1]) + "?format=csv").content.decode()
+    of_file = page(ada, "task", task, "?show=examples&file=toy_train_2_1.jsonl")
+    assert f"<td>{first.context[0]}" not in of_file
+    assert 'href="?show=examples">All' in of_file
+    address = reverse("task_examples", args=[task.name, 1]) + "?format=csv"
+    csv = ada.get(address, follow=True).content.decode()
     assert csv.splitlines()[0] == "example,file,text,question,options,gold"
     assert len(csv.splitlines()) == 1 + 2 + 4
 
@@ -60,7 +64,8 @@ def test_downloaded_card_and_files_equal_the_imported_ones(ada, task, tmp_path):
 
 
 def sent(ada, task, **changes) -> dict:
-    form = ada.get(reverse("task_edit", args=[task.name, task.version])).context["form"]
+    reply = ada.get(reverse("task_edit", args=[task.name, task.version]), follow=True)
+    form = reply.context["form"]
     return {name: form[name].value() for name in form.fields} | changes
 
 

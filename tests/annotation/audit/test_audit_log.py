@@ -159,7 +159,7 @@ def tasks_are_imported(watched, tmp_path):
     watched.post(reverse("task_checks", args=its), {"checks": sent})
     watched.post(reverse("task_archive", args=its))
     watched.post(reverse("task_unarchive", args=its))
-    form = watched.get(reverse("task_edit", args=its)).context["form"]
+    form = watched.get(reverse("task_edit", args=its), follow=True).context["form"]
     sent = {field.html_name: field.value() or "" for field in form}
     watched.post(reverse("task_edit", args=its), sent | {"title": "Another title"})
 

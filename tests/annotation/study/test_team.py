@@ -101,7 +101,7 @@ ALLOWED = [
     ("participation_free_seat", ("pseudonym",), {"reason": "gone"}, OWNERS),
     ("participation_withdraw", ("pseudonym",), {"reason": "asked", "confirm": "on"}, OWNERS),
     ("participation_review", ("pseudonym",), {"action": "return"}, OWNERS),
-    ("behaviour", (), None, READERS),
+    ("behaviour", (), None, EVERYBODY),
     ("pay", (), None, PAYERS),
     ("pay", (), {"action": "prepare"}, PAYERS),
     ("pay_batch_file", ("batch",), None, PAYERS),
