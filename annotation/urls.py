@@ -75,7 +75,7 @@ urlpatterns = [
     path("first-study/", first_study.first_study, name="first_study"),
     path("new-study/", studies.study_new, name="study_new"),
     path(STUDY, monitoring_pages.study, name="study"),
-    path(STUDY + "edit/", studies.study_edit, name="study_edit"),
+    path(STUDY + "edit/", menu.posted(studies.study_edit, to="study_design"), name="study_edit"),
     path(STUDY + "clone/", studies.clone, name="study_clone"),
     path(STUDY + "archive/", studies.archive, {"is_archived": True}, name="study_archive"),
     path(STUDY + "unarchive/", studies.archive, {"is_archived": False}, name="study_unarchive"),

@@ -61,7 +61,7 @@ def steps(user: User) -> list[Step]:
         ),
         Step(
             "Rehearse with simulated annotators",
-            "On the Design page, press “Rehearse”: simulated annotators fill a clone of the study."
+            "On the Design page, press “Save and rehearse”: simulated annotators fill a clone."
             " Check its tables and figures before you pay annotators.",
             is_done=robots.exists(),
             address=_of("robots", rehearsal) or _of("study_design", study),

@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
@@ -40,40 +40,50 @@ def study_new(request: ResearcherRequest) -> HttpResponse:
         draft = lifecycle.copied(source, request.user)
         draft.name, draft.rehearsal = "", False
         lists = {name: list(getattr(source, name).all()) for name in design_file.LISTS}
-        return _edit(request, draft, lists, source)
+        return _edit(request, draft, request.POST or None, lists, source)
     chosen = []
     if name := request.GET.get("task", ""):
         with contextlib.suppress(design_file.DesignFileError):
             chosen = [design_file.task_named(name)]
-    return _edit(request, Study(owner=request.user), {"tasks": chosen} if chosen else None)
+    initial = {"tasks": chosen} if chosen else None
+    return _edit(request, Study(owner=request.user), request.POST or None, initial)
 
 
-@signed_in("GET", "POST")
+@signed_in("POST")
 def study_edit(request: ResearcherRequest, name: str) -> HttpResponse:
     study = study_of(request, name, right_to("study_edit"))
-    if not study.is_draft:
-        return render(request, "study/frozen.html", {"study": study}, status=409)
-    return _edit(request, study)
+    return _edit(request, study, request.POST) if study.is_draft else _frozen(request, study)
+
+
+def _frozen(request: ResearcherRequest, study: Study) -> HttpResponse:
+    problem = (
+        "Your changes were not saved: the design was frozen when the study was opened. If no seat"
+        " has been taken, you can return the study to draft."
+    )
+    return _page(request, study, 409, problem=problem)
 
 
 def _edit(
     request: ResearcherRequest,
     study: Study,
+    sent: QueryDict | None,
     initial: dict[str, Any] | None = None,
     source: Study | None = None,
+    status: int = 200,
+    **more: Any,
 ) -> HttpResponse:
-    form = StudyForm(request.POST or None, instance=study, initial=initial)
+    form = StudyForm(sent, instance=study, initial=initial)
     is_new = study.pk is None
     context: dict[str, Any] = {
         "form": form, "is_new": is_new, "has_tasks": Task.objects.exists(),
         "study": None if is_new else study, "draft": study, "source": source,
         "sources": _sources(request) if is_new else [],
-        "left_out": _left_out(source) if source else [],
+        "left_out": _left_out(source) if source else [], **more,
     }  # fmt: skip
     calculates = "calculate" in request.POST
     if calculates and request.htmx:
         return render(request, "study/_consequences.html", context)
-    status = 422 if form.is_bound else 200
+    status = 422 if form.is_bound else status
     if calculates:
         context["words"] = "Nothing was saved. Correct these errors:"
         status = 200 if form.is_valid() else 422
@@ -89,7 +99,7 @@ def _edit(
             context["overtaken"] = form.overtake(Study.objects.get(pk=study.pk))
             status = 409
         except design.DesignError:
-            return render(request, "study/frozen.html", {"study": study}, status=409)
+            return _frozen(request, study)
     return render(request, "study/study_edit.html", context, status=status)
 
 
@@ -108,17 +118,21 @@ def _sources(request: ResearcherRequest) -> list[Study]:
 @signed_in("GET")
 def study_design(request: ResearcherRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "see")
-    return render(request, "study/study_design.html", design_page(study))
+    return _page(request, study)
 
 
-def design_page(study: Study) -> dict[str, Any]:
+def _page(request: ResearcherRequest, study: Study, status: int = 200, **more: Any) -> HttpResponse:
+    """Show the design; for owners of a draft, as a form."""
+    if study.is_draft and "own" in study.rights:
+        return _edit(request, study, None, status=status, **more)
     tasks = list(study.tasks.with_reports().order_by("name"))
-    return {
+    context = {
         "study": study, "tasks": tasks, "warnings": consequences.of_design(study, tasks),
         "minutes": _minutes(study), "own_questions": own_questions.parse(study.own_questions),
         "restrictions": consequences.in_force(study), "audience": audience.shown(study.audience),
-        "arms": cross_task.training(study),
+        "arms": cross_task.training(study), **more,
     }  # fmt: skip
+    return render(request, "study/study_design.html", context, status=status)
 
 
 def _minutes(study: Study) -> list[str]:
@@ -150,8 +164,7 @@ def clone(request: ResearcherRequest, name: str) -> HttpResponse:
             request, f"This draft has the design of {source.name}. Change it, then open it."
         )
         return redirect("study", made.name)
-    context = design_page(source) | {"problem": problem, "typed": typed}
-    return render(request, "study/study_design.html", context, status=422)
+    return _page(request, source, 422, problem=problem, typed=typed)
 
 
 @signed_in("POST")

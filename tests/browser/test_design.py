@@ -40,8 +40,8 @@ def test_pages_of_tasks_and_previews_are_accessible_and_narrow(page, researcher)
     signed_in(page, f"/tasks/{task.name}/1/")
     for address in (
         f"/tasks/{task.name}/1/",
-        f"/tasks/{task.name}/1/examples/",
-        f"/tasks/{task.name}/1/edit/",
+        f"/tasks/{task.name}/1/?show=examples",
+        f"/tasks/{task.name}/1/?show=edit",
         *(f"{preview}/{step}/0/" for step in ("consent", "questions", "instructions", "end")),
         f"{preview}/training/0/",
         f"/studies/{study.name}/design/",

@@ -11,7 +11,7 @@ from tests.browser.test_accessibility import signed_in, violations
 def test_a_design_form_is_restored_after_signing_in_again(page, researcher):
     task = factories.make_task()
     draft = factories.make_study(researcher, task, shots=[2], name="draft", status="draft")
-    signed_in(page, "/studies/draft/edit/")
+    signed_in(page, "/studies/draft/design/")
     page.get_by_label("Title").fill("Typed at night")
     page.get_by_role("heading", name="Consent and questions").click()
     page.get_by_label("Consent text").fill("Line one\n\nLine <two>")
@@ -36,9 +36,9 @@ def test_a_design_form_is_restored_after_signing_in_again(page, researcher):
 def test_a_conflicting_save_shows_what_the_other_tab_stored(page, researcher):
     task = factories.make_task()
     draft = factories.make_study(researcher, task, shots=[2], name="draft", status="draft")
-    signed_in(page, "/studies/draft/edit/")
+    signed_in(page, "/studies/draft/design/")
     other = page.context.new_page()
-    other.goto("/studies/draft/edit/")
+    other.goto("/studies/draft/design/")
     other.get_by_label("Hourly rate").fill("20")
     other.get_by_role("button", name="Save draft").click()
     other.wait_for_url("**/studies/draft/")

@@ -120,7 +120,7 @@ def test_a_button_after_session_expiry_is_offered_again(ada, study):
 def test_a_design_form_is_restored_at_the_next_sign_in(ada, draft):
     edit = reverse("study_edit", args=["draft"])
     typed = "First line\r\n\r\n<b>Second</b> & third"
-    version = ada.get(edit).context["form"].initial["version"]
+    version = ada.get(edit, follow=True).context["form"].initial["version"]
     task = draft.tasks.get()
     sent = fields(task, name="draft", shots="2", consent_text=typed, version=version)
     forget(ada)

@@ -138,7 +138,7 @@ def test_a_study_with_leakage_opens_only_after_recorded_consent(ada, researcher,
         researcher, leaking, status="draft", shots=[2], max_paid_hours=1, budget=100
     )
     told = "2 of the training examples of toy_train_2_1.jsonl are also test examples"
-    edit = ada.get(reverse("study_edit", args=[study.name]))
+    edit = ada.get(reverse("study_design", args=[study.name]))
     assert told in " ".join(edit.content.decode().split())
     assert 'name="accepts_leakage"' in edit.content.decode()
     opening = reverse("study_status", args=[study.name])
@@ -166,5 +166,5 @@ def test_a_design_without_leakage_has_no_consent_field(ada, researcher, task):
     study = factories.make_study(researcher, task, status="draft")
     assert (
         'name="accepts_leakage"'
-        not in ada.get(reverse("study_edit", args=[study.name])).content.decode()
+        not in ada.get(reverse("study_design", args=[study.name])).content.decode()
     )

@@ -73,7 +73,7 @@ def test_the_form_suggests_a_cap_and_a_budget_from_the_estimate(ada, researcher,
     study = factories.make_study(
         researcher, task, status="draft", shots=[2], annotators=5, estimated_minutes=10
     )
-    form = ada.get(reverse("study_edit", args=[study.name])).context["form"]
+    form = ada.get(reverse("study_design", args=[study.name])).context["form"]
     assert form["max_paid_hours"].value() == Decimal("0.5")
     assert form["budget"].value() == Decimal("36.00")
 

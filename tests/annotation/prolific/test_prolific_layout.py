@@ -172,7 +172,7 @@ def test_a_design_shows_what_either_reward_would_cost(researcher, ada):
         researcher, *task, shots=[0], annotators=2, estimated_minutes=None, max_paid_hours=2,
         budget=900, status="draft", **fields,
     )  # fmt: skip
-    page = reverse("study_edit", args=[study.name])
+    page = reverse("study_design", args=[study.name])
     shown = " ".join(ada.get(page).content.decode().split())
     assert "shortest scenario's reward</dt><dd><b>140.00 GBP</b>: 10.00 per reward, 100.00" in shown
     assert "longest scenario's reward</dt><dd><b>240.00 GBP</b>: 60.00 per reward, 0.00" in shown

@@ -178,7 +178,7 @@ def test_file_api_and_form_read_and_show_the_same_arms(tasks, researcher, client
 
     address = reverse("study_edit", args=["again"])
     lines = "dose-1: 1\nmix.b: 4: up-two"
-    assert f">\n{lines}</textarea>" in client.get(address).content.decode()
+    assert f">\n{lines}</textarea>" in client.get(address, follow=True).content.decode()
     form = StudyForm(instance=again)
     data = {name: form[name].value() for name in form.fields if form[name].value() is not None}
     data |= {"arms": "dose-1: 1\r\n\r\n dose-2 :2\r\nmix.c:: up-two, up-one"}

@@ -85,9 +85,10 @@ def test_the_form_stores_an_audience_and_shows_it_again(ada):
     study = Study.objects.get()
     assert study.audience == AUDIENCE
     assert (study.prolific_reward, study.participants_choose_scenario) == ("longest", True)
-    page = ada.get(reverse("study_edit", args=[study.name])).content.decode()
+    page = ada.get(reverse("study_design", args=[study.name])).content.decode()
     assert "United Kingdom\nIreland" in page
     assert "Sex: Female 50, Male 50" in page
+    ada.post(reverse("study_status", args=[study.name]), factories.opening(study))
     shown = ada.get(reverse("study_design", args=[study.name])).content.decode()
     assert "participants choose their scenario" in shown
     assert "&lt;b&gt;insults" in shown

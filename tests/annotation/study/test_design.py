@@ -125,7 +125,7 @@ def test_a_second_study_of_the_same_name_is_refused(ada, task):
 def test_two_tabs_cannot_overwrite_each_others_design(ada, task):
     ada.post(reverse("study_new"), fields(task))
     edit = reverse("study_edit", args=["spring"])
-    opened = ada.get(edit).context["form"].initial["version"]
+    opened = ada.get(edit, follow=True).context["form"].initial["version"]
     assert ada.post(edit, fields(task, hourly_rate="20", version=opened)).status_code == 302
     reply = ada.post(edit, fields(task, title="Typed here", version=opened))
     assert reply.status_code == 409
@@ -144,7 +144,7 @@ def test_two_tabs_cannot_overwrite_each_others_design(ada, task):
 def test_changed_tasks_are_a_conflicting_design_too(ada, task):
     ada.post(reverse("study_new"), fields(task))
     edit = reverse("study_edit", args=["spring"])
-    opened = ada.get(edit).context["form"].initial["version"]
+    opened = ada.get(edit, follow=True).context["form"].initial["version"]
     other = factories.make_task(name="toy-2")
     ada.post(edit, fields(other, version=opened))
     reply = ada.post(edit, fields(task, version=opened))
@@ -163,7 +163,7 @@ def test_a_form_without_its_version_changes_nothing(ada, task):
 def test_a_draft_can_be_changed_and_an_open_study_cannot(ada, task):
     ada.post(reverse("study_new"), fields(task))
     edit = reverse("study_edit", args=["spring"])
-    assert 'value="0 2"' in ada.get(edit).content.decode()
+    assert 'value="0 2"' in ada.get(edit, follow=True).content.decode()
     ada.post(edit, fields(task, shots="0", version=design.version(Study.objects.get())))
     assert Study.objects.get().scenarios.count() == 1
     ada.post(reverse("study_status", args=["spring"]), factories.opening(Study.objects.get()))

@@ -46,5 +46,5 @@ def test_a_margin_is_set_by_command_line_or_file(researcher, tmp_path):
 
 def test_the_form_of_a_draft_has_the_margin(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), status="draft")
-    page = ada.get(reverse("study_edit", args=[study.name])).content.decode()
+    page = ada.get(reverse("study_design", args=[study.name])).content.decode()
     assert 'name="equivalence_margin"' in page

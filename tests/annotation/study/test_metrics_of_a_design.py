@@ -116,13 +116,15 @@ def test_a_metric_that_fits_one_of_the_tasks_is_accepted(researcher):
 def test_the_form_of_a_draft_stores_further_metrics(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), status="draft")
     address = reverse("study_edit", args=[study.name])
-    form = ada.get(address).context["form"]
+    form = ada.get(address, follow=True).context["form"]
     data = {field.html_name: field.value() for field in form if field.value() is not None}
     reply = ada.post(address, data | {"metrics": ["EM", "QA-F1"]})
     assert reply.status_code == 302
     study.refresh_from_db()
     assert study.metrics == ["EM", "QA-F1"]
-    assert 'value="QA-F1" id="id_metrics_3" checked' in ada.get(address).content.decode()
+    assert (
+        'value="QA-F1" id="id_metrics_3" checked' in ada.get(address, follow=True).content.decode()
+    )
     reply = ada.post(address, data | {"metrics": ["Rouge-L", "BLEU"]})
     assert reply.status_code == 422
     assert design.values(study)["metrics"] == ["EM", "QA-F1"]

@@ -59,6 +59,17 @@ def test_a_clone_with_an_invalid_name_is_refused(ada, study, name, words):
     assert Study.objects.count() == 1
 
 
+def test_a_refused_clone_of_a_draft_leaves_the_draft_unchanged(ada, study):
+    draft = lifecycle.clone(study, study.owner, {"name": "draft"})
+    before = design_file.as_data(draft)
+    reply = post(ada, "study_clone", draft, name="A B")
+    assert reply.status_code == 422
+    assert 'value="A B"' in reply.content.decode()
+    assert reply.context["form"]["title"].value() == draft.title
+    draft.refresh_from_db()
+    assert design_file.as_data(draft) == before
+
+
 def test_an_analyst_clones_into_their_account(client, study, other_researcher):
     study.members.create(user=other_researcher, role="analyst")
     client.force_login(other_researcher)
@@ -276,7 +287,7 @@ def test_an_archived_version_is_offered_only_to_its_drafts(ada, task, researcher
 
     (new,) = offered(reverse("study_new"))
     assert "v2" not in new
-    own = offered(reverse("study_edit", args=[draft.name]))
+    own = offered(reverse("study_design", args=[draft.name]))
     assert any("v2" in label and "archived" in label for label in own)
     assert design_file.task_named("toy-places") == task
     assert design_file.task_named("toy-places@2") == later

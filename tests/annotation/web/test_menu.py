@@ -134,7 +134,7 @@ def test_pages_without_a_tab_are_marked_in_the_tab_above_them(ada, study):
 def test_a_draft_has_no_data_page_and_its_form_has_tabs(ada, researcher):
     draft = factories.make_study(researcher, factories.make_task(), status="draft")
     assert "Data" not in all_links(ada, draft)
-    edited = page(ada, reverse("study_edit", args=[draft.name]))
+    edited = ada.post(reverse("study_edit", args=[draft.name])).content.decode()
     assert marked(edited) == [("Design", "true"), ("Design", "true")]
 
 
