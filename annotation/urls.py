@@ -31,6 +31,8 @@ UPLOAD = "tasks/import/<uuid:pk>/"
 RECRUIT = {"links": lists.links_page, "platforms": platforms.page}  # view by value of ?show=
 PLATFORMS = {"to": "recruit", "show": "platforms"}
 TASK_VIEWS = {"examples": task_pages.task_examples, "edit": task_pages.task_edit}
+COLUMNS = menu.posted(dataset_import.dataset_columns, to="task_upload", show="columns")
+GYM = menu.posted(gym_import.gym_tasks, to="task_upload")
 FLAGS = {"to": "people", "show": participants.FLAGGED}
 POSTS = monitoring_pages.POSTS | notices.POSTS | annotators.POSTS
 
@@ -135,11 +137,11 @@ urlpatterns = [
     ),
     path("tasks/add/", task_import.task_add, name="task_add"),
     *(
-        path(f"tasks/{old}/", task_import.task_add_moved, name="task_add_moved")
+        path(f"tasks/{old}/", menu.moved, {"to": "task_add"}, name="task_add_moved")
         for old in ("dataset", "gym", "import")
     ),
-    path("tasks/dataset/<uuid:pk>/", dataset_import.dataset_columns, name="dataset_columns"),
-    path("tasks/gym/<uuid:pk>/", gym_import.gym_tasks, name="gym_tasks"),
+    path("tasks/dataset/<uuid:pk>/", COLUMNS, name="dataset_columns"),
+    path("tasks/gym/<uuid:pk>/", GYM, name="gym_tasks"),
     path("tasks/gym/<uuid:pk>/run/", gym_import.gym_run, name="gym_run"),
     path(UPLOAD, task_import.task_upload, name="task_upload"),
     path(UPLOAD + "files/", task_import.task_upload_files, name="task_upload_files"),

@@ -124,7 +124,7 @@ def _upload(request: ResearcherRequest, pk: UUID) -> TaskUpload:
 
 
 def _address(upload: TaskUpload) -> str:
-    return reverse("gym_tasks", args=[upload.pk])
+    return reverse("task_upload", args=[upload.pk])
 
 
 def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:

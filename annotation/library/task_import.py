@@ -16,8 +16,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
-from annotation.library.dataset_import import ReadingForm, refuse
-from annotation.library.gym_import import PartitionForm
+from annotation.library.dataset_import import ReadingForm, dataset_columns, refuse
+from annotation.library.gym_import import PartitionForm, gym_tasks
 from annotation.models import Step
 from annotation.participation.preview import show
 from annotation.participation.progress import Place
@@ -99,7 +99,7 @@ def task_add(request: ResearcherRequest) -> HttpResponse:
         uploads.drop_old()
         if form.is_valid():
             try:
-                return go_to(request, _begin(form, request.user))
+                return go_to(request, _address(_begin(form, request.user)))
             except uploads.UploadError as error:
                 for sentence in error.problems:
                     refuse(form, sentence, "upload")
@@ -111,8 +111,8 @@ def task_add(request: ResearcherRequest) -> HttpResponse:
     return render(request, "library/task_add.html", context, status=422 if form.is_bound else 200)
 
 
-def _begin(form: AddForm, owner: Any) -> str:
-    """Store the files and return the URL of the next step for their layout.
+def _begin(form: AddForm, owner: Any) -> TaskUpload:
+    """Store the files in the way that their layout requires, and return the first upload.
 
     The file names determine the layout. A single file is always a dataset, because the other
     layouts need several files or a card. Several datasets become several tasks, imported one after
@@ -129,10 +129,9 @@ def _begin(form: AddForm, owner: Any) -> str:
             if not uploads.names(upload):
                 raise uploads.UploadError(*upload.refused)
         upload_jobs.start_check(upload, owner)
-        return _address(upload)
+        return upload
     if not is_alone and any(reader.FILE_NAME.fullmatch(name) for name in names):
-        upload = gym_uploads.begin(form.sent, owner, chosen["partition"])
-        return reverse("gym_tasks", args=[upload.pk])
+        return gym_uploads.begin(form.sent, owner, chosen["partition"])
     are_datasets = len(names) <= SAID and all(Path(n).suffix.lower() in ENDINGS for n in names)
     if is_alone or (names and are_datasets):
         begun = []
@@ -143,18 +142,13 @@ def _begin(form: AddForm, owner: Any) -> str:
             for upload in begun:
                 uploads.drop(upload)
             raise
-        return reverse("dataset_columns", args=[begun[0].pk])
+        return begun[0]
     more = f" and {len(names) - SAID} more" if len(names) > SAID else ""
     raise uploads.UploadError(
         f"Found {', '.join(names[:SAID]) or 'no files'}{more}. Expected one labelled dataset, or"
         " files named <task>_test.jsonl and <task>_train_<shots>_<number>.jsonl (CLUES layout), or"
         " NAME_K_SEED_train.tsv, ..._dev.tsv and ..._test.tsv (Few-shot Gym)."
     )
-
-
-@signed_in("GET")
-def task_add_moved(request: ResearcherRequest) -> HttpResponse:
-    return redirect("task_add")
 
 
 def _address(upload: TaskUpload) -> str:
@@ -164,14 +158,16 @@ def _address(upload: TaskUpload) -> str:
 @never_cache
 @signed_in("GET")
 def task_upload(request: ResearcherRequest, pk: UUID) -> HttpResponse:
+    """Show the step that the upload needs next, or with `?show=columns` a dataset's columns."""
     upload = upload_of(request, pk)
     job = upload.job
     if job and job.kind == uploads.IMPORT and job.is_done:
         return redirect("task", job.result[0]["name"], job.result[0]["version"])
     if gym_uploads.is_gym(upload):
-        return redirect("gym_tasks", upload.pk)
-    if not uploads.names(upload) and dataset_uploads.path_of(upload):
-        return redirect("dataset_columns", upload.pk)
+        return gym_tasks(request, pk=pk)
+    shows_columns = request.GET.get("show") == "columns" or not uploads.names(upload)
+    if shows_columns and dataset_uploads.path_of(upload):
+        return dataset_columns(request, pk=pk)
     return _page(request, upload)
 
 

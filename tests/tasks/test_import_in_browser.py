@@ -282,15 +282,14 @@ def test_a_faulty_upload_has_no_preview(ada):
 @pytest.mark.parametrize("old", ["dataset", "gym", "import"])
 def test_the_former_import_pages_redirect_to_the_page_for_all(ada, old):
     assert ada.get(f"/tasks/{old}/").url == reverse("task_add")
-    assert ada.post(f"/tasks/{old}/").status_code == 405
 
 
 @pytest.mark.parametrize(
-    ("contents", "page"),
+    ("contents", "template"),
     [
-        (GOOD, "task_upload"),
-        ({"a.zip": zipped({"toy/README.md": "x", **GOOD})}, "task_upload"),
-        ({"task.toml": GOOD["task.toml"]}, "task_upload"),
+        (GOOD, "import_upload"),
+        ({"a.zip": zipped({"toy/README.md": "x", **GOOD})}, "import_upload"),
+        ({"task.toml": GOOD["task.toml"]}, "import_upload"),
         ({"moods.csv": "text,mood\na,b\n"}, "dataset_columns"),
         ({"a.zip": zipped({"__MACOSX/._m": b"", "d/moods.csv": "text,mood\na,b\n"})},
          "dataset_columns"),
@@ -298,10 +297,11 @@ def test_the_former_import_pages_redirect_to_the_page_for_all(ada, old):
         ({"moods_16_13_train.tsv": "text\tmood\na\tb\n"}, "dataset_columns"),
     ],
 )  # fmt: skip
-def test_the_layout_is_recognised_from_the_file_names(ada, contents, page):
+def test_the_layout_is_recognised_from_the_file_names(ada, contents, template):
     reply = send(ada, contents)
     upload = TaskUpload.objects.get()
-    assert reply.redirect_chain == [(reverse(page, args=[upload.pk]), 302)]
+    assert reply.redirect_chain == [(reverse("task_upload", args=[upload.pk]), 302)]
+    assert reply.templates[0].name == f"library/{template}.html"
 
 
 def test_a_test_file_with_a_chosen_card_is_a_task(ada):

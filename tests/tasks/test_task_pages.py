@@ -99,7 +99,7 @@ def test_an_unchanged_card_or_an_empty_text_is_refused(ada, task):
 def test_the_card_of_another_researchers_task_cannot_be_edited(ada, other_researcher):
     task = factories.make_task(by=other_researcher)
     address = reverse("task_edit", args=[task.name, task.version])
-    assert ada.get(address).status_code == 403
+    assert ada.get(address, follow=True).status_code == 403
     assert ada.post(address, {"title": "Mine"}).status_code == 403
     assert not TaskUpload.objects.exists()
 
