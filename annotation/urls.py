@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.accounts import first_study, tokens
+from annotation.accounts import first_study
 from annotation.accounts import pages as accounts
 from annotation.audit import pages as audit
 from annotation.library import dataset_import, gym_import, task_import
@@ -66,14 +66,6 @@ urlpatterns = [
     path("", monitoring_pages.home, name="home"),
     path("studies/", monitoring_pages.studies, name="studies"),
     path("invitation/<str:token>/", accounts.invitation, name="invitation"),
-    path("tokens/", tokens.tokens, name="tokens"),
-    path("tokens/<int:pk>/revoke/", tokens.token_revoke, name="token_revoke"),
-    path("tokens/prolific/", tokens.prolific_token, name="prolific_token"),
-    path(
-        "tokens/prolific/<int:pk>/remove/",
-        tokens.prolific_token_remove,
-        name="prolific_token_remove",
-    ),
     path("first-study/", first_study.first_study, name="first_study"),
     path("new-study/", studies.study_new, name="study_new"),
     path(STUDY, monitoring_pages.study, name="study"),

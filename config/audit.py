@@ -144,7 +144,7 @@ def _study(request: HttpRequest) -> Study | None:
 def _about(request: HttpRequest) -> str:
     """Return the other URL arguments, such as a pseudonym or version, separated by spaces."""
     match = request.resolver_match
-    parts = match.kwargs if match else {}
+    parts = match.captured_kwargs if match else {}  # type: ignore[attr-defined]
     besides = [v for k, v in parts.items() if k != "name" or not _is_of_a_study(request)]
     return " ".join(map(str, besides))[:200]
 

@@ -12,6 +12,8 @@ from django.urls import include, path, register_converter
 from django.urls.converters import StringConverter
 from django.views.generic import TemplateView
 
+from annotation.accounts import tokens
+from annotation.web import menu
 from config import health, metrics, single_sign_on, users
 from config.help import help_page, search
 from config.kept_forms import SecondStep, SignIn
@@ -61,7 +63,13 @@ ACCOUNTS = [
         account.password_reset_from_key_done,
         name="account_reset_password_from_key_done",
     ),
-    path("account/", users.your_account, name="your_account"),
+    path("account/", menu.shown(users.your_account, prolific=users.prolific), name="your_account"),
+    path("tokens/", tokens.tokens, {"show": users.account_page}, name="tokens"),
+    path("tokens/<int:pk>/revoke/", tokens.token_revoke, name="token_revoke"),
+    path("tokens/prolific/", tokens.prolific_token, {"show": users.account_page},
+         name="prolific_token"),
+    path("tokens/prolific/<int:pk>/remove/", tokens.prolific_token_remove,
+         name="prolific_token_remove"),
     path("account/address/", users.change_address, name="your_address"),
     path("account/address/confirm/<str:token>/", users.confirm_address,
          name="your_address_confirm"),

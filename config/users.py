@@ -42,12 +42,13 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from annotation.accounts import closing as accounts
+from annotation.accounts import tokens
 from annotation.accounts.pages import AddressForm, FirstOwnerForm, TimeZoneForm, UserForm
 from annotation.models import AuditEntry, Invitation, Preferences, Topic
 from annotation.study import team
 from annotation.study.team_pages import InvitationForm
 from annotation.web.access import ResearcherRequest, signed_in
-from annotation.web.fields import is_shown_again
+from annotation.web.fields import PageForm, is_shown_again
 from config.sessions import TIME_ZONE
 from tasks import mail
 from tasks.clock import database_now
@@ -266,20 +267,39 @@ SALT = "address of an account"
 @signed_in("GET", "POST")
 @never_cache
 def your_account(request: ResearcherRequest) -> HttpResponse:
-    chosen = Preferences.objects.filter(user=request.user).first() or Preferences(user=request.user)
+    chosen = _preferences(request.user)
     form = TimeZoneForm(request.POST or None, instance=chosen)
     if request.method == "POST" and form.is_valid() and not is_shown_again(request):
         form.save()
         request.session[TIME_ZONE] = chosen.time_zone
         messages.success(request, f"Times are now shown in {chosen.time_zone}.")
         return redirect("your_account")
-    status = 422 if form.errors else 200
+    return account_page(request, status=422 if form.errors else 200, form=form)
+
+
+def _preferences(user: User) -> Preferences:
+    return Preferences.objects.filter(user=user).first() or Preferences(user=user)
+
+
+def account_page(
+    request: ResearcherRequest, sent: PageForm | None = None, status: int = 200, **more: Any
+) -> HttpResponse:
+    """Render the page. `sent` is a refused form for a token, `more` is for the context."""
     context = {
-        "form": form,
+        "form": TimeZoneForm(instance=_preferences(request.user)),
         "is_connected": SocialAccount.objects.filter(user=request.user).exists(),
         "oidc_name": settings.OIDC_NAME,
     }
+    context |= tokens.section(request.user, sent) | more
     return render(request, "account/your_account.html", context, status=status)
+
+
+@signed_in("GET")
+@reauthentication_required
+@never_cache
+def prolific(request: ResearcherRequest) -> HttpResponse:
+    """Show the page with the form for a Prolific token."""
+    return account_page(request, tokens.ProlificTokenForm())
 
 
 @signed_in("GET", "POST")

@@ -1,4 +1,8 @@
-"""Pages for a researcher's API tokens for Handful and tokens for Prolific accounts."""
+"""API tokens for Handful and tokens for Prolific accounts, as sections of the account page.
+
+`show` renders that page, for a request, a rejected form, a status and more context
+(config/users.py).
+"""
 
 from datetime import timedelta
 from typing import Any
@@ -11,7 +15,8 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.validators import RegexValidator
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
@@ -19,7 +24,8 @@ from annotation.models import ApiToken, ProlificAccount, Study
 from annotation.prolific.accounts import set_token
 from annotation.prolific.errors import ProlificError
 from annotation.web.access import ResearcherRequest, signed_in
-from annotation.web.fields import PageForm, RowField, row_field
+from annotation.web.fields import PageForm, RowField, by_key, row_field
+from annotation.web.posts import View
 from tasks import mail
 from tasks.clock import database_now
 
@@ -99,34 +105,37 @@ class ProlificTokenForm(PageForm):
 @signed_in("GET", "POST")
 @reauthentication_required(allow_get=True)
 @never_cache
-def tokens(request: ResearcherRequest) -> HttpResponse:
-    """List the researcher's tokens on GET. On POST, create a token and show it once."""
+def tokens(request: ResearcherRequest, show: View) -> HttpResponse:
+    """Create a token and show it once."""
     if request.method == "GET":
-        return _page(request, TokenForm(request.user))
+        return _section("tokens")
     form = TokenForm(request.user, request.POST)
     if not form.is_valid():
-        return _page(request, form, 422)
+        return show(request, form, 422)
     token, row = form.make(request.user)
     if settings.EMAIL_HOST and request.user.email:
         scopes = ", ".join(row.scopes)
         text = (
             f"The token “{row.name}” was created for your account {request.user}. Scopes: {scopes}."
-            " If this was not you, revoke it on the API tokens page and change your password.\n"
+            " If this was not you, revoke it under API tokens and change your password.\n"
         )
         mail.send("[Handful] A new API token", text, request.user.email)
-    return _page(request, TokenForm(request.user), 201, token=token, made=row)
+    return show(request, None, 201, token=token, made=row)
 
 
-def _page(
-    request: ResearcherRequest, form: TokenForm, status: int = 200, **more: object
-) -> HttpResponse:
+def section(owner: User, sent: PageForm | None = None) -> dict[str, Any]:
+    """Return the context for the tokens on the page of the account."""
     now = database_now()
     rows = [
         (token, token.is_over(now))
-        for token in ApiToken.objects.filter(owner=request.user).select_related("study")
+        for token in ApiToken.objects.filter(owner=owner).select_related("study")
     ]
-    context = {"form": form, "rows": rows, **more}
-    return render(request, "accounts/tokens.html", context, status=status)
+    accounts = ProlificAccount.objects.filter(owner=owner).exclude(token="")
+    return {"rows": rows, "accounts": accounts} | by_key(TokenForm(owner), sent=sent)
+
+
+def _section(anchor: str, **query: str) -> HttpResponse:
+    return redirect(reverse("your_account", query=query) + f"#{anchor}")
 
 
 @signed_in("POST")
@@ -134,46 +143,38 @@ def token_revoke(request: ResearcherRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, pk=pk, owner=request.user)
     token.revoke()
     messages.success(request, f"The token “{token.name}” was revoked.")
-    return redirect("tokens")
+    return _section("tokens")
 
 
 @signed_in("GET", "POST")
 @sensitive_post_parameters("token")
 @never_cache
-def prolific_token(request: ResearcherRequest) -> HttpResponse:
-    """List Prolific accounts on GET, after asking for the password; store a token on POST.
+def prolific_token(request: ResearcherRequest, show: View) -> HttpResponse:
+    """Store a token.
 
-    If a POST requires the password again, show the page again: allauth would store the request,
+    If this requires the password again, show the page again: allauth would store the request,
     including the plain-text token, in the session.
     """
+    if request.method == "GET":
+        return _section("prolific", show="prolific")
     try:
-        return _prolific_token(request)
+        return _prolific_token(request, show)
     except ReauthenticationRequired:
-        if request.method == "GET":
-            raise
-        return _prolific_page(request, None, 403)
+        return show(request, None, 403, is_late=True)
 
 
 @reauthentication_required
-def _prolific_token(request: ResearcherRequest) -> HttpResponse:
-    form = ProlificTokenForm(request.POST or None)
-    if request.method == "GET" or not form.is_valid():
-        return _prolific_page(request, form, 422 if form.errors else 200)
+def _prolific_token(request: ResearcherRequest, show: View) -> HttpResponse:
+    form = ProlificTokenForm(request.POST)
+    if not form.is_valid():
+        return show(request, form, 422)
     try:
         account = set_token(request.user, **form.cleaned_data)
     except ProlificError as error:
         form.add_error(None, str(error))
-        return _prolific_page(request, form, 422)
+        return show(request, form, 422)
     messages.success(request, f"Prolific accepts the token ending in {account.last_characters}.")
-    return redirect("prolific_token")
-
-
-def _prolific_page(
-    request: ResearcherRequest, form: ProlificTokenForm | None, status: int
-) -> HttpResponse:
-    accounts = ProlificAccount.objects.filter(owner=request.user).exclude(token="")
-    context = {"form": form, "accounts": accounts}
-    return render(request, "prolific/prolific_token.html", context, status=status)
+    return _section("prolific")
 
 
 @signed_in("POST")
@@ -181,4 +182,4 @@ def prolific_token_remove(request: ResearcherRequest, pk: int) -> HttpResponse:
     account = get_object_or_404(ProlificAccount, pk=pk, owner=request.user)
     account.remove_token()
     messages.success(request, f"The token ending in {account.last_characters} was removed.")
-    return redirect("prolific_token")
+    return _section("prolific")

@@ -92,12 +92,12 @@ def _access(account: ProlificAccount) -> Access:
             " administrator to open the account, so that its owner can set the token again."
         )
     if not account.token:
-        raise ProlificError(f"{gone}. {owner} can set it again on the Prolific token page.")
+        raise ProlificError(f"{gone}. {owner} can set it again on the page Your account.")
     try:
         token = identities.decrypt(account.token)
     except identities.LostKey:
         raise ProlificError(
             "The API token for these Prolific studies cannot be decrypted: IDENTITY_KEY was"
-            f" lost. {owner} can set it again on the Prolific token page."
+            f" lost. {owner} can set it again on the page Your account."
         ) from None
     return Access(token, account.workspace, account.project)

@@ -21,7 +21,7 @@ REPLY_LOST = (
     " carried out. Try again in a few minutes; nothing is published or paid twice."
 )
 NO_TOKEN = (
-    "No API token for Prolific is set. Set yours on the Prolific token page, then draft the"
+    "No API token for Prolific is set. Set yours on the page Your account, then draft the"
     " studies. An administrator can set one for the server (PROLIFIC_TOKEN)."
 )
 UNKNOWN_TOKEN = (

@@ -82,7 +82,7 @@ class HoldsParticipation(BasePermission):
 class Documented(OpenApiAuthenticationExtension):
     target_class: Any = TokenAuthentication
     name = "token"
-    words = "A token from the API tokens page."
+    words = "A token from API tokens on the page Your account."
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
         return {"type": "http", "scheme": "bearer", "description": self.words}

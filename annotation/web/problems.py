@@ -128,7 +128,7 @@ def as_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | None
 
 
 def _sign_in_page(request: Request, refused: Response) -> HttpResponse:
-    """Return a 401 page with a link to sign in and a link to the API tokens page."""
+    """Return a 401 page with a link to sign in and a link to create a token."""
     back = urlencode({"next": request.get_full_path()})
     sentence = format_html(
         'To open this URL in a browser, <a href="{}?{}">sign in</a>. Programs send a token;'
@@ -150,8 +150,7 @@ def reply(status: int, sentence: str) -> JsonResponse:
 
 # Message for requests to researchers' URLs without a token or session.
 HOW_TO_ENTER = (
-    "Send a token, as in Authorization: Bearer handful_...; create one on the API tokens page"
-    " (/tokens/)."
+    "Send a token, as in Authorization: Bearer handful_...; create one under API tokens (/tokens/)."
 )
 # Maps status codes to error codes and messages for server errors.
 FAILED = {

@@ -113,11 +113,11 @@ def _add_annotate(added: argparse.ArgumentParser) -> None:
 
 def _login(args: argparse.Namespace) -> None:
     if sys.stdin.isatty():
-        token = getpass.getpass("Token (create one on the API tokens page): ").strip()
+        token = getpass.getpass("Token (create one under API tokens): ").strip()
     else:
         token = sys.stdin.readline().strip()
     if not token:
-        raise HandfulError("No token was entered. Create one on the server's API tokens page.")
+        raise HandfulError("No token was entered. Create one on the server, under API tokens.")
     with Client(args.server, token) as client:
         next(iter(client.studies.list()), None)  # fail now if the token is wrong
     print(f"Logged in to {args.server}; the token is stored in {store_token(args.server, token)}")

@@ -47,7 +47,7 @@ def test_making_a_token_needs_the_password(ada):
     reply = ada.post(reverse("tokens"), TOKEN)
     assert reply["Location"].startswith(reverse("account_reauthenticate"))
     assert not ApiToken.objects.exists()
-    assert ada.get(reverse("tokens")).status_code == 200
+    assert ada.get(reverse("tokens"), follow=True).status_code == 200
     # The requested action is completed after the password is entered.
     reply = ada.post(reply["Location"], {"password": "right horse", "next": reverse("tokens")})
     assert ApiToken.objects.get().name == "nightly"

@@ -51,7 +51,7 @@ def get(address: str, token: str):
 def test_a_token_is_shown_once_and_stored_as_its_hash(ada, study):
     token = made(ada)
     assert get(STUDIES, token).json()["results"][0]["name"] == "story"
-    page = ada.get(reverse("tokens")).content.decode()
+    page = ada.get(reverse("your_account")).content.decode()
     assert token not in page
     assert "nightly" in page
     with connection.cursor() as cursor:
@@ -76,12 +76,12 @@ def test_researchers_see_and_revoke_only_their_own_tokens(ada, other_researcher)
     row = ApiToken.objects.get()
     other = Client()
     other.force_login(other_researcher)
-    assert "nightly" not in other.get(reverse("tokens")).content.decode()
+    assert "nightly" not in other.get(reverse("your_account")).content.decode()
     assert other.post(reverse("token_revoke", args=[row.pk])).status_code == 404
     assert get(STUDIES, token).status_code == 200
     ada.post(reverse("token_revoke", args=[row.pk]))
     assert get(STUDIES, token).status_code == 401
-    assert "revoked" in ada.get(reverse("tokens")).content.decode()
+    assert "revoked" in ada.get(reverse("your_account")).content.decode()
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def colleague(study, other_researcher):
 def test_a_study_uses_its_drafters_token_for_all_its_owners(own, payer, study, colleague):
     assert "No API token for Prolific is set" in platforms_page(payer, study)
     assert set_token(payer).status_code == 302
-    page = payer.get(PAGE).content.decode()
+    page = payer.get(PAGE, follow=True).content.decode()
     assert "<code>1234</code>" in page
     assert "Prolific accepts the token ending in 1234" in page
     draft = plan(payer, study)
@@ -208,7 +208,7 @@ def test_a_removed_token_is_gone_until_its_owner_sets_it_again(own, payer, study
     account.refresh_from_db()
     assert (account.token, account.last_characters, account.workspace) == ("", "", "")
     for browser in (payer, colleague):
-        sentence = f"{REMOVED}. ada can set it again on the Prolific token page."
+        sentence = f"{REMOVED}. ada can set it again on the page Your account."
         assert sentence in platforms_page(browser, study)
         reply = sync(browser, study)
         assert reply.status_code == 409
@@ -261,14 +261,17 @@ def test_an_erased_account_that_drafted_nothing_leaves_no_row(own, ada, research
 
 
 def test_the_page_confirms_the_password_before_showing_the_form(own, ada):
-    reply = ada.get(PAGE)
-    assert reply["Location"].startswith(reverse("account_reauthenticate"))
+    assert "prolific_form" not in ada.get(reverse("your_account")).context
+    reply = ada.get(PAGE, follow=True)
+    assert reply.request["PATH_INFO"] == reverse("account_reauthenticate")
     # Too late: the password was confirmed when the page opened, and this has expired.
     reply = ada.post(PAGE, {"token": OWN})
     assert reply.status_code == 403
     assert "your password confirmation has expired" in reply.content.decode()
     assert not ProlificAccount.objects.exists()
     assert nowhere(OWN)
+    factories.confirm_password(ada)
+    assert "Check and store" in ada.get(PAGE, follow=True).content.decode()
 
 
 def test_a_lost_session_does_not_store_the_token(own, ada, researcher, client, rf):
@@ -292,11 +295,11 @@ def nowhere(secret: str) -> bool:
 @pytest.mark.long
 def test_the_token_is_shown_logged_and_exported_nowhere(own, payer, study, caplog, tmp_path):
     caplog.set_level(logging.DEBUG)
-    replies = [set_token(payer), payer.get(PAGE), payer.get(reverse("your_account"))]
+    replies = [set_token(payer), payer.get(PAGE, follow=True)]
     publish(payer, plan(payer, study))
     own.mode(fail_next=3, fail_with=503)
     replies += [sync(payer, study), payer.get(reverse("platforms", args=[study.name]), follow=True)]
-    replies += [payer.get(reverse("audit_log", args=[study.name])), payer.get(PAGE)]
+    replies += [payer.get(reverse("audit_log", args=[study.name])), payer.get(PAGE, follow=True)]
     assert OWN not in "".join(reply.content.decode() for reply in replies)
     assert OWN not in caplog.text
     assert nowhere(OWN)

@@ -155,7 +155,7 @@ def test_the_tabs_offer_only_pages_the_role_may_open(client, study, other_resear
 @pytest.mark.long
 def test_only_pages_of_studies_have_tabs(ada, study):
     task = study.tasks.get()
-    for name in ("home", "studies", "planner", "help_index", "tokens", "tasks", "models"):
+    for name in ("home", "studies", "planner", "help_index", "your_account", "tasks", "models"):
         assert not navigation(page(ada, reverse(name)))
     assert not navigation(page(ada, reverse("task", args=[task.name, task.version])))
 
