@@ -1,4 +1,4 @@
-"""API for programs that participate: joining a study, and the steps in a participation.
+"""API for programs that participate: joining a study and working through its steps.
 
 Each view calls the same step function as the matching page, so both follow one protocol.
 GET returns the state without changing it. Each POST returns the new state, even if it is
