@@ -64,7 +64,9 @@ urlpatterns = [
     # Researchers
     *(path(post.below[0] + post.path, view, name=post.row) for post, view in POSTS.items()),
     path("", monitoring_pages.home, name="home"),
-    path("studies/", monitoring_pages.studies, name="studies"),
+    path(
+        "studies/", menu.shown(monitoring_pages.studies, deleted=retention.deleted), name="studies"
+    ),
     path("invitation/<str:token>/", accounts.invitation, name="invitation"),
     path("first-study/", first_study.first_study, name="first_study"),
     path("new-study/", studies.study_new, name="study_new"),
@@ -105,7 +107,9 @@ urlpatterns = [
     path(STUDY + "pay/", pay.pay_page, name="pay"),
     path(STUDY + "pay/<int:pk>.csv", pay.batch_file, name="pay_batch_file"),
     path(STUDY + "lists/", monitoring_pages.lists, name="lists"),
-    path("deleted-studies/", retention.deleted, name="deleted_studies"),
+    path(
+        "deleted-studies/", menu.moved, {"to": "studies", "show": "deleted"}, name="deleted_studies"
+    ),
     path(STUDY + "switches/", monitoring_pages.switches, name="switches"),
     path(STUDY + "log/", audit.log, name="audit_log"),
     path(STUDY + "settings/", notices.study_settings, name="study_settings"),

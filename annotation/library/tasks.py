@@ -240,21 +240,18 @@ def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpRespon
     its = get_object_or_404(Task, name=name, version=version)
     form = CardTextsForm(its.card, request.POST if request.method == "POST" else None)
     context = {"task": its, "form": form}
+    status = 422 if form.is_bound else 200
     if not teams.may_change(name, request.user):
-        context["problem"] = str(teams.NotInTeam(name))
-        return render(request, "library/task_edit.html", context, status=403)
-    if request.method == "GET":
-        return render(request, "library/task_edit.html", context)
-    if form.is_valid() and form.card() == its.card:
+        context["problem"], status = str(teams.NotInTeam(name)), 403
+    elif form.is_valid() and form.card() == its.card:
         form.add_error(None, "Nothing changed, so no new version was created.")
-    if not form.is_valid():
-        return render(request, "library/task_edit.html", context, status=422)
-    try:
-        upload = upload_jobs.of_task(its, form.card(), request.user)
-    except disk.DiskFull as error:
-        form.add_error(None, str(error))
-        return render(request, "library/task_edit.html", context, status=503)
-    return redirect("task_upload", upload.pk)
+    elif form.is_valid():
+        try:
+            return redirect("task_upload", upload_jobs.of_task(its, form.card(), request.user).pk)
+        except disk.DiskFull as error:
+            form.add_error(None, str(error))
+            status = 503
+    return render(request, "library/task_edit.html", context, status=status)
 
 
 @signed_in("POST")

@@ -106,7 +106,7 @@ FILTERS = {
         lambda row, status=status: row.study.status == status,
     )
     for status in StudyStatus
-}
+} | {"deleted": ("Deleted", None)}  # another view: privacy/pages.py
 
 
 def text(row: Summary) -> str:

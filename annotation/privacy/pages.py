@@ -7,6 +7,7 @@ from django import forms
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 
 from annotation.models import Study, StudyTombstone
 from annotation.pay.ledger import in_currency
@@ -120,4 +121,4 @@ def section(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
 
 
 def to_deleted(request: ResearcherRequest, done: str, name: str) -> HttpResponse:
-    return redirect("deleted_studies")
+    return redirect(reverse("studies", query={"show": "deleted"}))

@@ -60,6 +60,7 @@ def _frozen(request: ResearcherRequest, study: Study) -> HttpResponse:
         "Your changes were not saved: the design was frozen when the study was opened. If no seat"
         " has been taken, you can return the study to draft."
     )
+    study.refresh_from_db()  # the form has changed it
     return _page(request, study, 409, problem=problem)
 
 

@@ -73,7 +73,7 @@ def section(context: dict[str, Any]) -> str:
     """Return the first part of the page's URL, which identifies the section of the site."""
     path = getattr(context.get("request"), "path", "")
     first = path.strip("/").split("/")[0]
-    of_studies = ("new-study", "compare", "deleted-studies")
+    of_studies = ("new-study", "compare")
     return "studies" if first in of_studies else first
 
 

@@ -177,7 +177,7 @@ _PAGES = {
     "researchers/designs/#what-to-decide": ("study_new", "study_edit", "study_design"),
     "researchers/designs/#preview-open-pause-close": ("scenario_preview", "study_status"),
     "researchers/designs/#seats": ("recruit", "seats", "lists"),
-    "researchers/designs/#clone-archive-delete": ("deleted_studies",),
+    "researchers/designs/#clone-archive-delete": ("studies deleted",),
     "researchers/designs/#rehearse-before-you-recruit": ("robots",),
     "researchers/designs/#team": ("study_settings", "team", "invitation"),
     "researchers/designs/#watching-it": ("study", "people", "participation", "behaviour"),

@@ -131,7 +131,7 @@ def test_pages_of_every_state_of_a_study_are_accessible(page, busy, researcher, 
         "/studies/busy/people/?show=waiting", "/studies/plain/robots/", "/studies/trial/robots/",
         f"/studies/busy/examples/{task.test_split.examples.last().pk}/",
         "/users/", "/notices/", "/log/", "/compare/", "/compare/?study=busy&study=plain",
-        "/deleted-studies/", f"/tasks/{task.name}/1/", f"/tasks/{task.name}/1/?show=edit",
+        "/studies/?show=deleted", f"/tasks/{task.name}/1/", f"/tasks/{task.name}/1/?show=edit",
         f"/new-study/?task={task.name}", "/studies/a-draft/design/", "/tasks/add/",
     ]  # fmt: skip
     look(page, *addresses[part::3])
