@@ -215,7 +215,7 @@ def _mean_s1(answers: list[frozenset[str]], golds: pd.DataFrame) -> float:
 # stale, because their answers never change, and an exclusion requires another result.
 
 KIND = "bootstrap"
-VERSION = 7  # increase this when the computation of a result changes
+VERSION = 7  # increase this when the computation of any result changes
 # Tables of a chunk for one task and number of shots. The last chunks cover one task each.
 OF_CELL = ("intervals", "agreement", "aggregates", "ceiling")
 OF_TASK = "contrasts"
@@ -347,7 +347,6 @@ def _computed(
 # The job of the figures. Its results hold the means without resampling and the annotators' scores.
 
 CURVES = "curves"
-CURVES_VERSION = 1  # increase this when the result of `_measured` changes
 CURVES_OF = ("shots", "learning", "drift")
 Curve = tuple[Any, list[SimpleNamespace]]  # a data frame and rows
 
@@ -356,7 +355,7 @@ def curves_job(study: Study, kind: str, owner: Any = None) -> Job | None:
     """Return the job that computes the curves as `job_of` does, or None for few answers."""
     if is_small(study, kind):
         return None
-    made_of = parameters(study, kind) | {"version": CURVES_VERSION}
+    made_of = parameters(study, kind)
     return begun(CURVES, study, made_of, len(made_of["cells"]), owner)
 
 

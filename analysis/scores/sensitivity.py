@@ -246,7 +246,6 @@ def at_hand(
 
 
 KIND = "sensitivity"
-VERSION = 1  # increase this when the result of the job changes
 
 
 def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
@@ -268,7 +267,6 @@ def _parameters(study: Study, kind: str) -> dict[str, Any]:
     facts = ("pk", "in_analysis", "exit_answers__seen_before", "exit_answers__ai_used")
     programs = set(marks.by_program(study).values_list("pk", flat=True))
     return findings.parameters(study, kind, people) | {
-        "version": VERSION,
         "facts": [
             [pk, *own, bool(raised.get(pk)), "checks" in raised.get(pk, {}), pk in programs]
             for pk, *own in people.values_list(*facts)

@@ -48,7 +48,8 @@ def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
     decided = Decision.objects.filter(
         participation=OuterRef("pk"), about=Decision.About.ANALYSIS, by__isnull=False
     )
-    people = study.participations.analysed().filter(kind=Kind.PERSON)
+    rejected = study.submissions.filter(status="REJECTED").order_by().values("participation")
+    people = study.participations.analysed().filter(kind=Kind.PERSON, pk__in=rejected)
     people = people.alias(there=Subquery(latest.values("status")[:1]))
     return people.filter(~Exists(decided), there="REJECTED")
 
