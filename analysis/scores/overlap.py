@@ -159,11 +159,11 @@ COLUMNS = [
     _count("errors", "Errors", "examples on which the annotator is wrong"),
     _count("same", "Same", "of these errors, those that are exactly the model’s wrong answer"),
     _share("share", "Share", "same errors as a share of the annotator’s errors"),
-    _share("others", "Others", "mean of that share over the others on the same examples"),
+    _share("others", "Others", "mean over the others, right or wrong, on the same examples"),
     Column("", "95 % CI", "of share minus others", get="interval"),
     Column("low_95", "", "lower limit of the 95 % CI of share minus others", get="overlap.low"),
     Column("high_95", "", "upper limit of the 95 % CI of share minus others", get="overlap.high"),
-    Column("p", "p", "one-sided, of share minus others", "0 to 1", get="overlap.p"),
+    Column("p", "p", "one-sided, by permuting errors within examples", "0 to 1", get="overlap.p"),
     Column("p_holm", "p (Holm)", "corrected over the annotators of the cell", "0 to 1"),
     _count("model_errors", "", "examples on which the model is wrong"),
     Column(
@@ -181,7 +181,7 @@ OVERLAP = Table(
     "Error overlap with models",
     COLUMNS,
     table,
-    {"often": OFTEN, "alarms": f"{ALARMS:.0%}"},
+    {"often": OFTEN, "expected": AS_EXPECTED, "alarms": f"{ALARMS:.0%}"},
 )
 
 ASSUMED = 0.25  # chance of giving the model's answer where it is wrong, before there are data

@@ -162,6 +162,8 @@ def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
     plan = overlap.detectable(study, rows)
     context |= {
         "table": overlap.OVERLAP.page(study, kind, rows),
+        "agreeing": len({row.participation for row in rows if row.agrees}),
+        "annotators": len({row.participation for row in rows}),
         "plan_columns": table_columns.on_page(overlap.DETECTABLE),
         "plan_cells": table_columns.cells(overlap.DETECTABLE, plan),
     }
