@@ -368,10 +368,11 @@ def curve(study: Study, kind: str, name: str) -> Curve:
     if job is None or waiting(job):
         return _measured(study, kind, name)
     parts = [part[name] for part in job.result]
-    columns: dict[str, list[Any]] = {column: [] for column in parts[0][0]}
+    columns: dict[str, list[Any]] = {}
     for scores, _rows in parts:
-        for column, values in scores.items():
-            columns[column] += [math.nan if value is None else value for value in values]
+        for column, values in scores:
+            known = (math.nan if value is None else value for value in values)
+            columns.setdefault(column, []).extend(known)
     rows = [row_of(row) for _scores, own in parts for row in own]
     rows.sort(key=lambda row: (place(row.task), row.shots))
     return pd.DataFrame(columns).sort_values(GROUP, kind="stable"), rows
@@ -396,7 +397,8 @@ def _curves(job: Job, number: int) -> dict[str, list[Any]]:
     made = {name: _measured(study, job.parameters["kind"], name, chosen) for name in CURVES_OF}
     return {
         name: [
-            {column: list(map(plain, scores[column])) for column in scores},
+            # Pairs, because PostgreSQL does not keep the order of keys.
+            [[column, list(map(plain, scores[column]))] for column in scores],
             [{field: plain(value) for field, value in vars(row).items()} for row in rows],
         ]
         for name, (scores, rows) in made.items()
