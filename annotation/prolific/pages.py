@@ -183,6 +183,7 @@ def _page(
     first = study.prolific_studies.select_related("account__owner").first()
     preset = panel.PRESETS.get(request.GET.get("preset", ""), panel.PRESETS["other"])
     forms = {draft.pk: sent} if draft else {}
+    tried = {request.GET.get("panel", ""): request.GET.get("query")}
     asked = _asked(request, study)
     proposed = {name: getattr(preset, name) for name in panel.PRESET_FIELDS}
     context = {
@@ -195,7 +196,7 @@ def _page(
             for label, code, note in adapter.links(study)
         ],
         "panels": [
-            {"panel": platform, "address": address(platform.code)}
+            (platform, address(platform.code), panel.visit(platform, tried.get(str(platform.pk))))
             for platform in study.panels.all()
         ],
         "presets": panel.PRESETS,
@@ -249,16 +250,10 @@ def _prolific_row(there: ProlificStudy, form: OnPage, asked: dict[str, Any]) -> 
 
 @signed_in("GET")
 def panel_visit(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Show what a panel's URL and return URLs do, without storing anything."""
-    study = study_of(request, name, "own")
-    platform = get_object_or_404(study.panels, pk=pk)
-    context = {
-        "study": study,
-        "panel": platform,
-        "address": request.build_absolute_uri(reverse("landing", args=[platform.code])),
-        "visit": panel.visit(platform, request.GET.get("query")),
-    }
-    return render(request, "recruitment/panel.html", context)
+    """Redirect to a panel in the list of platforms."""
+    query = request.GET.copy()
+    query["show"], query["panel"] = "platforms", str(pk)
+    return redirect(reverse("recruit", args=[name], query=query) + f"#panel-{pk}")
 
 
 @signed_in("POST")
