@@ -104,6 +104,11 @@ for (const type of ["pointerover", "focusin", "click"]) {
   });
 }
 
+// htmx raises two events for each element that it removes, and a text may have hundreds of words.
+document.addEventListener("htmx:beforeCleanupElement", ({ detail }) => {
+  if (detail.elt.id === "turn") detail.elt.replaceChildren();
+});
+
 document.addEventListener("htmx:afterSettle", (event) => {
   if (/** @type {HTMLElement} */ (event.target).id !== "turn") return;
   // The line break after a reply would stay at the next swap.
@@ -111,7 +116,12 @@ document.addEventListener("htmx:afterSettle", (event) => {
   if (rest instanceof Text) rest.remove();
   guard(turn());
   beginTurn();
-  focusNews();
+  // Moving the focus lays out the page, so do it in the frame that draws the turn, after this task.
+  const focused = document.activeElement;
+  requestAnimationFrame(() => {
+    // A key may already have moved it, to a word or into the drawer.
+    if (document.activeElement === focused) focusNews();
+  });
 });
 
 // A page from the back/forward cache may show an answered question.

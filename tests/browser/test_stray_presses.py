@@ -134,6 +134,41 @@ def test_with_auto_advance_a_double_key_answers_one_example(page, researcher, ga
     assert Answer.objects.count() == 2
 
 
+# The swap and the frame that draws it ------------------------------------------------------------
+
+
+def test_a_key_before_the_first_frame_keeps_its_focus(page, researcher):
+    """The new question is focused in the frame after the swap, unless a key was pressed before."""
+    desk = Desk(page, sentences(researcher, 3))
+    page.keyboard.press("0")
+    desk.go_on()
+    assert page.evaluate("document.activeElement.id") == "question"
+    page.evaluate("""() => document.addEventListener("htmx:afterSettle", () =>
+        document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "l", bubbles: true})))""")
+    page.keyboard.press("0")
+    desk.go_on()
+    assert desk.focused == "Lima"
+
+
+def test_a_swap_moves_no_text_of_submit_and_cleans_no_words(page, researcher):
+    desk = Desk(page, sentences(researcher, 2))
+    label = """() => { const text = document.createRange();
+        text.selectNode(document.querySelector("[data-submit]").firstChild);
+        return text.getBoundingClientRect().left; }"""
+    page.evaluate("""() => { window.cleaned = [];
+        addEventListener("htmx:beforeCleanupElement", (e) => cleaned.push(e.target.id)); }""")
+    held = []
+    page.route("**/answer/", lambda route: held.append(route))
+    page.keyboard.press("0")
+    before = page.evaluate(label)  # the text is bold from now on
+    desk.submit()
+    expect(page.locator(".htmx-indicator")).to_be_visible()
+    assert page.evaluate(label) == before
+    held[0].continue_()
+    expect(page.locator("[data-progress]")).to_contain_text("2 of")
+    assert page.evaluate("cleaned") == ["turn"]
+
+
 # A click that begins a highlight ------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ interface HtmxEvent extends CustomEvent {
 }
 
 interface DocumentEventMap {
+  "htmx:beforeCleanupElement": HtmxEvent;
   "htmx:afterSettle": HtmxEvent;
   "htmx:beforeRequest": HtmxEvent;
   "htmx:configRequest": HtmxEvent;
