@@ -33,6 +33,14 @@ class ChoiceAnswer extends AnswerElement {
     if (place) place.textContent = ngettext("%(count)s chosen", "%(count)s chosen", this.value.length);
   }
 
+  /** Say a choice that was made by its digit, because the focus is elsewhere. */
+  changed(target) {
+    super.changed(target);
+    if (target === this.none || target === document.activeElement) return;
+    const text = target.labels[0].lastElementChild.textContent.replace(/\s+/gu, " ");
+    this.announce(target.checked ? text : ngettext("%(count)s chosen", "%(count)s chosen", this.value.length));
+  }
+
   /** Advance after a single press of a pointer, but not after arrow keys or second clicks. */
   click(event) {
     if (event.detail !== 1 || !event.target.closest("label.turn-choice")) return;

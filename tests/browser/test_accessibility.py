@@ -423,6 +423,10 @@ def test_changes_of_highlights_are_announced(page, put):
     assert one.word("Lago").get_attribute("aria-selected") == "false"
 
 
+def told(node, name: str) -> str:
+    return node.get(name, {}).get("value", "")
+
+
 class Speech:
     """What a screen reader would say, from the changes of Chromium's accessibility tree."""
 
@@ -430,26 +434,34 @@ class Speech:
         self.page, self.tools = page, page.context.new_cdp_session(page)
         self.focused, self.live = self.look()
 
-    def look(self) -> tuple[str, list[str]]:
-        """Return the focused element in words, and the texts of live regions."""
+    def tree(self):
+        """Return the nodes of the tree, and a function that reads the texts below one aloud."""
         nodes = self.tools.send("Accessibility.getFullAXTree")["nodes"]
         by_id = {node["nodeId"]: node for node in nodes}
 
-        def told(node, name):
-            return node.get(name, {}).get("value", "")
+        def text(node):
+            if told(node, "role") == "StaticText":
+                return told(node, "name").strip()
+            below = (by_id[child] for child in node.get("childIds", ()) if child in by_id)
+            return " ".join(filter(None, map(text, below)))
+
+        return nodes, text
+
+    def read(self, role: str) -> list[str]:
+        nodes, text = self.tree()
+        return [text(node) for node in nodes if told(node, "role") == role and not node["ignored"]]
+
+    def look(self) -> tuple[str, list[str]]:
+        """Return the focused element in words, and the texts of live regions."""
+        nodes, text = self.tree()
 
         def states(node):
             return {one["name"]: one["value"].get("value") for one in node.get("properties", [])}
 
-        def text(node):
-            if told(node, "role") == "StaticText":
-                return told(node, "name")
-            below = (by_id[child] for child in node.get("childIds", ()) if child in by_id)
-            return " ".join(filter(None, map(text, below)))
-
         focused = [n for n in nodes if states(n).get("focused")][-1]
         words = [told(focused, what) for what in ("role", "name", "description")]
         words += ["selected"] * bool(states(focused).get("selected"))
+        words += ["checked"] * (states(focused).get("checked") == "true")
         live = [n for n in nodes if states(n).get("live") and not n["ignored"]]
         return ", ".join(filter(None, words)), [text(node) for node in live]
 
@@ -481,10 +493,11 @@ def test_a_training_example_is_spoken_from_question_to_next(page, put):
     page.wait_for_selector("[data-state=reveal]")
     speech.after()
     assert speech.focused == "heading, Partly right, The right answer: Rodrigo Duterte , Mary"
-    assert "You missed Mary." in page.locator("[data-findings]").inner_text()
+    assert not any(speech.live)  # the verdict is not spoken twice
+    assert speech.read("mark") == ["[right: Rodrigo Duterte ]", "[missed: Mary ]"]
+    assert speech.read("listitem") == ["“ Rodrigo Duterte ” is right.", "You missed “ Mary ” ."]
     one.go_on()
-    speech.after()
-    assert speech.focused == "heading, Which places?"
+    assert speech.after() == "heading, Which places?"
 
 
 @pytest.mark.long
@@ -493,13 +506,14 @@ def test_a_label_is_spoken_from_question_to_next(page, put):
     page.locator("h1[data-focus]").focus()
     page.wait_for_timeout(700)  # just after a swap, Enter says nothing
     speech = Speech(page)
-    assert speech.after("Tab") == "radio, positive The writer likes it."
-    page.keyboard.press("1")
+    assert speech.after("2") == "negative The writer dislikes it."
+    assert speech.after("Tab") == "radio, negative The writer dislikes it., checked"
+    assert speech.after("ArrowUp") == "radio, positive The writer likes it., checked"
     assert speech.after("Tab") == "button, Submit"
     page.keyboard.press("Enter")
     page.wait_for_selector("[data-state=reveal]")
     speech.after()
     assert speech.focused == "heading, Not right, The right answer: negative"
+    assert not any(speech.live)
     one.go_on()
-    speech.after()
-    assert speech.focused == "heading, Which places?"
+    assert speech.after() == "heading, Which places?"
