@@ -29,11 +29,17 @@ TASK = "tasks/<str:name>/<int:version>/"
 UPLOAD = "tasks/import/<uuid:pk>/"
 
 RECRUIT = {"links": lists.links_page, "platforms": platforms.page}  # view by value of ?show=
-PLATFORMS = {"to": "recruit", "show": "platforms"}
 TASK_VIEWS = {"examples": task_pages.task_examples, "edit": task_pages.task_edit}
 COLUMNS = menu.posted(dataset_import.dataset_columns, to="task_upload", show="columns")
 GYM = menu.posted(gym_import.gym_tasks, to="task_upload")
-FLAGS = {"to": "people", "show": participants.FLAGGED}
+# Former addresses, each with its name, the page that it leads to and its view.
+MOVED = (
+    (STUDY + "behaviour/", "behaviour", "people", participants.FLAGGED),
+    (STUDY + "platforms/", "platforms", "recruit", "platforms"),
+    (TASK + "examples/", "task_examples", "task", "examples"),
+    ("deleted-studies/", "deleted_studies", "studies", "deleted"),
+    *((f"tasks/{old}/", "task_add_moved", "task_add", "") for old in ("dataset", "gym", "import")),
+)
 POSTS = monitoring_pages.POSTS | notices.POSTS | annotators.POSTS
 
 urlpatterns = [
@@ -62,6 +68,7 @@ urlpatterns = [
     path("images/<str:name>", images.image, name="image"),
     path("work/<str:token>/next-task/", participation.next_task, name="next_task"),
     # Researchers
+    *(path(old, menu.moved, {"to": to, "show": show}, name=name) for old, name, to, show in MOVED),
     *(path(post.below[0] + post.path, view, name=post.row) for post, view in POSTS.items()),
     path("", monitoring_pages.home, name="home"),
     path(
@@ -93,11 +100,9 @@ urlpatterns = [
     path(ANNOTATOR + "data/", annotators.personal_data_file, name="participation_data"),
     path(ANNOTATOR + "decide/", annotators.decide, name="participation_decide"),
     path(ANNOTATOR + "score/", annotators.show_score, name="participation_score"),
-    path(STUDY + "behaviour/", menu.moved, FLAGS, name="behaviour"),
     path(STUDY + "behaviour/exclude/", annotators.behaviour_exclude, name="behaviour_exclude"),
     path(STUDY + "links/", lists.links, name="personal_links"),
     path(STUDY + "links.csv", lists.links_file, name="personal_links_file"),
-    path(STUDY + "platforms/", menu.moved, PLATFORMS, name="platforms"),
     path(STUDY + "platforms/panels/", platforms.panel_new, name="panel_new"),
     path(STUDY + "platforms/panels/<int:pk>/", platforms.panel_visit, name="panel_visit"),
     path(PROLIFIC, platforms.prolific_plan, name="prolific_plan"),
@@ -107,9 +112,6 @@ urlpatterns = [
     path(STUDY + "pay/", pay.pay_page, name="pay"),
     path(STUDY + "pay/<int:pk>.csv", pay.batch_file, name="pay_batch_file"),
     path(STUDY + "lists/", monitoring_pages.lists, name="lists"),
-    path(
-        "deleted-studies/", menu.moved, {"to": "studies", "show": "deleted"}, name="deleted_studies"
-    ),
     path(STUDY + "switches/", monitoring_pages.switches, name="switches"),
     path(STUDY + "log/", audit.log, name="audit_log"),
     path(STUDY + "settings/", notices.study_settings, name="study_settings"),
@@ -119,7 +121,6 @@ urlpatterns = [
     path(STUDY + "team/", team.team, {"show": notices.show_settings}, name="team"),
     path("tasks/", task_pages.tasks, name="tasks"),
     path(TASK, menu.shown(task_pages.task, **TASK_VIEWS), name="task"),
-    path(TASK + "examples/", menu.moved, {"to": "task", "show": "examples"}, name="task_examples"),
     path(TASK + "task.toml", task_pages.task_card, name="task_card"),
     path(TASK + "task.zip", task_pages.task_files, name="task_files"),
     path(
@@ -132,10 +133,6 @@ urlpatterns = [
         TASK + "unarchive/", task_pages.task_archive, {"is_archived": False}, name="task_unarchive"
     ),
     path("tasks/add/", task_import.task_add, name="task_add"),
-    *(
-        path(f"tasks/{old}/", menu.moved, {"to": "task_add"}, name="task_add_moved")
-        for old in ("dataset", "gym", "import")
-    ),
     path("tasks/dataset/<uuid:pk>/", COLUMNS, name="dataset_columns"),
     path("tasks/gym/<uuid:pk>/", GYM, name="gym_tasks"),
     path("tasks/gym/<uuid:pk>/run/", gym_import.gym_run, name="gym_run"),
