@@ -165,8 +165,8 @@ def posted(view: View, **page: str) -> View:
 
     @wraps(view)
     def answer(request: HttpRequest, **names: Any) -> HttpResponse:
-        is_sent = request.method == "POST"
-        return view(request, **names) if is_sent else moved(request, **page, **names)
+        is_read = request.method == "GET"
+        return moved(request, **page, **names) if is_read else view(request, **names)
 
     return answer
 
