@@ -339,7 +339,7 @@ def test_figures_of_another_researcher_are_not_found(client, other_researcher, s
     ]
     assert {client.get(address).status_code for address in addresses} == {302}
     client.force_login(other_researcher)
-    assert {client.get(address).status_code for address in addresses} == {404}
+    assert {client.get(address, follow=True).status_code for address in addresses} == {404}
 
 
 @pytest.mark.long

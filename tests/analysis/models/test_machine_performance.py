@@ -382,7 +382,7 @@ def test_a_foreign_study_is_not_found_and_anonymous_must_sign_in(client, other_r
         assert reply["Location"].startswith(reverse("login"))
     client.force_login(other_researcher)
     for name, rest in pages:
-        assert client.get(reverse(name, args=[study.name, *rest])).status_code == 404
+        assert client.get(reverse(name, args=[study.name, *rest]), follow=True).status_code == 404
 
 
 @pytest.mark.long

@@ -180,4 +180,4 @@ def test_an_empty_study_says_what_to_do(ada, researcher):
 def test_sensitivity_of_another_researcher_is_not_found(client, other_researcher, study):
     client.force_login(other_researcher)
     for name in ("sensitivity", "sensitivity_file"):
-        assert client.get(reverse(name, args=[study.name])).status_code == 404
+        assert client.get(reverse(name, args=[study.name]), follow=True).status_code == 404

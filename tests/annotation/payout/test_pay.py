@@ -415,7 +415,7 @@ def test_simulated_annotators_earn_nothing(study):
 def test_pay_pages_of_another_researcher_are_not_found(client, other_researcher, study):
     client.force_login(other_researcher)
     for name in ("pay", "platforms"):
-        assert client.get(reverse(name, args=[study.name])).status_code == 404
+        assert client.get(reverse(name, args=[study.name]), follow=True).status_code == 404
     assert client.post(reverse("pay", args=[study.name]), {"action": "prepare"}).status_code == 404
 
 
