@@ -73,7 +73,7 @@ def _edit(
     status: int = 200,
     **more: Any,
 ) -> HttpResponse:
-    form = StudyForm(sent, instance=study, initial=initial)
+    form, name = StudyForm(sent, instance=study, initial=initial), study.name
     is_new = study.pk is None
     context: dict[str, Any] = {
         "form": form, "is_new": is_new, "has_tasks": Task.objects.exists(),
@@ -101,6 +101,8 @@ def _edit(
             status = 409
         except design.DesignError:
             return _frozen(request, study)
+    if form.is_bound and form.errors is not None:  # validation has set the name that was typed
+        study.name = name
     return render(request, "study/study_edit.html", context, status=status)
 
 

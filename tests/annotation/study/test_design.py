@@ -3,6 +3,7 @@
 import hashlib
 import json
 
+import lxml.html
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
@@ -150,6 +151,21 @@ def test_changed_tasks_are_a_conflicting_design_too(ada, task):
     reply = ada.post(edit, fields(task, version=opened))
     assert reply.status_code == 409
     assert "Tasks</a>: toy-2 v1" in " ".join(reply.content.decode().split())
+
+
+def test_a_refused_draft_with_a_new_name_is_sent_to_itself(ada, task):
+    ada.post(reverse("study_new"), fields(task))
+    ada.post(reverse("study_new"), fields(task, name="autumn"))
+    edit = reverse("study_edit", args=["spring"])
+    opened = ada.get(edit, follow=True).context["form"].initial["version"]
+    for name in ("winter", "autumn"):  # a free name, and that of another draft
+        sent = fields(task, name=name, consent_text="", version=opened)
+        reply = ada.post(edit, sent)
+        assert reply.status_code == 422
+        page = lxml.html.fromstring(reply.content)
+        (form,) = page.xpath("//form[contains(@class, 'design')]")
+        assert (form.action, form.fields["name"]) == (edit, name)
+        assert page.xpath("//form[starts-with(@action, '/studies/spring/clone')]")
 
 
 def test_a_form_without_its_version_changes_nothing(ada, task):
