@@ -178,6 +178,7 @@ def _prolific_token(request: ResearcherRequest, show: View) -> HttpResponse:
 
 
 @signed_in("POST")
+@reauthentication_required
 def prolific_token_remove(request: ResearcherRequest, pk: int) -> HttpResponse:
     account = get_object_or_404(ProlificAccount, pk=pk, owner=request.user)
     account.remove_token()

@@ -203,6 +203,9 @@ def test_a_removed_token_is_gone_until_its_owner_sets_it_again(own, payer, study
     publish(payer, plan(payer, study))
     account = ProlificAccount.objects.get()
     remove = reverse("prolific_token_remove", args=[account.pk])
+    assert colleague.post(remove)["Location"].startswith(reverse("account_reauthenticate"))
+    assert "Remove" not in colleague.get(reverse("your_account")).content.decode()
+    factories.confirm_password(colleague)
     assert colleague.post(remove).status_code == 404
     assert payer.post(remove).status_code == 302
     account.refresh_from_db()
