@@ -215,7 +215,7 @@ def _mean_s1(answers: list[frozenset[str]], golds: pd.DataFrame) -> float:
 # stale, because their answers never change, and an exclusion requires another result.
 
 KIND = "bootstrap"
-VERSION = 7  # increase this when the computation of any result changes
+VERSION = 8  # increase this when the computation of any result changes
 # Tables of a chunk for one task and number of shots. The last chunks cover one task each.
 OF_CELL = ("intervals", "agreement", "aggregates", "ceiling")
 OF_TASK = "contrasts"
@@ -395,6 +395,8 @@ def _curves(job: Job, number: int) -> dict[str, list[Any]]:
     """Compute the curves of one task and number of shots."""
     study, (_task, _shots, chosen) = study_of(job), job.parameters["cells"][number]
     made = {name: _measured(study, job.parameters["kind"], name, chosen) for name in CURVES_OF}
+    if parameters(study, job.parameters["kind"]) != job.parameters:
+        raise jobs.JobError("The annotators have changed. Open the page again, or try again.")
     return {
         name: [
             # Pairs, because PostgreSQL does not keep the order of keys.

@@ -285,7 +285,7 @@ def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     own = frame[frame["participation"].isin(answers["participation"])]
     found = rows(frame, scores(study, own, answers))
     if _parameters(study, kind) != job.parameters:
-        raise jobs.JobError("The annotators or models have changed. Open the page again.")
+        raise jobs.JobError("Annotators or models have changed. Open the page again, or try again.")
     return [{name: plain(value) for name, value in vars(row).items()} for row in found]
 
 

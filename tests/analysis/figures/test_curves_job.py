@@ -158,14 +158,15 @@ def test_every_input_of_a_page_starts_another_job(ada, study, large, name, chang
     assert made != before
 
 
-def test_a_chunk_fails_if_its_annotators_changed_meanwhile(ada, study, large):
-    finished(ada, study, "sensitivity")
+@pytest.mark.parametrize("name", ["sensitivity", "figures"])
+def test_a_chunk_fails_if_its_annotators_changed_meanwhile(ada, study, large, name):
+    finished(ada, study, name)
     Job.objects.update(state="waiting", done=0, result=[])
     excluded(study)
     job = Job.objects.get()
     jobs.advance(job)
     assert job.has_failed
-    assert "annotators or models have changed" in job.error
+    assert "have changed. Open the page again" in job.error
 
 
 def test_an_arrival_starts_no_other_job(ada, study, large):
