@@ -219,7 +219,8 @@ def test_a_check_asks_its_own_question_if_copies_are_refused(client, researcher,
     for _example in range(3):
         step = seat.latest_turn().step
         page = client.get(address).content.decode()
-        assert ("uncopied" in page) == refused
+        problem = client.get(reverse("problem", args=[seat.token])).content.decode()
+        assert ("uncopied" in page) == ("uncopied" in problem) == refused
         asked[step] = re.sub(r"<.*?>", "", re.search(r"data-question.*?</h1>", page, re.S)[0])
         factories.work_through(seat, limit=1, answer=lambda turn: ["negative"])
     assert "Is it positive?" in asked["annotation"]
