@@ -46,8 +46,8 @@ function beginTurn() {
   if (keys) keys.checked = singleKeys();
 }
 
-/** Focus the verdict, the new question, or the error of the answer after a swap. */
-function focusNews() {
+/** Show the verdict, the new question, or the error of the answer after a swap, and focus it if `moves`. */
+function focusNews(moves = true) {
   const shown = turn();
   const news = shown?.querySelectorAll("[data-focus]") ?? [];
   const target = [...news].find((element) => element.matches("[data-error], [data-notice]")) ?? news[0];
@@ -55,7 +55,7 @@ function focusNews() {
   const isReveal = shown.dataset.state === "reveal";
   if (!isReveal && !target.matches("[data-error]")) scrollTo(0, 0);
   // The panel remains visible, and the text does not move.
-  target.focus({ preventScroll: isReveal });
+  if (moves) target.focus({ preventScroll: isReveal });
   if (isReveal) showMistake(shown);
 }
 
@@ -120,7 +120,7 @@ document.addEventListener("htmx:afterSettle", (event) => {
   const focused = document.activeElement;
   requestAnimationFrame(() => {
     // A key may already have moved it, to a word or into the drawer.
-    if (document.activeElement === focused) focusNews();
+    focusNews(document.activeElement === focused);
   });
 });
 
