@@ -156,6 +156,8 @@ def moved(request: HttpRequest, to: str, show: str = "", **names: Any) -> HttpRe
     """Redirect an old URL to the page `to`, which checks the access, and its view `show`."""
     query = request.GET.copy()
     if show:
+        if "show" in query:  # the filter of a list at its former address
+            query.setlist("file", query.getlist("show"))
         query["show"] = show
     return redirect(reverse(to, kwargs=names, query=query))
 
@@ -185,7 +187,7 @@ _PAGES = {
     "researchers/designs/#cross-task-studies": ("analysis cross_task",),
     "platforms/": ("recruit platforms", "panel_new", "panel_visit"),
     "platforms/#personal-links": ("recruit links", "personal_links"),
-    "prolific/#set-up": ("prolific_token",),
+    "prolific/#set-up": ("prolific_token", "your_account prolific"),
     "prolific/#who-arrives": ("prolific_plan", "prolific_study"),
     "researchers/pay/#paying": ("pay",),
     "researchers/ethics/#the-audit-log": ("audit_log", "site_log"),
@@ -207,7 +209,9 @@ _PAGES = {
     "researchers/analysis/#documents": ("preregistration", "report", "release"),
     "researchers/tasks/#import": ("task_add", "task_upload"),
     "researchers/tasks/#the-card": ("task", "task_edit", "task_upload_preview"),
-    "researchers/tasks/#from-any-labelled-dataset": ("dataset_columns", "gym_tasks"),
+    "researchers/tasks/#from-any-labelled-dataset": (
+        "dataset_columns", "gym_tasks", "task_upload columns",
+    ),
     "researchers/tasks/#whose-a-task-is": ("tasks", "task_team"),
     "researchers/designs/": ("task_checks",),
     "researchers/api/#tokens": ("tokens",),

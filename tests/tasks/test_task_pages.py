@@ -50,6 +50,7 @@ def test_examples_are_listed_searched_and_exported(ada, task):
     assert f"<td>{first.context[0]}" not in of_file
     assert 'href="?show=examples">All' in of_file
     address = reverse("task_examples", args=[task.name, 1]) + "?format=csv"
+    assert ada.get(f"{address}&show=x.jsonl")["Location"].endswith("file=x.jsonl")
     csv = ada.get(address, follow=True).content.decode()
     assert csv.splitlines()[0] == "example,file,text,question,options,gold"
     assert len(csv.splitlines()) == 1 + 2 + 4
