@@ -163,7 +163,7 @@ def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
     context |= {
         "table": overlap.OVERLAP.page(study, kind, rows),
         "agreeing": len({row.participation for row in rows if row.agrees}),
-        "annotators": len({row.participation for row in rows}),
+        "annotators": len({row.participation for row in rows if not row.overlap.why_not}),
         "plan_columns": table_columns.on_page(overlap.DETECTABLE),
         "plan_cells": table_columns.cells(overlap.DETECTABLE, plan),
     }
