@@ -132,7 +132,7 @@ def _sign_in_page(request: Request, refused: Response) -> HttpResponse:
     back = urlencode({"next": request.get_full_path()})
     sentence = format_html(
         'To open this URL in a browser, <a href="{}?{}">sign in</a>. Programs send a token;'
-        ' create one on the page <a href="{}">API tokens</a>.',
+        ' create one under <a href="{}">API tokens</a> in your account.',
         reverse("login"),
         back,
         reverse("tokens"),
