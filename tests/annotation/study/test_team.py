@@ -71,7 +71,7 @@ ALLOWED = [
     ("api_study", (), None, EVERYBODY),
     ("participation", ("pseudonym",), None, EVERYBODY),
     ("participation_data", ("pseudonym",), None, EVERYBODY),
-    ("study_edit", (), None, OWNERS),
+    ("study_edit", (), None, EVERYBODY),  # leads to Design
     ("study_edit", (), {}, OWNERS),
     ("study_status", (), {"action": "pause"}, OWNERS),
     ("study_clone", (), {"name": "A B"}, READERS),
