@@ -85,7 +85,7 @@ RESEARCHER_PAGES = ["study", "human_performance", "training", "export_zip"]
 @pytest.mark.parametrize("name", RESEARCHER_PAGES)
 def test_another_researchers_study_is_not_found(client, study, other_researcher, name):
     client.force_login(other_researcher)
-    assert client.get(reverse(name, args=[study.name])).status_code == 404
+    assert client.get(reverse(name, args=[study.name]), follow=True).status_code == 404
 
 
 @pytest.mark.parametrize("name", RESEARCHER_PAGES)
