@@ -24,7 +24,7 @@ from analysis.export import screenshots
 from annotation import guards
 from annotation.models.participation import first_worked_before
 from annotation.models.scenario import frozen_scenario
-from tasks import frozen, installation
+from tasks import clock, frozen, installation
 from tests.annotation.prolific.fixtures import fake, payer, published, signed, study  # noqa: F401, their fixtures
 from tests.migrated import Migrated
 
@@ -78,6 +78,8 @@ def pytest_configure() -> None:
     django_settings.VAR_DIR = Path(_var.name)
     # Without this, each client of each test would scan all static files.
     django_settings.WHITENOISE_AUTOREFRESH = True
+    # Once a minute, a request would have one query more than others, at random.
+    clock.ASKED_AGAIN_AFTER = float("inf")
     # Argon2 is slow by design, and tests sign in often.
     django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
