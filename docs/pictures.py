@@ -138,7 +138,7 @@ def main() -> None:
             job.first.wait_for(state="detached", timeout=PATIENCE * 1000)
             take(researcher, name, height, heading)
         researcher.goto(f"{root}/studies/reveal/recruit/")
-        link = researcher.locator("a[href*='/join/']").first.get_attribute("href") or ""
+        link = researcher.locator("#study-link").input_value()
         reveal(visit(browser, f"{root}/"), link)
 
 
