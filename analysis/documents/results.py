@@ -258,9 +258,7 @@ def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     """Compute one of PARTS."""
     study = study_of(job)
     blocks = list(PARTS.values())[number](StudyRecord(study))
-    # A part reads the current study, so its inputs must not have changed in the meantime.
-    if parameters(study) != job.parameters:
-        raise jobs.JobError("The annotators or models have changed. Open the report again.")
+    findings.check_inputs(job, parameters(study))
     return [asdict(block) | {"kind": block.kind} for block in blocks]
 
 

@@ -111,6 +111,11 @@ def row_of(values: dict[str, Any]) -> SimpleNamespace:
     )
 
 
+def stored_row(row: Any) -> dict[str, Any]:
+    """Return a row as JSON values, which `row_of` reads."""
+    return {name: plain(value) for name, value in vars(row).items()}
+
+
 def _groups(frame: pd.DataFrame) -> Iterator[tuple[str, int, int, pd.DataFrame]]:
     """Yield each cell's task, shots, number of annotators and answers."""
     for task, shots, part in by_cell(frame):
@@ -282,6 +287,13 @@ def study_of(job: Job) -> Study:
     return study
 
 
+def check_inputs(job: Job, now: dict[str, Any]) -> None:
+    """Raise JobError if a job's inputs changed while a chunk read the current study."""
+    if now != job.parameters:
+        message = "The annotators or models have changed. Open the page again, or try again."
+        raise jobs.JobError(message)
+
+
 @jobs.job(KIND)
 def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
     """Compute the rows for one task and number of shots, or the contrasts for one task."""
@@ -294,13 +306,7 @@ def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
         task, names = tasks_of(made_of)[number - len(cells)], (OF_TASK,)
         chosen = [pk for name, _shots, pks in cells if name == task for pk in pks]
     frame = answers_of(study, chosen)
-    return {
-        name: [
-            {field: plain(value) for field, value in vars(row).items()}
-            for row in TABLES[name](frame, job.seed)
-        ]
-        for name in names
-    }
+    return {name: list(map(stored_row, TABLES[name](frame, job.seed))) for name in names}
 
 
 def stored(job: Job) -> dict[str, Sequence[Finding]]:
@@ -365,7 +371,7 @@ def curve(study: Study, kind: str, name: str) -> Curve:
     `name` is one of CURVES_OF. They are computed now unless their job is done.
     """
     job = curves_job(study, kind)
-    if job is None or waiting(job):
+    if job is None or not job.is_done:
         return _measured(study, kind, name)
     parts = [part[name] for part in job.result]
     columns: dict[str, list[Any]] = {}
@@ -395,13 +401,12 @@ def _curves(job: Job, number: int) -> dict[str, list[Any]]:
     """Compute the curves of one task and number of shots."""
     study, (_task, _shots, chosen) = study_of(job), job.parameters["cells"][number]
     made = {name: _measured(study, job.parameters["kind"], name, chosen) for name in CURVES_OF}
-    if parameters(study, job.parameters["kind"]) != job.parameters:
-        raise jobs.JobError("The annotators have changed. Open the page again, or try again.")
+    check_inputs(job, parameters(study, job.parameters["kind"]))
     return {
         name: [
             # Pairs, because PostgreSQL does not keep the order of keys.
             [[column, list(map(plain, scores[column]))] for column in scores],
-            [{field: plain(value) for field, value in vars(row).items()} for row in rows],
+            list(map(stored_row, rows)),
         ]
         for name, (scores, rows) in made.items()
     }

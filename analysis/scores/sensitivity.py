@@ -14,7 +14,7 @@ from typing import Any
 
 from analysis.heavy import np, pd
 from analysis.scores import findings, frames, marks, overlap
-from analysis.scores.columns import LIMITS, assuming, between, mean_and_sd, plain
+from analysis.scores.columns import LIMITS, assuming, between, mean_and_sd
 from analysis.scores.means import lowest_of
 from analysis.scores.test_sets import with_scores
 from analysis.stats import two_way
@@ -284,9 +284,8 @@ def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     frame = people(study, kind, answers)
     own = frame[frame["participation"].isin(answers["participation"])]
     found = rows(frame, scores(study, own, answers))
-    if _parameters(study, kind) != job.parameters:
-        raise jobs.JobError("Annotators or models have changed. Open the page again, or try again.")
-    return [{name: plain(value) for name, value in vars(row).items()} for row in found]
+    findings.check_inputs(job, _parameters(study, kind))
+    return list(map(findings.stored_row, found))
 
 
 def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[SimpleNamespace]:
