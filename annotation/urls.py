@@ -36,10 +36,10 @@ GYM = menu.posted(gym_import.gym_tasks, to="task_upload")
 MOVED = (
     (STUDY + "behaviour/", "behaviour", "people", participants.FLAGGED),
     (STUDY + "platforms/", "platforms", "recruit", "platforms"),
-    (TASK + "examples/", "task_examples", "task", "examples"),
     ("deleted-studies/", "deleted_studies", "studies", "deleted"),
     *((f"tasks/{old}/", "task_add_moved", "task_add", "") for old in ("dataset", "gym", "import")),
 )
+EXAMPLES = {"to": "task", "show": "examples", "by": "file"}  # also a former address
 POSTS = monitoring_pages.POSTS | notices.POSTS | annotators.POSTS
 
 urlpatterns = [
@@ -69,6 +69,7 @@ urlpatterns = [
     path("work/<str:token>/next-task/", participation.next_task, name="next_task"),
     # Researchers
     *(path(old, menu.moved, {"to": to, "show": show}, name=name) for old, name, to, show in MOVED),
+    path(TASK + "examples/", menu.moved, EXAMPLES, name="task_examples"),
     *(path(post.below[0] + post.path, view, name=post.row) for post, view in POSTS.items()),
     path("", monitoring_pages.home, name="home"),
     path(

@@ -152,12 +152,14 @@ def shown(default: View, **views: View) -> View:
 
 
 @login_required
-def moved(request: HttpRequest, to: str, show: str = "", **names: Any) -> HttpResponse:
-    """Redirect an old URL to the page `to`, which checks the access, and its view `show`."""
+def moved(
+    request: HttpRequest, to: str, show: str = "", by: str = "", **names: Any
+) -> HttpResponse:
+    """Redirect to the page `to`, which checks access, and its view. `by` renames an old `show`."""
     query = request.GET.copy()
+    if by and "show" in query:
+        query.setlist(by, query.getlist("show"))
     if show:
-        if "show" in query:  # the filter of a list at its former address
-            query.setlist("file", query.getlist("show"))
         query["show"] = show
     return redirect(reverse(to, kwargs=names, query=query))
 
