@@ -101,8 +101,8 @@ def _edit(
             status = 409
         except design.DesignError:
             return _frozen(request, study)
-    if form.is_bound and form.errors is not None:  # validation has set the name that was typed
-        study.name = name
+    form.is_valid()  # sets the name that was typed
+    study.name = name
     return render(request, "study/study_edit.html", context, status=status)
 
 
