@@ -40,7 +40,7 @@ class Command(BaseCommand):
         if not study.rehearsal:
             raise CommandError(
                 f"{study} is not a rehearsal. Simulated annotators can be used in rehearsals only."
-                " Press “Rehearse” on its Design page."
+                " Press “Rehearse”, or “Save and rehearse” in a draft, on its Design page."
             )
         if study.status != StudyStatus.OPEN:
             raise CommandError(f"{study} is {study.status}. Open it first.")
