@@ -33,7 +33,7 @@ class ChoiceAnswer extends AnswerElement {
     if (place) place.textContent = ngettext("%(count)s chosen", "%(count)s chosen", this.value.length);
   }
 
-  /** Say a choice that was made by its digit, because the focus is elsewhere. */
+  /** Announce a choice that was made by pressing its digit, because the focus is elsewhere. */
   changed(target) {
     super.changed(target);
     if (target === this.none || target === document.activeElement) return;
