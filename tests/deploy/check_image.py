@@ -4,7 +4,9 @@ It serves as an unprivileged user on a read-only root, and every check of a depl
 """
 
 import re
+import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +33,11 @@ def made(tmp_path_factory) -> image.Image:
     scratch = tmp_path_factory.mktemp("image")
     scratch.parent.chmod(0o755)
     scratch.chmod(0o755)
-    return image.build(ROOT / "deploy/Containerfile", ROOT, scratch)
+    context = tmp_path_factory.mktemp("context")
+    shutil.copytree(ROOT / "deploy", context / "deploy")
+    wheel = ["pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", str(ROOT)]
+    subprocess.run([sys.executable, "-m", *wheel, "--wheel-dir", context / "dist"], check=True)
+    return image.build(ROOT / "deploy/Containerfile", context, scratch)
 
 
 @pytest.fixture(scope="module")
@@ -50,14 +56,14 @@ def contained(made: image.Image, volume: Path, *command: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def migrated(made, volume) -> Path:
-    machine.run(contained(made, volume, "python", "manage.py", "migrate", "--noinput"))
+    machine.run(contained(made, volume, "handful-server", "migrate", "--noinput"))
     return volume
 
 
 @pytest.fixture
 def server(made, migrated, tmp_path) -> Iterator[subprocess.Popen]:
-    command = [PORT if word == "8000" else word for word in made.command]
-    command = ["127.0.0.1" if word == "0.0.0.0" else word for word in command]
+    command = ["127.0.0.1" if word == "0.0.0.0" else word for word in made.command]
+    command += ["--port", PORT]
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen(contained(made, migrated, *command), stdout=log, stderr=log)
         yield process
@@ -66,16 +72,18 @@ def server(made, migrated, tmp_path) -> Iterator[subprocess.Popen]:
 
 def test_the_user_is_not_root_and_owns_no_program_file(made):
     assert made.user == "10001:10001"
-    owners = {path.stat().st_uid for path in (made.root / "srv/handful").rglob("*")}
+    owners = {path.lstat().st_uid for path in (made.root / "opt/venv").rglob("*")}
     assert owners == {0}
     assert (made.root / "var/lib/handful").stat().st_uid == 10001
 
 
 def test_the_image_has_no_key_and_no_tests(made):
-    assert not list(made.root.glob("srv/handful/**/*_key.txt"))
+    program = made.root / made.folder.lstrip("/")
+    assert (program / "staticfiles/staticfiles.json").exists()
+    assert not list(program.rglob("*_key.txt"))
     assert not list(made.root.glob("var/lib/handful/*"))
-    assert not (made.root / "srv/handful/tests").exists()
-    assert not (made.root / "srv/handful/.git").exists()
+    assert not (program / "tests").exists()
+    assert not (made.root / "srv").is_dir() or not list((made.root / "srv").iterdir())
 
 
 def test_every_check_of_a_deployment_passes(made, migrated):
@@ -83,8 +91,7 @@ def test_every_check_of_a_deployment_passes(made, migrated):
         contained(
             made,
             migrated,
-            "python",
-            "manage.py",
+            "handful-server",
             "check",
             "--deploy",
             "--database",
@@ -96,9 +103,15 @@ def test_every_check_of_a_deployment_passes(made, migrated):
 
 
 def test_the_root_file_system_is_read_only(made, migrated):
-    for place in ("/srv/handful/x", "/opt/venv/x", "/etc/x", "/var/lib/x"):
+    for place in ("/opt/venv/x", f"{made.folder}/x", "/etc/x", "/var/lib/x"):
         done = subprocess.run(contained(made, migrated, "touch", place), capture_output=True)
         assert done.returncode != 0, place
+
+
+def test_the_worker_of_jobs_finds_its_app(made, migrated):
+    away = ["CELERY_BROKER_URL=redis://127.0.0.1:1/0", "DATABASE_URL=postgres://x@127.0.0.1:1/x"]
+    report = ["celery", "-A", "config.celery", "report"]
+    machine.run(contained(made, migrated, "env", *away, *report))
 
 
 def test_the_health_check_succeeds_while_it_serves(made, migrated, server):

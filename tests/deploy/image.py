@@ -80,8 +80,7 @@ def _copy(rest: str, image: Image, stages: dict[str, Image], context: Path) -> N
     if sources[0].startswith("--from="):
         place = stages[sources.pop(0).removeprefix("--from=")].root
     into = image.root / (Path("/") / image.folder / target).as_posix().lstrip("/")
-    for source in sources:
-        path = place / source.lstrip("/")
+    for path in (path for source in sources for path in place.glob(source.lstrip("/"))):
         if path.is_dir():
             shutil.copytree(path, into, symlinks=True, dirs_exist_ok=True)
         else:
