@@ -129,3 +129,9 @@ def test_pages_query_no_confidence_or_effort_that_is_absent(ada, researcher, nam
     with CaptureQueriesContext(connection) as seen:
         assert ada.get(reverse(name, args=[study.name])).status_code == 200
     assert not any(asked in query["sql"] for query in seen)
+
+
+def test_control_confidence_is_queried_where_it_was_asked(ada, study):
+    with CaptureQueriesContext(connection) as seen:
+        assert ada.get(reverse("analysis", args=[study.name])).status_code == 200
+    assert any('FROM "annotation_confidence"' in query["sql"] for query in seen)
