@@ -1,5 +1,6 @@
 """Pages that upload predictions, show models' scores, and compare models with humans."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,19 +32,26 @@ from tasks.predictions import store as prediction_store
 from tasks.predictions import upload_job as prediction_upload
 
 SHOWN = 20  # number of examples with the largest differences
+NUMBER = re.compile(r"[0-9]{1,18}")  # of a job
 
 
 @uploads.takes_files(uploads.MAX_BYTES)
 @login_required
 @require_http_methods(["GET", "POST"])
 def models(request: ResearcherRequest) -> HttpResponse:
-    """List the models (GET) or store an upload (POST), in full or not at all."""
+    """List the models (GET) or store an upload (POST), in full or not at all.
+
+    `?upload=` is the number of a job that stores an upload, whose state is shown.
+    """
+    asked = request.GET.get("upload", "")
+    job = predictions_job_of(request, int(asked)) if NUMBER.fullmatch(asked) else None
+    uploaded = job.parameters["model"] if job else request.GET.get("model", "")
     if request.method == "POST":
         form = UploadForm(request.POST, request.FILES)
         if form.is_valid() and (address := _taken(form, request)):
             return redirect(address)
     else:
-        form = UploadForm(initial={"name": request.GET.get("model", "")})
+        form = UploadForm(initial={"name": uploaded})
     stored = LanguageModel.objects.select_related("uploaded_by").order_by("name")
     rows = list(
         stored.annotate(file_count=Count("files"), task_count=Count("files__task", distinct=True))
@@ -57,7 +65,8 @@ def models(request: ResearcherRequest) -> HttpResponse:
     )
     if listing.wants_csv(request.GET):
         return shown.as_csv("models-list.csv")
-    context = {"form": form, "models": list(shown.page), "listing": shown if rows else None}
+    context = {"form": form, "listing": shown if rows else None, "job": job, "uploaded": uploaded}
+    context |= prediction_upload.outcome(job) if job and job.is_done else {}
     return render(request, "models/models.html", context, status=422 if form.is_bound else 200)
 
 
@@ -102,24 +111,25 @@ def _taken(form: UploadForm, request: ResearcherRequest) -> str:
         form.add_error(None, error)
         return ""
     if isinstance(stored, Job):
-        return reverse("model_upload", args=[stored.pk])
+        return _address(stored.pk)
     files = form.cleaned_data["uploads"]
     messages.success(request, f"{len(files)} file{'s' if files[1:] else ''} stored.")
     return reverse("model", args=[stored.name])
 
 
+def _address(job: int) -> str:
+    return f"{reverse('models', query={'upload': job})}#upload"
+
+
 @reading
-def model_upload(request: ResearcherRequest, pk: int) -> HttpResponse:
-    job = predictions_job_of(request, pk)
-    outcome = prediction_upload.outcome(job) if job.is_done else {}
-    context = {"job": job, "name": job.parameters["model"], **outcome}
-    return render(request, "models/model_upload.html", context)
+def model_upload(_request: ResearcherRequest, pk: int) -> HttpResponse:
+    return redirect(_address(pk))
 
 
 @login_required
 @require_POST
 def model_upload_run(request: ResearcherRequest, pk: int) -> HttpResponse:
-    return poll(request, predictions_job_of(request, pk), reverse("model_upload", args=[pk]))
+    return poll(request, predictions_job_of(request, pk), _address(pk))
 
 
 @reading

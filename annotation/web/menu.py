@@ -201,9 +201,7 @@ _PAGES = {
     "researchers/analysis/#examples": ("examples", "example"),
     "researchers/analysis/#figures": ("human_performance figures",),
     "researchers/analysis/#several-studies": ("compare",),
-    "researchers/analysis/#models": (
-        "study_models", "models", "model", "model_upload",
-    ),
+    "researchers/analysis/#models": ("study_models", "models", "model"),
     "researchers/analysis/#leaderboard": ("study_models leaderboard",),
     "researchers/analysis/#sensitivity": ("human_performance sensitivity",),
     "statistics/#error-overlap": ("study_models overlap",),

@@ -13,7 +13,7 @@ from tests.annotation.every_post import POSTS
 PARTS = {
     "study_progress", "report_style", "task_add_moved", "training", "figures", "sensitivity",
     "cross_task", "leaderboard", "gold_audit", "platforms", "figure_table", "latex", "overlap",
-    "study_differences", "task_examples", "deleted_studies",
+    "study_differences", "task_examples", "deleted_studies", "model_upload",
 }  # fmt: skip
 FILES = {
     "task_card", "task_files", "participation_data", "compare_design", "table_latex",

@@ -219,7 +219,7 @@ def test_small_predictions_wait_while_another_upload_is_checked(ada, busy, monke
     data = factories.prediction_lines(task, lambda example: example.gold)
     reply = sent_predictions(ada, task, data)
     job = Job.objects.get()
-    assert reply.url == reverse("model_upload", args=[job.pk])
+    assert reply.url == f"{reverse('models', query={'upload': job.pk})}#upload"
     jobs.advance(job)
     assert (job.state, job.done) == ("waiting", 0)
 

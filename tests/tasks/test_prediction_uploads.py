@@ -45,14 +45,20 @@ def go_on(client) -> Job:
     return job
 
 
+def address() -> str:
+    return reverse("models", query={"upload": Job.objects.get().pk})
+
+
 def shown(client) -> str:
-    return client.get(reverse("model_upload", args=[Job.objects.get().pk])).content.decode()
+    return client.get(address()).content.decode()
 
 
 @pytest.mark.long
 def test_files_are_scored_one_by_one_and_stored_together(ada, researcher, task, var):
     reply = send(ada, files(task, 1, 2, 3), title="A model")
-    assert reply.url == reverse("model_upload", args=[Job.objects.get().pk])
+    assert reply.url == f"{address()}#upload"
+    former = ada.get(reverse("model_upload", args=[Job.objects.get().pk]))
+    assert former.url == reply.url
     for done in range(4):
         assert f"{done} of 4 parts done" in shown(ada)
         assert not PredictionFile.objects.exists()
@@ -182,7 +188,7 @@ def test_an_upload_of_another_researcher_is_not_found(ada, client, other_researc
     send(ada, files(task, 1))
     job = Job.objects.get()
     client.force_login(other_researcher)
-    assert client.get(reverse("model_upload", args=[job.pk])).status_code == 404
+    assert client.get(address()).status_code == 404
     assert client.post(reverse("model_upload_run", args=[job.pk])).status_code == 404
     client.logout()
     assert client.post(reverse("model_upload_run", args=[job.pk])).status_code == 302
