@@ -163,8 +163,8 @@ def test_predictions_are_read_under_the_same_limits(ada):
 
 def follow(ada, reply) -> str:
     """The page of a job that is done after it was pressed often enough."""
-    while not Job.objects.get(kind="predictions").is_done:
-        ada.post(reply.url + "run/")
+    while not (job := Job.objects.get(kind="predictions")).is_done:
+        ada.post(reverse("model_upload_run", args=[job.pk]))
     return reply.url
 
 
