@@ -116,8 +116,10 @@ def _row(turn: Turn, is_hidden: bool) -> dict[str, Any]:
     return row
 
 
-def _back_to_people(request: ResearcherRequest, done: str, name: str) -> HttpResponse:
-    return redirect(f"{reverse('people', args=[name])}?{request.GET.urlencode()}#participations")
+def _back_to_people(request: ResearcherRequest, _done: str, name: str) -> HttpResponse:
+    query = request.GET.copy()
+    query.setlist("undo", request.POST.getlist("annotators"))
+    return redirect(f"{reverse('people', args=[name], query=query)}#participations")
 
 
 decide = page(decisions.Decide, _page, to="participation")

@@ -135,13 +135,17 @@ def ticked(sent: Any) -> list[str]:
     return names if isinstance(names, list) else []
 
 
+class ExclusionForm(TickedForm):
+    again = forms.BooleanField(required=False)
+
+
 class ExcludeTogether(StudyPost):
-    """Exclude selected annotators who have quality flags."""
+    """Exclude selected annotators, or undo that with `again`."""
 
     row = "behaviour_exclude"
-    form_class = TickedForm
+    form_class: ClassVar[Any] = ExclusionForm
     operation_id = "participations_exclude_together"
-    summary = "Exclude several annotators for the same reason (all or none)"
+    summary = "Exclude several annotators, or include them again (all or none)"
     faults: ClassVar = {exclusion.CannotExclude: "annotators"}
     tells = True
 
@@ -149,8 +153,10 @@ class ExcludeTogether(StudyPost):
         return self.form_class(ticked(sent), sent)
 
     def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
-        exclusion.exclude_together(about, sent["annotators"], sent["reason"], by)
-        return f"Excluded from the analysis: {len(set(sent['annotators']))}."
+        again = sent["again"]
+        exclusion.decide_together(about, sent["annotators"], again, sent["reason"], by)
+        done = "Included in the analysis again" if again else "Excluded from the analysis"
+        return f"{done}: {len(set(sent['annotators']))}."
 
 
 class DecideTogether(ExcludeTogether):

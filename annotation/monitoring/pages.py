@@ -155,7 +155,9 @@ def people_page(
     if may_read and not asks:
         seen = flags.sentences(study, {person.scenario_id for person in shown.page})
     participations = participants.participation_rows(study, list(shown.page), seen)
+    is_excluded, asked = participants.FILTERS["excluded"][1], request.GET.getlist("undo")
     context = {
+        "excluded": [p.pseudonym for p in rows if p.pseudonym in asked and is_excluded(p)],
         "study": study,
         "progress": state,
         "listing": shown,

@@ -54,8 +54,10 @@ def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
     return people.filter(~Exists(decided), there="REJECTED")
 
 
-def exclude_together(study: Study, pseudonyms: Iterable[str], reason: str, by: User | None) -> None:
-    """Exclude all annotators or none, each with its own decision. Raises CannotExclude."""
+def decide_together(
+    study: Study, pseudonyms: Iterable[str], in_analysis: bool, reason: str, by: User | None
+) -> None:
+    """Decide on all annotators or none, each with its own decision. Raises CannotExclude."""
     wanted, problems = list(dict.fromkeys(pseudonyms)), {}
     with transaction.atomic():
         Study.objects.locked().get(pk=study.pk)
@@ -65,7 +67,7 @@ def exclude_together(study: Study, pseudonyms: Iterable[str], reason: str, by: U
                 problems[name] = f"The annotator {name} does not exist in this study."
                 continue
             try:
-                decide(named[name], False, reason, by)
+                decide(named[name], in_analysis, reason, by)
             except ExclusionError as error:
                 problems[name] = f"{name}: {error}"
         if problems:

@@ -46,7 +46,8 @@ def test_a_joint_exclusion_equals_single_ones_with_an_entry_each(ada, study, peo
     for each in people[:3]:
         assert f'aria-label="Select {each.pseudonym}"' in page
     back = send(ada, study, people[:2]).url
-    assert back == f"{reverse('people', args=[study.name])}?show=flagged#participations"
+    assert back.startswith(f"{reverse('people', args=[study.name])}?show=flagged&")
+    assert back.endswith("#participations")
     assert counted(people) == [False, False, True, True]
     exclusion.decide(people[2], False, "always the same label", study.owner)
     rows = Decision.objects.values_list("about", "outcome", "reason", "by", "score_seen")
@@ -57,6 +58,21 @@ def test_a_joint_exclusion_equals_single_ones_with_an_entry_each(ada, study, peo
     page = flagged_page(ada, study)
     assert f'value="{people[0].pseudonym}"' not in page  # already excluded
     assert study.participations.filter(seat_number__isnull=False).count() == 1
+
+
+def test_a_joint_exclusion_can_be_undone_with_one_press(ada, study, people):
+    names = [each.pseudonym for each in people[:2]]
+    assert ">Undo<" not in ada.get(reverse("people", args=[study.name])).content.decode()
+    page = ada.get(send(ada, study, people[:2]).url).content.decode()
+    undo = page[page.index('class="notice actions"') : page.index(">Undo<")]
+    assert [f'value="{each.pseudonym}"' in undo for each in people] == [True, True, False, False]
+    sent = {"annotators": names, "reason": "The exclusion was undone.", "again": "1"}
+    reply = ada.post(reverse("behaviour_exclude", args=[study.name]), sent, follow=True)
+    assert counted(people) == [True] * 4
+    assert "Included in the analysis again: 2." in reply.content.decode()
+    assert ">Undo<" not in reply.content.decode()
+    logged = study.events.filter(what="included in the analysis again")
+    assert {entry.about for entry in logged} == set(names)
 
 
 @pytest.mark.long
