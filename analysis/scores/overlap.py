@@ -23,7 +23,7 @@ from analysis.stats.significance import holm
 from annotation.models import Answer, Kind, Status, Step, Study
 from annotation.study import compared_files
 from tasks.cards import place
-from tasks.columns import NOTHING, Column
+from tasks.columns import NOTHING, Column, on_page
 from tasks.models import Prediction
 from tasks.models.predictions import Seen
 
@@ -175,6 +175,12 @@ COLUMNS = [
     _count("telling", "", "examples where the model is wrong and more than half are right"),
     _count("telling_same", "", "of these, those on which the annotator gave the model’s answer"),
     _share("telling_others", "Others on telling", "mean share of the others who gave that answer"),
+]
+# Columns on the annotator's page.
+OF_ONE = [
+    column
+    for column in on_page(COLUMNS)
+    if column.name not in ("task", "shots", "annotator", "p", "telling_others")
 ]
 OVERLAP = Table(
     "overlap",

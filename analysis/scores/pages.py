@@ -156,9 +156,14 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
-    """Show how often annotators of one kind make the same errors as a model."""
+    """Show how often annotators of one kind, or `?annotator=`, make the same errors as a model."""
     study, kind, context = of_kind(request, name)
     rows = overlap.table(study, kind)
+    if annotator := request.GET.get("annotator"):  # as a part of the annotator's page
+        own = [row for row in rows if row.annotator == annotator]
+        part = {"anchor": "overlap", "label": overlap.OVERLAP.title, "columns": overlap.OF_ONE}
+        part["cells"] = table_columns.cells(overlap.OF_ONE, own)
+        return render(request, "web/_cells.html", part)
     plan = overlap.detectable(study, rows)
     context |= {
         "table": overlap.OVERLAP.page(study, kind, rows),

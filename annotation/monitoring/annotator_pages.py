@@ -16,6 +16,7 @@ from annotation.pay import ledger
 from annotation.prolific import review as prolific_review
 from annotation.protocol import attention_checks, blinding, exclusion
 from annotation.recruitment.registry import current_exit
+from annotation.study import compared_files
 from annotation.web.access import ResearcherRequest, annotator_of, signed_in
 from annotation.web.fields import PageForm, by_key
 from annotation.web.posts import Views, page
@@ -65,6 +66,7 @@ def _page(
         "sent": sent,
         "page": part,
         "is_hidden": is_hidden,
+        "has_overlap": may_read and not is_hidden and compared_files.compares(annotator),
         "until_closed": blinding.UNTIL_CLOSED if study.covers_test_scores else "",
         "wrong_only": wrong_only,
         "beside": participants.beside(annotator, untold) if may_read else [],

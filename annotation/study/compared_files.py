@@ -6,7 +6,7 @@ the family of comparisons for Holm's correction. Later files are shown separatel
 
 from django.db.models import Exists, OuterRef, Q
 
-from annotation.models import ComparedFile, Kind, Study, StudyStatus
+from annotation.models import ComparedFile, Kind, Participation, Status, Study, StudyStatus
 from tasks.models import PredictionFile, PredictionFileQuerySet
 from tasks.models.choices import CELL_ARMS
 
@@ -51,6 +51,12 @@ def every(study: Study) -> PredictionFileQuerySet:
 def has_models(study: Study) -> bool:
     """Return whether predictions are compared with the study or a model took a seat in it."""
     return for_overlap(study).exists() or study.participations.filter(kind=Kind.MODEL).exists()
+
+
+def compares(annotator: Participation) -> bool:
+    """Return whether this annotator's errors are compared with those of models."""
+    is_compared = annotator.status == Status.COMPLETED and annotator.kind != Kind.MODEL
+    return is_compared and has_models(annotator.study)
 
 
 def family(study: Study) -> PredictionFileQuerySet:

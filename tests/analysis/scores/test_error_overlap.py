@@ -6,6 +6,7 @@ import itertools
 import re
 from dataclasses import asdict
 
+import lxml.html
 import numpy as np
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -227,6 +228,17 @@ def test_page_csv_and_api_show_the_same_rows(ada, compared):
     assert [row["annotator"] for row in rows] == [row["annotator"] for row in sent]
     assert [float(row["p_holm"]) for row in rows] == [row["p_holm"] for row in sent]
     assert sorted(row["result"] for row in sent)[-1] == "more often than expected"
+
+
+def test_the_annotators_page_loads_the_annotators_row(ada, compared):
+    for person, errors in ((0, "8"), (1, "6")):
+        annotator = compared.participations.order_by("pk")[person]
+        page = ada.get(reverse("participation", args=[compared.name, annotator.pseudonym]))
+        (part,) = lxml.html.fromstring(page.content).xpath("//section[@hx-trigger='revealed']")
+        row = lxml.html.fromstring(ada.get(part.get("hx-get")).content).xpath("//tbody/tr")
+        cells = [[cell.text_content() for cell in each] for each in row]
+        result = "as expected" if person else "more often than expected"
+        assert [each[:3] for each in cells] == [["T5-Large", result, errors]]
 
 
 def test_the_page_plans_before_and_after_there_are_annotators(ada, researcher, compared):
