@@ -102,6 +102,18 @@ def test_a_figure_that_cannot_be_loaded_says_so(open_browser, study):
     expect(page.get_by_text("The figure could not be loaded")).to_have_count(1)
 
 
+def test_figures_printed_before_they_are_drawn_are_pictures(page, study):
+    page.route("**/figures/*.json*", lambda _route: None)  # without a reply
+    visit(page, study)
+    pictures = page.locator("vega-figure img")
+    expect(pictures).to_have_count(4)
+    expect(pictures.first).to_be_hidden()
+    page.emulate_media(media="print")
+    expect(pictures.first).to_be_visible()
+    loaded = "() => document.querySelector('vega-figure img').naturalWidth > 200"
+    page.wait_for_function(loaded, timeout=60_000)
+
+
 def test_without_javascript_pictures_and_numbers_are_shown(open_browser, study):
     page = open_browser(java_script_enabled=False)
     visit(page, study)
