@@ -205,13 +205,18 @@ def may_change(upload: TaskUpload) -> bool:
 
 
 def confirm(
-    upload: TaskUpload, owner: Any, rechain: bool, made_from: dict[str, Any] | None = None
-) -> None:
-    """Start the import if the check found no errors. `made_from` describes the dataset used."""
+    upload: TaskUpload, owner: Any, rechain: bool, made_from: dict[str, Any] | None = None,
+    then: str = "",
+) -> None:  # fmt: skip
+    """Start the import if the check found no errors.
+
+    `made_from` describes the dataset used, `then` the page that follows the import.
+    """
     seen = checked(upload)
     if seen:
         card = parts(upload)[0]["card"]
         more = {"rechain": rechain, "hash": seen["hash"], "card": card, "made_from": made_from}
+        more["then"] = then
         _begin(upload, IMPORT, more, 1, owner)
 
 

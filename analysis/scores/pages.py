@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 
 from analysis.scores import (
@@ -149,7 +150,9 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
     study = scores_of(request, name, right_to("analysis_run"))
     kind = chosen_kind(request, performance.kinds(study))
     page, job_of = WORK.get(request.GET.get("work", ""), WORK[""])
-    address = f"{reverse(page, args=[study.name])}?kind={kind}"
+    address = request.headers.get("Referer", "")  # several pages show the same work
+    if not url_has_allowed_host_and_scheme(address, request.get_host()):
+        address = f"{reverse(page, args=[study.name])}?kind={kind}"
     job = job_of(study, kind, owner=request.user)
     return redirect(address) if job is None else poll(request, job, address)
 

@@ -272,7 +272,8 @@ def task_upload_confirm(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     origin = dataset_uploads.origin(upload)
     # Files that were edited manually no longer match the sample.
     made_from = origin["made_from"] if origin and origin["hash"] == seen.get("hash") else None
-    upload_jobs.confirm(upload, request.user, "rechain" in request.POST, made_from)
+    then = request.POST.get("next", "")
+    upload_jobs.confirm(upload, request.user, "rechain" in request.POST, made_from, then)
     return _imported(request, upload) or go_to(request, _address(upload))
 
 
@@ -292,7 +293,7 @@ def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | 
         "add": _address(waiting) if waiting else reverse("task_add"),
     }
     task = reverse("task", args=[done["name"], done["version"]])
-    return go_to(request, pages.get(request.POST.get("next", ""), task))
+    return go_to(request, pages.get(job.parameters.get("then", ""), task))
 
 
 @signed_in("POST")

@@ -51,17 +51,13 @@ def study_new(request: ResearcherRequest) -> HttpResponse:
 
 @signed_in("POST")
 def study_edit(request: ResearcherRequest, name: str) -> HttpResponse:
-    study = study_of(request, name, right_to("study_edit"))
-    return _edit(request, study, request.POST) if study.is_draft else _frozen(request, study)
+    return _edit(request, study_of(request, name, right_to("study_edit")), request.POST)
 
 
-def _frozen(request: ResearcherRequest, study: Study) -> HttpResponse:
-    problem = (
-        "Your changes were not saved: the design was frozen when the study was opened. If no seat"
-        " has been taken, you can return the study to draft."
-    )
-    study.refresh_from_db()  # the form has changed it
-    return _page(request, study, 409, problem=problem)
+FROZEN = (
+    "Your changes were not saved: the design was frozen when the study was opened. The form below"
+    " contains your input. If no seat has been taken, return the study to draft, then save again."
+)
 
 
 def _edit(
@@ -100,7 +96,7 @@ def _edit(
             context["overtaken"] = form.overtake(Study.objects.get(pk=study.pk))
             status = 409
         except design.DesignError:
-            return _frozen(request, study)
+            context["problem"], status = FROZEN, 409
     form.is_valid()  # sets the name that was typed
     study.name = name
     return render(request, "study/study_edit.html", context, status=status)

@@ -77,6 +77,14 @@ def finished(client, study, name: str) -> str:
     raise AssertionError("The job never ended")
 
 
+def test_a_browser_without_scripts_returns_to_the_page_it_came_from(ada, study, large):
+    run = f"{reverse('analysis_run', args=[study.name])}?work=curves"
+    here = f"http://testserver{reverse('compare')}?study={study.name}"
+    assert ada.post(run, {"again": "1"}, headers={"referer": here}).url == here
+    away = ada.post(run, headers={"referer": "http://example.org/"}).url
+    assert away == f"{reverse('figures', args=[study.name])}?kind=person"
+
+
 @pytest.mark.parametrize("name", WORK)
 def test_a_page_by_a_job_is_that_of_a_small_study(ada, study, monkeypatch, name):
     at_once = page(ada, study, name)

@@ -175,17 +175,24 @@ def test_a_form_without_its_version_changes_nothing(ada, task):
     assert Study.objects.get().title == "Spring"
 
 
-@pytest.mark.long
 def test_a_draft_can_be_changed_and_an_open_study_cannot(ada, task):
     ada.post(reverse("study_new"), fields(task))
     edit = reverse("study_edit", args=["spring"])
     assert 'value="0 2"' in ada.get(edit, follow=True).content.decode()
     ada.post(edit, fields(task, shots="0", version=design.version(Study.objects.get())))
     assert Study.objects.get().scenarios.count() == 1
+    sent = fields(task, shots="0 2 4", version=design.version(Study.objects.get()))
     ada.post(reverse("study_status", args=["spring"]), factories.opening(Study.objects.get()))
-    reply = ada.post(edit, fields(task, shots="0 2 4"))
+    reply = ada.post(edit, sent)
     assert reply.status_code == 409
+    page = reply.content.decode()
+    assert "the design was frozen when the study was opened" in page
+    assert 'value="0 2 4"' in page
     assert Study.objects.get().scenarios.count() == 1
+    to_draft = {"action": "draft"}
+    ada.post(reverse("study_status", args=["spring"]), to_draft)
+    assert ada.post(edit, sent).status_code == 302
+    assert Study.objects.get().shots == [0, 2, 4]
 
 
 def test_opening_freezes_the_design_and_hashes_it(ada, task):
