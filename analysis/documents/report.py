@@ -87,7 +87,7 @@ def document(record: Record, answers: Mapping[str, str]) -> Document:
                 *marked,
             ],
         ),
-        *_section(recruitment.SENSITIVITY, recruitment.sensitivity_to_criteria(record), marked),
+        *_section(recruitment.SENSITIVITY, parts["criteria"], marked),
         *_section(planned_analysis.OF_ARMS, arms),
         *_section("Agreement and aggregated answers", parts["agreement"], marked),
         Section(

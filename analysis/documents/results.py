@@ -3,7 +3,8 @@
 If only a few answers are in the analysis (findings.is_small), the parts are computed with the
 page. Otherwise, the page starts a job. A job's key includes the frozen design, the completed
 participations and whether they are in the analysis, the prediction files, and the number of model
-runs. A stored result cannot become stale because completed participations and files never change.
+runs, and the inputs of inclusion criteria. A stored result cannot become stale because completed
+participations and files never change.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,13 +14,14 @@ from typing import Any
 
 from django.conf import settings
 
+from analysis.documents import recruitment
 from analysis.documents.blocks import Block, Grid, Paragraph, Picture, meanings
 from analysis.documents.study_record import StudyRecord
 from analysis.examples import gold_audit
 from analysis.figures import data as figure_data
 from analysis.figures.data import can_draw
 from analysis.models import differences, model_runs, models_columns
-from analysis.scores import ceilings, findings, findings_columns, metrics, published
+from analysis.scores import ceilings, findings, findings_columns, metrics, published, sensitivity
 from analysis.scores.columns import ASSUMES, FEW
 from analysis.scores.findings import is_small, study_of
 from analysis.scores.tested import contrasts
@@ -217,10 +219,11 @@ def _seated(record: StudyRecord) -> Iterator[SimpleNamespace]:
 
 
 KIND = "report"
-VERSION = 6  # increase this when the output of a part changes
+VERSION = 7  # increase this when the output of a part changes
 
 PARTS: dict[str, Callable[[StudyRecord], list[Block]]] = {
     "uncertainty": uncertainty,
+    "criteria": recruitment.sensitivity_to_criteria,
     "agreement": agreement,
     "ceilings": among_people,
     "figures": pictures,
@@ -239,6 +242,7 @@ def parameters(study: Study) -> dict[str, Any]:
         "pictures": can_draw(),
         "counted": list(people.filter(in_analysis=True).values_list("pk", flat=True)),
         "files": [list(row) for row in files.values_list("pk", "model__name")],
+        "criteria": sensitivity.parameters(study, Kind.PERSON),
         "runs": ModelRun.objects.filter(participation__study=study).count(),
     }
 

@@ -134,21 +134,18 @@ def given(study: Study, kind: str, task: str = "") -> pd.DataFrame:
     return pd.DataFrame(np.fromiter(rows.iterator(chunk_size=5000), dtype=fields))
 
 
-def people(study: Study, kind: str, answers: pd.DataFrame) -> pd.DataFrame:
+def people(study: Study, kind: str) -> pd.DataFrame:
     """Return completed participations of one kind, including excluded ones.
 
-    `answers` comes from `given`.
     Columns: participation (key), task, shots, annotator, analysed (bool), score, training_s1 (NaN
-    at zero shots), median_seconds (of active time on an example in the annotation step),
-    seen_before and ai_used (yes, no, unsure, or "" if not answered), failed_checks and flagged
-    (bool: any of the quality flags in annotators.csv), by_program (bool: a person with an answer
-    through the API), errors_agree (bool: with a model's more often than expected, overlap.py).
+    at zero shots), seen_before and ai_used (yes, no, unsure, or "" if not answered), failed_checks
+    and flagged (bool: any of the quality flags in annotators.csv), by_program (bool: a person with
+    an answer through the API), errors_agree (bool: with a model's more often than expected,
+    overlap.py).
     """
     frame = frames.annotators(study)
     frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)]
     frame = frames.of_cells(frame).copy()
-    medians = answers.groupby("participation")["seconds"].median()
-    frame["median_seconds"] = frame["participation"].map(medians)
     frame["analysed"] = frame["analysed"].astype(bool)
     keys = [int(pk) for pk in frame["participation"]]
     given = ExitAnswers.objects.filter(participation__study=study)
@@ -163,8 +160,7 @@ def people(study: Study, kind: str, answers: pd.DataFrame) -> pd.DataFrame:
     alike = overlap.agreeing(study, kind)
     frame["errors_agree"] = [pk in alike for pk in keys]
     columns = ["participation", "task", "shots", "annotator", "analysed", "score", "training_s1"]
-    told_or_seen = ["seen_before", "ai_used", "failed_checks", "flagged", "by_program"]
-    return frame[[*columns, "median_seconds", *told_or_seen, "errors_agree"]]
+    return frame[[*columns, *QUESTIONS, "failed_checks", "flagged", "by_program", "errors_agree"]]
 
 
 @dataclass(frozen=True)
@@ -240,9 +236,7 @@ def at_hand(
         return found, None
     if job is not None and waits:
         return [], job
-    answers = given(study, kind)
-    frame = people(study, kind, answers)
-    return rows(frame, scores(study, frame, answers)), None
+    return rows(study, people(study, kind), given(study, kind)), None
 
 
 KIND = "sensitivity"
@@ -255,11 +249,11 @@ def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
     """
     if findings.is_small(study, kind):
         return None
-    made_of = _parameters(study, kind)
+    made_of = parameters(study, kind)
     return findings.begun(KIND, study, made_of, len(findings.tasks_of(made_of)), owner)
 
 
-def _parameters(study: Study, kind: str) -> dict[str, Any]:
+def parameters(study: Study, kind: str) -> dict[str, Any]:
     completed = study.participations.filter(status=Status.COMPLETED).in_cells().order_by("pk")
     people, models = completed.filter(kind=kind), completed.filter(kind=Kind.MODEL)
     files = compared_files.for_overlap(study).order_by("pk")
@@ -281,20 +275,23 @@ def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     """Compute the rows of one task."""
     study, kind = findings.study_of(job), job.parameters["kind"]
     answers = given(study, kind, findings.tasks_of(job.parameters)[number])
-    frame = people(study, kind, answers)
-    own = frame[frame["participation"].isin(answers["participation"])]
-    found = rows(frame, scores(study, own, answers))
-    findings.check_inputs(job, _parameters(study, kind))
+    # All chunks need the same annotators, and reading them takes as long as a task's answers.
+    frame = findings.remembered(f"people:{job.key}", lambda: people(study, kind))
+    found = rows(study, frame, answers)
+    findings.check_inputs(job, parameters(study, kind))
     return list(map(findings.stored_row, found))
 
 
-def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[SimpleNamespace]:
-    """Return one row per rule, task and shots, from the results of `people` and `scores`."""
+def rows(study: Study, frame: pd.DataFrame, answers: pd.DataFrame) -> list[SimpleNamespace]:
+    """Return one row per rule, task with answers, and shots, from `people` and `given`."""
+    medians = answers.groupby("participation")["seconds"].median()
+    frame = frame.assign(median_seconds=frame["participation"].map(medians))
+    matrices = scores(study, frame[frame["participation"].isin(answers["participation"])], answers)
     numbers = ["participation", "score"]
     cells = [
         (task, shots, part[numbers], list(part.index))
         for task, shots, part in by_cell(frame[["task", "shots", *numbers]])
-        if (task, shots) in scores
+        if (task, shots) in matrices
     ]
     known: dict[tuple[Any, ...], SimpleNamespace] = {}  # most rules keep the same annotators
     found = []
@@ -306,7 +303,7 @@ def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[
             who = task, shots, *sorted(kept.intersection(rows_of_cell))
             if who not in known:
                 left = everybody[everybody.index.isin(kept)]
-                known[who] = _row(task, shots, left, len(everybody), scores[task, shots])
+                known[who] = _row(task, shots, left, len(everybody), matrices[task, shots])
             found.append(SimpleNamespace(**vars(known[who]), rule=rule.name))
     return found
 

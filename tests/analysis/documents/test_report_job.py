@@ -12,7 +12,7 @@ from analysis.documents import blocks, report, results
 from analysis.scores import findings
 from annotation.models import Kind, Participation, Study
 from annotation.privacy import withdrawal
-from annotation.protocol import exclusion
+from annotation.protocol import exclusion, own_questions
 from tasks import jobs
 from tasks.models import Job
 from tests import factories
@@ -81,6 +81,7 @@ def test_the_report_by_a_job_is_that_of_a_small_study(ada, study, monkeypatch):
 def test_a_second_view_computes_nothing(ada, study, large, monkeypatch):
     shown(ada, study)
     monkeypatch.setattr(results, "PARTS", dict.fromkeys(results.PARTS, None))  # callable no more
+    monkeypatch.setattr("analysis.scores.sensitivity.given", None)
     assert "Differences between humans and models" in shown(ada, study)
 
 
@@ -104,7 +105,12 @@ def uploaded(study):
     upload(study, "second")
 
 
-@pytest.mark.parametrize("change", [excluded, withdrawn, completed, uploaded])
+def answered(study):
+    person = study.participations.filter(kind=Kind.PERSON, status="completed").first()
+    own_questions.answer_exit(person.token, {"ai_used": "yes"})
+
+
+@pytest.mark.parametrize("change", [excluded, withdrawn, completed, uploaded, answered])
 def test_every_input_of_the_report_starts_another_job(ada, study, large, change):
     before = shown(ada, study)
     change(study)

@@ -69,10 +69,11 @@ def test_a_manual_exclusion_can_be_undone(study):
 
 def test_a_minimum_of_seconds_applies_to_the_median(study):
     answers = sensitivity.given(study, Kind.PERSON)
-    people = sensitivity.people(study, Kind.PERSON, answers)
-    scores = sensitivity.scores(study, people, answers)
-    people.loc[people["shots"] == 0, "median_seconds"] = [1.5, 5.0, 0.5]
-    rows = {row.rule: row for row in sensitivity.rows(people, scores) if row.shots == 0}
+    people = sensitivity.people(study, Kind.PERSON)
+    seconds = dict(zip(people["participation"][people["shots"] == 0], (1.5, 5.0, 0.5), strict=True))
+    answers["seconds"] = answers["participation"].map(seconds)
+    found = sensitivity.rows(study, people, answers)
+    rows = {row.rule: row for row in found if row.shots == 0}
     assert [rows[f"median_seconds>={least}"].n for least in (1, 2, 5, 10)] == [2, 1, 1, 0]
     assert math.isnan(rows["median_seconds>=10"].mean)
     assert rows["median_seconds>=10"].why_not == "no annotator"
@@ -116,9 +117,9 @@ def test_answers_to_the_exit_questionnaire_give_a_rule(study, told, left):
     own_questions.answer_exit(person.token, told)
     study.participations.update(signs=None)  # leave only the exit questionnaire
     answers = sensitivity.given(study, Kind.PERSON)
-    people = sensitivity.people(study, Kind.PERSON, answers)
+    people = sensitivity.people(study, Kind.PERSON)
     people["flagged"] = False  # tests answer too fast
-    rows = sensitivity.rows(people, sensitivity.scores(study, people, answers))
+    rows = sensitivity.rows(study, people, answers)
     shown = {row.rule: row.n for row in rows if row.shots == 2}
     assert {rule: shown[rule] for rule in left} == left
 
