@@ -2,7 +2,7 @@
 
 If only a few answers are in the analysis (findings.is_small), the parts are computed with the
 page. Otherwise, the page starts a job. A job's key includes the frozen design, the completed
-participations and whether they are in the analysis, the prediction files, and the number of model
+participations and whether they are in the analysis, the prediction files, the number of model
 runs, and the inputs of inclusion criteria. A stored result cannot become stale because completed
 participations and files never change.
 """
