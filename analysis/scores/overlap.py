@@ -23,7 +23,7 @@ from analysis.stats.significance import holm
 from annotation.models import Answer, Kind, Status, Step, Study
 from annotation.study import compared_files
 from tasks.cards import place
-from tasks.columns import NOTHING, Column, on_page
+from tasks.columns import NOTHING, Column
 from tasks.models import Prediction
 from tasks.models.predictions import Seen
 
@@ -176,12 +176,8 @@ COLUMNS = [
     _count("telling_same", "", "of these, those on which the annotator gave the model’s answer"),
     _share("telling_others", "Others on telling", "mean share of the others who gave that answer"),
 ]
-# Columns on the annotator's page.
-OF_ONE = [
-    column
-    for column in on_page(COLUMNS)
-    if column.name not in ("task", "shots", "annotator", "p", "telling_others")
-]
+# On the annotator's page, which may have to hide the score and thus the number of errors.
+OF_ONE = [c for c in COLUMNS if c.name in ("model", "result", "share", "others", "p_holm")]
 OVERLAP = Table(
     "overlap",
     "Error overlap with models",

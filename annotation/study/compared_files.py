@@ -54,9 +54,10 @@ def has_models(study: Study) -> bool:
 
 
 def compares(annotator: Participation) -> bool:
-    """Return whether this annotator's errors are compared with those of models."""
+    """Return whether this annotator's errors are compared with models', and can be shown."""
+    study, is_human = annotator.study, annotator.kind == Kind.PERSON
     is_compared = annotator.status == Status.COMPLETED and annotator.kind != Kind.MODEL
-    return is_compared and has_models(annotator.study)
+    return is_compared and not (is_human and study.covers_test_scores) and has_models(study)
 
 
 def family(study: Study) -> PredictionFileQuerySet:
