@@ -109,9 +109,8 @@ def test_figures_printed_before_they_are_drawn_are_pictures(page, study):
     expect(pictures).to_have_count(4)
     expect(pictures.first).to_be_hidden()
     page.emulate_media(media="print")
-    expect(pictures.first).to_be_visible()
-    loaded = "() => document.querySelector('vega-figure img').naturalWidth > 200"
-    page.wait_for_function(loaded, timeout=60_000)
+    expect(pictures.first).to_be_visible(timeout=60_000)  # it has no size until it is drawn
+    assert pictures.first.evaluate("picture => picture.naturalWidth") > 200
 
 
 def test_without_javascript_pictures_and_numbers_are_shown(open_browser, study):
@@ -123,10 +122,7 @@ def test_without_javascript_pictures_and_numbers_are_shown(open_browser, study):
     page.get_by_text("Export: Shot curve").click()
     expect(page.get_by_role("link", name="Data for Shot curve as CSV")).to_be_visible()
     page.get_by_text("Numbers for shot curve", exact=True).click()
-    page.get_by_role("link", name="Numbers for shot curve as a table").click()
-    expect(page.get_by_role("cell", name="75.0").first).to_be_visible()
-    page.get_by_role("link", name="Back to the figure").click()
-    expect(page.get_by_role("heading", name="Shot curve")).to_be_in_viewport()
+    expect(page.get_by_role("link", name="Numbers for shot curve as CSV").last).to_be_visible()
 
 
 def test_numbers_are_loaded_when_they_are_opened(page, study):
@@ -134,4 +130,3 @@ def test_numbers_are_loaded_when_they_are_opened(page, study):
     expect(page.get_by_role("cell", name="75.0")).to_have_count(0)
     page.get_by_text("Numbers for shot curve", exact=True).click()
     expect(page.get_by_role("cell", name="75.0").first).to_be_visible()
-    expect(page.get_by_role("link", name="Numbers for shot curve as a table")).to_have_count(0)
