@@ -130,7 +130,7 @@ def _panel(table: PerformanceTable, lines: SimpleNamespace, lowest: int) -> Simp
     return SimpleNamespace(
         task=task,
         metric=metric,
-        shots=list(table.shots),
+        shots=[(shots, place(index, 0)[0]) for index, shots in enumerate(table.shots)],
         series=series,
         drawn=series[::-1],
         band=_joined(edge) if len(known) > 1 else "",
