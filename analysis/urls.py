@@ -157,7 +157,6 @@ urlpatterns = [
     path("models/", models.models, name="models"),
     path("models.csv", models.models_file, name="models_file"),
     path("models/uploads/<int:pk>/", models.model_upload, name="model_upload"),
-    path("models/uploads/<int:pk>/run/", models.model_upload_run, name="model_upload_run"),
     path("models/<str:name>/", include(OF_MODEL)),
     path("api/v1/", include(API)),
     path("api/v1/schema/", SpectacularAPIView.as_view(), name="schema"),

@@ -206,12 +206,9 @@ def may_change(upload: TaskUpload) -> bool:
 
 def confirm(
     upload: TaskUpload, owner: Any, rechain: bool, made_from: dict[str, Any] | None = None,
-    then: str = "",
+    then: str = "",  # `next` of the form
 ) -> None:  # fmt: skip
-    """Start the import if the check found no errors.
-
-    `made_from` describes the dataset used, `then` the page that follows the import.
-    """
+    """Start the import if the check found no errors. `made_from` describes the dataset used."""
     seen = checked(upload)
     if seen:
         card = parts(upload)[0]["card"]

@@ -1,6 +1,5 @@
 """Pages that upload predictions, show models' scores, and compare models with humans."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,19 +31,16 @@ from tasks.predictions import store as prediction_store
 from tasks.predictions import upload_job as prediction_upload
 
 SHOWN = 20  # number of examples with the largest differences
-NUMBER = re.compile(r"[0-9]{1,18}")  # of a job
+UPLOADED = "{}?upload={}#upload"
 
 
 @uploads.takes_files(uploads.MAX_BYTES)
 @login_required
 @require_http_methods(["GET", "POST"])
 def models(request: ResearcherRequest) -> HttpResponse:
-    """List the models (GET) or store an upload (POST), in full or not at all.
-
-    `?upload=` is the number of a job that stores an upload, whose state is shown.
-    """
+    """List the models and the state of the job `?upload=` (GET), or store an upload (POST)."""
     asked = request.GET.get("upload", "")
-    job = predictions_job_of(request, int(asked)) if NUMBER.fullmatch(asked) else None
+    job = predictions_job_of(request, int(asked[:18])) if asked.isdecimal() else None
     uploaded = job.parameters["model"] if job else request.GET.get("model", "")
     if request.method == "POST":
         form = UploadForm(request.POST, request.FILES)
@@ -74,30 +70,14 @@ def models(request: ResearcherRequest) -> HttpResponse:
 LISTED = [
     Column("model", "Model", get="name"),
     Column("title", "What it is", show=lambda title: title or columns.NOTHING),
-    Column(
-        "parameters",
-        "Parameters",
-        "Number of parameters, as reported by the uploader.",
-        "parameters",
-        lambda number: f"{number:,}" if number else columns.NOTHING,
-    ),
-    Column(
-        "tasks",
-        "Tasks",
-        "Task versions with predictions.",
-        "tasks",
-        get="task_count",
-    ),
-    Column(
-        "files",
-        "Files",
-        "Prediction files, one per task, number of shots and training split.",
-        "files",
-        get="file_count",
-    ),
+    Column("parameters", "Parameters", "Number of parameters, as reported by the uploader.",
+           "parameters", lambda number: f"{number:,}" if number else columns.NOTHING),
+    Column("tasks", "Tasks", "Task versions with predictions.", "tasks", get="task_count"),
+    Column("files", "Files", "Prediction files, one per task, number of shots and training split.",
+           "files", get="file_count"),
     Column("uploaded_by", "Uploaded by", get=lambda model: model.uploaded_by.get_username()),
     Column("uploaded_at", "Uploaded (UTC)", "first file", show=lambda at: f"{at:%Y-%m-%d}"),
-]
+]  # fmt: skip
 
 
 def _taken(form: UploadForm, request: ResearcherRequest) -> str:
@@ -111,25 +91,18 @@ def _taken(form: UploadForm, request: ResearcherRequest) -> str:
         form.add_error(None, error)
         return ""
     if isinstance(stored, Job):
-        return _address(stored.pk)
+        return UPLOADED.format(reverse("models"), stored.pk)
     files = form.cleaned_data["uploads"]
     messages.success(request, f"{len(files)} file{'s' if files[1:] else ''} stored.")
     return reverse("model", args=[stored.name])
 
 
-def _address(job: int) -> str:
-    return f"{reverse('models', query={'upload': job})}#upload"
-
-
-@reading
-def model_upload(_request: ResearcherRequest, pk: int) -> HttpResponse:
-    return redirect(_address(pk))
-
-
 @login_required
-@require_POST
-def model_upload_run(request: ResearcherRequest, pk: int) -> HttpResponse:
-    return poll(request, predictions_job_of(request, pk), _address(pk))
+@require_http_methods(["GET", "POST"])
+def model_upload(request: ResearcherRequest, pk: int) -> HttpResponse:
+    """Do a part of the job (POST), or redirect to the page that shows it (GET)."""
+    job, address = predictions_job_of(request, pk), UPLOADED.format(reverse("models"), pk)
+    return redirect(address) if request.method == "GET" else poll(request, job, address)
 
 
 @reading

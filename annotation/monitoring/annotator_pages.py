@@ -66,7 +66,7 @@ def _page(
         "sent": sent,
         "page": part,
         "is_hidden": is_hidden,
-        "has_overlap": may_read and compared_files.compares(annotator),
+        "has_models": may_read and compared_files.has_models(study),
         "until_closed": blinding.UNTIL_CLOSED if study.covers_test_scores else "",
         "wrong_only": wrong_only,
         "beside": participants.beside(annotator, untold) if may_read else [],

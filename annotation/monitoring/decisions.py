@@ -122,10 +122,6 @@ class TickedForm(PageForm):
 class TogetherForm(TickedForm):
     outcome = YesNoField()
 
-    def __init__(self, ticked: Sequence[str] = (), *args: Any):
-        super().__init__(ticked, *args)
-        self.fields["annotators"].error_messages["required"] = "Select a waiting annotator."
-
 
 def ticked(sent: Any) -> list[str]:
     """Return the pseudonyms selected in form data or in a JSON body."""

@@ -6,7 +6,7 @@ the family of comparisons for Holm's correction. Later files are shown separatel
 
 from django.db.models import Exists, OuterRef, Q
 
-from annotation.models import ComparedFile, Kind, Participation, Status, Study, StudyStatus
+from annotation.models import ComparedFile, Kind, Study, StudyStatus
 from tasks.models import PredictionFile, PredictionFileQuerySet
 from tasks.models.choices import CELL_ARMS
 
@@ -51,13 +51,6 @@ def every(study: Study) -> PredictionFileQuerySet:
 def has_models(study: Study) -> bool:
     """Return whether predictions are compared with the study or a model took a seat in it."""
     return for_overlap(study).exists() or study.participations.filter(kind=Kind.MODEL).exists()
-
-
-def compares(annotator: Participation) -> bool:
-    """Return whether this annotator's errors are compared with models', and can be shown."""
-    study, is_human = annotator.study, annotator.kind == Kind.PERSON
-    is_compared = annotator.status == Status.COMPLETED and annotator.kind != Kind.MODEL
-    return is_compared and not (is_human and study.covers_test_scores) and has_models(study)
 
 
 def family(study: Study) -> PredictionFileQuerySet:

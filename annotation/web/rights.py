@@ -87,7 +87,7 @@ POSTS = {
     "task_archive": Post("", "api_task_archive"),
     "task_unarchive": Post("", "api_task_unarchive"),
     "models": Post("", "api_models"),
-    "model_upload_run": Post("", "api_job_run", is_polled=True),
+    "model_upload": Post("", "api_job_run", is_polled=True),
     "model_delete": Post("", "api_model"),
     "model_archive": Post("", "api_model_archive"),
     "model_unarchive": Post("", "api_model_unarchive"),

@@ -13,7 +13,7 @@ from tests.annotation.every_post import POSTS
 PARTS = {
     "study_progress", "report_style", "task_add_moved", "training", "figures", "sensitivity",
     "cross_task", "leaderboard", "gold_audit", "platforms", "figure_table", "latex", "overlap",
-    "study_differences", "task_examples", "deleted_studies", "model_upload",
+    "study_differences", "task_examples", "deleted_studies",
 }  # fmt: skip
 FILES = {
     "task_card", "task_files", "participation_data", "compare_design", "table_latex",
@@ -29,7 +29,7 @@ POST_ALONE = {
     "study_erase", "switches", "budget", "task_archive", "task_unarchive", "gym_run",
     "task_upload_files", "task_upload_run", "task_upload_confirm", "task_upload_discard",
     "analysis_run", "report_run", "release_prepare", "release_run", "example_comment",
-    "model_upload_run",
+    "model_upload",
     "model_archive", "model_unarchive", "model_delete", "prediction_file_delete", "logout",
     "sample_upload",
 }  # fmt: skip

@@ -77,7 +77,6 @@ LEADS = [
     ("sample_upload", ["pilot"], "/studies/pilot/report/"),
     ("release_prepare", ["pilot"], "/studies/pilot/release/"),
     ("release_run", ["pilot", 1], "/studies/pilot/release/"),
-    ("model_upload_run", [1], "/models/uploads/1/"),
     ("model_delete", ["toy"], "/models/toy/"),
     ("prediction_file_delete", ["toy", 1], "/models/toy/"),
     ("logout", [], "/"),

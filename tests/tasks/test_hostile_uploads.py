@@ -164,7 +164,7 @@ def test_predictions_are_read_under_the_same_limits(ada):
 def follow(ada, reply) -> str:
     """The page of a job that is done after it was pressed often enough."""
     while not (job := Job.objects.get(kind="predictions")).is_done:
-        ada.post(reverse("model_upload_run", args=[job.pk]))
+        ada.post(reverse("model_upload", args=[job.pk]))
     return reply.url
 
 

@@ -40,7 +40,7 @@ def send(client, sent, name="toy", **fields):
 
 def go_on(client) -> Job:
     job = Job.objects.get()
-    client.post(reverse("model_upload_run", args=[job.pk]))
+    client.post(reverse("model_upload", args=[job.pk]))
     job.refresh_from_db()
     return job
 
@@ -189,9 +189,9 @@ def test_an_upload_of_another_researcher_is_not_found(ada, client, other_researc
     job = Job.objects.get()
     client.force_login(other_researcher)
     assert client.get(address()).status_code == 404
-    assert client.post(reverse("model_upload_run", args=[job.pk])).status_code == 404
+    assert client.post(reverse("model_upload", args=[job.pk])).status_code == 404
     client.logout()
-    assert client.post(reverse("model_upload_run", args=[job.pk])).status_code == 302
+    assert client.post(reverse("model_upload", args=[job.pk])).status_code == 302
     job.refresh_from_db()
     assert job.done == 0
 

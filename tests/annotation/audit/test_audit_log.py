@@ -170,7 +170,7 @@ def models_and_tokens(watched, fake, task, monkeypatch):
     sent = SimpleUploadedFile(name, factories.prediction_lines(task))
     watched.post(reverse("models"), {"name": "toy", "files": [sent]})
     while not PredictionFile.objects.exists():
-        watched.post(reverse("model_upload_run", args=[Job.objects.latest("pk").pk]))
+        watched.post(reverse("model_upload", args=[Job.objects.latest("pk").pk]))
     file = PredictionFile.objects.get()
     watched.post(reverse("prediction_file_delete", args=["toy", file.pk]))
     watched.post(reverse("model_archive", args=["toy"]))
@@ -258,7 +258,7 @@ TASKS = {
     "gym_run", "task_team", "task_checks", "task_archive", "task_unarchive", "task_edit",
 }  # fmt: skip
 MODELS = {
-    "models", "model_upload_run", "prediction_file_delete", "model_delete", "tokens",
+    "models", "model_upload", "prediction_file_delete", "model_delete", "tokens",
     "token_revoke", "prolific_token", "prolific_token_remove",
     "model_archive", "model_unarchive",
 }  # fmt: skip

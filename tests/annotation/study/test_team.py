@@ -210,7 +210,7 @@ NOT_THERE = [
 WITHOUT_A_STUDY = {
     "help", "help_index", "search",
     "home", "studies", "study_new", "tasks", "task", "planner", "models", "models_file", "model",
-    "model_file", "model_delete", "prediction_file_delete", "model_upload", "model_upload_run",
+    "model_file", "model_delete", "prediction_file_delete", "model_upload",
     "compare", "compare_file", "compare_design", "api_compare", "deleted_studies",
     "prolific_webhook", "api_index", "api_studies", "schema", "api_docs", "api_models",
     "api_unknown", "api_planner", "api_task", "api_task_card", "api_task_report", "api_job",
