@@ -12,4 +12,5 @@ class AnalysisConfig(AppConfig):
         jobs.MODULES["release"] = "analysis.export.bundle_job"
         jobs.MODULES["report"] = "analysis.documents.results"
         jobs.MODULES["bootstrap"] = jobs.MODULES["curves"] = "analysis.scores.findings"
+        jobs.MODULES["examples"] = "analysis.examples.difficulty"
         jobs.MODULES["sensitivity"] = "analysis.scores.sensitivity"

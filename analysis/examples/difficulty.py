@@ -15,13 +15,14 @@ from typing import Any
 
 from django.db.models import Avg, Case, FloatField, Value, When
 
+from analysis.examples import gold_audit
 from analysis.heavy import pd
 from analysis.scores import findings
 from analysis.stats import agreement
 from annotation.models import Answer, Step, Study
+from tasks import jobs
 from tasks.columns import Column
-from tasks.formats import digest_of
-from tasks.models import Example, Prediction, PredictionFile, Task
+from tasks.models import Example, Job, Prediction, PredictionFile, Task
 
 FEW = (
     f"A two-parameter model (2PL) requires at least about {agreement.FOR_2PL} respondents. With"
@@ -111,13 +112,59 @@ def _by_shots(shots: Sequence[int], name: str, heading: str, meaning: str) -> li
     ]
 
 
+KIND = "examples"
+
+
+def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
+    """Return the job that computes `hardest` and `doubts`, as `findings.curves_job` does."""
+    if findings.is_small(study, kind):
+        return None
+    made_of = _parameters(study, kind)
+    return findings.begun(KIND, study, made_of, len(findings.tasks_of(made_of)) + 1, owner)
+
+
+def _parameters(study: Study, kind: str) -> dict[str, Any]:
+    runs = PredictionFile.objects.filter(task__in=study.tasks.all(), witness=False)
+    files = list(runs.order_by("pk").values_list("pk", flat=True))
+    return findings.parameters(study, kind) | {"files": files}
+
+
+@jobs.job(KIND)
+def _chunk(job: Job, number: int) -> list[Any]:
+    """Compute the rows of one task, or the gold audit in the last chunk."""
+    study, kind = findings.study_of(job), job.parameters["kind"]
+    found: list[Any]
+    if number < job.total - 1:
+        task = study.tasks.get(name=findings.tasks_of(job.parameters)[number])
+        found = list(map(findings.stored_row, _hardest(study, task, kind)))
+    else:
+        found = [list(map(vars, rows)) for rows in gold_audit.doubts(study, kind)]
+    findings.check_inputs(job, _parameters(study, kind))
+    return found
+
+
+def doubts(study: Study, kind: str) -> gold_audit.Doubts:
+    """Return `gold_audit.doubts`, from the job if it is done."""
+    job = job_of(study, kind)
+    if job is None or not job.is_done:
+        return gold_audit.doubts(study, kind)
+    tallies, rows = ([SimpleNamespace(**row) for row in rows] for rows in job.result[-1])
+    return tallies, rows
+
+
 def hardest(study: Study, task: Task, kind: str) -> list[SimpleNamespace]:
     """Return one row per answered test example, starting with the lowest mean S1."""
-    files = PredictionFile.objects.filter(task=task, witness=False).order_by("pk")
-    runs = digest_of(map(str, files.values_list("pk", flat=True)))
-    key = f"difficulty:{task.pk}:{runs}:{findings.state(study, kind)}"
-    rows: list[SimpleNamespace] = findings.remembered(key, lambda: _hardest(study, task, kind))
-    return rows
+    job = job_of(study, kind)
+    if job is not None and job.is_done:
+        stored = dict(zip(findings.tasks_of(job.parameters), job.result, strict=False))
+        return list(map(_read, stored.get(task.name, [])))
+    return _hardest(study, task, kind)
+
+
+def _read(values: dict[str, Any]) -> SimpleNamespace:
+    row = findings.row_of(values)
+    row.pairwise_s1 = values["pairwise_s1"]  # None if missing, and the others are NaN
+    return row
 
 
 def _hardest(study: Study, task: Task, kind: str) -> list[SimpleNamespace]:

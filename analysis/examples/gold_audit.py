@@ -139,12 +139,6 @@ def doubts(study: Study, kind: str) -> Doubts:
 
     `example` is an example's primary key. `s1` is every annotator's score x 100.
     """
-    key = f"gold-audit:{findings.state(study, kind)}"
-    found: Doubts = findings.remembered(key, lambda: _doubts(study, kind))
-    return found
-
-
-def _doubts(study: Study, kind: str) -> Doubts:
     answered = _answered(study, kind)
     chosen = {unit.example: unit for unit in answered if unit.is_doubtful}
     examples = Example.objects.filter(pk__in=list(chosen)).select_related("split__task")

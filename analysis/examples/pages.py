@@ -17,9 +17,9 @@ from rest_framework.response import Response
 
 from analysis.examples import difficulty, gold_audit
 from analysis.examples.one_page import ExamplePage
-from analysis.scores import performance
+from analysis.scores import findings, performance
 from analysis.scores.api import KIND, OBJECT, KindOfTable
-from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading
+from analysis.scores.pages import WORK, chosen_kind, csv_file, of_kind, reading
 from annotation.models import ExampleComment, GoldOpinion, Study
 from annotation.protocol.blinding import scores_of
 from annotation.web.access import ResearcherRequest
@@ -43,6 +43,7 @@ CHOICES = {
 }  # fmt: skip
 
 
+WORK[difficulty.KIND] = ("examples", difficulty.job_of)
 LONGEST_COMMENT = 2000
 
 
@@ -67,7 +68,9 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
     study, kind, context = of_kind(request, name)
     tasks = sorted(study.tasks.all(), key=lambda task: place(task.name))
     task = _task(request, tasks)
-    rows = difficulty.hardest(study, task, kind)
+    job = findings.waiting(difficulty.job_of(study, kind))
+    is_shown = job is None or listing.wants_csv(request.GET)
+    rows = difficulty.hardest(study, task, kind) if is_shown else []
     texts = _texts(task) if request.GET.get("q") else {}
     wrong = gold_audit.wrong_golds(study)
     reported = Counter(gold_audit.reported(study).values_list("turn__example", flat=True))
@@ -86,6 +89,7 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
         return shown.as_csv(f"{study.name}-{task.name}-examples.csv")
     examples = Example.objects.in_bulk([row.example for row in shown.page])
     context |= {
+        "job": job,
         "tasks": tasks,
         "task": task,
         "listing": shown if rows else None,
@@ -121,9 +125,11 @@ def examples_file(request: HttpRequest, name: str) -> HttpResponse:
 def audit(request: HttpRequest, name: str) -> HttpResponse:
     """List the test examples where all annotators of one kind contradict the gold."""
     study, kind, context = of_kind(request, name)
-    tallies, doubts = gold_audit.doubts(study, kind)
+    job = findings.waiting(difficulty.job_of(study, kind))
+    tallies, doubts = ([], []) if job else difficulty.doubts(study, kind)
     shown = columns.on_page(gold_audit.COLUMNS)
     context |= {
+        "job": job,
         "tally": columns.on_page(gold_audit.TALLY),
         "tallies": columns.cells(gold_audit.TALLY, tallies),
         "columns": shown,
@@ -237,7 +243,7 @@ class GoldAudit(KindOfTable):
         study = scores_of(request, name)
         told: dict[str, list[Any]] = {"tallies": [], "doubts": []}
         for kind in self.kinds(request, study):
-            tallies, doubts = gold_audit.doubts(study, kind)
+            tallies, doubts = difficulty.doubts(study, kind)
             told["tallies"] += self.told(kind, gold_audit.TALLY, tallies)
             told["doubts"] += self.told(kind, gold_audit.COLUMNS, doubts)
         return tagged(request, told)

@@ -24,7 +24,7 @@ OUTCOMES: dict[str, Callable[[Job], Any]] = {
     "simulate": lambda job: {"answers": [part["answers"] for part in job.result]},
 }
 # Kinds of jobs with results. Running their next part requires the read right.
-READERS = {"bootstrap", "curves", "release", "report", "sensitivity"}
+READERS = {"bootstrap", "curves", "examples", "release", "report", "sensitivity"}
 
 
 class JobShape(serializers.Serializer):

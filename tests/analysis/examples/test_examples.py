@@ -5,14 +5,11 @@ from collections.abc import Sequence
 
 import lxml.html
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from analysis.examples import gold_audit
 from analysis.examples.difficulty import hardest
 from annotation.models import Answer, Kind, Participation, Step, Study
-from annotation.privacy import withdrawal
 from annotation.protocol import answering, blinding
 from tasks.formats import Record
 from tasks.importing import read_clues
@@ -385,24 +382,9 @@ def test_the_gold_audit_reads_texts_only_where_all_scores_are_equal(
     study, django_assert_num_queries
 ):
     """Always right and always "no answer" differ, except on examples without an answer."""
-    with django_assert_num_queries(3) as seen:
+    with django_assert_num_queries(2) as seen:
         tallies, doubts = gold_audit.doubts(study, Kind.PERSON)
     (tally,) = tallies
     examples = study.tasks.get().test_split.examples
     assert (tally.examples, tally.unanimous, doubts) == (4, examples.filter(gold=[]).count(), [])
     assert not any("annotation_answerspan" in query["sql"] for query in seen.captured_queries)
-
-
-def test_examples_are_measured_again_only_if_annotators_change(ada, study):
-    address = reverse("examples", args=[study.name])
-    first = ada.get(address).content
-    with CaptureQueriesContext(connection) as seen:
-        again = ada.get(address).content
-    assert tables(again) == tables(first)
-    assert not any('FROM "annotation_answer"' in query["sql"] for query in seen)
-    withdrawal.withdraw(study.participations.order_by("pk")[0].token)
-    assert tables(ada.get(address).content) != tables(first)
-
-
-def tables(page: bytes) -> list[str]:
-    return [table.text_content() for table in lxml.html.fromstring(page).iter("table")]

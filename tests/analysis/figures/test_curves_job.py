@@ -19,12 +19,15 @@ from tests.analysis.documents.reports import make_study
 
 pytestmark = pytest.mark.long
 
-WORK = {"figures": "curves", "leaderboard": "curves", "sensitivity": "sensitivity"}
+WORK = {
+    "figures": "curves", "leaderboard": "curves", "sensitivity": "sensitivity",
+    "examples": "examples", "gold_audit": "examples",
+}  # fmt: skip
 FILES = [
     *(("figure_file", name, ext) for name in ("shots", "models", "learning", "drift")
       for ext in ("csv", "json")),
     *(("figure_numbers", name) for name in ("shots", "models", "learning", "drift")),
-    ("leaderboard_file",), ("sensitivity_file",),
+    ("leaderboard_file",), ("sensitivity_file",), ("examples_file",), ("gold_audit_file",),
 ]  # fmt: skip
 
 
@@ -107,6 +110,7 @@ def test_only_the_jobs_read_answers(ada, study, large, monkeypatch):
         finished(ada, study, name)
     monkeypatch.setattr(findings.frames, "answers_in_order", None)  # callable no more
     monkeypatch.setattr("analysis.scores.sensitivity.given", None)
+    monkeypatch.setattr(findings, "answers_of", None)
     assert len(files(ada, study)) == len(FILES)
 
 
@@ -158,12 +162,17 @@ def answered(study):
     own_questions.answer_exit(people(study).last().token, {"ai_used": "yes"})
 
 
+def predicted(study):
+    factories.predict(study.owner, "second", study.tasks.get(), 0, predict=lambda example: [])
+
+
 CHANGES = [excluded, withdrawn, completed, included]
 
 
 @pytest.mark.parametrize(
     ("name", "change"),
-    [(name, change) for name in WORK for change in CHANGES] + [("sensitivity", answered)],
+    [(name, change) for name in WORK for change in CHANGES]
+    + [("sensitivity", answered), ("examples", predicted)],
 )
 def test_every_input_of_a_page_starts_another_job(ada, study, large, name, change):
     finished(ada, study, name)
