@@ -590,7 +590,7 @@ class Migration(migrations.Migration):
             name='Participation',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='participations', to='annotation.study')),
+                ('study', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='participations', to='annotation.study')),
                 ('scenario', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='participations', to='annotation.scenario')),
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='participations', to='annotation.worker')),
                 ('kind', models.CharField(choices=[('person', 'people'), ('simulated', 'simulated annotators'), ('model', 'models')], max_length=10)),
@@ -625,6 +625,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['study', 'scenario', 'pk'],
+                'indexes': [models.Index(fields=['study', 'status', 'kind', 'in_analysis', 'is_paid', 'consented_at', 'finished_at', 'decided_at', 'returned_at', 'worked_seconds'], name='state_in_a_study')],
                 'constraints': [models.CheckConstraint(condition=models.Q(('kind__in', ['person', 'simulated', 'model'])), name='a_participation_is_of_a_known_kind', violation_error_message='Choose one of these: people, simulated annotators, models.'), models.CheckConstraint(condition=models.Q(('status__in', ['arrived', 'working', 'waiting', 'between', 'completed', 'screened_out', 'returned', 'expired', 'refused', 'withdrawn', 'rejected'])), name='a_participation_has_a_known_status', violation_error_message='Choose one of these: has a seat, has not consented, in progress, waiting for a decision after the training step, between two parts, completed, screened out, returned the seat, exceeded the idle limit, had already done this task, withdrew, rejected on the platform.'), models.UniqueConstraint(fields=('scenario', 'kind', 'seat_number'), name='a_seat_is_taken_once'), models.UniqueConstraint(condition=models.Q(('status__in', ('arrived', 'working', 'waiting', 'between'))), fields=('worker', 'study'), name='a_worker_does_one_task_at_a_time_in_a_study'), models.UniqueConstraint(fields=('study', 'pseudonym'), name='a_pseudonym_is_one_participation'), models.UniqueConstraint(fields=('study', 'arrival'), name='an_allocation_is_of_one_participation'), models.CheckConstraint(condition=models.Q(models.Q(models.Q(('status__in', ('arrived', 'working', 'waiting', 'between')), models.Q(('in_analysis', True), ('status', 'completed')), _connector='OR'), ('seat_number__gt', 0), ('seat_number__isnull', False)), models.Q(models.Q(models.Q(('status__in', ('arrived', 'working', 'waiting', 'between')), _negated=True), models.Q(('in_analysis', True), ('status', 'completed'), _negated=True)), ('seat_number__isnull', True)), _connector='OR'), name='live_or_analysed_means_seated')],
             },
         ),

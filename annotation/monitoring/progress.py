@@ -261,7 +261,9 @@ def _settled(study: Study, scenarios: list[Any], now: datetime) -> tuple[Any, ..
     ]
     others = [each.declined for each in scenarios], study.participations.aggregate(Max("ledger"))
     key = _hash([now.date(), _endings(study), stages, others])
-    return caches["process"].get_or_set(key, computed, timeout=3600) or computed()
+    known: tuple[Any, ...] | None = caches["process"].get_or_set(key, computed, timeout=3600)
+    assert known is not None  # as `computed` returns a tuple
+    return known
 
 
 def _endings(study: Study) -> list[Any]:
@@ -269,7 +271,7 @@ def _endings(study: Study) -> list[Any]:
     names = "consented", "finished", "decided", "returned"
     people = study.participations.order_by("status", "in_analysis")
     groups = people.values_list("status", "in_analysis")
-    stored = (Count(name) for name in ("pk", "signs", "worked_seconds"))
+    stored = (Count(name) for name in ("pk", "worked_seconds"))
     counts = groups.annotate(*stored, *(Max(f"{name}_at") for name in names))
     logged = study.events.order_by().aggregate(Max("pk"))
     return [study.pk, study.status, list(counts), logged]

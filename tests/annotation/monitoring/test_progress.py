@@ -1,5 +1,6 @@
 """The study's page during work: seats, funnel, current participants, time and money."""
 
+import re
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
@@ -325,6 +326,19 @@ def test_a_poll_is_cheap_until_an_annotator_acts(ada, study, two):
         seen = progress.for_study(Study.objects.get(pk=study.pk)).version
         assert f"&amp;seen={seen}" in reply.content.decode()
         assert poll(ada, study, seen).status_code == 204
+
+
+def test_a_poll_counts_annotators_from_an_index(ada, study, two):
+    """Otherwise the database reads all orders of examples on its way to the times."""
+    factories.work_through(factories.seat(two))
+    seen = progress.for_study(study).version
+    poll(ada, study, seen)
+    (index,) = Participation._meta.indexes
+    covered = {Participation._meta.get_field(name).column for name in index.fields} | {"id"}
+    with CaptureQueriesContext(connection) as captured:
+        assert poll(ada, study, seen).status_code == 204
+    read = "".join(query["sql"] for query in captured)
+    assert set(re.findall(r'"annotation_participation"\."(\w+)"', read)) <= covered
 
 
 def test_every_answer_changes_the_version_of_the_progress(study, two):
