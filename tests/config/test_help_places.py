@@ -66,7 +66,7 @@ def test_pages_link_to_their_help_address(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0])
     for name, place in (
         ("people", "researchers/designs/#watching-it"),
-        ("analysis", "researchers/analysis/#analysis"),
+        ("analysis", "researchers/analysis/#statistics"),
     ):
         shown = ada.get(reverse(name, args=[study.name])).content.decode()
         assert f'<a href="/help/{place}">Help</a>' in shown
