@@ -53,4 +53,4 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         self.stdout.write(report, ending="")
         self.stdout.write(f"Written to {target}. Before you publish it, check the free text")
-        self.stdout.write("in decisions.csv and questionnaire.csv.")
+        self.stdout.write("in decisions.csv, answers.csv, questionnaire.csv and own_answers.csv.")
