@@ -136,7 +136,7 @@ class ExclusionForm(TickedForm):
 
 
 class ExcludeTogether(StudyPost):
-    """Exclude selected annotators, or undo that with `again`."""
+    """Exclude all selected annotators or none of them, or undo that with `again`."""
 
     row = "behaviour_exclude"
     form_class: ClassVar[Any] = ExclusionForm
