@@ -96,7 +96,6 @@ def scores(study: Study, kind: str, left_out: Collection[int] = ()) -> Scores:
 
 
 def gains(study: Study, kind: str, left_out: Collection[int] = ()) -> list[Gain]:
-    """Return the gains for one kind of annotator."""
     return gains_of(study, kind, scores(study, kind, left_out))
 
 
@@ -343,7 +342,6 @@ def published() -> tuple[SimpleNamespace, ...]:
 
 
 def published_for(study: Study) -> list[SimpleNamespace]:
-    """Return the published ARGs of the study's partition, or [] for a pilot."""
     if catalogue.is_pilot(study.partition, study.tasks.values_list("name", flat=True)):
         return []
     return [row for row in published() if row.partition == study.partition]
@@ -382,7 +380,6 @@ _NO_MEAN = (
 
 
 def sentences(study: Study, kind: str) -> Iterator[str]:
-    """Yield sentences about the gains, with and without humans for whom a program answered."""
     yield from _sentences(gains(study, kind))
     programs = marks.by_program(study).analysed().filter(kind=kind).values_list("pk", flat=True)
     if programs:

@@ -95,7 +95,6 @@ class Learner(Gain):
 
     @cached_property
     def relative(self) -> dict[str, float]:
-        """Return the relative gains that exist, by task name."""
         return {row.task: row.gain for row in self.tasks if math.isfinite(row.gain)}
 
     @cached_property
@@ -196,7 +195,6 @@ CATEGORIES = [
 
 
 def bars(study: Study, kind: str) -> list[Gain]:
-    """Return the upstream arms' gains over the direct arm, the paper's baseline."""
     found = [own for own in learners(study, kind) if own.meaning == cross_task.BOTH]
     return [row for own in found for row in (*own.tasks, *([own] if own.task == ALL else []))]
 

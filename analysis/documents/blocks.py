@@ -34,8 +34,6 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Fact:
-    """A name and its value. `is_code` means that every character matters, as in hashes."""
-
     name: str
     text: str
     is_code: bool = False
@@ -49,8 +47,6 @@ class Facts:
 
 @dataclass(frozen=True)
 class Quote:
-    """A named quotation. Line breaks are preserved."""
-
     name: str
     text: str
     kind: ClassVar[str] = "quote"
@@ -93,8 +89,6 @@ class Picture:
 
 
 class Reply(StrEnum):
-    """The type of answer a checklist item expects."""
-
     STATUS = "status"  # a value of checklists.short_form.Status
     TEXT = "text"  # a number or a description
     CHOICES = "choices"  # any number of items from a list
@@ -117,7 +111,6 @@ class Entry:
 
     @property
     def is_short(self) -> bool:
-        """Return whether the answer is a word or a number, and thus set in bold."""
         return len(self.answer) <= LONGEST_BOLD
 
 
@@ -147,8 +140,6 @@ class Section:
 
 @dataclass(frozen=True)
 class Front:
-    """The title block of a document: authors, affiliations and facts."""
-
     authors: Sequence[str]
     affiliations: Sequence[str]
     facts: Sequence[Fact]
@@ -179,7 +170,6 @@ def meanings(columns: Sequence[Column]) -> str:
 
 
 def as_markdown(document: Document) -> str:
-    """Render the whole document as CommonMark with tables. Text is treated as Markdown."""
     parts = [f"# {markdown(document.title)}"]
     if document.front:
         front = document.front

@@ -40,7 +40,6 @@ def front(record: StudyRecord, answers: Mapping[str, str]) -> Front:
 
 
 def title(record: StudyRecord, answers: Mapping[str, str]) -> str:
-    """Return the report title entered by the researcher, or one based on the study's title."""
     return " ".join(_lines(answers.get("title", ""))) or f"Report: {record.study.title}"
 
 
@@ -91,7 +90,6 @@ OF_TASKS = (
 
 
 def licence_text(answers: Mapping[str, str], holders: str) -> str:
-    """Return the contents of the LICENSE file, or "" if no licence was chosen."""
     chosen = answers.get("licence", "")
     if chosen not in LICENCES:
         return ""

@@ -70,7 +70,6 @@ class AnswersForm(forms.Form):
             )
 
     def typed(self) -> dict[str, str]:
-        """Return the submitted answers by item. A restored form may omit some."""
         names = {item: f"item-{item}" for item in ASKED}
         return {item: self.data[name] for item, name in names.items() if name in self.data}
 
@@ -89,7 +88,6 @@ class AnswersForm(forms.Form):
 
 
 def answer_problems(answers: Mapping[str, str]) -> dict[str, str]:
-    """Return the errors in the report's answers by item, for both the page and the API."""
     found = {}
     if answers.get("licence", "") not in ("", *front.LICENCES):
         found["licence"] = f"Choose one of {', '.join(front.LICENCES)}, or leave it empty."
@@ -219,7 +217,6 @@ def _report(
 def _asked(
     study: Study, answers: Mapping[str, str], problems: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return the report's questions with their answers and errors."""
     stored = dict(study.report_answers.values_list("item", "text")) | dict(answers)
     asked = []
     for name, question in ASKED.items():
@@ -282,7 +279,6 @@ def checklist_file(request: ResearcherRequest, name: str, form: str, ext: str) -
 @login_required
 @require_POST
 def report_run(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Run one part of the job that computes the report. The first request starts it."""
     study = opened_study(request, name, right_to("report_run"))
     address = reverse("report", args=[study.name])
     job = results.job_of(study, owner=request.user)

@@ -63,7 +63,6 @@ Maker = Callable[[Study, str], Iterator[PaperTable]]
 
 
 def titles(study: Study) -> dict[str, str]:
-    """Return the titles of the study's tables by name, without computing any tables."""
     return {name: title for name, (title, _make) in _makers(study).items()}
 
 
@@ -79,7 +78,6 @@ def tables(study: Study, kind: str, name: str) -> list[PaperTable]:
 
 
 def latex(study: Study, kind: str, name: str) -> str:
-    """Return the tables as LaTeX, or a LaTeX comment if all are empty."""
     texts = [as_latex(table) for table in tables(study, kind, name)]
     return "\n".join(texts) or "% This table has no rows yet.\n"
 
@@ -94,7 +92,6 @@ def _table(
     about: str = "",
     groups: Sequence[tuple[str, int]] = (),
 ) -> PaperTable:
-    """Build a table with the notes shared by all tables."""
     own = sorted({recipe(t.card.gold_rule, metric=t.card.metric) for t in study.tasks.all()})
     notes = [*filter(None, [about]), f"Recipe: {'; '.join(own)}", *marks.sentences(study)]
     caption = f"{title}: {study.title}, {WHO[Kind(kind)]}"
@@ -193,8 +190,6 @@ def _methods(study: Study, kind: str) -> Iterator[PaperTable]:
 
 
 def _simple(table: Table) -> tuple[str, Maker]:
-    """Return a function for tables with the same rows and columns as on the page."""
-
     def tables_of(study: Study, kind: str) -> Iterator[PaperTable]:
         rows = table.rows(study, kind)
         yield _table(study, kind, table.name, table.title, table.columns, rows, table.intro)

@@ -59,7 +59,6 @@ def context(manifest: Manifest) -> dict[str, Any]:
 
 
 def _votes(manifest: Manifest) -> list[str]:
-    """Return how answers are aggregated, which depends on the tasks' answer types."""
     kinds = {wording.way(task["card"]) for task in manifest["tasks"]}
     choices = {kind.name for kind in KINDS.values() if kind.is_one_choice}
     votes = {
@@ -71,7 +70,6 @@ def _votes(manifest: Manifest) -> list[str]:
 
 
 def _power(groups: list[tuple[int, int]], note: str) -> Grid:
-    """Return a table of the differences detectable in contrasts between these group sizes."""
     number = len(groups)
     levels = sorted({LEVEL, LEVEL / number}, reverse=True)
     rows = [
@@ -101,7 +99,6 @@ OF_CURVE = "Learning curve within an upstream task"
 
 
 def interval(manifest: Manifest) -> str:
-    """Return the interval method for a gain, which depends on the number of unseen tasks."""
     if len({scenario["task"] for scenario in manifest["scenarios"]}) == 1:
         return "Fieller's"
     return (
@@ -123,7 +120,6 @@ def _has_arm_bootstrap(manifest: Manifest) -> bool:
 
 
 def results(study: Study) -> list[Block]:
-    """Return the gains section, with published models and the manipulation check."""
     rows = cross_task.gains(study, Kind.PERSON)
     if not rows:
         return [Paragraph("No unseen task has been completed by participants in two arms yet.")]

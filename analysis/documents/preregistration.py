@@ -36,8 +36,6 @@ from tasks.columns import Column
 
 @dataclass(frozen=True)
 class Opening:
-    """Details about the opening that are not in the manifest."""
-
     hash: str
     at: datetime
     consent_version: int
@@ -45,7 +43,6 @@ class Opening:
 
 
 def for_study(study: Study) -> Document | None:
-    """Return the preregistration generated at opening, or None for a draft."""
     if study.is_draft or study.opened_at is None:
         return None
     opening = Opening(

@@ -35,7 +35,6 @@ def reached(record: StudyRecord) -> list[str]:
 
 
 def audience(manifest: Manifest, verbs: Verbs = PLANNED, on_prolific: bool = True) -> list[str]:
-    """Return sentences about who is invited on Prolific, or [] if the design is unrestricted."""
     asked = manifest["audience"] or {}
     wanted = [
         f"{name} {_flat(asked[key])}{end}"
@@ -75,7 +74,6 @@ SENSITIVITY = "Sensitivity to inclusion criteria"
 
 
 def of_attrition(record: StudyRecord) -> list[Block]:
-    """Return completions by arm and Lee's bounds, or [] without pairs of shots."""
     rows = ATTRITION.rows(record.study, Kind.PERSON)
     if not rows:
         return []
@@ -84,7 +82,6 @@ def of_attrition(record: StudyRecord) -> list[Block]:
 
 
 def of_admission(record: StudyRecord) -> list[Block]:
-    """Return pass rates by arm, or [] if the design does not have a rule."""
     study = record.study
     rows = ADMISSION.rows(study, Kind.PERSON)
     if not rows:

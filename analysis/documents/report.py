@@ -115,12 +115,10 @@ def document(record: Record, answers: Mapping[str, str]) -> Document:
 
 
 def _section(title: str, blocks: Sequence[Block], marked: Sequence[Block] = ()) -> list[Section]:
-    """Return a section that ends with the study's remarks, or [] if `blocks` is empty."""
     return [Section(title, [*blocks, *marked])] if blocks else []
 
 
 def _hypotheses(record: StudyRecord) -> list[Section]:
-    """Return the hypotheses as frozen at opening, or [] if the design has none."""
     text = record.manifest["hypotheses"]
     frozen = "As frozen with the design, before the first seat was taken."
     return [Section("Hypotheses", [Quote(frozen, text)])] if text else []
@@ -136,7 +134,6 @@ def _sizes(blocks: Iterable[Block]) -> dict[str, int]:
 
 
 def _performance(record: StudyRecord, kind: str) -> list[Block]:
-    """Return the performance tables for this kind, with and without excluded annotators."""
     return [
         Grid(
             table.heading,
@@ -206,7 +203,6 @@ BEHAVIOUR = [
 
 
 def _behaviour(record: StudyRecord) -> list[Block]:
-    """Return a table with one row per person who completed the study, or []."""
     errors: dict[int, list[str]] = {}
     for row in overlap.table(record.study, Kind.PERSON):
         found = errors.setdefault(row.participation, [])
@@ -333,7 +329,6 @@ def _changes(record: StudyRecord) -> list[Block]:
 
 
 def _sample(record: StudyRecord) -> list[Section]:
-    """Return the section with the sample table, or [] without participant data."""
     rows = record.sample
     if not rows:
         return []

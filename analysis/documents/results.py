@@ -33,7 +33,6 @@ from tasks.models import Job
 
 
 def pictures(record: StudyRecord) -> list[Block]:
-    """Return the figures, or tables of their numbers if figures cannot be drawn."""
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
     shown: list[Block] = []
@@ -93,7 +92,6 @@ def uncertainty(record: StudyRecord) -> list[Block]:
 
 
 def people_minus_models(record: StudyRecord) -> list[Block]:
-    """Return the differences between humans and models, or [] without models."""
     rows = differences.differences(record.study, Kind.PERSON)
     if not rows:
         return []
@@ -105,7 +103,6 @@ def people_minus_models(record: StudyRecord) -> list[Block]:
 
 
 def _asked(study: Study, columns: list[Column]) -> list[Column]:
-    """Drop the equivalence column if the design has no equivalence margin."""
     has_margin = study.equivalence_margin is not None
     return [column for column in columns if has_margin or column.heading != "Equivalence"]
 
@@ -119,7 +116,6 @@ def _grid(caption: str, columns: Sequence[Column], rows: Sequence[Any], notes: l
 
 
 def headed(columns: Sequence[Column], headings: Sequence[str]) -> list[Column]:
-    """Return the columns with these headings, in this order."""
     by_heading = {column.heading: column for column in on_page(columns)}
     return [by_heading[heading] for heading in headings]
 
@@ -130,7 +126,6 @@ AGREEMENT = "Agreement"  # table caption, which the methods section looks up
 
 
 def agreement(record: StudyRecord) -> list[Block]:
-    """Return agreement and aggregated answers, or [] unless some cell has two annotators."""
     agreements = findings.agreements(record.answered)
     if all(row.n < 2 for row in agreements):
         return []
@@ -190,7 +185,6 @@ EVERY_METRIC = on_page(metrics.COLUMNS)
 
 
 def of_models(record: StudyRecord) -> list[Block]:
-    """Return models' scores, differences from humans, time and cost, or [] without models."""
     seated = list(_seated(record)) if record.has_seated_models else []
     if not seated and not record.model_names:
         return []
@@ -259,7 +253,6 @@ def job_of(study: Study, owner: Any = None) -> Job | None:
 
 @jobs.job(KIND)
 def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
-    """Compute one of PARTS."""
     study = study_of(job)
     blocks = list(PARTS.values())[number](StudyRecord(study))
     findings.check_inputs(job, parameters(study))

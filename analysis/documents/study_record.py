@@ -76,7 +76,6 @@ class StudyRecord:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """Return one row per participation, of any kind (scores/frames.py)."""
         return frames.annotators(self.study)
 
     @cached_property
@@ -85,7 +84,6 @@ class StudyRecord:
 
     @cached_property
     def answered(self) -> pd.DataFrame:
-        """Return analysed participants' answers from the annotation step (scores/findings.py)."""
         return findings.answered(self.study, Kind.PERSON)
 
     @cached_property
@@ -100,7 +98,6 @@ class StudyRecord:
 
     @cached_property
     def funnels(self) -> list[tuple[Scenario, funnel.Funnel]]:
-        """Count participants at each stage of each scenario, as on the study's page."""
         scenarios = list(funnel.with_training_size(self.study))
         funnels = funnel.by_scenario_and_kind(self.study, scenarios)
         return [(each, funnels[each.pk, Kind.PERSON]) for each in scenarios]
@@ -173,7 +170,6 @@ class StudyRecord:
 
     @cached_property
     def marks(self) -> list[str]:
-        """Return the remarks shown under all tables."""
         return marks.sentences(self.study)
 
     @cached_property
@@ -193,7 +189,6 @@ class StudyRecord:
 
     @property
     def breaks(self) -> str:
-        """Return how long annotators may pause. Prolific ends submissions earlier."""
         idle = wording.count(self.manifest["idle_limit_hours"], "hour")
         if not self._on_prolific:
             return idle
@@ -221,13 +216,11 @@ class StudyRecord:
 
     @property
     def withdrawn_with_pay(self) -> int:
-        """Count withdrawn participations whose earnings are included in `amounts`."""
         gone = [seat for seat in self._seats if seat.status == Status.WITHDRAWN and seat.is_paid]
         return sum(bool(seat.earned) for seat in gone)  # type: ignore[attr-defined]  # annotated
 
     @cached_property
     def wages(self) -> list[ledger.Wage]:
-        """Return the paid settled participations."""
         return [wage for wage in self.settled if wage.participation.is_paid]
 
     def median(self, name: str, wages: list[ledger.Wage] | None = None) -> float | None:
@@ -364,7 +357,6 @@ class StudyRecord:
 
     @cached_property
     def models(self) -> list[SimpleNamespace]:
-        """Return scores for models with uploaded predictions."""
         files = compared_files.files(self.study)
         return model_tables.model_rows(files)
 
@@ -383,7 +375,6 @@ class StudyRecord:
 
     @cached_property
     def pilots(self) -> int:
-        """Count the same owner's earlier studies on these tasks."""
         names = [task.name for task in self.tasks]
         others = Study.objects.filter(owner=self.study.owner_id, tasks__name__in=names)
         earlier = others.filter(opened_at__lt=self.study.opened_at).exclude(pk=self.study.pk)

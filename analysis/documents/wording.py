@@ -101,13 +101,11 @@ def shots_of(manifest: Manifest) -> set[int]:
 
 
 def per_label(manifest: Manifest) -> str:
-    """Return a clause about tasks with k examples per correct answer at k shots, or ""."""
     names = [task["name"] for task in manifest["tasks"] if task["card"].get("shots_per_label")]
     return f" (for {', '.join(names)}: k per correct answer)" if names else ""
 
 
 def parts_of_tests(manifest: Manifest) -> list[str]:
-    """Describe each test that uses only part of the imported file."""
     return [
         f"{task['name']}, {split['examples']} of {task['card']['test_of']} test examples"
         + (f" drawn with seed {task['card']['test_seed']}" if "test_seed" in task["card"] else "")
@@ -149,7 +147,6 @@ def announced(manifest: Manifest) -> str:
 
 
 def help_at_zero_shots(manifest: Manifest) -> str:
-    """Return whether instructions show help examples at zero shots, or "" if cards lack them."""
     cards = [parse_card(task["card"], task["name"]) for task in manifest["tasks"]]
     if not any(window.example for card in cards for window in card.help_windows):
         return ""
@@ -157,7 +154,6 @@ def help_at_zero_shots(manifest: Manifest) -> str:
 
 
 def is_paid(manifest: Manifest) -> bool:
-    """Return whether the design promises payment. Manual bonuses are possible in any study."""
     amounts = (manifest["hourly_rate"], *map(manifest["pay"].get, ("base_reward", "minimum_pay")))
     return any(float(amount) for amount in amounts)
 
@@ -287,7 +283,6 @@ def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int
 
 
 def data_warnings(manifest: Manifest) -> list[Block]:
-    """Return the leakage and ceiling warnings frozen with the design, or []."""
     sentences = manifest["data_warnings"]
     if not sentences:
         return []

@@ -32,7 +32,6 @@ FEW = (
 
 
 def columns(shots: Sequence[int]) -> list[Column]:
-    """Return the page's columns, except for the example."""
     return [
         Column(
             "mean",

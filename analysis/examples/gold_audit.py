@@ -77,7 +77,6 @@ def units(frame: pd.DataFrame) -> list[Unit]:
 
 
 def _units(answers: Iterable[tuple[str, int, frozenset[str], float]]) -> list[Unit]:
-    """Build the units from each answer's (task, example, texts, S1)."""
     found: dict[int, Unit] = {}
     for task, example, texts, s1 in answers:
         unit = found.setdefault(example, Unit(task, example, texts, s1))
@@ -116,7 +115,6 @@ def _answered(study: Study, kind: str) -> list[Unit]:
 
 
 def tallies(answered: Sequence[Unit]) -> list[SimpleNamespace]:
-    """Return the numbers of examples for each task."""
     counts = {
         name: Counter(unit.task for unit in answered if keeps(unit))
         for name, keeps in {
@@ -161,12 +159,10 @@ def doubts(study: Study, kind: str) -> Doubts:
 
 
 def rows(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return the doubtful examples without tallies."""
     return doubts(study, kind)[1]
 
 
 def on(study: Study, example: Example) -> QuerySet[ExampleComment]:
-    """Return the study's comments on an example, oldest first."""
     return study.comments.filter(example=example).select_related("by")
 
 
@@ -182,7 +178,6 @@ def add(study: Study, example: Example, text: str, by: User, gold: str = "") -> 
 
 
 def wrong_gold(said: Iterable[ExampleComment]) -> ExampleComment | None:
-    """Return the comment with the latest opinion if it says the gold is wrong, or None."""
     latest = None
     for comment in said:
         latest = comment if comment.gold else latest

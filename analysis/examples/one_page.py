@@ -36,8 +36,6 @@ MAX_NAMES = 20
 
 @dataclass(frozen=True)
 class Lane:
-    """One annotator's answer, compared with the gold."""
-
     participation: Participation
     given: Given
     comparison: Comparison
@@ -46,7 +44,6 @@ class Lane:
 
     @property
     def name(self) -> str:
-        """Return the pseudonym, or an alias on this page while the score is hidden."""
         return self.alias or self.participation.pseudonym
 
     @property
@@ -119,12 +116,10 @@ class ExamplePage:
 
     @property
     def golds(self) -> list[str]:
-        """Return the distinct gold texts."""
         return list(dict.fromkeys(self.example.gold))
 
     @property
     def length(self) -> int:
-        """Return the total length of the highlightable texts."""
         return sum(len(text) for _number, _name, text in self._texts)
 
     def _lanes(self, chosen: QuerySet[Participation]) -> list[Lane]:
@@ -172,7 +167,6 @@ class ExamplePage:
 
     @cached_property
     def _counted(self) -> list[Lane]:
-        """Return the analysed answers for all numbers of shots."""
         return self._lanes(findings.counted(self.study, self.kind))
 
     @cached_property
@@ -181,7 +175,6 @@ class ExamplePage:
 
     @cached_property
     def apart(self) -> list[Lane]:
-        """Return answers of this kind and number of shots outside the analysis."""
         counted = findings.counted(self.study, self.kind)
         others = self.study.participations.filter(kind=self.kind).exclude(pk__in=counted)
         return [lane for lane in self._lanes(others) if self.shots in (None, lane.shots)]
@@ -212,7 +205,6 @@ class ExamplePage:
 
     @cached_property
     def layered(self) -> list[SimpleNamespace]:
-        """Return the texts that can be highlighted, divided into runs."""
         return [
             SimpleNamespace(
                 segment=number,
@@ -283,7 +275,6 @@ class ExamplePage:
 
     @property
     def facts(self) -> list[Fact]:
-        """Return figures for the displayed answers, with their meanings."""
         scores = [lane.comparison.s1 for lane in self.lanes]
         unit = [frozenset(lane.given.texts) for lane in self.lanes]
         pairs = self.n * (self.n - 1) // 2
@@ -315,7 +306,6 @@ class ExamplePage:
 
     @property
     def by_shots(self) -> list[SimpleNamespace]:
-        """Return the scores for every number of shots, even if the page shows only one of them."""
         rows = []
         for shots in sorted(self.study.shots):
             values = [lane.comparison.s1 for lane in self._counted if lane.shots == shots]

@@ -103,7 +103,6 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _texts(task: Task) -> dict[int, str]:
-    """Map each test example to its full text for searching."""
     rows = Example.objects.filter(split__task=task, split__kind=Split.Kind.TEST)
     return {
         pk: f"{' '.join(context)} {question} {' '.join(gold)}"
@@ -149,7 +148,6 @@ def _task(request: HttpRequest, tasks_of_study: list[Task]) -> Task:
 
 @reading
 def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """Show a test example with the annotators' highlights and the gold."""
     study = scores_of(request, name)
     return _example(request, study, example_of(study, pk))
 
@@ -168,7 +166,6 @@ def comment(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 
 
 def example_of(study: Study, pk: int) -> Example:
-    """Return a test example from one of the study's tasks, or raise Http404."""
     return get_object_or_404(
         Example.objects.select_related("split__task"),
         pk=min(pk, 2**62),

@@ -19,7 +19,6 @@ class NothingAnswered(Exception):
 
 
 def participations(study: Study) -> QuerySet[Participation]:
-    """Return non-withdrawn participations that have answers, with `analysed`, in a fixed order."""
     people = study.participations.exclude(status=Status.WITHDRAWN)
     people = people.filter(turns__answer__isnull=False, turns__step__in=STEPS).distinct()
     people = people.annotate(analysed=ANALYSED).select_related("scenario__task")
@@ -42,7 +41,6 @@ def tested(study: Study) -> Iterator[tuple[Participation, list[Answer]]]:
 
 
 def answers(participation: Participation) -> QuerySet[Answer]:
-    """Return a participation's answers in order of submission."""
     stored = Answer.objects.filter(turn__participation=participation, turn__step__in=STEPS)
     return stored.select_related("turn__example").prefetch_related("spans").order_by("turn")
 

@@ -77,7 +77,6 @@ def state(study: Study) -> str:
 
 
 def job_of(study: Study) -> Job | None:
-    """Return the study's bundle job, running or finished, or None."""
     jobs_by_unit = (jobs.find(KIND, _parameters(study, unit)) for unit in publishing.UNITS)
     return next((job for job in jobs_by_unit if job is not None), None)
 
@@ -91,7 +90,6 @@ def rounding_of(job: Job) -> str:
 
 
 def archive_of(job: Job | None) -> Path | None:
-    """Return the path of the finished ZIP, or None if it does not exist."""
     if job is None or not job.is_done:
         return None
     path = _archive(job)
@@ -99,7 +97,6 @@ def archive_of(job: Job | None) -> Path | None:
 
 
 def is_current(study: Study, job: Job) -> bool:
-    """Return whether the study is unchanged since the job's snapshot."""
     return job.result[0]["state"] == state(study)
 
 

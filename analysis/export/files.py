@@ -169,7 +169,6 @@ def write_bundle_sums(folder: Path) -> str:
 
 
 def _paths(folder: Path) -> list[Path]:
-    """Return all files except checksum files and signatures."""
     found = (path for path in folder.rglob("*") if path.is_file())
     return sorted(path for path in found if not path.name.startswith(SUMS))
 

@@ -86,7 +86,6 @@ def _schema() -> Any:
 
 
 def _rows(participation: Participation) -> dict[str, list[dict[str, Any]]]:
-    """Return a participation's rows by step."""
     about, card = answered.about(participation), participation.scenario.task.card
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in answered.answers(participation):

@@ -84,7 +84,6 @@ def _log(participation: Participation, rows: list[Answer]) -> Any:
 
 
 def _sample(scenario: Scenario, model: str, row: Answer) -> Any:
-    """Build an EvalSample with the texts and question shown to the annotator, and the answer."""
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
     from inspect_ai.scorer import Score

@@ -48,7 +48,6 @@ def zip_of(study: Study) -> StreamingHttpResponse:
 
 @reading
 def release_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show the bundle's state and whether the study has changed since it was built."""
     return _release(request, opened_study(request, name))
 
 
@@ -76,7 +75,6 @@ def _release(
 @login_required
 @require_POST
 def release_prepare(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Start building the bundle, unless it is up to date or already being built."""
     study = opened_study(request, name)
     form = BundleForm(request.POST)
     if not form.is_valid():

@@ -37,7 +37,6 @@ CARD_LICENCES = {
 
 
 def title(study: Study, answers: Mapping[str, str]) -> str:
-    """Return the title entered for the report, or the study's title."""
     return " ".join(answers.get("title", "").split()) or study.title
 
 
@@ -76,7 +75,6 @@ def _quoted(text: str) -> str:
 
 
 def front_matter(study: Study, answers: Mapping[str, str]) -> str:
-    """Return the front matter of a Hugging Face dataset card, for the bundle's README.md."""
     cards = [task.card for task in study.tasks.order_by("name")]
     about: dict[str, Any] = {
         "pretty_name": title(study, answers),
@@ -94,7 +92,6 @@ def front_matter(study: Study, answers: Mapping[str, str]) -> str:
 
 
 def croissant(study: Study, answers: Mapping[str, str], folder: Path, on: date) -> dict[str, Any]:
-    """Return Croissant 1.0 metadata (JSON-LD) for the CSVs in `folder`."""
     named = authors(study, answers)
     about = {
         "@context": CONTEXT,
@@ -156,7 +153,6 @@ def _record_set(name: str) -> dict[str, Any]:
 def files(
     study: Study, answers: Mapping[str, str], folder: Path, on: date
 ) -> Iterator[tuple[str, str]]:
-    """Yield each file's (name, text). LICENSE is included only if a licence was chosen."""
     yield CITATION, citation(study, answers, on)
     if text := front.licence_text(answers, "; ".join(authors(study, answers))):
         yield LICENSE, text
@@ -203,7 +199,6 @@ def log_rows(study: Study, masked: Callable[[str], str]) -> Iterator[list[Any]]:
 
 
 def _names(entry: AuditEntry) -> list[str]:
-    """Return an entry's usernames in the order in which they are numbered."""
     names = [entry.by.get_username()] if entry.by else []
     if entry.topic == Topic.TEAM and entry.about:  # an invitation has no account yet
         names.append(entry.about)
@@ -236,7 +231,6 @@ IN_TEXT = re.compile(r"(\d{4}-\d\d-\d\d)([T ])(\d\d):\d\d:\d\d(\.\d+)?(Z|\+00:00
 
 
 def round_cell(text: str, unit: str) -> str:
-    """Round a cell's time down to the hour or day. Empty cells are unchanged."""
     if not text:
         return ""
     at = datetime.fromisoformat(text).astimezone(UTC)

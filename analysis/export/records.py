@@ -42,7 +42,6 @@ CHUNK = 2000
 
 
 def pool_rows(study: Study) -> Iterator[Row]:
-    """Yield each example available for training an arm, in the pool's frozen order."""
     for (arm, task), rows in pools(study).items():
         card = rows[0].task.card
         for row in rows:
@@ -55,7 +54,6 @@ def pool_rows(study: Study) -> Iterator[Row]:
 
 
 def upstream_rows(study: Study) -> Iterator[Row]:
-    """Yield one row per upstream-step turn, ordered by pseudonym and turn."""
     turns = Turn.objects.filter(participation__study=study, step=Step.UPSTREAM)
     turns = turns.order_by("participation__pseudonym", "position")
     texts = texts_of_upstream(study)
@@ -131,7 +129,6 @@ def decisions_rows(study: Study) -> Iterator[Row]:
 
 
 def _of_people(rows: QuerySet[Any], *names: str) -> Iterator[tuple[Any, ...]]:
-    """Yield the pseudonym and these fields, ordered by pseudonym."""
     ordered = rows.order_by("participation__pseudonym", "pk")
     return ordered.values_list("participation__pseudonym", *names).iterator(CHUNK)
 

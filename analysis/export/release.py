@@ -255,7 +255,6 @@ def _write_documents(
 
 
 def _rounded(study: Study, text: str, unit: str) -> str:
-    """Round the times in the report, except the study's opening time."""
     assert study.opened_at is not None  # drafts cannot be released
     opened = moment(study.opened_at)
     return opened.join(publishing.in_text(part, unit) for part in text.split(opened))

@@ -57,7 +57,6 @@ def _example_row(task: Task, place: list[Any], example: Example) -> list[Any]:
 
 
 def answers_rows(study: Study) -> Iterator[list[Any]]:
-    """Yield one row per turn in display order."""
     cards = {task.pk: task.card for task in study.tasks.all()}
     labels = {pk: [label.name for label in card.labels] for pk, card in cards.items()}
     # Merge with a second stream in the same order, so that memory use is constant.
@@ -243,7 +242,6 @@ def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[s
 
 
 def _of(name: str, columns: Sequence[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:
-    """Return the rows with this file's columns."""
     written = [column for column in columns if column.name in COLUMNS[name]]
     return [in_file(written, row) for row in rows]
 

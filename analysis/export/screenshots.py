@@ -47,7 +47,6 @@ DEVICES: dict[str, dict[str, Any]] = {
 
 
 def browser() -> str | None:
-    """Return the path of an installed Chromium, or None."""
     return next((path for path in map(shutil.which, BROWSERS) if path), None)
 
 
@@ -127,7 +126,6 @@ def _photograph(shots: Mapping[str, Sequence[tuple[Path, Path]]], path: str) -> 
 
 
 def _reason(message: str) -> str:
-    """Return the first line of Playwright's message and the browser's last line of output."""
     lines = message.partition("\nCall log:")[0].splitlines()
     written = [line.partition("[err] ")[2] for line in lines if "[err] " in line]
     return ": ".join([lines[0], *written[-1:]])

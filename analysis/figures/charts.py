@@ -56,7 +56,6 @@ CONFIG: dict[str, Any] = {
 
 
 def marked(spec: dict[str, Any], mark: str) -> dict[str, Any]:
-    """Add a remark above the panels, wrapped to fit one column."""
     title = {"anchor": "start", "color": INK, "fontSize": 11, "fontWeight": "normal"}
     return spec | {"title": textwrap.wrap(mark, 44), "config": spec["config"] | {"title": title}}
 
@@ -183,7 +182,6 @@ def _tips(titles: Mapping[str, str]) -> list[alt.Tooltip]:
 
 
 def _means_with_bars(means: alt.Chart, x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    """Return layers for the line through the means, the error bars, and the dots on top."""
     known = means.transform_filter("isValid(datum.low)")
     tooltip = _tips(OF_MEAN)
     bars = known.mark_rule(strokeWidth=2)
@@ -248,7 +246,6 @@ def _score_axis(field: str = "s1:Q", title: str = "S1 x 100 of single answers") 
 def _lines(
     frame: pd.DataFrame, x: alt.X, y: alt.Y, shots: Sequence[int], names: Mapping[str, str]
 ) -> alt.LayerChart:
-    """Draw annotators as thin lines, and each group's mean as a dashed line with points."""
     base = alt.Chart(frame)
     legend = alt.Legend(title="Shots", values=_shots(frame))
     colour = alt.Color("shots:N", scale=alt.Scale(domain=list(shots)), legend=legend)

@@ -43,8 +43,6 @@ PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"
 
 @dataclass(frozen=True)
 class Data:
-    """The rows behind a figure, as in its CSV, and the numbers for its table."""
-
     frame: pd.DataFrame
     numbers: Sequence[Any]
 
@@ -203,7 +201,6 @@ def _shot_curve(study: Study, people: pd.DataFrame, means: list[SimpleNamespace]
 
 
 def in_file(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rename columns as in CSV and JSON, and divide scores by 100."""
     scores = [name for name in frame.columns if name in X_100]
     names = {"low": "low_95", "high": "high_95", "who": "name"}
     return frame.assign(**{name: frame[name].map(hundredth) for name in scores}).rename(
@@ -322,7 +319,6 @@ def _caption(study: Study, kind: str, name: str) -> str:
 
 
 def _why_not(study: Study, kind: str, name: str, begun: set[Step]) -> str:
-    """Return why the figure would be empty or misleading, or "" if it is shown."""
     if name == GAINS:
         return "" if learners.bars(study, kind) else "No learner has completed both arms yet."
     if name == SIZES:

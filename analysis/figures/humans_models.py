@@ -91,7 +91,6 @@ COLUMNS = [
 
 
 def rows(study: Study, kind: str, people: Sequence[Any]) -> list[SeriesRow]:
-    """Return one study's points. `people` are its shot curve rows, with intervals."""
     who = model_tables.WHO[Kind(kind)]
     # Seated models have separate rows. Humans come from `people`, which has their intervals.
     others = [
@@ -145,7 +144,6 @@ def shown(every: Sequence[SeriesRow]) -> list[SeriesRow]:
 
 
 def ranked(every: Sequence[SeriesRow]) -> list[str]:
-    """Return the names of all series in order of priority."""
     means: dict[tuple[int, str], list[float]] = defaultdict(list)
     for row in every:
         people = row.unit == "annotators"

@@ -60,7 +60,6 @@ def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpR
 def _drawn(
     request: HttpRequest, figure: figure_data.Figure, ext: str, filename: str
 ) -> HttpResponse:
-    """Return a figure's specification, or a picture at the requested width."""
     width = request.GET.get("width", "")
     if ext == "json":
         return HttpResponse(figure.json, content_type="application/json")
@@ -74,7 +73,6 @@ def _drawn(
 
 @reading
 def figure_table(request: HttpRequest, name: str, figure: str) -> HttpResponse:
-    """Show the numbers behind a figure, as part of its page."""
     _kind, chosen = _figure(request, name, figure)
     return render(request, "figures/_figure_numbers.html", {"figure": chosen})
 
@@ -152,7 +150,6 @@ def compare_page(request: ResearcherRequest) -> HttpResponse:
 
 
 def _query(sent: QueryDict) -> str:
-    """Return the query string that selects the same studies and kind for a file."""
     kept = QueryDict(mutable=True)
     kept.setlist("study", sent.getlist("study"))
     kept["kind"] = sent.get("kind", Kind.PERSON)

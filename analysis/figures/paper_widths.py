@@ -36,12 +36,10 @@ def laid_out(spec: dict[str, Any], width: str, spare: float = 0) -> dict[str, An
 
 
 def svg(spec: dict[str, Any], width: str) -> str:
-    """Return the SVG at this width. Raises ImportError without vl-convert."""
     return _scaled(_drawn(spec, width), f"{INCHES[width]}in", INCHES[width], "in")
 
 
 def picture(spec: dict[str, Any], ext: str, width: str) -> bytes:
-    """Return the picture as SVG, PDF or PNG (300 dpi)."""
     import vl_convert
 
     if ext == "svg":

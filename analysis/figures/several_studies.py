@@ -104,7 +104,6 @@ class Comparison:
 
 
 def compare(studies: Sequence[Study], kind: str) -> Comparison:
-    """Compare one kind of annotators across these studies, with tasks in the paper's order."""
     rows: list[SeriesRow] = []
     without = []
     for study in studies:
@@ -117,7 +116,6 @@ def compare(studies: Sequence[Study], kind: str) -> Comparison:
 
 
 def title_of(study: Study, studies: Sequence[Study]) -> str:
-    """Return a study's title, with its name if another study has the same title."""
     same = [other for other in studies if other.title == study.title]
     return f"{study.title} ({study.name})" if same[1:] or not study.title else study.title
 
@@ -131,7 +129,6 @@ def differing(studies: Sequence[Study]) -> Iterator[SimpleNamespace]:
 
 
 def _told(study: Study) -> Iterator[tuple[str, str]]:
-    """Yield (label, value) for each property in the manifest."""
     if not study.manifest:
         yield "design", "a draft: not frozen"
         return

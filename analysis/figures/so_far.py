@@ -30,7 +30,6 @@ NAMES = {Kind.PERSON: "People", Kind.SIMULATED: "Simulated", Kind.MODEL: "Models
 
 
 def for_study(study: Study) -> SimpleNamespace | None:
-    """Return the panels for the first kind of annotator with results, or None."""
     frame = frames.annotators(study)
     kinds = [kind for kind in kinds_of(frame) if not frames.counted(frame, kind).empty]
     if not kinds:

@@ -63,7 +63,6 @@ class Runs:
 
     @property
     def splits(self) -> list[int | None]:
-        """Return the distinct training splits, or [None] at zero shots."""
         numbers = {file.split_number for file in self.files} | set(self.seats.values())
         return sorted(numbers, key=lambda number: number or 0)
 
@@ -103,12 +102,10 @@ class Difference(Tested):
 
     @property
     def key(self) -> str:
-        """Return a string that identifies this pairing in URLs."""
         return f"{self.task}/{self.shots}/{self.model}"
 
 
 def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> list[float]:
-    """Return each cluster's sum of values, in order of first appearance."""
     sums: dict[str, float] = defaultdict(float)
     for value, cluster in zip(values, clusters, strict=True):
         sums[cluster] += value
@@ -189,7 +186,6 @@ def _differences(study: Study, kind: str) -> list[Difference]:
 
 
 def late(rows: Sequence[Difference]) -> str:
-    """Return a sentence naming the models outside the family, or "" if there are none."""
     names = sorted({row.model for row in rows if not row.in_family})
     if not names:
         return ""

@@ -18,7 +18,6 @@ from tasks.predictions.store import PredictionUpload
 
 
 def _stated(label: str, choices: Any, help_text: str) -> forms.ChoiceField:
-    """Return a field for one of a model's properties."""
     return forms.ChoiceField(label=label, choices=choices, required=False, help_text=help_text)
 
 

@@ -99,7 +99,6 @@ class Board:
 
     @property
     def groups(self) -> list[tuple[str, list[Entry]]]:
-        """Return the (heading, entries) of each non-empty group."""
         grouped = [
             (words, [entry for entry in self.entries if entry.group == group])
             for group, words in GROUPS.items()
@@ -108,7 +107,6 @@ class Board:
 
 
 def boards(study: Study, kind: str) -> list[Board]:
-    """Return a board over all tasks if there are several, then one per task."""
     people = performance(study, kind, frames.annotators(study))
     files = PredictionFile.objects.in_cells().filter(task__in=people.tasks)
     uploaded, of = splits(files, people.tasks), training_files(people.tasks)
@@ -239,7 +237,6 @@ def _mean(scores: Sequence[Score]) -> Score:
 
 
 def cells(shown: Sequence[Board]) -> list[SimpleNamespace]:
-    """Return one row per board, entry and size, for files and the API."""
     return [
         SimpleNamespace(board=board, entry=entry, shots=size, score=score)
         for board in shown
@@ -304,7 +301,6 @@ def _n(entry: Entry) -> str:
 
 
 def _if_largest(name: str, missing: Any) -> Callable[[Any], Any]:
-    """Return a getter for an attribute that only applies to the score at the largest size."""
     return lambda cell: getattr(cell.entry, name) if cell.shots == cell.board.sizes[-1] else missing
 
 

@@ -45,7 +45,6 @@ class Run:
 
     @property
     def text(self) -> str:
-        """Return a sentence about the properties that ends with those not stated."""
         seen, numbers = _labels(Seen, self.seen_test), _labels(Numbering, self.numbering)
         chosen = _labels(Tuning, self.tuning)
         parts = {
@@ -78,7 +77,6 @@ def joined(stated: Iterable[tuple[str, ...]]) -> Run:
 
 
 def runs(files: PredictionFileQuerySet) -> dict[Place, Run]:
-    """Return the stated properties of files by (model, task version, shots)."""
     stated: dict[Place, list[tuple[str, ...]]] = defaultdict(list)
     rows = files.order_by().values_list("model__name", "task_id", "shots", *RUN)
     for model, task, shots, *values in rows:
@@ -138,14 +136,11 @@ def splits_as_one_set(
 
 
 class FileScore(NamedTuple):
-    """A file's score under the metric on its task's card, with its remark."""
-
     value: float
     remark: str
 
 
 def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, list[FileScore]]:
-    """Return the files' scores for these tasks by (model, task version key, shots)."""
     by_place: dict[Place, list[FileScore]] = defaultdict(list)
     under = test_sets.of_files(files, tasks)
     rows = files.with_scores().values_list("pk", "model__name", "task_id", "shots", "mean_s1")  # type: ignore[misc]  # annotated
@@ -157,7 +152,6 @@ def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, 
 
 
 def mean_of(scores: Sequence[FileScore], of: int) -> Score:
-    """Return the Score over a model's files. `of` is the maximum number of files."""
     return over([own.value for own in scores], of, [own.remark for own in scores])
 
 
@@ -169,8 +163,6 @@ def mean_of(scores: Sequence[FileScore], of: int) -> Score:
 
 @dataclass(frozen=True)
 class Seated:
-    """One model with one prompt, on all its splits and replicates."""
-
     name: str
     revision: str
     prompt_hash: str
@@ -185,7 +177,6 @@ class Seated:
 
 
 def seats(study: Study) -> dict[int, Seated]:
-    """Map models' participations, except withdrawn ones, to their models."""
     theirs = study.participations.filter(kind=Kind.MODEL).exclude(status=Status.WITHDRAWN)
     known = ModelAnnotator.objects.filter(worker__participations__in=theirs)
     rows = known.values_list("worker_id", "name", "revision", "prompt_hash")

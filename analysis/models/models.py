@@ -50,8 +50,6 @@ WHO = {
 
 @dataclass(frozen=True)
 class Row:
-    """Scores for humans or for one model at one number of shots, one score per task."""
-
     source: str  # study, uploaded or published
     name: str
     unit: str  # unit of the SD: annotators, splits, or runs if nothing is trained
@@ -74,7 +72,6 @@ class Row:
 
     @cached_property
     def aggregate(self) -> Aggregate | None:
-        """Return the average over all tasks in the table, or None if any task lacks a score."""
         means = [score.mean for score in self.scores]
         if any(math.isnan(mean) for mean in means):
             return None
@@ -82,12 +79,10 @@ class Row:
 
     @property
     def sum_text(self) -> str:
-        """Return the SD of the sum over tasks, or a dash if it is undefined."""
         return points(None if self.aggregate is None else self.aggregate.sd_of_sum)
 
     @property
     def cells(self) -> list[tuple[Score, str]]:
-        """Return each score with a description that makes sense on its own."""
         return [
             (score, self._explain(score, task))
             for score, task in zip(self.scores, self.tasks, strict=True)
@@ -140,8 +135,6 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """All rows at one number of shots."""
-
     shots: int | str
     tasks: list[Task]
     rows: list[Row]

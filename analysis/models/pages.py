@@ -145,7 +145,6 @@ def _model_scores(files: PredictionFileQuerySet, filename: str) -> HttpResponse:
 @login_required
 @require_POST
 def delete_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Delete one of the user's prediction files, so that another can replace it."""
     file = get_object_or_404(own_model(request, name).files, pk=pk)
     try:
         prediction_store.delete(file)
@@ -166,7 +165,6 @@ def archive_model(request: ResearcherRequest, name: str, is_archived: bool) -> H
 @login_required
 @require_POST
 def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Delete one of the user's models if it does not have any files."""
     language_model = own_model(request, name)
     if language_model.files.exists():
         messages.error(request, "Delete its files first.")
@@ -256,7 +254,6 @@ def study_models_file(request: ResearcherRequest, name: str, table: str) -> Http
 def _chosen(
     request: ResearcherRequest, pairings: list[differences.Difference]
 ) -> differences.Difference:
-    """Return the requested pairing, or the first one by default."""
     wanted = request.GET.get("pair")
     chosen = next((pairing for pairing in pairings if wanted in (None, pairing.key)), None)
     if chosen is None:

@@ -24,7 +24,6 @@ from tasks import columns as table_columns
 
 @reading
 def plan(request: HttpRequest) -> HttpResponse:
-    """Show how many annotators and examples an interval requires. Nothing is stored."""
     sources = planner.sources(request.user)
     form = PlannerForm(request.GET, sources=sources)
     stated = StatedGainForm(request.GET)
@@ -57,8 +56,6 @@ def _number(label: str, initial: float, least: Any, most: Any, help_text: str = 
 
 
 class PlannerForm(forms.Form):
-    """A form for the targets. Initial values fill missing fields, so the page has a plan."""
-
     source = forms.ChoiceField(label="Numbers from")
     half_width = _number(
         "Target interval: ± points", 3.0, 0.5, 50,

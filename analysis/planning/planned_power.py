@@ -66,7 +66,6 @@ class Contrast:
 
 
 def contrasts(study: Study, tasks: Sequence[Task]) -> list[Contrast]:
-    """Return one row per task with two or more numbers of shots, in task order."""
     shots = sorted(study.shots)
     if len(shots) < 2 or study.is_cross_task:  # cross-task studies plan a gain instead
         return []

@@ -86,7 +86,6 @@ class Known:
         return {"rest": shared, "contexts": contexts, "ratio": math.sqrt(second) / sd}
 
     def power(self, difference: float, people: int, examples: int, level: float) -> float:
-        """Return the power to detect a difference, which is negative for a lower mean."""
         sd, _rest, _contexts = self.planned(examples)
         return power.power(abs(difference) / sd, people, level, **self.arms(difference, examples))
 
@@ -123,7 +122,6 @@ def sources(user: Any) -> list[tuple[str, str]]:
 
 
 def known(user: Any, source: str) -> list[Known]:
-    """Return the cells of a source in `sources(user)`."""
     if source == PUBLISHED:
         labelled = {card.name for card in map(load_card, CARDS.glob("*.toml")) if card.labels}
         return [
@@ -141,7 +139,6 @@ def known(user: Any, source: str) -> list[Known]:
 
 
 def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Known:
-    """Compute a cell's known values from its answers: annotator, example, context, score."""
     matrix, contexts = matrix_of(part)
     means = matrix.mean(1)
     return Known(
@@ -226,7 +223,6 @@ def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def sentences(wanted: dict[str, Any]) -> list[str]:
-    """Return the sentences for all tasks, including the annotators saved by anchors."""
     n, r = wanted["annotators"], wanted["anchor_r"]
     level = LEVEL / wanted["comparisons"]
     values = wanted | {

@@ -75,7 +75,6 @@ def columns(compared: Sequence[Column], base: str, new: str, differs: str) -> li
 
 
 def attritions(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return one row per task and pair of shots if both have annotators in the analysis."""
     frame = frames.counted(frames.annotators(study), kind)
     scores = {
         (task, shots): [100 * float(score) for score in part["score"]]
@@ -220,7 +219,6 @@ ADMISSION = Table("admission", "Admission", _OF_ADMISSION, admissions)
 
 
 def told(study: Study) -> list[str]:
-    """Return warnings if only some arms are judged, or zero-shot annotators are screened."""
     rule = (study.qualification, study.shots, study.screening_examples)
     return [
         sentence for sentence in (screening.warning(*rule), screening.screened(*rule)) if sentence

@@ -79,7 +79,6 @@ def _against_the_others(part: pd.DataFrame) -> dict[str, list[float]]:
 
 
 def _of_unit(answers: Sequence[frozenset[str]], is_one_choice: bool) -> list[float | None]:
-    """Return the S1 of each answer to one example against the majority of the other answers."""
     if len(answers) > 1 and len(set(answers)) == 1:
         return [1.0] * len(answers)  # the others gave the same answer
     others = agreement.majorities_of_others(answers, is_one_choice)

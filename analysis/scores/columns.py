@@ -42,7 +42,6 @@ class Table:
 
     @property
     def intro(self) -> str:
-        """Return the introduction from templates/documents/tables.txt, with `words` filled in."""
         return rendered("tables", self.words, only=self.name).get(self.name, "")
 
     def page(self, study: Study, kind: str, rows: Sequence[Any] | None = None) -> dict[str, Any]:
@@ -78,7 +77,6 @@ def in_file(columns: Iterable[Column], row: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value for JSON, without NaN or numpy types."""
     if hasattr(value, "item"):  # a numpy scalar
         value = value.item()
     return None if isinstance(value, float) and math.isnan(value) else value
@@ -188,7 +186,6 @@ def number(value: float) -> str:
 
 
 def cell(value: Any) -> Any:
-    """Format a value for a CSV: floats unrounded, lists as JSON, "" for missing values."""
     match value:
         case None:
             return ""

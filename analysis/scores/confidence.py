@@ -94,7 +94,6 @@ def _cells(study: Study, kind: str) -> Iterator[tuple[str, int, int, np.ndarray]
 
 
 def rated(study: Study, kind: str) -> list[Rated]:
-    """Return one row per task and number of shots with stored confidence."""
     found: list[Rated] = []
     last: tuple[str, np.ndarray, int] = ("", np.array([]), 0)
     for task, shots, skipped, group in _cells(study, kind):
@@ -114,7 +113,6 @@ def rated(study: Study, kind: str) -> list[Rated]:
 
 
 def at_points(study: Study, kind: str) -> list[AtPoint]:
-    """Return one row per cell and point that annotators chose."""
     found = []
     for task, shots, _skipped, group in _cells(study, kind):
         sums = sums_and_resamples(group, study.seed + shots)

@@ -117,7 +117,6 @@ def stored_row(row: Any) -> dict[str, Any]:
 
 
 def _groups(frame: pd.DataFrame) -> Iterator[tuple[str, int, int, pd.DataFrame]]:
-    """Yield each cell's task, shots, number of annotators and answers."""
     for task, shots, part in by_cell(frame):
         yield task, shots, part["annotator"].nunique(), part
 
@@ -271,7 +270,6 @@ def begun(work: str, study: Study, made_of: dict[str, Any], total: int, owner: A
 
 
 def waiting(job: Job | None) -> Job | None:
-    """Return the job if a page has to wait for it."""
     return None if job is None or job.is_done else job
 
 
@@ -296,7 +294,6 @@ def check_inputs(job: Job, now: dict[str, Any]) -> None:
 
 @jobs.job(KIND)
 def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
-    """Compute the rows for one task and number of shots, or the contrasts for one task."""
     made_of, cells = job.parameters, job.parameters["cells"]
     study = study_of(job)
     names: tuple[str, ...]
@@ -398,7 +395,6 @@ def _measured(study: Study, kind: str, name: str, chosen: Collection[int] | None
 
 @jobs.job(CURVES)
 def _curves(job: Job, number: int) -> dict[str, list[Any]]:
-    """Compute the curves of one task and number of shots."""
     study, (_task, _shots, chosen) = study_of(job), job.parameters["cells"][number]
     made = {name: _measured(study, job.parameters["kind"], name, chosen) for name in CURVES_OF}
     check_inputs(job, parameters(study, job.parameters["kind"]))

@@ -18,7 +18,6 @@ from tasks.models.predictions import Tuning
 
 
 def late_seats(study: Study) -> dict[tuple[str, int], int]:
-    """Count seats added after results were visible, by (task, shots)."""
     added = AddedSeats.objects.filter(scenario__study=study, results_seen=True)
     return {
         (task, shots): number
@@ -72,7 +71,6 @@ def sentences(study: Study) -> list[str]:
 
 
 def by_program(study: Study) -> ParticipationQuerySet:
-    """Return the human annotators with at least one answer through the API, in any step."""
     if not study.programs_as_people:
         return study.participations.none()
     answers = Answer.objects.filter(turn__participation=OuterRef("pk"), channel=Channel.API)

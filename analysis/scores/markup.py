@@ -91,7 +91,6 @@ def rendered(name: str, values: Mapping[str, Any], only: str = "", **more: Any) 
 
 
 def texts(blocks: Mapping[str, str], beginning: str = "") -> list[str]:
-    """Return the text of non-empty blocks whose names start with `beginning`."""
     return [text for name, text in blocks.items() if text and name.startswith(beginning)]
 
 
@@ -129,7 +128,6 @@ class PaperTable:
 
     @property
     def meanings(self) -> list[str]:
-        """Return the meanings of columns with unclear headings, without repetition."""
         headings: dict[str, list[str]] = {}
         for column in table_columns.on_page(self.columns):
             headings.setdefault(column.meaning.rstrip("."), []).append(column.heading)
@@ -137,7 +135,6 @@ class PaperTable:
 
     @property
     def label(self) -> str:
-        """Return the argument of \\label, which has only letters, digits and hyphens."""
         return f"tab:{slugify(self.name)}"
 
 
@@ -169,7 +166,6 @@ def as_latex(table: PaperTable) -> str:
 
 
 def _lines(table: PaperTable) -> Iterator[list[str] | str]:
-    """Yield the table's lines, as cells or literal LaTeX."""
     if table.groups:
         over = (rf"\multicolumn{{{n}}}{{c}}{{{latex(name)}}}" for name, n in table.groups)
         yield rf" & {' & '.join(over)} \\"

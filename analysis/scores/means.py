@@ -124,7 +124,6 @@ def intervals(frame: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
 
 
 def strata_of(study: Study) -> dict[int, str]:
-    """Map the study's test examples to their strata, if they have any."""
     tests = Example.objects.filter(split__task__in=study.tasks.all(), split__kind=Split.Kind.TEST)
     return dict(tests.exclude(stratum="").values_list("pk", "stratum"))
 

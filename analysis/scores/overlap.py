@@ -62,7 +62,6 @@ def agreeing(study: Study, kind: str) -> set[int]:
 
 
 def _wrong(study: Study, participations: list[int]) -> dict[int, Answers]:
-    """Return these participations' wrong answers in the annotation step."""
     seats = study.participations.filter(pk__in=participations)
     answers = Answer.objects.filter(
         turn__participation__in=seats, turn__step=Step.ANNOTATION, s1__lt=1

@@ -56,7 +56,6 @@ def chosen_kind(request: HttpRequest, kinds: list[str]) -> str:
 
 
 def of_kind(request: HttpRequest, name: str) -> tuple[Study, str, dict[str, Any]]:
-    """Return the study, kind and page context. Raises as `scores_of` and `chosen_kind` do."""
     study = scores_of(request, name)
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)

@@ -110,7 +110,6 @@ class Cell:
 
 
 def families_of(tasks: Iterable[Task]) -> list[tuple[str, int]]:
-    """Return each family's (name, number of tasks), in column order."""
     counts = Counter(task.card.family for task in tasks)
     return [(FAMILY_NAMES[name], counts[name]) for name in FAMILIES if counts[name]]
 
@@ -127,7 +126,6 @@ class PerformanceTable:
 
     @property
     def anchor(self) -> str:
-        """Return the table's id on its page."""
         return f"{self.kind}-with-excluded" if self.with_excluded else self.kind
 
     @property
@@ -159,7 +157,6 @@ class PerformanceTable:
 
     @cached_property
     def floors(self) -> list[str]:
-        """Return the names of all floors that any task has, in order."""
         return list(dict.fromkeys(name for limits in self.bounds for name, _s1 in limits.floors))
 
     @cached_property
@@ -173,12 +170,10 @@ class PerformanceTable:
 
     @cached_property
     def not_compared(self) -> str:
-        """Return a sentence about tasks that share only their name with a published one, or ""."""
         return not_compared(self.tasks)
 
     @cached_property
     def bounds(self) -> list[Bounds]:
-        """Return each task's baseline and ceiling, in column order."""
         return [bounds(task) for task in self.tasks]
 
     @property
@@ -193,7 +188,6 @@ class PerformanceTable:
 
     @property
     def metrics(self) -> str:
-        """Return the tasks' metrics as text."""
         return test_sets.in_words(self.tasks)
 
 
@@ -253,7 +247,6 @@ def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTa
 
 
 def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
-    """Describe this kind's participations that are not in any cell, such as "2 at work"."""
     of_kind = frame[frame["kind"] == kind]
     left_out = of_kind.drop(frames.counted(frame, kind).index)
     rows: Iterable[Any] = left_out.itertuples()

@@ -37,12 +37,10 @@ class Published(NamedTuple):
         return mean_and_sd(self.mean, self.spread)
 
     def score(self, n: int) -> Score:
-        """Convert the figure to a score over `n` annotators or splits."""
         return Score(self.mean, printed=self.spread, n=n, of=n)
 
 
 def rows_of(file: str) -> list[dict[str, str]]:
-    """Return the rows of a CSV file in FOLDER."""
     with (FOLDER / file).open(newline="") as opened:
         return list(csv.DictReader(opened))
 
@@ -74,12 +72,10 @@ def test_files() -> dict[str, str]:
 
 
 def name_of(task: Task) -> str:
-    """Return the paper's name for the task with this test file, or "" if there is none."""
     return test_files().get(task.test_hash, "")
 
 
 def not_compared(tasks: Iterable[Task]) -> str:
-    """Return a sentence about tasks that share only their name with the paper, or ""."""
     names = set(test_files().values())
     others = [task.name for task in tasks if task.name in names and not name_of(task)]
     if not others:
@@ -126,7 +122,6 @@ class Bounds:
 
     @property
     def ceiling_text(self) -> str:
-        """Return the ceiling for highlighting, or a dash if answers are chosen or typed."""
         return points(self.ceiling) if self.is_highlighted else NOTHING
 
 

@@ -18,7 +18,6 @@ _ONE_SPLIT = "; empty for a single split"
 
 
 def _sds(name: str, over: str, *empty: str) -> list[Column]:
-    """Return columns for both of a cell's SDs. `empty` explains an empty cell."""
     notes = [*empty, "", ""]
     return [
         Column(

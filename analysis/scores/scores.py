@@ -25,7 +25,6 @@ class Score:
 
     @property
     def spread(self) -> float:
-        """Return the number after ±: the SD with ddof 1, or the printed spread."""
         return self.sd_ddof1 if math.isnan(self.printed) else self.printed
 
     @property

@@ -46,7 +46,6 @@ def _is_told(people: pd.DataFrame) -> bool:
 
 
 def _exit_rules(question: str, words: str) -> Iterator[Rule]:
-    """Yield the rules for one question in the exit questionnaire ("" means no answer)."""
     for name, prefix, answers in (
         (f"{question}!=yes", "without annotators who reported", ["no", "unsure", ""]),
         (f"{question}=no", "only annotators who reported no", ["no"]),
@@ -58,12 +57,10 @@ def _exit_rules(question: str, words: str) -> Iterator[Rule]:
 
 
 def _not(*signs: str) -> Callable[[pd.DataFrame], pd.Series]:
-    """Return a filter for analysed rows in which none of these columns is set."""
     return lambda people: people["analysed"] & ~people[list(signs)].any(axis=1)
 
 
 def _unspoilt(people: pd.DataFrame) -> pd.Series:
-    """Return the rows without a "yes", a failed check, a flag or a program's answer."""
     said = people["seen_before"].eq("yes") | people["ai_used"].eq("yes")
     return _not("failed_checks", "flagged", "by_program")(people) & ~said
 
@@ -180,7 +177,6 @@ class Scores:
 def scores(
     study: Study, people: pd.DataFrame, answers: pd.DataFrame
 ) -> dict[tuple[str, int], Scores]:
-    """Return the scores of all annotators in `people`, by task and number of shots."""
     examples = Example.objects.filter(pk__in=answers["example"].unique().tolist())
     contexts = {pk: str(context) for pk, context in examples.values_list("pk", "context")}
     # Use objects, because otherwise each table creates the same few names again.
@@ -220,7 +216,6 @@ COLUMNS = [
 
 
 def table(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return one row per rule, task and shots for one kind."""
     return at_hand(study, kind, waits=False)[0]
 
 
@@ -272,7 +267,6 @@ def parameters(study: Study, kind: str) -> dict[str, Any]:
 
 @jobs.job(KIND)
 def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
-    """Compute the rows of one task."""
     study, kind = findings.study_of(job), job.parameters["kind"]
     answers = given(study, kind, findings.tasks_of(job.parameters)[number])
     # All chunks need the same annotators, and reading them takes as long as a task's answers.

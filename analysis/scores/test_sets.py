@@ -44,7 +44,6 @@ class TestFile:
 
     @property
     def commonest(self) -> str:
-        """Return the most frequent gold label, or the first if several are tied."""
         counts = Counter(gold[0] if gold else "" for _pk, gold, _context in self.rows)
         return max(counts, key=counts.__getitem__)
 
@@ -68,7 +67,6 @@ class TestFile:
 
 
 def metrics_of(study: Study, task: Task) -> list[str]:
-    """Return a task's metrics in the study: its card's metric, then further metrics."""
     further = [name for name in study.metrics if not task.card.misfit(name)]
     return list(dict.fromkeys([task.card.metric, *further]))
 

@@ -52,7 +52,6 @@ class Tested:
 
     @property
     def fewest(self) -> int:
-        """Return the number of annotators in the interval's smaller group."""
         raise NotImplementedError
 
     @property
@@ -234,8 +233,6 @@ def contrasts(
 
 @dataclass(frozen=True)
 class _Arm:
-    """The scores at one number of shots, and each example's context."""
-
     scores: np.ndarray  # annotators x examples
     contexts: Sequence[Any]
     examples: np.ndarray  # keys, in ascending order

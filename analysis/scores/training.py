@@ -44,7 +44,6 @@ class Block:
         return f"in the {self.size}"
 
     def hashes(self, contents: dict[int, frozenset[str]]) -> frozenset[str]:
-        """Return its examples' content hashes. `contents` holds each size's hashes."""
         inner = contents[self.smaller] if self.smaller else frozenset()
         return contents[self.size] - inner
 

@@ -22,12 +22,10 @@ Distance = Callable[[Any, Any], float]
 
 
 def nominal(first: Hashable, second: Hashable) -> float:
-    """Return 0 for equal answers, otherwise 1."""
     return float(first != second)
 
 
 def jaccard(first: Answer, second: Answer) -> float:
-    """Return 1 - |intersection| / |union|."""
     together = first | second
     return 1 - len(first & second) / len(together) if together else 0.0
 
@@ -109,7 +107,6 @@ def pairwise_s1(unit: Sequence[Answer]) -> float | None:
 
 
 def mean_pairwise_s1(units: Iterable[Sequence[Answer]]) -> float | None:
-    """Return the examples' mean pairwise S1, or None if no example has two answers."""
     means = [value for value in map(pairwise_s1, units) if value is not None]
     return sum(means) / len(means) if means else None
 
@@ -297,8 +294,6 @@ def level(count: int, n: int) -> int:
 
 
 class Group(NamedTuple, Generic[Who]):
-    """An answer as the set that is scored, and the annotators who gave it."""
-
     texts: tuple[str, ...]
     who: tuple[Who, ...]
 

@@ -70,7 +70,6 @@ class _Model:
         return same - ((own > 0) @ self.given - same) / self.others
 
     def overlap(self, own: np.ndarray) -> Overlap:
-        """Return an annotator's overlap, without p."""
         errors, theirs = int((own[self.known] > 0).sum()), own[self.places] == self.answers
         same, telling = int(theirs.sum()), int(self.telling.sum())
         shared = int((theirs & self.telling).sum())

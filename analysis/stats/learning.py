@@ -42,13 +42,11 @@ def slope(values: Numbers) -> float:
 
 
 def _weights(length: int) -> np.ndarray:
-    """Return each position's weight in a least-squares slope."""
     away = np.arange(length) - (length - 1) / 2
     return away / (away @ away)
 
 
 def per_hundred(values: Numbers) -> float:
-    """Return the change in S1 over a hundred examples, from the least-squares slope."""
     return 100 * slope(values)
 
 
@@ -86,7 +84,6 @@ def slope_p(people: Sequence[Numbers], seed: int = 0, resamples: int = RESAMPLES
 
 
 def in_order(frame: pd.DataFrame) -> dict[tuple[str, int, str], np.ndarray]:
-    """Return S1 in order of position, by (task, shots, annotator)."""
     groups: Iterable[Any] = frame.sort_values("position").groupby([*GROUP, "annotator"])["s1"]
     return {
         (task, int(shots), annotator): part.to_numpy(dtype=float)
@@ -130,7 +127,6 @@ def _means(keyed: pd.DataFrame, key: str) -> pd.DataFrame:
 
 
 def _parts(frame: pd.DataFrame) -> pd.Series:
-    """Return the number of the part, counted from 1, that contains each answer."""
     length = frame.groupby([*GROUP, "annotator"])["position"].transform("count")
     parts = length.clip(upper=TENTHS)
     return (frame["position"] * parts // length.clip(lower=1) + 1).astype(int)

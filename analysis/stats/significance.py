@@ -98,7 +98,6 @@ def sign_flips(several: Sequence[Sequence[float]], seed: int = 0) -> list[float]
 
 
 def _bits(number: int, seed: int) -> np.ndarray:
-    """Return this many seeded random bits, eight to a byte."""
     draw = np.random.default_rng(seed)
     portions = (min(DRAWN_AT_ONCE, number - begin) for begin in range(0, number, DRAWN_AT_ONCE))
     drawn = [np.packbits(draw.integers(0, 2, size).astype(bool)) for size in portions]
@@ -190,7 +189,6 @@ def _negative(scores: Sequence[float]) -> list[float]:
 
 
 def _without_lowest(scores: Sequence[float], share: float) -> float:
-    """Return the mean of the scores, excluding the lowest `share`."""
     if any(map(math.isnan, scores)):
         return math.nan
     left, total = len(scores) * (1 - share), 0.0

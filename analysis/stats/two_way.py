@@ -171,7 +171,6 @@ def variances_of_difference(first: np.ndarray, second: np.ndarray) -> Variances:
 
 
 def estimate(value: float, parts: Variances) -> Estimate:
-    """Return the estimate with these variances. It has no interval if all annotators tie."""
     if not parts.people > 0:
         return unknown(value, "annotators tie")
     se, df = parts.both()
@@ -180,7 +179,6 @@ def estimate(value: float, parts: Variances) -> Estimate:
 
 
 def unknown(value: float, why_not: str) -> Estimate:
-    """Return an estimate without an interval, and the reason."""
     return Estimate(float(value), math.nan, math.nan, math.nan, math.nan, why_not)
 
 

@@ -36,8 +36,6 @@ class Client(AbstractContextManager["Client"]):
 
 
 class Models:
-    """The models uploaded to a server."""
-
     def __init__(self, connection: Connection, jobs: Jobs):
         self._connection, self._jobs = connection, jobs
 

@@ -254,7 +254,6 @@ def bar(progress: bool, words: str, total: int | None, **how: Any) -> "tqdm[Any]
 
 
 def _code(reply: httpx.Response) -> str:
-    """Return the response's error code, or "" if it has none."""
     try:
         problem = _json(reply)
     except ValueError:  # the page of a proxy

@@ -25,7 +25,6 @@ FORMS = {"wei-2025": wei.form, "acl-d": acl.form, "neurips-14-15": acl.neurips_f
 
 
 def for_study(facts: Facts, answers: Mapping[str, str]) -> dict[str, Form]:
-    """Return all completed forms by name. `answers` maps short-form fields to their answers."""
     return {name: make(facts, Answers(answers)) for name, make in FORMS.items()}
 
 
@@ -49,7 +48,6 @@ def forms_of(study: Study, masked: Callable[[str], str] = str) -> dict[str, Form
 
 
 def form_of(study: Study, name: str) -> Form | None:
-    """Return the completed form with this name, or None if the name is unknown."""
     return forms_of(study)[name] if name in FORMS else None
 
 
@@ -79,7 +77,6 @@ def as_json(form: Form) -> str:
 
 
 def as_record(form: Form) -> dict[str, object]:
-    """Convert the form to a dict with each item's number, reply type, answer and evidence."""
     return {
         "form": form.name,
         "title": form.title,

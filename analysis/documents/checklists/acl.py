@@ -64,7 +64,6 @@ def _item(number: str, title: str, answer: Status, *evidence: str, field: str = 
 
 
 def plain(answer: Status) -> Status:
-    """Convert an answer for forms that allow only Yes, No and N/A."""
     return {Status.PARTIAL: Status.YES, Status.UNKNOWN: Status.NO}.get(answer, answer)
 
 

@@ -39,8 +39,6 @@ class ModelCell:
 
 
 class Facts(StudyRecord):
-    """An opened study's record, extended with the facts that checklists need."""
-
     @cached_property
     def by_arm(self) -> dict[tuple[str, int, str], int]:
         """Count analysed participants by (task, shots, arm). Most studies have no arms."""
@@ -66,7 +64,6 @@ class Facts(StudyRecord):
 
     @cached_property
     def rejected_early(self) -> int:
-        """Count participations that ended early because of a platform rejection."""
         return self.people.filter(status=Status.REJECTED).count()
 
     @cached_property
@@ -86,7 +83,6 @@ class Facts(StudyRecord):
 
     @cached_property
     def unpaid(self) -> int:
-        """Count settled participations deliberately left unpaid."""
         return self.people.filter(is_paid=False).exclude(status=Status.WITHDRAWN).count()
 
     @property
@@ -126,7 +122,6 @@ class Facts(StudyRecord):
 
     @property
     def longest(self) -> int:
-        """Return the most items that one participant can answer across several tasks."""
         by_task: dict[str, int] = defaultdict(int)
         for (task, *_where), length in self.sessions.items():
             by_task[task] = max(by_task[task], length)
@@ -156,7 +151,6 @@ class Facts(StudyRecord):
 
     @property
     def has_variance(self) -> bool:
-        """Return whether any cell or arm contains at least two participants."""
         return any(n > 1 for n in self.by_arm.values())
 
     @cached_property
@@ -175,7 +169,6 @@ class Facts(StudyRecord):
 
     @cached_property
     def seated(self) -> list[ModelCell]:
-        """Return the analysed models that took part as annotators."""
         names = {task.pk: task.name for task in self.tasks}
         return [
             ModelCell(model.removesuffix(SEATED), names[task], shots, len(runs), is_seated=True)
@@ -200,12 +193,10 @@ class Facts(StudyRecord):
 
     @cached_property
     def efforts(self) -> list[SimpleNamespace]:
-        """Return the time and cost of each model that took part as an annotator."""
         return [row for row in model_runs.efforts(self.study) if row.kind == Kind.MODEL]
 
     @cached_property
     def runs(self) -> list[ModelRun]:
-        """Return the analysed runs by models that took part as annotators."""
         theirs = self.study.participations.analysed().filter(kind=Kind.MODEL)
         return list(
             ModelRun.objects.filter(participation__in=theirs)

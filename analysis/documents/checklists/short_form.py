@@ -16,8 +16,6 @@ from analysis.documents.blocks import Entry, Reply
 
 
 class Status(StrEnum):
-    """The answers allowed in fixed-answer items."""
-
     YES = "Yes"
     PARTIAL = "Partial"
     NO = "No"
@@ -37,12 +35,10 @@ def text(number: str, title: str, answer: str, *evidence: str, field: str = "") 
 
 
 def joined(sentences: Sequence[str]) -> str:
-    """Join sentences on one line, skipping empty ones."""
     return " ".join(" ".join(sentence.split()) for sentence in sentences if sentence.strip())
 
 
 def prose(words: str) -> str:
-    """Add a full stop to user-entered text that lacks final punctuation."""
     return words if not words or words.endswith((".", "!", "?")) else f"{words}."
 
 
@@ -65,8 +61,6 @@ NUMBERED = re.compile(r"\s*no\.?\s*\d", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Field:
-    """A form field. `lines` holds the keys that start its lines; `choices` holds its options."""
-
     label: str
     help: str = ""
     lines: Sequence[str] = ()
@@ -101,11 +95,9 @@ class Answers:
         return Entry(number, title, Reply.STATUS, str(self.status(name)), joined(said), name)
 
     def line(self, name: str, key: str) -> str:
-        """Return the text of one line in a multi-line field, or "" if the line is missing."""
         return lines(FIELDS[name], self._given[name]).get(key, "")
 
     def chosen(self, name: str) -> list[str]:
-        """Return the selected options in form order."""
         ticked = {part.strip() for part in self._given[name].split(",")}
         return [key for key in FIELDS[name].choices if key in ticked]
 
@@ -151,7 +143,6 @@ def lines(asked: Field, answer: str) -> dict[str, str]:
 
 
 def problem(name: str, answer: str) -> str:
-    """Return an error message with the line number, or "" if the answer is valid."""
     asked = FIELDS[name]
     if asked.choices:
         unknown = [p.strip() for p in answer.split(",") if p.strip() not in ("", *asked.choices)]
@@ -173,7 +164,6 @@ def problem(name: str, answer: str) -> str:
 
 
 def _wrong_line(said: Mapping[str, str]) -> str:
-    """Return an error message if an evaluation's year or type is invalid."""
     if (year := said.get("year", "")) and not re.fullmatch(r"[0-9]{4}", year):
         return f"“year: {year[:40]}”: enter four digits, such as 2026."
     named = [part.strip() for part in said.get("type", "").split(",") if part.strip()]

@@ -132,7 +132,6 @@ def _documentation(facts: Facts, given: Answers) -> dict[str, str]:
 
 
 def _per_item(facts: Facts) -> str:
-    """Return the range of annotators per task, and per group if a task has several groups."""
     if not facts.by_arm:
         return "none"
     of_task: Counter[str] = Counter()

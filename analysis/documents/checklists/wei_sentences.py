@@ -170,14 +170,12 @@ def _of_analysis(facts: Facts) -> dict[str, Any]:
 
 
 def imported_sizes(facts: Facts) -> dict[str, int]:
-    """Return the number of test examples in the imported files by task."""
     cards = {task["name"]: task["card"] for task in facts.manifest["tasks"]}
     used = dict(facts.test_sizes)
     return used | {name: card.get("test_of", used.get(name, 0)) for name, card in cards.items()}
 
 
 def model_sizes(facts: Facts) -> dict[str, int]:
-    """Return the number of test examples by task, for tasks on which a model was run."""
     tasks = {cell.task for cell in facts.model_cells}
     return {name: size for name, size in facts.test_sizes.items() if name in tasks}
 
@@ -187,7 +185,6 @@ def runs(cells: list[ModelCell]) -> str:
 
 
 def _power(facts: Facts) -> dict[str, Any]:
-    """Return the differences between shots that the design can detect."""
     number = len(facts.planned_pairs)
     detectable = []
     for fewer, more in sorted({pair[3:] for pair in facts.planned_pairs}):
@@ -207,7 +204,6 @@ def _power(facts: Facts) -> dict[str, Any]:
 
 
 def _precision(facts: Facts) -> dict[str, Any]:
-    """Return the ARG's precision by participants per arm, based on this study's SDs."""
     if not facts.upstream:
         return {}
     new, base = next(iter(gains.contrasts(facts.study)))
@@ -224,7 +220,6 @@ def _precision(facts: Facts) -> dict[str, Any]:
 
 
 def consent(facts: Facts) -> str:
-    """Return how many participants consented, declined and withdrew."""
     whole = facts.whole
     people, seats = facts.workers["consented"], whole.consented
     each = f" ({count(seats, 'participation')})" if seats != people else ""
@@ -236,7 +231,6 @@ def consent(facts: Facts) -> str:
 
 
 def ethics_contact(facts: Facts) -> str:
-    """Return the ethics board named on the consent page, or "" if none is named."""
     named = facts.manifest["ethics_contact"]
     return f"The consent page names: {named}" if named else ""
 
@@ -250,7 +244,6 @@ def _counts(facts: Facts, question: str) -> list[str]:
 
 
 def trained(facts: Facts) -> list[bool]:
-    """Return whether each scenario has a training or upstream step."""
     scenarios = facts.manifest["scenarios"]
     return [bool(s["shots"]) or s.get("arm", "") in facts.upstream for s in scenarios]
 
@@ -264,7 +257,6 @@ def training_pay(facts: Facts) -> str:
 
 
 def is_settled(facts: Facts) -> bool:
-    """Return whether there are earnings and all are marked as paid."""
     return bool(facts.earned) and facts.paid == facts.earned
 
 
@@ -331,7 +323,6 @@ def compared(facts: Facts) -> list[ModelCell]:
 
 
 def demographics(facts: Facts) -> tuple[Status, str]:
-    """Return whether the report describes the sample, and how."""
     if not facts.sample:
         return Status.NO, (
             "The study asks no study-specific question with choices or numbers, and no demographic"

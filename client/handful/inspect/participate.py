@@ -31,18 +31,15 @@ class Seat:
         self.connection = Connection(server, token)
 
     async def get(self, address: str) -> Record:
-        """Return the object at a URL. Raises ApiError or NotReachable."""
         told: Record = await to_thread.run_sync(partial(self.connection.get, address))
         return told
 
     async def post(self, address: str, body: Mapping[str, Any]) -> Record:
-        """Post an object and return the reply. Raises ApiError or NotReachable."""
         ask = partial(self.connection.post, address, dict(body), again=True)
         told: Record = await to_thread.run_sync(ask)
         return told
 
     async def image(self, address: str) -> str:
-        """Return an image as a data URL. Raises ApiError or NotReachable."""
         url = f"{self.connection.server}{address}"
         reply = await to_thread.run_sync(partial(self.connection.send, "GET", url))
         data = base64.b64encode(reply.content).decode()
@@ -58,8 +55,6 @@ ENDS = ("finished", "gone", "between", "declined")
 
 @dataclass(frozen=True)
 class Reply:
-    """A model's output with its tokens and cost."""
-
     text: str
     input_tokens: int = 0
     output_tokens: int = 0
@@ -103,8 +98,6 @@ class Facts:
 
 
 class Run:
-    """One model in one seat."""
-
     def __init__(self, seat: Seat, ask: Ask, declared: Declared, notes: Path):
         self.seat, self.ask, self.declared, self.notes = seat, ask, declared, notes
         self.facts = Facts.load(notes)
@@ -156,7 +149,6 @@ class Run:
         raise ValueError(f"unknown step {step!r}. Upgrade handful to match the server.")
 
     def _keep(self, state: State) -> None:
-        """Add a revealed example, unless a resumed run's record already includes it."""
         turns = [past["question"]["turn"] for past in self.history]
         if state["question"]["turn"] not in turns:
             self.history.append(state)
@@ -264,7 +256,6 @@ class Run:
         return {**message, "images": [self.images[one] for one in message["images"]]}
 
     def _lead(self, state: State) -> State:
-        """Return the state with the current task's instructions."""
         if self.lead is None or self.lead["task"]["title"] != state["task"]["title"]:
             return state
         return self.lead

@@ -117,8 +117,6 @@ def scenarios(
 
 @solver
 def take_part(server: str | None, declared: Declared, revision: str, notes: str) -> Solver:
-    """Return a solver that joins, takes part to the end, and reports the run."""
-
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         model = get_model()
         about = {
