@@ -45,8 +45,7 @@ class Models:
 
     def get(self, name: str) -> Record:
         """Return a model with its files and their scores."""
-        model: Record = self._connection.get(f"models/{name}/")
-        return model
+        return self._connection.get(f"models/{name}/")
 
     def upload(
         self,

@@ -273,8 +273,7 @@ class Jobs:
 
     def get(self, number: int) -> Record:
         """Return a job: id, kind, state, done, total, error and result."""
-        job: Record = self._connection.get(f"jobs/{number}/")
-        return job
+        return self._connection.get(f"jobs/{number}/")
 
     def wait(self, number: int, *, progress: bool = True, seconds: float = 0.5) -> Record:
         """Advance the job chunk by chunk until it is done. Raises JobFailed."""

@@ -96,8 +96,7 @@ class Participation(AbstractContextManager["Participation"]):
 
     def history(self) -> Record:
         """Return the answered examples with their reveals."""
-        told: Record = self._connection.get("work/history/")
-        return told
+        return self._connection.get("work/history/")
 
     def _do(self, step: str, **body: Any) -> Record:
         self.state = self._connection.post(f"work/{step}/", body, again=True)

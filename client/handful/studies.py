@@ -83,8 +83,7 @@ class Study:
 
     def pay(self) -> Record:
         """Return what a payment would do. This is a dry run: nothing is paid."""
-        told: Record = self._connection.post(self._at("pay/"), {"dry_run": True})
-        return told
+        return self._connection.post(self._at("pay/"), {"dry_run": True})
 
     def exclude(self, annotator: str, reason: str) -> None:
         """Exclude a participant from the analysis. The reason is recorded."""
@@ -145,8 +144,7 @@ class Study:
 
     def make_links(self, names: Sequence[str]) -> list[Record]:
         """Create a personal link for each name."""
-        made: list[Record] = self._connection.post(self._at("links/"), {"names": list(names)})
-        return made
+        return self._connection.post(self._at("links/"), {"names": list(names)})
 
     def webhooks(self) -> Rows:
         """Return the URLs notified of events in the study."""
@@ -155,8 +153,7 @@ class Study:
     def make_webhook(self, url: str, events: Sequence[str]) -> Record:
         """Notify a URL of these events. The `secret` in the reply is shown only once."""
         body = {"url": url, "events": list(events)}
-        made: Record = self._connection.post(self._at("webhooks/"), body)
-        return made
+        return self._connection.post(self._at("webhooks/"), body)
 
     def end_webhook(self, webhook: int) -> None:
         """Remove a webhook by `id`."""
@@ -170,8 +167,7 @@ class Study:
 
     def progress(self) -> Record:
         """Return the status, seats, completed seats, and the remaining time as text."""
-        told: Record = self._connection.get(self._at("progress/"))
-        return told
+        return self._connection.get(self._at("progress/"))
 
     def watch(
         self, seconds: float = 5.0, sleep: Callable[[float], None] = time.sleep
@@ -224,8 +220,7 @@ class Study:
 
     def analysis(self) -> list[Record]:
         """Return intervals, agreement, aggregates, ceilings and contrasts for each kind."""
-        told: list[Record] = self._connection.get(self._at("analysis/"))
-        return told
+        return self._connection.get(self._at("analysis/"))
 
     def figure(self, name: str) -> Any:
         """Return a figure's data: shots, models, learning or drift."""
@@ -315,9 +310,8 @@ class Studies:
 
     def validate(self, design: Design) -> Record:
         """Check a design without storing it. Return `valid`, `problems` and `doubts`."""
-        address, body = "studies/", read_design(design)
-        told: Record = self._connection.post(address, body, params={"validate": "true"})
-        return told
+        body = read_design(design)
+        return self._connection.post("studies/", body, params={"validate": "true"})
 
 
 def read_design(design: Design) -> Record:

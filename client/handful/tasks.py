@@ -24,19 +24,15 @@ class Tasks:
 
     def get(self, name: str, version: int | None = None) -> Record:
         """Return a task version with its files, by default the newest version."""
-        task: Record = self._connection.get(f"tasks/{name}/{self._version(name, version)}/")
-        return task
+        return self._connection.get(f"tasks/{name}/{self._version(name, version)}/")
 
     def card(self, name: str, version: int | None = None) -> Record:
         """Return a task's card, with everything that annotators read about it."""
-        card: Record = self._connection.get(f"tasks/{name}/{self._version(name, version)}/card/")
-        return card
+        return self._connection.get(f"tasks/{name}/{self._version(name, version)}/card/")
 
     def report(self, name: str, version: int | None = None) -> Record:
         """Return the data report, with text in `lines` and numbers in `report`."""
-        place = f"tasks/{name}/{self._version(name, version)}/report/"
-        report: Record = self._connection.get(place)
-        return report
+        return self._connection.get(f"tasks/{name}/{self._version(name, version)}/report/")
 
     def import_files(
         self,

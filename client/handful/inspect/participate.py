@@ -31,13 +31,11 @@ class Seat:
         self.connection = Connection(server, token)
 
     async def get(self, address: str) -> Record:
-        told: Record = await to_thread.run_sync(partial(self.connection.get, address))
-        return told
+        return await to_thread.run_sync(partial(self.connection.get, address))
 
     async def post(self, address: str, body: Mapping[str, Any]) -> Record:
         ask = partial(self.connection.post, address, dict(body), again=True)
-        told: Record = await to_thread.run_sync(ask)
-        return told
+        return await to_thread.run_sync(ask)
 
     async def image(self, address: str) -> str:
         url = f"{self.connection.server}{address}"

@@ -18,9 +18,7 @@ SYSTEM, HELP, QUESTION, REVEAL, RETRY, COMPREHENSION = (
 OPTION, CONFIDENCE, NO_ANSWER = _TEXTS["option"], _TEXTS["confidence"], _TEXTS["no_answer"]
 STEPS, VERDICTS, FORMATS = _TEXTS["steps"], _TEXTS["verdicts"], _TEXTS["formats"]
 
-EXAMPLES = ("answered", "shown")
-CONTEXTS = ("each", "all")
-IMAGES = ("alt", "sent")
+CHOICES = {"examples": ("answered", "shown"), "context": ("each", "all"), "images": ("alt", "sent")}
 
 
 @dataclass(frozen=True)
@@ -42,12 +40,9 @@ class Declared:
 
     def __post_init__(self) -> None:
         """Raise ValueError for unknown values."""
-        if self.examples not in EXAMPLES:
-            raise ValueError(f"examples: expected one of {', '.join(EXAMPLES)}")
-        if self.context not in CONTEXTS:
-            raise ValueError(f"context: expected one of {', '.join(CONTEXTS)}")
-        if self.images not in IMAGES:
-            raise ValueError(f"images: expected one of {', '.join(IMAGES)}")
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name}: expected one of {', '.join(known)}")
         if self.retries < 0:
             raise ValueError("retries: expected 0 or more")
 
