@@ -30,7 +30,12 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
         **_design(record),
         **_participants(record),
         **_score(record.manifest),
-        **_tests(record.manifest, tables),
+        "of_means": tables.get(results.OF_MEANS),
+        "agreement": tables.get(results.AGREEMENT),
+        "of_shots": tables.get(results.OF_SHOTS),
+        "of_models": tables.get(results.OF_MODELS),
+        "of_arms": tables.get(planned_analysis.OF_ARMS),
+        **planned_analysis.context(record.manifest),
         **_pay(record),
     }
     return [Paragraph(text) for text in markup.texts(markup.rendered("methods", values))]
@@ -103,17 +108,6 @@ def _score(manifest: dict[str, Any]) -> dict[str, Any]:
 
 def _named(manifest: dict[str, Any], wanted: Callable[[dict[str, Any]], Any]) -> list[str]:
     return [task["name"] for task in manifest["tasks"] if wanted(task["card"])]
-
-
-def _tests(manifest: dict[str, Any], tables: Mapping[str, int]) -> dict[str, Any]:
-    return {
-        "of_means": tables.get(results.OF_MEANS),
-        "agreement": tables.get(results.AGREEMENT),
-        "of_shots": tables.get(results.OF_SHOTS),
-        "of_models": tables.get(results.OF_MODELS),
-        "of_arms": tables.get(planned_analysis.OF_ARMS),
-        **planned_analysis.context(manifest),
-    }
 
 
 def _pay(record: StudyRecord) -> dict[str, Any]:

@@ -58,33 +58,30 @@ ASKED = {name: field.label for name, field in short_form.FIELDS.items()} | front
 class AnswersForm(forms.Form):
     def __init__(self, sent: QueryDict):
         sent = sent.copy()
+        super().__init__(sent, prefix="item")
         ticked = (name for name, field in short_form.FIELDS.items() if field.choices)
-        for name in ("exhibits", *ticked):
-            if f"item-{name}" in sent:
-                sent[f"item-{name}"] = ", ".join(filter(None, sent.getlist(f"item-{name}")))
-        super().__init__(sent)
+        for name in map(self.add_prefix, ("exhibits", *ticked)):
+            if name in sent:
+                sent[name] = ", ".join(filter(None, sent.getlist(name)))
         for item, label in ASKED.items():
             too_long = f"{label} Keep the answer under {MAX_ANSWER} characters."
-            self.fields[f"item-{item}"] = TextField(
+            self.fields[item] = TextField(
                 required=False, max_length=MAX_ANSWER, error_messages={"max_length": too_long}
             )
 
     def typed(self) -> dict[str, str]:
-        names = {item: f"item-{item}" for item in ASKED}
+        """Return the submitted answers by item. A restored form may omit some."""
+        names = {item: self.add_prefix(item) for item in ASKED}
         return {item: self.data[name] for item, name in names.items() if name in self.data}
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        answers = {item: cleaned.get(f"item-{item}", "") for item in ASKED}
-        for item, words in answer_problems(answers).items():
-            self.add_error(f"item-{item}", words)
+        for item, words in answer_problems(cleaned).items():
+            self.add_error(item, words)
         return cleaned
 
     def problems(self) -> dict[str, str]:
-        return {
-            name.removeprefix("item-"): " ".join(map(str, problems))
-            for name, problems in self.errors.items()
-        }
+        return {item: " ".join(map(str, found)) for item, found in self.errors.items()}
 
 
 def answer_problems(answers: Mapping[str, str]) -> dict[str, str]:

@@ -60,6 +60,7 @@ def document(manifest: Manifest, opening: Opening) -> Document:
     hypotheses = _quoted(manifest, "hypotheses", "As written before opening")
     questions = screening.parse(manifest["comprehension_questions"])
     said = markup.rendered("preregistration", _context(manifest, questions))
+    procedure = [*markup.texts(said, "procedure_"), *wording.options(manifest), said["tokeniser"]]
     pay = Bullets(markup.texts(wording.pay(manifest)))
     rules: list[Block] = [Bullets(markup.texts(said, "rules_"))]
     if questions:
@@ -72,7 +73,7 @@ def document(manifest: Manifest, opening: Opening) -> Document:
             *([Section("Hypotheses", hypotheses)] if hypotheses else []),
             Section("Tasks", _tasks(manifest, said)),
             Section("Scenarios and annotators", _scenarios(manifest, said)),
-            Section("Procedure", [Bullets(_procedure(manifest, said))]),
+            Section("Procedure", [Bullets(procedure)]),
             Section("Screening and exclusion", rules),
             Section("Pay", [pay]),
             Section("Consent", _consent(manifest, opening, said)),
@@ -161,23 +162,13 @@ def _scenarios(manifest: Manifest, said: Mapping[str, str]) -> list[Block]:
     ]
 
 
-def _procedure(manifest: Manifest, said: Mapping[str, str]) -> list[str]:
-    return [*markup.texts(said, "procedure_"), *wording.options(manifest), said["tokeniser"]]
-
-
 def _questions(questions: list[screening.Question]) -> str:
-    return "\n\n".join(
-        "\n".join(
-            [
-                question.text,
-                *(
-                    f"{'*' if index == question.right else '-'} {option}"
-                    for index, option in enumerate(question.options)
-                ),
-            ]
-        )
-        for question in questions
-    )
+    parts = []
+    for question in questions:
+        options = enumerate(question.options)
+        lines = [f"{'*' if index == question.right else '-'} {text}" for index, text in options]
+        parts.append("\n".join([question.text, *lines]))
+    return "\n\n".join(parts)
 
 
 def _consent(manifest: Manifest, opening: Opening, said: Mapping[str, str]) -> list[Block]:

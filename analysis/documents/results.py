@@ -71,14 +71,12 @@ MODELS = (
 def uncertainty(record: StudyRecord) -> list[Block]:
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
-    shown = headed(findings_columns.COLUMNS["intervals"], MEANS)
-    study = record.study
+    study, every = record.study, findings_columns.COLUMNS["intervals"]
     tables = findings.tables(study, Kind.PERSON, "intervals", frame=record.answered)
     means = tables["intervals"]
     known = {column.heading for column in findings_columns.table("intervals", means).columns}
-    resampled = headed(
-        findings_columns.COLUMNS["intervals"], [name for name in BOOTSTRAPS if name in known]
-    )
+    shown = headed(every, MEANS)
+    resampled = headed(every, [name for name in BOOTSTRAPS if name in known])
     notes = [f"{findings_columns.RESAMPLED} {meanings(resampled)}"]
     blocks: list[Block] = [
         _grid(OF_MEANS, shown, means, [meanings(shown)]),
@@ -271,5 +269,5 @@ def parts(record: StudyRecord) -> dict[str, list[Block]]:
 
 
 def _read(stored: dict[str, Any]) -> Block:
-    values = {name: value for name, value in stored.items() if name != "kind"}
-    return BLOCKS[stored["kind"]](**values)
+    values = dict(stored)
+    return BLOCKS[values.pop("kind")](**values)

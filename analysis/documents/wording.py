@@ -81,10 +81,6 @@ def way(card: dict[str, Any]) -> str:
     return card.get("answer") or usual
 
 
-def order(name: str) -> str:
-    return ORDERS.get(name, name)
-
-
 def count(number: int, word: str) -> str:
     """Format a number with its noun, for example "1 task" or "2 tasks"."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
@@ -116,8 +112,7 @@ def parts_of_tests(manifest: Manifest) -> list[str]:
 
 
 def interface_language(manifest: Manifest) -> str:
-    name: str = get_language_info(manifest["interface_language"])["name"]
-    return name
+    return get_language_info(manifest["interface_language"])["name"]
 
 
 def training_splits(manifest: Manifest) -> str:
@@ -182,8 +177,8 @@ def context(manifest: Manifest) -> dict[str, Any]:
         "step": " or ".join(step for step, is_used in steps.items() if is_used),
         "has_training": any(shots),
         "at_zero": 0 in shots,
-        "training_order": order(manifest["training_order"]),
-        "annotation_order": order(manifest["annotation_order"]),
+        "training_order": ORDERS[manifest["training_order"]],
+        "annotation_order": ORDERS[manifest["annotation_order"]],
         "upstream_arms": arms[:-2],
         "named_arms": [arm["name"] for arm in arms[:-2] if "upstream_arms" in crossed],
         "has_gain_tests": bool(crossed) and ("upstream_arms" in crossed or len(shots) > 1),

@@ -44,13 +44,8 @@ def prose(words: str) -> str:
 
 BEGINNINGS = {
     "yes": Status.YES,
-    "partial": Status.PARTIAL,
-    "partially": Status.PARTIAL,
-    "partly": Status.PARTIAL,
-    "no": Status.NO,
-    "none": Status.NO,
-    "not": Status.NO,
-    "nothing": Status.NO,
+    **dict.fromkeys(("partial", "partially", "partly"), Status.PARTIAL),
+    **dict.fromkeys(("no", "none", "not", "nothing"), Status.NO),
     "unknown": Status.UNKNOWN,
     "n/a": Status.NOT_APPLICABLE,
 }

@@ -25,6 +25,9 @@ YES, PARTIAL, NO, UNKNOWN, NA = map(str, Status)
 AI_INSTRUCTION = DEFAULT_CONSENT.rpartition("\n\n")[2]
 
 
+SHARED = ("preregistration", "data", "materials", "code")  # lines of the answer to item 5.2
+
+
 def context(facts: Facts, given: Answers) -> dict[str, Any]:
     """Return the values used by the sentences in templates/documents/wei.txt."""
     study = facts.study
@@ -37,10 +40,7 @@ def context(facts: Facts, given: Answers) -> dict[str, Any]:
             "instructions": prose(given["3.4"]),
             "population": prose(given["2.1"]),
             "sampling": prose(given["2.2"]),
-            "preregistration": prose(given.line("5.2", "preregistration")),
-            "data": prose(given.line("5.2", "data")),
-            "materials": prose(given.line("5.2", "materials")),
-            "code": prose(given.line("5.2", "code")),
+            **{key: prose(given.line("5.2", key)) for key in SHARED},
             "models": given.line("5.2", "models"),
         },
         "licence": given.licence,

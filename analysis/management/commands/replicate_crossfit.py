@@ -102,8 +102,7 @@ class Command(BaseCommand):
         if name or users.exists():
             return name
         # The account has no password until `manage.py changepassword` sets one.
-        owner: str = users.create_user("researcher").get_username()
-        return owner
+        return users.create_user("researcher").get_username()
 
     def _of_one_size(self, names: list[str]) -> tuple[list[str], int]:
         """Return the unseen tasks with the most common K, and K. Cross-task studies have one K."""
