@@ -4,7 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    extend_schema,
+    extend_schema_view,
+    inline_serializer,
+)
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -20,7 +25,7 @@ from analysis.scores import (
     sensitivity,
     training,
 )
-from analysis.scores.columns import TableRows, as_records, type_of
+from analysis.scores.columns import Table, TableRows, as_records, type_of
 from annotation.models import Kind, Study
 from annotation.protocol.blinding import scores_of
 from annotation.web.access import study_of
@@ -65,16 +70,6 @@ class KindOfTable(ApiView):
 KIND = OpenApiParameter("kind", str, enum=Kind.values, description="only annotators of that kind")
 
 
-class Sensitivity(KindOfTable):
-    @extend_schema(
-        parameters=[KIND], responses=OBJECT, summary="Results under other inclusion criteria"
-    )
-    def get(self, request: Request, name: str) -> Response:
-        study = scores_of(request, name)
-        rows = self.rows(request, study, sensitivity.COLUMNS, sensitivity.table)
-        return tagged(request, {"rows": rows})
-
-
 class OneTable(KindOfTable):
     table = overlap.OVERLAP
 
@@ -85,6 +80,11 @@ class OneTable(KindOfTable):
         study = scores_of(request, name)
         rows = self.rows(request, study, self.table.columns, self.table.rows)
         return tagged(request, {"rows": rows})
+
+
+@extend_schema_view(get=extend_schema(summary="Results under other inclusion criteria"))
+class Sensitivity(OneTable):
+    table = Table("sensitivity", "", sensitivity.COLUMNS, sensitivity.table)
 
 
 def rows_schema(name: str, columns: Sequence[Column]) -> serializers.Serializer:

@@ -26,18 +26,8 @@ def columns(compared: Sequence[Column], base: str, new: str, differs: str) -> li
     return [
         Column("task", "Task"),
         *compared,
-        *(
-            column
-            for end, words in (("from", base), ("to", new))
-            for column in (
-                Column(
-                    f"began_{end}",
-                    meaning=f"annotators who consented and have left or finished ({words})",
-                ),
-                Column(f"completed_{end}", meaning=f"of these, who completed ({words})"),
-                Column(f"share_{end}", meaning=f"share who completed ({words})", unit="0 to 1"),
-            )
-        ),
+        *_completions("from", base),
+        *_completions("to", new),
         Column("", f"Completed, {base}", share_completed, get=lambda row: _of(row, "from")),
         Column("", f"Completed, {new}", share_completed, get=lambda row: _of(row, "to")),
         Column(
@@ -71,6 +61,15 @@ def columns(compared: Sequence[Column], base: str, new: str, differs: str) -> li
         ),
         Column("lee_low", meaning="Lee's lower bound of the difference", unit="points"),
         Column("lee_high", meaning="Lee's upper bound of the difference", unit="points"),
+    ]
+
+
+def _completions(end: str, words: str) -> list[Column]:
+    began = f"annotators who consented and have left or finished ({words})"
+    return [
+        Column(f"began_{end}", meaning=began),
+        Column(f"completed_{end}", meaning=f"of these, who completed ({words})"),
+        Column(f"share_{end}", meaning=f"share who completed ({words})", unit="0 to 1"),
     ]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 from analysis.heavy import np
 from analysis.scores.columns import OF_CELL, Table, estimated
@@ -42,36 +43,6 @@ def measures(sums: np.ndarray) -> np.ndarray:
     return np.stack([part.sum(-1) for part in (expected, right, gaps, errors)]) / answers.sum(-1)
 
 
-@dataclass(frozen=True)
-class Rated:
-    """Confidence of the annotators in a cell. Estimates are x 100, except for ECE and Brier."""
-
-    task: str
-    shots: int
-    n: int
-    answers: int
-    skipped: int
-    confidence: Estimate
-    s1: Estimate
-    over: Estimate
-    ece: Estimate
-    brier: Estimate
-    # Mean confidence minus that at the next smaller number of shots of the task.
-    change: Estimate
-
-
-@dataclass(frozen=True)
-class AtPoint:
-    """S1 x 100 for the answers in a cell with a given confidence rating."""
-
-    task: str
-    shots: int
-    point: int
-    chance: float
-    answers: int
-    s1: Estimate
-
-
 def _cells(study: Study, kind: str) -> Iterator[tuple[str, int, int, np.ndarray]]:
     """Yield each cell's task, shots, skipped questions and group, in the paper's order."""
     if not study.confidence_share:  # otherwise, the database looks at each answer
@@ -93,8 +64,12 @@ def _cells(study: Study, kind: str) -> Iterator[tuple[str, int, int, np.ndarray]
             yield task, shots, len(found) - len(rated), by_annotator(rated)
 
 
-def rated(study: Study, kind: str) -> list[Rated]:
-    found: list[Rated] = []
+def rated(study: Study, kind: str) -> list[SimpleNamespace]:
+    """Return one row per cell. Estimates are x 100, except for ECE and Brier.
+
+    `change` is the mean confidence minus that at the next smaller number of shots of the task.
+    """
+    found = []
     last: tuple[str, np.ndarray, int] = ("", np.array([]), 0)
     for task, shots, skipped, group in _cells(study, kind):
         n = len(group)
@@ -105,14 +80,14 @@ def rated(study: Study, kind: str) -> list[Rated]:
             "confidence": 100 * sure, "s1": 100 * right, "over": 100 * (sure - right),
             "ece": ece, "brier": brier,
         }  # fmt: skip
-        own = {name: estimate(samples, n) for name, samples in values.items()}
-        number = int(group[:, :, 0].sum())
-        found.append(Rated(task, shots, n, number, skipped, **own, change=change))
+        own: dict[str, Any] = {name: estimate(part, n) for name, part in values.items()}
+        own |= {"answers": int(group[:, :, 0].sum()), "skipped": skipped, "change": change}
+        found.append(SimpleNamespace(task=task, shots=shots, n=n, **own))
         last = task, sure, n
     return found
 
 
-def at_points(study: Study, kind: str) -> list[AtPoint]:
+def at_points(study: Study, kind: str) -> list[SimpleNamespace]:
     found = []
     for task, shots, _skipped, group in _cells(study, kind):
         sums = sums_and_resamples(group, study.seed + shots)
@@ -121,8 +96,9 @@ def at_points(study: Study, kind: str) -> list[AtPoint]:
             shares = 100 * right / answers
         for index, chance in enumerate(CHANCES):
             if number := int(answers[0, index]):
-                own = estimate(shares[:, index], len(group))
-                found.append(AtPoint(task, shots, index + 1, 100 * chance, number, own))
+                row = SimpleNamespace(task=task, shots=shots, point=index + 1, answers=number)
+                row.chance, row.s1 = 100 * chance, estimate(shares[:, index], len(group))
+                found.append(row)
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,8 +35,6 @@ GROUP = ["task", "shots"]
 ALPHAS = {"nominal": "nominal", "jaccard": "Jaccard", "masi": "MASI", "s1": "1 - S1"}
 SMALL = 3000  # answers, each of which adds about 0.1 ms to the page
 TEXTS = {"task", "annotator", "context", "gold_rule"}
-
-
 Finding = SimpleNamespace | Contrast
 
 
@@ -116,11 +114,6 @@ def stored_row(row: Any) -> dict[str, Any]:
     return {name: plain(value) for name, value in vars(row).items()}
 
 
-def _groups(frame: pd.DataFrame) -> Iterator[tuple[str, int, int, pd.DataFrame]]:
-    for task, shots, part in by_cell(frame):
-        yield task, shots, part["annotator"].nunique(), part
-
-
 def _by_example(part: pd.DataFrame) -> dict[int, list[frozenset[str]]]:
     units: dict[int, list[frozenset[str]]] = {}
     for example, texts in zip(part["example"], part["texts"], strict=True):
@@ -131,7 +124,7 @@ def _by_example(part: pd.DataFrame) -> dict[int, list[frozenset[str]]]:
 def agreements(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
     """Return the mean pairwise S1 x 100 and Krippendorff's alpha under each distance."""
     rows = []
-    for task, shots, n, part in _groups(frame):
+    for task, shots, part in by_cell(frame):
         units = list(_by_example(part).values())
         pairwise = agreement.mean_pairwise_s1(units)
         alphas = {
@@ -139,6 +132,7 @@ def agreements(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
             for name, distance in ALPHAS.items()
         }
         found = {"pairwise_s1": None if pairwise is None else 100 * pairwise, **alphas}
+        n = part["annotator"].nunique()
         rows.append(row_of({"task": task, "shots": shots, "n": n, **found}))
     return rows
 
@@ -149,8 +143,8 @@ def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
     `dawid_skene` is NaN without labels or with a single annotator.
     """
     rows = []
-    for task, shots, n, part in _groups(frame):
-        units = _by_example(part)
+    for task, shots, part in by_cell(frame):
+        n, units = part["annotator"].nunique(), _by_example(part)
         golds = part.drop_duplicates("example").set_index("example").loc[list(units)]
         likeliest = math.nan
         if part["is_one_choice"].all():

@@ -5,21 +5,13 @@ from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
-from analysis.scores import ceilings
-from analysis.scores.anchors import ANCHORS
+from analysis.scores import ceilings, tested
+from analysis.scores.anchors import ANCHORS, QUESTION_ALONE
 from analysis.scores.attrition import ADMISSION, ATTRITION
 from analysis.scores.columns import ASSUMES, OF_CELL, OF_PAIR, SCORE, assuming, between
 from analysis.scores.confidence import CALIBRATION, CONFIDENCE
-from analysis.scores.context_free import QUESTION_ALONE
 from analysis.scores.findings import ALPHAS
 from analysis.scores.markup import rendered
-from analysis.scores.tested import (
-    DIFFERENCE,
-    EQUIVALENCE_COLUMNS,
-    ERROR_COLUMNS,
-    interval_columns,
-    p_columns,
-)
 from analysis.scores.training import PLATEAU
 from analysis.stats.two_way import BOTH, PEOPLE
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
@@ -171,8 +163,8 @@ COLUMNS: dict[str, list[Column]] = {
         ),
         Column("n_from", meaning="annotators with the smaller number of shots"),
         Column("n_to", meaning="annotators with the larger number of shots"),
-        DIFFERENCE,
-        *interval_columns(BOTH),
+        tested.DIFFERENCE,
+        *tested.interval_columns(BOTH),
         Column(
             "hedges_g",
             "g",
@@ -180,8 +172,8 @@ COLUMNS: dict[str, list[Column]] = {
             " groups",
             "SDs",
         ),
-        *p_columns("all contrasts in this table"),
-        *EQUIVALENCE_COLUMNS,
+        *tested.p_columns("all contrasts in this table"),
+        *tested.EQUIVALENCE_COLUMNS,
         Column(
             "welch_p",
             "p Welch",
@@ -202,7 +194,7 @@ COLUMNS: dict[str, list[Column]] = {
             "0 to 1",
             get="floor",
         ),
-        *ERROR_COLUMNS,
+        *tested.ERROR_COLUMNS,
     ],
 }
 

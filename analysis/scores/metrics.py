@@ -16,17 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import np
-from analysis.scores import test_sets
-from analysis.scores.columns import (
-    ASSUMES,
-    LIMITS,
-    OF_SCORE,
-    OF_TASK,
-    RECIPE,
-    REMARK,
-    assuming,
-    between,
-)
+from analysis.scores import columns, test_sets
 from analysis.scores.findings import remembered, state
 from analysis.scores.scores import over
 from analysis.scores.test_sets import training_files
@@ -100,8 +90,7 @@ def rows(study: Study) -> list[SimpleNamespace]:
     design = [list(study.tasks.order_by("pk").values_list("pk", flat=True)), study.metrics]
     digest = hashlib.sha256(repr([made_of, design]).encode()).hexdigest()
     key = f"metrics:1:{study.pk}:{digest}"
-    known: list[SimpleNamespace] = remembered(key, lambda: list(_rows(study, own_scores(study))))
-    return known
+    return remembered(key, lambda: list(_rows(study, own_scores(study))))
 
 
 def _rows(study: Study, scores: list[Own]) -> Iterator[SimpleNamespace]:
@@ -151,7 +140,7 @@ def _interval(metric: str, group: Collection[Own], contexts: Sequence[str]) -> d
         "se": 100 * estimate.se,
         "df": estimate.df,
         "no_interval": why_not,
-        "interval": assuming(between((low, high, why_not)), len(group)),
+        "interval": columns.assuming(columns.between((low, high, why_not)), len(group)),
     }
 
 
@@ -194,7 +183,7 @@ COLUMNS = [
         get="score.text",
     ),
     Column("mean", meaning="mean, x 100", unit="points", get="score.mean"),
-    *OF_SCORE,
+    *columns.OF_SCORE,
     Column(
         "n",
         "n",
@@ -207,11 +196,11 @@ COLUMNS = [
         "95 % interval",
         f"For annotators: {two_way.BOTH}. Two-way t on the parts of each score; for metrics that"
         " are not means over examples, on jackknife pseudo-values (deleting one context at a time);"
-        f" {ASSUMES}.",
+        f" {columns.ASSUMES}.",
         "points",
         get="interval",
     ),
-    *LIMITS,
+    *columns.LIMITS,
     Column("se", meaning="standard error over annotators and contexts", unit="points"),
     Column(
         "df",
@@ -219,15 +208,15 @@ COLUMNS = [
         " annotators and for contexts",
     ),
     Column("no_interval", meaning="reason for a missing interval for annotators"),
-    REMARK,
-    Column("recipe", meaning=RECIPE),
+    columns.REMARK,
+    Column("recipe", meaning=columns.RECIPE),
 ]
 
 # Columns for Own.
 OWN_COLUMNS = [
     Column("kind", meaning=f"person, simulated or model; {MODEL}: a prediction file", get="who"),
     Column("name", meaning="pseudonym of the participation, or name of the model"),
-    *OF_TASK,
+    *columns.OF_TASK,
     Column("shots", meaning="number of examples in the training step or training split"),
     Column("split", meaning="number of the training split; empty at zero shots"),
     Column("metric", meaning="as named in the NLP Few-shot Gym"),

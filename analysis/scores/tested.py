@@ -222,7 +222,7 @@ def contrasts(
     `frame` contains one row per answer in the annotation step: task, shots, annotator, example,
     context, score (test_sets.with_scores). `margin` is the equivalence margin in points.
     """
-    cells = {(task, shots): _Arm(*keyed_matrix_of(part)) for task, shots, part in by_cell(frame)}
+    cells = {(task, shots): keyed_matrix_of(part) for task, shots, part in by_cell(frame)}
     rows = [
         _contrast(task, less, more, cells[task, less], cells[task, more], seed)
         for (task, less), (other, more) in itertools.combinations(cells, 2)
@@ -231,19 +231,16 @@ def contrasts(
     return judged(rows, margin)
 
 
-@dataclass(frozen=True)
-class _Arm:
-    scores: np.ndarray  # annotators x examples
-    contexts: Sequence[Any]
-    examples: np.ndarray  # keys, in ascending order
+_Arm = tuple[Any, list[Any], Any]  # keyed_matrix_of: scores, contexts, keys of examples
 
 
 def _contrast(task: str, less: int, more: int, few: _Arm, many: _Arm, seed: int) -> Contrast:
+    (first, contexts, keys), (second, _contexts, other_keys) = few, many
     _shared, in_few, in_many = np.intersect1d(
-        few.examples, many.examples, assume_unique=True, return_indices=True
+        keys, other_keys, assume_unique=True, return_indices=True
     )
-    first, second = few.scores[:, in_few], many.scores[:, in_many]
-    contexts = [few.contexts[index] for index in in_few]
+    first, second = first[:, in_few], second[:, in_many]
+    contexts = [contexts[index] for index in in_few]
     means = list(two_way.row_means(first)), list(two_way.row_means(second))
     sizes = len(first), len(second)
     return Contrast(

@@ -18,13 +18,12 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from analysis.heavy import np, pd, special
-from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES, sd, wilson
+from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES, TAIL, sd, wilson
 
 LOWEST_BASE = 0.01  # for a metric whose best value is 1
 REFUSED = "a task has no relative gain"  # in this case, ARG is undefined
 MIN_BASE_IN_SE = 4.0  # a base closer to zero, in its standard errors, is not used as a divisor
 NONE = (math.nan, math.nan)
-TAIL = 0.975  # for a 95 % interval
 # (unseen task, scores of annotators in the base arm, scores in the new arm)
 Scores = tuple[str, Sequence[float], Sequence[float]]
 
@@ -240,8 +239,7 @@ def bootstrap(tasks: Sequence[Scores], seed: int, resamples: int) -> tuple[float
 def _resampled(draw: np.random.Generator, values: Sequence[float], resamples: int) -> np.ndarray:
     scores = np.asarray(values, dtype=float)
     times = draw.multinomial(len(scores), np.full(len(scores), 1 / len(scores)), resamples)
-    means: np.ndarray = times @ scores / len(scores)
-    return means
+    return times @ scores / len(scores)
 
 
 # Several tasks ------------------------------------------------------------------------------------

@@ -14,14 +14,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import np, pd
-from analysis.stats.uncertainty import (
-    ROUNDING,
-    Numbers,
-    estimate,
-    sums_and_resamples,
-    t_interval,
-    why_no_interval,
-)
+from analysis.stats import uncertainty
+from analysis.stats.uncertainty import ROUNDING, Numbers
 from tasks.cards import place
 
 GROUP = ["task", "shots"]
@@ -83,12 +77,11 @@ def slope_p(people: Sequence[Numbers], seed: int = 0, resamples: int = RESAMPLES
 # Frames -------------------------------------------------------------------------------------------
 
 
-def in_order(frame: pd.DataFrame) -> dict[tuple[str, int, str], np.ndarray]:
-    groups: Iterable[Any] = frame.sort_values("position").groupby([*GROUP, "annotator"])["s1"]
-    return {
-        (task, int(shots), annotator): part.to_numpy(dtype=float)
-        for (task, shots, annotator), part in groups
-    }
+def people_by_cell(frame: pd.DataFrame) -> Iterator[tuple[str, int, list[np.ndarray]]]:
+    """Yield each cell's task, shots and annotators' S1 in order of position."""
+    for task, shots, part in by_cell(frame):
+        groups: Iterable[Any] = part.sort_values("position").groupby("annotator")["s1"]
+        yield task, shots, [own.to_numpy(dtype=float) for _annotator, own in groups]
 
 
 def by_cell(frame: pd.DataFrame) -> Iterator[tuple[str, int, pd.DataFrame]]:
@@ -164,14 +157,13 @@ def plateau_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
     `point` is the point of no further gain, and `gain` is in S1 x 100. Each annotator in a
     group has the same weight at each position, so differences in their levels cancel out.
     """
-    values, rows = in_order(training), []
-    for task, shots in sorted({key[:2] for key in values}, key=lambda it: (place(it[0]), it[1])):
-        people = [own for key, own in values.items() if key[:2] == (task, shots)]
+    rows = []
+    for task, shots, people in people_by_cell(training):
         n, examples = len(people), min(map(len, people))  # training splits can differ in size
         if examples > 2:
             group = np.stack([own[:examples] for own in people])
-            curves = sums_and_resamples(group, seed + shots) / n
-            point, gain = (estimate(one, n) for one in plateaus(100 * curves))
+            curves = uncertainty.sums_and_resamples(group, seed + shots) / n
+            point, gain = (uncertainty.estimate(one, n) for one in plateaus(100 * curves))
             rows.append(
                 SimpleNamespace(
                     task=task, shots=shots, n=n, examples=examples, point=point, gain=gain
@@ -182,12 +174,10 @@ def plateau_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
 
 def learning_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
     """Return S1 x 100 in the first and last block, slope per 10 examples and p for each cell."""
-    blocks = by_block(training)
-    values = in_order(training)
+    blocks = by_block(training).groupby([*GROUP, "block"])["s1"].mean()
     rows = []
-    for task, shots, part in by_cell(blocks):
-        means = part.groupby("block")["s1"].mean()
-        people = [own for (name, k, _who), own in values.items() if (name, k) == (task, shots)]
+    for task, shots, people in people_by_cell(training):
+        means = blocks[task, shots]
         slopes = [slope(own) for own in people]
         rows.append(
             SimpleNamespace(
@@ -210,20 +200,18 @@ def drift_rows(annotation: pd.DataFrame) -> list[SimpleNamespace]:
     `half` is the second half minus the first, and `per_100` is the slope over a hundred examples,
     in points, with t intervals over annotators. `..._why_not` explains why an interval is NaN.
     """
-    values = in_order(annotation)
     rows = []
-    for task, shots in sorted({key[:2] for key in values}, key=lambda it: (place(it[0]), it[1])):
-        people = [own for key, own in values.items() if key[:2] == (task, shots)]
+    for task, shots, people in people_by_cell(annotation):
         row = SimpleNamespace(task=task, shots=shots, n=len(people), examples=max(map(len, people)))
         for name, change in (("half", half_difference), ("per_100", per_hundred)):
             changes = [100 * change(own) for own in people]
-            interval = t_interval(changes)
+            interval = uncertainty.t_interval(changes)
             vars(row).update(
                 {
                     name: float(np.mean(changes)),
                     f"{name}_low": interval.low,
                     f"{name}_high": interval.high,
-                    f"{name}_why_not": why_no_interval(changes),
+                    f"{name}_why_not": uncertainty.why_no_interval(changes),
                 }
             )
         rows.append(row)

@@ -16,9 +16,9 @@ import math
 from typing import Any
 
 from analysis.heavy import np, optimize, special
+from analysis.stats.uncertainty import TAIL
 
 SHARES, SUMS, SDS = 12, 200, 60  # nodes of the integrals
-TAIL = 0.975  # for a 95 % interval
 
 
 def power(
@@ -49,8 +49,7 @@ def _power(
     edges = np.maximum(of_people[None], np.broadcast_to(of_contexts, rests.shape)[:, None, None])
     gaps = differences[:, None, None]
     found = special.ndtr((gaps - edges) / scale) + special.ndtr((-gaps - edges) / scale)
-    averaged: np.ndarray = np.minimum(1, np.einsum("dsm,s->d", found, weights) / SUMS)
-    return averaged
+    return np.minimum(1, np.einsum("dsm,s->d", found, weights) / SUMS)
 
 
 @functools.lru_cache(maxsize=256)

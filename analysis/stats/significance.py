@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from analysis.heavy import np, special
-from analysis.stats.uncertainty import ROUNDING, sd
+from analysis.stats.uncertainty import ROUNDING, TAIL, sd
 
 EXACT_UP_TO = 100_000  # splits or sign flips; for more, use a seeded sample of this size
 EXACT_FLIPS = 16  # pairs; 2 to the power of this is below EXACT_UP_TO
@@ -222,7 +222,6 @@ class Adjusted:
 def ancova(
     groups: tuple[Sequence[float], Sequence[float]],
     covariates: tuple[Sequence[float], Sequence[float]] | None = None,
-    level: float = 0.95,
 ) -> Adjusted:
     """Return the second mean minus the first, by least squares: score ~ group + covariate.
 
@@ -253,6 +252,6 @@ def ancova(
     if rest <= ROUNDING:
         return Adjusted(gap, slope=slope, r=r, why_not="annotators tie")
     error = math.sqrt(rest / df * (sum(1 / size for size in sizes) + inflation))
-    half = float(special.stdtrit(df, (1 + level) / 2)) * error
+    half = float(special.stdtrit(df, TAIL)) * error
     p = float(2 * special.stdtr(df, -abs(gap) / error))
     return Adjusted(gap, gap - half, gap + half, p, slope, r)

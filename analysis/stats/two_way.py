@@ -122,8 +122,7 @@ def layout(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> np.n
     """
     grand = matrix.mean()
     sums, _counts = by_cluster(matrix - grand, contexts)
-    scaled: np.ndarray = grand + sums * (sums.shape[1] / matrix.shape[1])
-    return scaled
+    return grand + sums * (sums.shape[1] / matrix.shape[1])
 
 
 def variances(values: np.ndarray) -> Variances:
@@ -186,8 +185,7 @@ def row_means(matrix: np.ndarray) -> np.ndarray:
     """Return the mean of each annotator's known values, or NaN if all are missing."""
     known = ~np.isnan(matrix)
     with np.errstate(invalid="ignore"):
-        means: np.ndarray = np.where(known, matrix, 0).sum(axis=1) / known.sum(axis=1)
-    return means
+        return np.where(known, matrix, 0).sum(axis=1) / known.sum(axis=1)
 
 
 def of_mean(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Estimate:

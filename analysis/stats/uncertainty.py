@@ -16,6 +16,7 @@ from analysis.heavy import np, special
 
 RESAMPLES = 10_000
 FEWEST_FOR_BOOTSTRAP = 10  # annotators; with three, coverage is 75 % (docs/statistics.md#coverage)
+TAIL = 0.975  # for a 95 % interval
 OVER = ("examples", "annotators", "both")
 Numbers: TypeAlias = "Sequence[float] | np.ndarray"
 ROUNDING = 1e-12  # scores in [0, 1] or x 100 that differ by less are equal
@@ -64,11 +65,11 @@ def t_interval_of_scores(values: Numbers, lowest: float = 0) -> Interval:
     return Interval(float(low), float(high), interval.sd)
 
 
-def wilson(right: int, total: int, level: float = 0.95) -> tuple[float, float]:
+def wilson(right: int, total: int) -> tuple[float, float]:
     """Return Wilson's interval for a share such as accuracy. Raises ValueError without trials."""
     if not 0 <= right <= total or not total:
         raise ValueError(f"{right} of {total} is not a share")
-    share, z2 = right / total, float(special.ndtri((1 + level) / 2)) ** 2 / total
+    share, z2 = right / total, float(special.ndtri(TAIL)) ** 2 / total
     middle = (share + z2 / 2) / (1 + z2)
     reach = math.sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
     return (0.0 if right == 0 else middle - reach, 1.0 if right == total else middle + reach)
@@ -80,9 +81,8 @@ def bootstrap(
     clusters: Sequence[object] | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
-    level: float = 0.95,
 ) -> Interval:
-    """Return the percentile interval for the mean over annotators of their means over examples.
+    """Return the 95% percentile interval for the mean over annotators of their means over examples.
 
     `clusters` names the context of each example. Contexts are drawn with all their examples.
     Raises ValueError if `over` is not in OVER or if the matrix does not contain any answers.
@@ -97,7 +97,7 @@ def bootstrap(
     portions = [min(1000, resamples - begin) for begin in range(0, resamples, 1000)]
     means = np.concatenate([_resampled(draw, size, sums, counts, over) for size in portions])
     means = means[~np.isnan(means)]
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(means, [1 - TAIL, TAIL])
     return Interval(float(low), float(high), float(means.std()))
 
 
@@ -135,7 +135,7 @@ def estimate(values: np.ndarray, annotators: int) -> Estimate:
     others = values[1:][np.isfinite(values[1:])]
     if annotators < FEWEST_FOR_BOOTSTRAP or not len(others):
         return float(values[0]), math.nan, math.nan, f"fewer than {FEWEST_FOR_BOOTSTRAP} annotators"
-    reach = math.sqrt(annotators / (annotators - 1)) * special.stdtrit(annotators - 1, 0.975)
+    reach = math.sqrt(annotators / (annotators - 1)) * special.stdtrit(annotators - 1, TAIL)
     low, high = np.quantile(others, special.ndtr([-reach, reach]))
     return float(values[0]), float(low), float(high), ""
 

@@ -17,7 +17,7 @@ from scipy.stats import ttest_ind
 from analysis.documents.study_record import StudyRecord
 from analysis.export import harness_samples
 from analysis.export.pages_seen import pages
-from analysis.scores.context_free import compared
+from analysis.scores import anchors
 from annotation.models import Answer, Arm, Kind, Status, Step, Study
 from annotation.protocol import attention_checks
 from annotation.study import consequences, minutes
@@ -238,7 +238,7 @@ def test_simulated_annotators_show_the_known_difference(researcher):
         shots=[0], annotators=8, context_free_annotators=8, rehearsal=True, try_the_tool=False,
     )  # fmt: skip
     call_command("simulate_workers", study.name, policy="contextual:0.9:0.4", processes=1)
-    (row,) = compared(study, Kind.SIMULATED)
+    (row,) = anchors.alone(study, Kind.SIMULATED)
     assert (row.n_from, row.n_to) == (8, 8)
     assert row.low < 50 < row.high
     assert row.difference == pytest.approx(50, abs=6)
