@@ -255,50 +255,21 @@ BY_TASK = [
     *of_gains("gain", "95 %", "low_95", "high_95", "no_interval", "refused"),
 ]  # fmt: skip
 OF_SEVERAL = [
-    Table(
-        "arm-tests",
-        "Tests of gains",
-        ARM_TESTS,
-        arm_tests,
-        {"family": FAMILY},
-    ),
-    Table(
-        "by-task",
-        "Unseen tasks under each arm",
-        BY_TASK,
-        by_task,
-    ),
-    Table(
-        "changes",
-        "Gains by shots",
-        CHANGES,
-        changes,
-    ),
+    Table("arm-tests", "Tests of gains", ARM_TESTS, arm_tests, {"family": FAMILY}),
+    Table("by-task", "Unseen tasks under each arm", BY_TASK, by_task),
+    Table("changes", "Gains by shots", CHANGES, changes),
 ]
 
 
+_WORDS = {"question": cross_task.QUESTION, "groups": "arms"}
+_TABLES = [
+    Table("gains", "Gains of the arms", cross_task.GAINS, cross_task.joint, _WORDS),
+    *OF_SEVERAL,
+    *learners.TABLES,
+    Table("completions", "Attrition by arm", cross_task.ATTRITION, cross_task.attritions, _WORDS),
+    Table("manipulation", "Upstream tasks", MANIPULATION, manipulation),
+    Table("curve", "Learning curve within an upstream task", CURVE, curve),
+    Table("plan", "Participants required for the ARG", cross_task.PLAN, cross_task.plan),
+]
 # Maps names to the tables of a cross-task study.
-OF_ARMS = {
-    table.name: table
-    for table in (
-        Table(
-            "gains",
-            "Gains of the arms",
-            cross_task.GAINS,
-            cross_task.joint,
-            {"question": cross_task.QUESTION},
-        ),
-        *OF_SEVERAL,
-        *learners.TABLES,
-        Table(
-            "completions",
-            "Attrition by arm",
-            cross_task.ATTRITION,
-            cross_task.attritions,
-            {"groups": "arms"},
-        ),
-        Table("manipulation", "Upstream tasks", MANIPULATION, manipulation),
-        Table("curve", "Learning curve within an upstream task", CURVE, curve),
-        Table("plan", "Participants required for the ARG", cross_task.PLAN, cross_task.plan),
-    )
-}
+OF_ARMS = {table.name: table for table in _TABLES}

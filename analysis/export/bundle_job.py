@@ -19,25 +19,16 @@ from django.utils import timezone
 from analysis.export import files, publishing, release, screenshots
 from analysis.export.columns import COLUMNS
 from analysis.scores.findings import study_of
-from annotation.models import (
-    Activity,
-    Allocation,
-    Answer,
-    Confidence,
-    Decision,
-    ExitAnswers,
-    LedgerEntry,
-    PaymentBatch,
-    ProblemReport,
-    Study,
-    Turn,
-)
+from annotation import models
+from annotation.models import Study
 from annotation.study import compared_files
 from tasks import jobs
 from tasks.models import Job
 
 KIND = "release"
 VERSION = 9  # increase this when the content of a bundle changes
+OF_TURNS: tuple[Any, ...] = (models.Answer, models.Confidence, models.ProblemReport)
+OF_SEATS: tuple[Any, ...] = (models.Decision, models.ExitAnswers, models.LedgerEntry)
 PARTS = ("data", "print", *COLUMNS, "verify", "zip")
 
 
@@ -48,18 +39,14 @@ def state(study: Study) -> str:
         "finished_at", "returned_at", "worked_seconds",
     )  # fmt: skip
     grown: list[QuerySet[Any]] = [
-        Turn.objects.filter(participation__study=study),
-        Answer.objects.filter(turn__participation__study=study),
-        Confidence.objects.filter(turn__participation__study=study),
-        ProblemReport.objects.filter(turn__participation__study=study),
-        Decision.objects.filter(participation__study=study),
-        ExitAnswers.objects.filter(participation__study=study),
-        LedgerEntry.objects.filter(participation__study=study),
-        Allocation.objects.filter(study=study),
+        models.Turn.objects.filter(participation__study=study),
+        *(each.objects.filter(turn__participation__study=study) for each in OF_TURNS),
+        *(each.objects.filter(participation__study=study) for each in OF_SEATS),
+        models.Allocation.objects.filter(study=study),
         publishing.log_entries(study),
         study.consent_texts.all(),
     ]
-    signs = Activity.objects.filter(turn__participation__study=study).aggregate(
+    signs = models.Activity.objects.filter(turn__participation__study=study).aggregate(
         Count("pk"), Max("last_at"), Sum("blurs"), Sum("pastes")
     )
     files = (compared_files.every(study) | compared_files.for_overlap(study)).order_by("pk")
@@ -69,7 +56,7 @@ def state(study: Study) -> str:
         sorted(signs.items()),
         list(study.scenarios.order_by("pk").values_list("pk", "seats", "declined")),
         list(study.report_answers.order_by("item").values_list("item", "text")),
-        list(PaymentBatch.objects.filter(study=study).order_by("pk").values_list("pk", "state")),
+        list(study.payment_batches.order_by("pk").values_list("pk", "state")),
         list(files.values_list("pk", "model__name")),
         list(study.refused_arrivals.values_list("reason", "number")),
     ]  # fmt: skip

@@ -26,16 +26,8 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.template.loader import render_to_string
 
-from analysis.export import records
+from analysis.export import records, rows
 from analysis.export.columns import COLUMNS
-from analysis.export.rows import (
-    annotators_rows,
-    answers_rows,
-    concluded_rows,
-    examples_rows,
-    scenarios_rows,
-    spans_rows,
-)
 from analysis.scores import frames, marks
 from analysis.scores.columns import cell, type_of
 from annotation.models import Study
@@ -102,18 +94,17 @@ def snapshot() -> Iterator[None]:
 def write_files(study: Study, folder: Path) -> dict[str, int]:
     """Write the CSVs, manifest, verify.py and README, and return each CSV's number of rows."""
     frame = frames.annotators(study)
-    rows: dict[str, Callable[[], Iterable[records.Row]]] = {
-        "examples.csv": lambda: examples_rows(study),
-        "answers.csv": lambda: answers_rows(study),
-        "spans.csv": lambda: spans_rows(study),
-        "annotators.csv": lambda: annotators_rows(study, frame),
-        "scenarios.csv": lambda: scenarios_rows(frame),
+    made: dict[str, Callable[[], Iterable[records.Row]]] = {
+        "examples.csv": lambda: rows.examples_rows(study),
+        "answers.csv": lambda: rows.answers_rows(study),
+        "spans.csv": lambda: rows.spans_rows(study),
+        "annotators.csv": lambda: rows.annotators_rows(study, frame),
+        "scenarios.csv": lambda: rows.scenarios_rows(frame),
         **{name: partial(make, study) for name, make in records.ROWS.items()},
+        **{name: partial(iter, own) for name, own in rows.concluded_rows(study).items()},
     }
-    whole = concluded_rows(study)
-    rows |= {name: partial(iter, own) for name, own in whole.items()}
     counts = {}
-    for name, make in rows.items():
+    for name, make in made.items():
         with (folder / name).open("w", encoding="utf-8", newline="") as file:
             written = ([study.name, study.manifest_hash, *map(cell, row)] for row in make())
             counts[name] = write_csv(file, list(COLUMNS[name]), written)

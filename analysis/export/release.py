@@ -10,7 +10,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -71,36 +72,31 @@ def write_release(
     """
     if study.is_draft:
         raise ReleaseError("The study is a draft. Open it before you release it.")
-    target = target.absolute()
+    with _new(study, target.absolute()) as folder:
+        with files.snapshot():
+            write_data(study, folder, round_times)
+        write_readme(folder, _write_pictures(folder, browser, tell))
+        for name in COLUMNS:
+            write_parquet(folder, name)
+        return verify(folder, key)
+
+
+@contextmanager
+def _new(study: Study, target: Path) -> Iterator[Path]:
+    """Create a temporary folder, then rename it, or its ZIP, to `target` on success."""
     if target.suffix != ".zip":
         with files.whole_folder(target) as building:
-            return _write(study, building, browser, tell, key, round_times)
+            yield building
+        return
     if target.exists():
         raise FileExistsError(f"{target} already exists. Name a new file.")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.stem}-", dir=target.parent) as parent:
         folder, archive = Path(parent) / study.name, Path(parent) / target.name
         folder.mkdir()
-        output = _write(study, folder, browser, tell, key, round_times)
+        yield folder
         files.zip_folder(folder, archive)
         archive.rename(target)
-    return output
-
-
-def _write(
-    study: Study,
-    folder: Path,
-    browser: str | None,
-    tell: Callable[[str], Any],
-    key: Path | None,
-    round_times: str,
-) -> str:
-    with files.snapshot():
-        write_data(study, folder, round_times)
-    write_readme(folder, _write_pictures(folder, browser, tell))
-    for name in COLUMNS:
-        write_parquet(folder, name)
-    return verify(folder, key)
 
 
 def write_data(study: Study, folder: Path, round_times: str = "") -> None:

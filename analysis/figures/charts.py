@@ -26,14 +26,8 @@ SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 FILLS = [1, 0.5, 0.1, 0.75, 0.3, 0]  # opacity of bars
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [3, 6]]
 COLUMNS = 3  # panels per row in print
-SCORES = (
-    "score:Q",
-    "low:Q",
-    "high:Q",
-    "s1:Q",
-    "gain:Q",
-    "sd:Q",
-)  # tooltip fields with one decimal place
+# Tooltip fields with one decimal place.
+SCORES = ("score:Q", "low:Q", "high:Q", "s1:Q", "gain:Q", "sd:Q")
 CONFIG: dict[str, Any] = {
     "background": "#ffffff",
     "font": "sans-serif",

@@ -122,8 +122,7 @@ def data(study: Study, kind: str, name: str) -> Data:
     if name == SIZES:
         return _sizes(humans_models.by_size(study))
     key = f"figures:{VERSION}:{name}:{state(study, kind)}"
-    known: Data = remembered(key, lambda: _data(study, kind, name))
-    return known
+    return remembered(key, lambda: _data(study, kind, name))
 
 
 def _gains(rows: list[Gain]) -> Data:
@@ -170,15 +169,7 @@ def _shot_curve(study: Study, people: pd.DataFrame, means: list[SimpleNamespace]
     metrics = {task.name: task.card.metric for task in tasks}
     rows = [
         SimpleNamespace(
-            task=row.task,
-            metric=metrics[row.task],
-            shots=row.shots,
-            n=row.n,
-            score=row.mean,
-            low=row.low,
-            high=row.high,
-            baseline=baselines[row.task],
-            no_interval=row.no_interval,
+            **vars(row), score=row.mean, metric=metrics[row.task], baseline=baselines[row.task]
         )
         for row in means
     ]

@@ -80,11 +80,10 @@ class Comparison:
             metrics=test_sets.in_words(tasks), kind=who, question=humans_models.BOTH
         )
         caption += assumption(row.n for row in self.rows)
-        said = {study: marks.programs_mark(study) for study in self.studies}
         programs = " ".join(
             f"{title_of(study, self.studies)}: {mark}"
-            for study, mark in said.items()
-            if mark and self.kind == Kind.PERSON
+            for study in self.studies
+            if self.kind == Kind.PERSON and (mark := marks.programs_mark(study))
         )
         if programs:
             caption += f" {programs}"

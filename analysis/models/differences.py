@@ -134,8 +134,7 @@ def differences(study: Study, kind: str) -> list[Difference]:
     state = [list(rows.values_list("pk", flat=True)) for rows in (counted.order_by("pk"), files)]
     state.append(list(compared_files.family(study).order_by("pk").values_list("pk", flat=True)))
     key = f"differences:6:{study.pk}:{kind}:{hashlib.sha256(repr(state).encode()).hexdigest()}"
-    known: list[Difference] = remembered(key, lambda: _differences(study, kind))
-    return known
+    return remembered(key, lambda: _differences(study, kind))
 
 
 def _differences(study: Study, kind: str) -> list[Difference]:

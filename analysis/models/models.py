@@ -162,11 +162,10 @@ def tables(study: Study, kind: str) -> list[Table]:
     uploaded |= splits(supervised, tasks)
     of = training_files(tasks)
     equal = splits(files.filter(pk__in=equally_trained(study, files)), tasks)
-    shots: list[int | str] = [
-        *sorted({*people.shots, *(k for _model, _task, k in uploaded if k is not None)})
-    ]
+    shots = {*people.shots, *(k for _model, _task, k in uploaded if k is not None)}
+    numbers: list[int | str] = [*sorted(shots), ALL]
     tables = []
-    for k in [*shots, ALL]:
+    for k in numbers:
         rows: list[Row] = []
         if k in people.shots:
             # A cell that averages several models would describe no model.
@@ -271,19 +270,20 @@ def _equally_trained(
     This is the equal pairing: both learned from the same examples. Runs whose split numbers may
     refer to other splits are excluded.
     """
+    if not shots or shots == ALL:
+        return
     others = {
         model
         for (model, _task, k), scores in all_splits.items()
         if k == shots and len(equal.get((model, _task, k), [])) < len(scores)
     }
     at_place = {place: scores for place, scores in equal.items() if place[0] in others}
-    of: dict[tuple[int, int | None], int] = {}
-    if shots != ALL:
-        of = {(task.pk, int(shots)): len(study.splits) for task in tasks}
+    of: dict[tuple[int, int | None], int] = {
+        (task.pk, int(shots)): len(study.splits) for task in tasks
+    }
     numbers = ", ".join(map(str, study.splits))
     suffix = f", split{'s' if len(study.splits) > 1 else ''} {numbers} as people"
-    if shots and shots != ALL:
-        yield from _uploaded(tasks, shots, at_place, of, stated, suffix)
+    yield from _uploaded(tasks, shots, at_place, of, stated, suffix)
 
 
 def _published(name: str, unit: str, tasks: list[Task], quoted: dict[str, Score]) -> Iterator[Row]:

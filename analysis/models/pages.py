@@ -18,6 +18,7 @@ from analysis.models.forms import UploadForm
 from analysis.models.leaderboard import Board
 from analysis.models.models_columns import AGGREGATES, SCORES
 from analysis.scores import columns, findings, metrics, performance, published
+from analysis.scores.columns import TableRows
 from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading
 from annotation.models import Kind
 from annotation.protocol.blinding import scores_of
@@ -227,28 +228,30 @@ def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
     return render(request, f"models/{page}.html", context)
 
 
+# Maps a table of the models page to its columns and rows.
+FILES: dict[str, tuple[Sequence[Column], TableRows]] = {
+    "scores": (SCORES, lambda *of: model_tables.score_rows(model_tables.tables(*of))),
+    "aggregates": (AGGREGATES, lambda *of: model_tables.aggregate_rows(model_tables.tables(*of))),
+    "effort": (model_runs.EFFORT, lambda study, _kind: model_runs.efforts(study)),
+    "metrics": (metrics.COLUMNS, lambda study, _kind: metrics.rows(study)),
+    "differences": (models_columns.DIFFERENCES, differences.differences),
+}
+
+
 @reading
 def study_models_file(request: ResearcherRequest, name: str, table: str) -> HttpResponse:
     study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
-    rows: Sequence[Any]
-    if table == "scores":
-        shown, rows = SCORES, model_tables.score_rows(model_tables.tables(study, kind))
-    elif table == "aggregates":
-        shown, rows = AGGREGATES, model_tables.aggregate_rows(model_tables.tables(study, kind))
-    elif table == "effort":
-        shown, rows = model_runs.EFFORT, model_runs.efforts(study)
-    elif table == "metrics":
-        shown, rows = metrics.COLUMNS, metrics.rows(study)
-    elif table == "differences":
-        shown, rows = models_columns.DIFFERENCES, differences.differences(study, kind)
-    elif table == "examples":
+    filename = f"{study.name}-models-{table}"
+    if table == "examples":
         chosen = _chosen(request, differences.differences(study, kind))
-        shown, rows = models_columns.pair_columns(chosen), differences.pairs(study, kind, chosen)
-    else:
+        rows = differences.pairs(study, kind, chosen)
+        return csv_file(filename, models_columns.pair_columns(chosen), rows, kind)
+    if table not in FILES:
         raise Http404
-    with_kind = kind if table in ("differences", "examples") else ""
-    return csv_file(f"{study.name}-models-{table}", shown, rows, with_kind)
+    shown, rows_of = FILES[table]
+    with_kind = kind if table == "differences" else ""
+    return csv_file(filename, shown, rows_of(study, kind), with_kind)
 
 
 def _chosen(
