@@ -159,12 +159,8 @@ def percent(value: float) -> str:
 GAINS = [
     Column("kind"),
     Column("task", "Unseen task", "task that no arm has completed before; all tasks: the ARG"),
-    Column(
-        "metric",
-        "Metric",
-        "the task's metric, under which test sets are scored; over all tasks, different metrics are"
-        " separated by semicolons",
-    ),
+    Column("metric", "Metric", "the task's metric, under which test sets are scored; over all"
+           " tasks, different metrics are separated by semicolons"),
     Column("shots", "Shots", "of the unseen task, before its test", show=count),
     Column("new_arm", "Arm", "arm whose gain is reported"),
     Column("base_arm", "Against", "arm that is the base of the gain"),
@@ -177,61 +173,29 @@ GAINS = [
     ),
     Column("new_sd", "", "SD over participants in the arm (ddof 1)", "points"),
     Column("base_sd", "", "SD over participants in the base arm (ddof 1)", "points"),
-    Column(
-        "gain",
-        "Relative gain",
-        "(mean - mean against) / mean against; over all tasks, the mean of these ratios (ARG),"
-        " missing if it is not computable for a task",
-        "%",
-        percent,
-    ),
+    Column("gain", "Relative gain", "(mean - mean against) / mean against; over all tasks, the mean"
+           " of these ratios (ARG), missing if it is not computable for a task", "%", percent),
     Column("low_95", "", "lower end of its 95 % interval", "%", get="low"),
     Column("high_95", "", "upper end of its 95 % interval", "%", get="high"),
-    Column(
-        "",
-        "95 %",
-        f"Fieller's interval for one task, delta method for several, in percent; {QUESTION};"
-        " it assumes that participants' scores are approximately normal",
-        "%",
-        signed_between,
-        attrgetter("low", "high", "no_interval"),
-    ),
+    Column("", "95 %", "Fieller's interval for one task, delta method for several, in percent;"
+           f" {QUESTION}; it assumes that participants' scores are approximately normal", "%",
+           signed_between, attrgetter("low", "high", "no_interval")),
     Column("method", "", "method of the interval: Fieller or delta method"),
     Column("no_interval", "", "reason for a missing interval"),
-    Column(
-        "boot_low_95",
-        "",
-        "lower end of the bootstrap over participants; requires ten in each arm",
-        "%",
-        get="boot_low",
-    ),
+    Column("boot_low_95", "", "lower end of the bootstrap over participants; requires ten in each"
+           " arm", "%", get="boot_low"),
     Column("boot_high_95", "", "upper end of that bootstrap", "%", get="boot_high"),
-    Column(
-        "difference",
-        "Difference",
-        "mean - mean against; over all tasks, the mean of these; always reported",
-        "points",
-        signed_points,
-    ),
+    Column("difference", "Difference", "mean - mean against; over all tasks, the mean of these;"
+           " always reported", "points", signed_points),
     *(
         Column(f"{end}_95", "", f"{word} end of its 95 % t interval", "points", get=end)
         for end, word in (("difference_low", "lower"), ("difference_high", "upper"))
     ),
-    Column(
-        "",
-        "95 % of difference",
-        "Welch's t interval of the difference",
-        "points",
-        signed_between,
-        attrgetter("difference_low", "difference_high"),
-    ),
-    Column(
-        "refused",
-        "Not computable",
-        "tasks without a relative gain, with the reason: an unsuitable base or an undefined mean;"
-        " no mean over all tasks is then computed",
-    ),
-]
+    Column("", "95 % of difference", "Welch's t interval of the difference", "points",
+           signed_between, attrgetter("difference_low", "difference_high")),
+    Column("refused", "Not computable", "tasks without a relative gain, with the reason: an"
+           " unsuitable base or an undefined mean; no mean over all tasks is then computed"),
+]  # fmt: skip
 
 
 def of_gains(*names: str) -> list[Column]:
@@ -318,15 +282,11 @@ PLAN = [
     *of_gains("shots", "new_arm", "base_arm"),
     Column("tasks", "Tasks", "number of unseen tasks in the plan", show=count),
     Column("width", "± %", "half the 95 % interval of the ARG", "%", points),
-    Column(
-        "people",
-        "People",
-        "in each arm of each task (t quantile); about half of such studies reach this interval",
-        show=count,
-    ),
+    Column("people", "People", "in each arm of each task (t quantile); about half of such studies"
+           " reach this interval", show=count),
     Column("people_normal", "Normal", "the same (normal quantile)", show=count),
     Column("people_in_all", "Total", "participants in both arms of all tasks (t)", show=count),
-]
+]  # fmt: skip
 
 
 # Published models ---------------------------------------------------------------------------------

@@ -106,16 +106,11 @@ MANIPULATION = [
     Column("answers", "Answers", "answers of these participants", show=count),
     Column("mean", "Mean", "mean over participants of their mean S1", "S1 x 100"),
     Column("sd", "SD", "SD over participants (ddof 1)", "points"),
-    Column(
-        "first",
-        "First half",
-        "mean S1 over the first half of each participant's answers; the middle answer of an odd"
-        " number is in neither half",
-        "S1 x 100",
-    ),
+    Column("first", "First half", "mean S1 over the first half of each participant's answers; the"
+           " middle answer of an odd number is in neither half", "S1 x 100"),
     Column("last", "Second half", "mean S1 over the second half", "S1 x 100"),
     Column("active", "Seconds", "median active time per answer", "s"),
-]
+]  # fmt: skip
 
 
 def curve(study: Study, kind: str) -> list[SimpleNamespace]:

@@ -147,14 +147,10 @@ def _models(study: Study, kind: str) -> Iterator[PaperTable]:
                 Column("", task.name, get=partial(lambda place, row: row.scores[place].text, place))
                 for place, task in enumerate(table.tasks)
             ),
-            Column(
-                "",
-                "Average",
-                models_columns.SCORE_COLUMNS[1].meaning,
-                get=lambda row: "–" if row.aggregate is None else row.aggregate.text,
-            ),
+            Column("", "Average", models_columns.SCORE_COLUMNS[1].meaning,
+                   get=lambda row: "–" if row.aggregate is None else row.aggregate.text),
             Column("", "SD of sum", models_columns.SCORE_COLUMNS[2].meaning, get="sum_text"),
-        ]
+        ]  # fmt: skip
         about = " ".join(
             f"{source}: {words}" for source, words in models_columns.explanations("Annotators")
         )
@@ -174,10 +170,8 @@ def _methods(study: Study, kind: str) -> Iterator[PaperTable]:
         shown = [
             Column("", "Who", get="name"),
             *(
-                Column(
-                    "", "All" if shots == model_tables.ALL else str(shots),
-                    get=partial(lambda cell, row: row.texts.get(cell, NOTHING), (task, shots)),
-                )
+                Column("", "All" if shots == model_tables.ALL else str(shots),
+                       get=partial(lambda cell, row: row.texts.get(cell, NOTHING), (task, shots)))
                 for task, shots in cells
             ),
         ]  # fmt: skip
@@ -237,17 +231,13 @@ TASKS = Table(
     "Tasks",
     [
         Column("corpus", "Corpus", get=lambda row: row[0].name),
-        Column(
-            "train", "Train", "number of examples in each training file of the study; in named"
-            " entity recognition, each question about a sentence counts",
-            show=lambda sizes: ", ".join(map(str, sizes)) or NOTHING, get=itemgetter(1),
-        ),
+        Column("train", "Train", "number of examples in each training file of the study; in named"
+               " entity recognition, each question about a sentence counts",
+               show=lambda sizes: ", ".join(map(str, sizes)) or NOTHING, get=itemgetter(1)),
         Column("test", "Test", "number of test examples", get=itemgetter(2)),
         Column("task", "Task", get=lambda row: performance.FAMILY_NAMES[row[0].card.family]),
-        Column(
-            "domain", "Domain", "domain of the texts, as stated on the task's card",
-            get=lambda row: row[0].card.domain or NOTHING,
-        ),
+        Column("domain", "Domain", "domain of the texts, as stated on the task's card",
+               get=lambda row: row[0].card.domain or NOTHING),
     ],
     task_rows,
 )  # fmt: skip

@@ -33,59 +33,29 @@ FEW = (
 
 def columns(shots: Sequence[int]) -> list[Column]:
     return [
-        Column(
-            "mean",
-            "Mean S1",
-            "Mean S1 x 100 on this example over its n annotators, at all numbers of shots.",
-            "S1 x 100",
-        ),
-        Column(
-            "n",
-            "n",
-            "Annotators of this kind who answered the example, completed, and are in the analysis.",
-            "annotators",
-        ),
+        Column("mean", "Mean S1", "Mean S1 x 100 on this example over its n annotators, at all"
+               " numbers of shots.", "S1 x 100"),
+        Column("n", "n", "Annotators of this kind who answered the example, completed, and are in"
+               " the analysis.", "annotators"),
         *_by_shots(
             shots,
             "",
             "{} shots",
             "Mean S1 x 100 on this example over the annotators with this number of shots.",
         ),
-        Column(
-            "pairwise_s1",
-            "Pairwise S1",
-            "Agreement between answers, independent of the gold: mean S1 x 100 of one answer"
-            " against another over all pairs of the n annotators.",
-            "S1 x 100",
-        ),
-        Column(
-            "right",
-            "Correct",
-            "Share of the n annotators whose answer scored S1 = 1, in percent.",
-            "percent",
-        ),
-        Column(
-            "right_models",
-            "Correct, models",
-            "The same share over uploaded models, each averaged over its runs (numbers of shots,"
-            " training splits).",
-            "percent",
-        ),
-        Column(
-            "item_rest",
-            "Item-rest r",
-            "Correlation over all respondents between S1 on this example and mean S1 on all other"
-            " examples; near or below 0, the example does not discriminate between respondents.",
-            "-1 to 1",
-        ),
-        Column(
-            "respondents",
-            "Respondents",
-            "Annotators of this kind and models that answered all of these examples; each model"
-            " counts once.",
-            "respondents",
-        ),
-    ]
+        Column("pairwise_s1", "Pairwise S1", "Agreement between answers, independent of the gold:"
+               " mean S1 x 100 of one answer against another over all pairs of the n annotators.",
+               "S1 x 100"),
+        Column("right", "Correct", "Share of the n annotators whose answer scored S1 = 1, in"
+               " percent.", "percent"),
+        Column("right_models", "Correct, models", "The same share over uploaded models, each"
+               " averaged over its runs (numbers of shots, training splits).", "percent"),
+        Column("item_rest", "Item-rest r", "Correlation over all respondents between S1 on this"
+               " example and mean S1 on all other examples; near or below 0, the example does not"
+               " discriminate between respondents.", "-1 to 1"),
+        Column("respondents", "Respondents", "Annotators of this kind and models that answered all"
+               " of these examples; each model counts once.", "respondents"),
+    ]  # fmt: skip
 
 
 def file_columns(shots: Sequence[int]) -> list[Column]:
@@ -100,15 +70,10 @@ def file_columns(shots: Sequence[int]) -> list[Column]:
 def _by_shots(shots: Sequence[int], name: str, heading: str, meaning: str) -> list[Column]:
     """Return a column per number of shots, which replaces {} in the strings."""
     return [
-        Column(
-            name.format(number),
-            heading.format(number),
-            meaning.format(number),
-            "S1 x 100",
-            get=partial(lambda place, row: row.by_shots[place], place),
-        )
+        Column(name.format(number), heading.format(number), meaning.format(number), "S1 x 100",
+               get=partial(lambda place, row: row.by_shots[place], place))
         for place, number in enumerate(shots)
-    ]
+    ]  # fmt: skip
 
 
 KIND = "examples"

@@ -45,13 +45,9 @@ TALLY = [
     Column("task", "Task"),
     Column("doubtful", "Against gold", "examples on which all gave the same incorrect answer"),
     Column("unanimous", "Unanimous", "examples on which all annotators gave the same answer"),
-    Column(
-        "test_examples",
-        "Examples",
-        f"test examples that {AT_LEAST} or more annotators answered",
-        get="examples",
-    ),
-]
+    Column("test_examples", "Examples", f"test examples that {AT_LEAST} or more annotators"
+           " answered", get="examples"),
+]  # fmt: skip
 
 
 @dataclass

@@ -198,15 +198,12 @@ SPANS = [
     Column("annotator", meaning="pseudonym", get=f"{_PARTICIPATION}.pseudonym"),
     Column("example", meaning="id in its file", get=f"{_EXAMPLE}.source_id"),
     Column("hash", meaning="of the example", get=f"{_EXAMPLE}.content_hash"),
-    Column(
-        "segment",
-        meaning="number of the text, or question",
-        get=lambda s: "question" if s.segment == QUESTION else str(s.segment),
-    ),
+    Column("segment", meaning="number of the text, or question",
+           get=lambda s: "question" if s.segment == QUESTION else str(s.segment)),
     Column("start", meaning="in Unicode code points", kind=int),
     Column("end", meaning="in Unicode code points, exclusive", kind=int),
     Column("text", meaning="the highlighted text"),
-]
+]  # fmt: skip
 
 
 class Spans(RowsView):

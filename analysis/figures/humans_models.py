@@ -61,12 +61,8 @@ class SeriesRow:
 COLUMNS = [
     Column("task", "Task"),
     Column("shots", "Shots"),
-    Column(
-        "name",
-        "Who",
-        "annotators of a study, an uploaded model, or a published value",
-        get="who",
-    ),
+    Column("name", "Who", "annotators of a study, an uploaded model, or a published value",
+           get="who"),
     Column("source", "Source", "study, uploaded or published (quoted)"),
     Column("study", meaning="study of these annotators"),
     Column("metric", "Metric", "of the task's card"),
@@ -87,7 +83,7 @@ COLUMNS = [
     Column("question", meaning="what low_95 and high_95 generalise to"),
     Column("n", "n", "number of annotators, training splits or runs"),
     Column("unit", meaning="unit of n"),
-]
+]  # fmt: skip
 
 
 def rows(study: Study, kind: str, people: Sequence[Any]) -> list[SeriesRow]:
@@ -195,14 +191,10 @@ OF_FIGURES: dict[str, list[Column]] = {
         *OF_CELL,
         Column("metric", "Metric", "the task's metric, used for all scores in the row"),
         Column("score", "Mean", "mean over annotators of their test-set score, x 100", SCORE),
-        Column(
-            "",
-            "95 % CI",
-            f"{_INTERVAL}: the wider of the t interval over annotators and the two-way t interval"
-            f" over annotators and contexts, truncated at the ends of the metric; {ASSUMES}",
-            SCORE,
-            get=lambda row: assuming(between((row.low, row.high, row.no_interval)), row.n),
-        ),
+        Column("", "95 % CI", f"{_INTERVAL}: the wider of the t interval over annotators and the"
+               " two-way t interval over annotators and contexts, truncated at the ends of the"
+               f" metric; {ASSUMES}", SCORE,
+               get=lambda row: assuming(between((row.low, row.high, row.no_interval)), row.n)),
         Column("low_95", meaning=f"lower end of the {_INTERVAL}", unit=SCORE, get="low"),
         Column("high_95", meaning=f"upper end of the {_INTERVAL}", unit=SCORE, get="high"),
         Column("question", meaning="what low_95 and high_95 generalise to", get=lambda _row: BOTH),
@@ -215,43 +207,23 @@ OF_FIGURES: dict[str, list[Column]] = {
         Column("examples", "Examples", "number of examples in the training step"),
         Column("first_block", "First block", "mean S1 x 100 on the first block", "S1 x 100"),
         Column("last_block", "Last block", "mean S1 x 100 on the last block", "S1 x 100"),
-        Column(
-            "slope_per_10",
-            "Per 10 examples",
-            f"{_SLOPE} in points per ten examples",
-            "points",
-            signed_points,
-        ),
-        Column(
-            "p",
-            "p",
-            f"two-sided permutation test of the slope: {learning.RESAMPLES:,} shuffles of the"
-            " positions within each annotator, seeded with the study's seed; not corrected for"
-            " multiple testing",
-            "0 to 1",
-        ),
+        Column("slope_per_10", "Per 10 examples", f"{_SLOPE} in points per ten examples", "points",
+               signed_points),
+        Column("p", "p", f"two-sided permutation test of the slope: {learning.RESAMPLES:,} shuffles"
+               " of the positions within each annotator, seeded with the study's seed; not"
+               " corrected for multiple testing", "0 to 1"),
     ],
     "drift": [
         *OF_CELL,
         Column(
             "test_examples", "Examples", "number of examples in the annotation step", get="examples"
         ),
-        Column(
-            "half",
-            "Half 2 − half 1",
-            "mean S1 in the second half minus mean S1 in the first half, averaged over annotators,"
-            " in points; negative values indicate a decline",
-            "points",
-            signed_points,
-        ),
+        Column("half", "Half 2 − half 1", "mean S1 in the second half minus mean S1 in the first"
+               " half, averaged over annotators, in points; negative values indicate a decline",
+               "points", signed_points),
         *_interval("half"),
-        Column(
-            "per_100",
-            "Per 100 examples",
-            f"{_SLOPE} in points per hundred examples",
-            "points",
-            signed_points,
-        ),
+        Column("per_100", "Per 100 examples", f"{_SLOPE} in points per hundred examples", "points",
+               signed_points),
         *_interval("per_100"),
     ],
     "sizes": [
@@ -261,4 +233,4 @@ OF_FIGURES: dict[str, list[Column]] = {
         *(c for c in MODEL if c.heading in ("Shots", "Metric", "SD, ddof 1", "Splits")),
         *(c for c in MODEL if c.name in ("n", "of")),
     ],
-}
+}  # fmt: skip

@@ -62,14 +62,11 @@ class Comparison:
         return [
             Column("what", "Design property"),
             *(
-                Column(
-                    f"study_{study.name}",
-                    title_of(study, self.studies),
-                    get=partial(lambda name, row: row.values[name], study.name),
-                )
+                Column(f"study_{study.name}", title_of(study, self.studies),
+                       get=partial(lambda name, row: row.values[name], study.name))
                 for study in self.studies
             ),
-        ]
+        ]  # fmt: skip
 
     @property
     def figure(self) -> figure_data.Figure:

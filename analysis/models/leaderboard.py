@@ -270,28 +270,16 @@ def of_board(board: Board) -> list[Column]:
         for place, size in enumerate(board.sizes)
     ]
     return [
-        Column(
-            "",
-            "Rank",
-            "rank among models of the same size class; humans are not ranked",
-            get=lambda entry: NOTHING if entry.rank is None else entry.rank,
-        ),
+        Column("", "Rank", "rank among models of the same size class; humans are not ranked",
+               get=lambda entry: NOTHING if entry.rank is None else entry.rank),
         *sizes,
         Column("", f"n {largest}", "training splits, or annotators out of all seats", get=_n),
         Column("", f"95 % CI {largest}", f"{INTERVAL}; {ASSUMES}", SCORE, get="interval_text"),
-        Column(
-            "",
-            "External labelled",
-            LABELLED,
-            get=lambda entry: external_text(entry, entry.external_labelled),
-        ),
-        Column(
-            "",
-            "External unlabelled",
-            UNLABELLED,
-            get=lambda entry: external_text(entry, entry.external_unlabelled),
-        ),
-    ]
+        Column("", "External labelled", LABELLED,
+               get=lambda entry: external_text(entry, entry.external_labelled)),
+        Column("", "External unlabelled", UNLABELLED,
+               get=lambda entry: external_text(entry, entry.external_unlabelled)),
+    ]  # fmt: skip
 
 
 def _n(entry: Entry) -> str:
@@ -306,45 +294,25 @@ def _if_largest(name: str, missing: Any) -> Callable[[Any], Any]:
 
 # Columns for the rows of `cells`.
 COLUMNS = [
-    Column(
-        "task",
-        meaning="name of the task; all: the mean over all tasks in the study",
-        get=lambda cell: cell.board.task.name if cell.board.task else "all",
-    ),
-    Column(
-        "task_version",
-        meaning="version of the task; empty over all tasks",
-        get=lambda cell: cell.board.task.version if cell.board.task else None,
-    ),
-    Column(
-        "test_examples",
-        meaning="number of the corpus's test examples that are scored; empty: all",
-        get="board.test_text",
-    ),
+    Column("task", meaning="name of the task; all: the mean over all tasks in the study",
+           get=lambda cell: cell.board.task.name if cell.board.task else "all"),
+    Column("task_version", meaning="version of the task; empty over all tasks",
+           get=lambda cell: cell.board.task.version if cell.board.task else None),
+    Column("test_examples", meaning="number of the corpus's test examples that are scored; empty:"
+           " all", get="board.test_text"),
     Column(
         "group", meaning="people, base, large; empty: other or unstated size", get="entry.group"
     ),
-    Column(
-        "rank",
-        meaning="rank among models of its group, by the mean at the largest training size",
-        get="entry.rank",
-    ),
+    Column("rank", meaning="rank among models of its group, by the mean at the largest training"
+           " size", get="entry.rank"),
     Column("name", meaning="annotators or model", get="entry.name"),
     Column("source", meaning="study, uploaded or published", get="entry.source"),
     Column("shots", meaning="size of the training splits"),
-    Column(
-        "mean",
-        meaning="mean score x 100 under the task's metric",
-        unit=SCORE,
-        get="score.mean",
-    ),
+    Column("mean", meaning="mean score x 100 under the task's metric", unit=SCORE,
+           get="score.mean"),
     *OF_SCORE,
-    Column(
-        "sd_printed",
-        meaning="spread printed in the paper; over all tasks, the SD of the average",
-        unit="points",
-        get="score.printed",
-    ),
+    Column("sd_printed", meaning="spread printed in the paper; over all tasks, the SD of the"
+           " average", unit="points", get="score.printed"),
     Column("sd_over", meaning="unit of the SD: annotators or splits", get="entry.unit"),
     Column("n", meaning="number of annotators or splits", get="score.n"),
     Column("of", meaning="maximum possible number", get="score.of"),
@@ -356,4 +324,4 @@ COLUMNS = [
     Column("external_labelled", meaning=LABELLED, get="entry.external_labelled"),
     Column("external_unlabelled", meaning=UNLABELLED, get="entry.external_unlabelled"),
     Column("link", meaning="paper or code of an uploaded model", get="entry.url"),
-]
+]  # fmt: skip

@@ -230,43 +230,22 @@ def _over_splits(by_split: dict[int, list[float]], of: int) -> Score:
 EFFORT = [
     Column("name", "Who", "human annotators, or a model in the annotator's seat", get="who"),
     Column("kind", "", "person or model"),
-    Column(
-        "answers",
-        "Answers",
-        "for humans, stored answers of completed participations in all steps; for a model, the"
-        " answers that its runs report",
-    ),
-    Column(
-        "minutes_per_answer",
-        "Minutes per answer",
-        "for humans, active time; for models, time until the reply",
-        "minutes",
-        two_digits,
-        lambda row: row.minutes / row.answers,
-    ),
-    Column(
-        "cost_per_answer",
-        "Cost per answer",
-        "for humans, pay; for models, the provider's charge, if stated",
-        show=lambda value: f"{value:.4f}" if math.isfinite(value) else NOTHING,
-        get=lambda row: row.cost / row.answers,
-    ),
+    Column("answers", "Answers", "for humans, stored answers of completed participations in all"
+           " steps; for a model, the answers that its runs report"),
+    Column("minutes_per_answer", "Minutes per answer", "for humans, active time; for models, time"
+           " until the reply", "minutes", two_digits, lambda row: row.minutes / row.answers),
+    Column("cost_per_answer", "Cost per answer", "for humans, pay; for models, the provider's"
+           " charge, if stated",
+           show=lambda value: f"{value:.4f}" if math.isfinite(value) else NOTHING,
+           get=lambda row: row.cost / row.answers),
     Column("currency", "Currency", "of the cost"),
-    Column(
-        "invalid_share",
-        "Invalid",
-        "share of a model's answers that remained invalid after all retries and were stored as"
-        " empty",
-        show=lambda value: f"{100 * value:.1f} %" if math.isfinite(value) else NOTHING,
-        get=lambda row: math.nan if row.invalid is None else row.invalid / row.answers,
-    ),
-    Column(
-        "refusals",
-        "Refusals",
-        "replies that the provider marked as refusals",
-        show=lambda value: NOTHING if value is None else str(value),
-    ),
-]
+    Column("invalid_share", "Invalid", "share of a model's answers that remained invalid after all"
+           " retries and were stored as empty",
+           show=lambda value: f"{100 * value:.1f} %" if math.isfinite(value) else NOTHING,
+           get=lambda row: math.nan if row.invalid is None else row.invalid / row.answers),
+    Column("refusals", "Refusals", "replies that the provider marked as refusals",
+           show=lambda value: NOTHING if value is None else str(value)),
+]  # fmt: skip
 
 
 def efforts(study: Study) -> list[SimpleNamespace]:

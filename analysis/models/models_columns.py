@@ -34,102 +34,53 @@ STATED = {
 
 def _of_run(name: str, heading: str, meaning: str, missing: str = "not stated") -> Column:
     """Return a column for a run's property, which is empty in files if it is not stated."""
-    return Column(
-        name,
-        heading,
-        meaning,
-        show=lambda value: value or missing,
-        get=lambda row: getattr(row.run, name) or None,
-    )
+    return Column(name, heading, meaning, show=lambda value: value or missing,
+                  get=lambda row: getattr(row.run, name) or None)  # fmt: skip
 
 
 # Columns for the rows of models.model_rows.
 MODEL = [
     Column("model", meaning="name of the uploaded model"),
     *OF_TASK,
-    Column(
-        "shots",
-        "Shots",
-        "number of examples in the training splits used; empty in files if fully supervised (All)",
-        show=lambda shots: "All" if shots is None else str(shots),
-    ),
-    Column(
-        "mean",
-        "Score",
-        "mean over training splits of the test-set score under the task's metric, x 100",
-        "points",
-        get="score.mean",
-    ),
+    Column("shots", "Shots", "number of examples in the training splits used; empty in files if"
+           " fully supervised (All)", show=lambda shots: "All" if shots is None else str(shots)),
+    Column("mean", "Score", "mean over training splits of the test-set score under the task's"
+           " metric, x 100", "points", get="score.mean"),
     Column("metric", "Metric", "the task's metric", get="task.card.metric"),
-    Column(
-        "remark",
-        "Remark",
-        "remark on the mean, or the reason why it is undefined and for how many splits",
-        show=lambda value: value or "–",
-        get=lambda row: row.score.remark or None,
-    ),
-    Column(
-        "sd_ddof1",
-        "SD, ddof 1",
-        "sample standard deviation over training splits (ddof 1), x 100; empty for a single split",
-        "points",
-        two_digits,
-        "score.sd_ddof1",
-    ),
-    Column(
-        "",
-        "SD, ddof 0",
-        "population standard deviation over training splits (ddof 0), x 100; none for a single"
-        " split",
-        "points",
-        two_digits,
-        lambda row: row.score.sd_ddof0 if row.score.n > 1 else math.nan,
-    ),
-    Column(
-        "sd_ddof0",
-        meaning="population standard deviation over training splits (ddof 0), x 100",
-        unit="points",
-        get="score.sd_ddof0",
-    ),
-    Column(
-        "",
-        "Splits",
-        "training splits with predictions, out of all splits of the task; at zero shots, one run"
-        " without training",
-        get=lambda row: f"{row.score.n} of {row.score.of}" if row.shots else "one run",
-    ),
+    Column("remark", "Remark", "remark on the mean, or the reason why it is undefined and for how"
+           " many splits", show=lambda value: value or "–",
+           get=lambda row: row.score.remark or None),
+    Column("sd_ddof1", "SD, ddof 1", "sample standard deviation over training splits (ddof 1), x"
+           " 100; empty for a single split", "points", two_digits, "score.sd_ddof1"),
+    Column("", "SD, ddof 0", "population standard deviation over training splits (ddof 0), x 100;"
+           " none for a single split", "points", two_digits,
+           lambda row: row.score.sd_ddof0 if row.score.n > 1 else math.nan),
+    Column("sd_ddof0", meaning="population standard deviation over training splits (ddof 0), x 100",
+           unit="points", get="score.sd_ddof0"),
+    Column("", "Splits", "training splits with predictions, out of all splits of the task; at zero"
+           " shots, one run without training",
+           get=lambda row: f"{row.score.n} of {row.score.of}" if row.shots else "one run"),
     Column("n", meaning="number of training splits with predictions", get="score.n"),
-    Column(
-        "of",
-        meaning="number of training splits of the task at that number of shots",
-        get="score.of",
-    ),
+    Column("of", meaning="number of training splits of the task at that number of shots",
+           get="score.of"),
     *(
-        Column(
-            f"set_{name}",
-            meaning=f"for tasks with alternative gold answers: the {words} with all gold answers"
-            " of an example as one set",
-            unit=unit,
-            get=f"as_set.{name}",
-        )
+        Column(f"set_{name}", meaning=f"for tasks with alternative gold answers: the {words} with"
+               " all gold answers of an example as one set", unit=unit, get=f"as_set.{name}")
         for name, words, unit in (
             ("mean", "mean", "S1 x 100"),
             ("sd_ddof1", "SD over splits (ddof 1)", "points"),
             ("sd_ddof0", "SD over splits (ddof 0)", "points"),
         )
     ),
-    Column(
-        "set_recipe",
-        meaning="recipe string of set_mean; empty if the gold answers form one set",
-        get=lambda row: row.set_recipe or None,
-    ),
+    Column("set_recipe", meaning="recipe string of set_mean; empty if the gold answers form one"
+           " set", get=lambda row: row.set_recipe or None),
     *(
         _of_run(name, heading, f"as stated, several values separated by semicolons: {meaning}")
         for name, (heading, meaning) in STATED.items()
     ),
     _of_run("arm", "Arm", "of a cross-task study, or empty", NOTHING),
     Column("recipe", meaning=RECIPE),
-]
+]  # fmt: skip
 
 _SOURCE = [
     Column("source", meaning="study, uploaded or published", get="row.source"),
@@ -182,140 +133,72 @@ DIFFERENCES = [
     Column("task", "Task"),
     Column("shots", "Shots"),
     Column("model", "Model", "An uploaded model, or one in an annotator's seat (marked)."),
-    Column(
-        "in_family",
-        meaning="1: in the family of Holm's correction; 0: uploaded after the study was closed",
-    ),
+    Column("in_family", meaning="1: in the family of Holm's correction; 0: uploaded after the study"
+           " was closed"),
     Column("annotators", meaning="annotators who completed and are in the analysis"),
-    Column(
-        "splits",
-        meaning="averaged runs of the model; for a model in a seat, its participations, averaged"
-        " first within each split",
-    ),
+    Column("splits", meaning="averaged runs of the model; for a model in a seat, its"
+           " participations, averaged first within each split"),
     Column("split_numbers", meaning="their training splits, separated by semicolons"),
-    Column(
-        "training",
-        "Training",
-        "Whether the model's runs were trained on the same splits as the annotators. Same splits:"
-        " only these runs are compared. Other splits: no such run exists or its split numbers are"
-        " not stated, so all runs are averaged. None: no training at zero shots.",
-    ),
+    Column("training", "Training", "Whether the model's runs were trained on the same splits as the"
+           " annotators. Same splits: only these runs are compared. Other splits: no such run"
+           " exists or its split numbers are not stated, so all runs are averaged. None: no"
+           " training at zero shots."),
     Column("test_examples", "Examples", "Test examples that both answered.", get="examples"),
     Column("contexts", "Contexts", "Distinct contexts of these examples (clusters)."),
-    Column(
-        "",
-        "Humans",
-        "Mean test-set score x 100 under the task's metric, over n annotators who completed and are"
-        " in the analysis.",
-        SCORE,
-        _mean_and_n,
-        attrgetter("human_mean", "annotators"),
-    ),
+    Column("", "Humans", "Mean test-set score x 100 under the task's metric, over n annotators who"
+           " completed and are in the analysis.", SCORE, _mean_and_n,
+           attrgetter("human_mean", "annotators")),
     Column("human_mean", meaning="mean score x 100 of the annotators", unit=SCORE),
-    Column(
-        "",
-        "Model's score",
-        "Mean test-set score x 100 under the same metric, over the n runs that are compared.",
-        SCORE,
-        _mean_and_n,
-        attrgetter("model_mean", "splits"),
-    ),
+    Column("", "Model's score", "Mean test-set score x 100 under the same metric, over the n runs"
+           " that are compared.", SCORE, _mean_and_n, attrgetter("model_mean", "splits")),
     Column("model_mean", meaning="mean score x 100 of the model", unit=SCORE),
-    Column(
-        "difference",
-        "Difference",
-        "Mean score of the annotators minus that of these runs of the model on the same test"
-        " examples, in points of the score x 100 under the task's metric.",
-        "points",
-        signed_points,
-    ),
+    Column("difference", "Difference", "Mean score of the annotators minus that of these runs of"
+           " the model on the same test examples, in points of the score x 100 under the task's"
+           " metric.", "points", signed_points),
     *interval_columns(RUNS),
     *p_columns("all differences in this table that belong to its family"),
     *EQUIVALENCE_COLUMNS,
-    Column(
-        "se_clustered",
-        "SE, examples",
-        "Sensitivity analysis: standard error of the difference over examples, clustered by"
-        " context (ddof 0), with these annotators fixed.",
-        "points",
-    ),
-    Column(
-        "p_sign_flip",
-        "p sign flip",
-        "Sensitivity analysis: two-sided sign-flip permutation test over contexts, seeded with the"
-        " study's seed, with these annotators fixed. With many contexts, 10,000 flips are drawn.",
-        "0 to 1",
-    ),
-    Column(
-        "smallest_p",
-        "Smallest p",
-        "The smallest p that this sign-flip test can attain: 2 divided by the number of flips of"
-        " the contexts that differ, or 1 / 10,001 if flips are drawn.",
-        "0 to 1",
-        get="floor",
-    ),
+    Column("se_clustered", "SE, examples", "Sensitivity analysis: standard error of the difference"
+           " over examples, clustered by context (ddof 0), with these annotators fixed.", "points"),
+    Column("p_sign_flip", "p sign flip", "Sensitivity analysis: two-sided sign-flip permutation"
+           " test over contexts, seeded with the study's seed, with these annotators fixed. With"
+           " many contexts, 10,000 flips are drawn.", "0 to 1"),
+    Column("smallest_p", "Smallest p", "The smallest p that this sign-flip test can attain: 2"
+           " divided by the number of flips of the contexts that differ, or 1 / 10,001 if flips are"
+           " drawn.", "0 to 1", get="floor"),
     *ERROR_COLUMNS,
-]
+]  # fmt: skip
 
 
 def pair_columns(pairing: Difference) -> list[Column]:
     return [
         *(
-            Column(
-                column.name,
-                meaning=column.heading,
-                get=partial(lambda c, _row: c.value(pairing), column),
-            )
+            Column(column.name, meaning=column.heading,
+                   get=partial(lambda c, _row: c.value(pairing), column))
             for column in DIFFERENCES[:3]
         ),
         Column("example", meaning="id in its file", get="example.source_id"),
         Column("hash", meaning="hash of the example", get="example.content_hash"),
-        Column(
-            "human_mean",
-            "Humans",
-            "S1 x 100 on the example, mean over annotators.",
-            "S1 x 100",
-            get="human",
-        ),
-        Column(
-            "model_mean",
-            "Model",
-            "S1 x 100 on the example, mean over the model's runs.",
-            "S1 x 100",
-            get="model",
-        ),
-        Column(
-            "difference",
-            "Difference",
-            "Humans minus model, in points of S1 x 100.",
-            "points",
-            signed_points,
-        ),
-    ]
+        Column("human_mean", "Humans", "S1 x 100 on the example, mean over annotators.", "S1 x 100",
+               get="human"),
+        Column("model_mean", "Model", "S1 x 100 on the example, mean over the model's runs.",
+               "S1 x 100", get="model"),
+        Column("difference", "Difference", "Humans minus model, in points of S1 x 100.", "points",
+               signed_points),
+    ]  # fmt: skip
 
 
 # Shown above and below the page's tables of scores, where each task has the first of these.
 SCORE_COLUMNS = [
-    Column(
-        "score",
-        "Each task",
-        "Mean ± SD of the test-set score x 100 under the task's metric. This study: over n"
-        " annotators who completed and are in the analysis, ddof 1. Uploaded: over n training"
-        " splits, ddof 1. Published: S1, quoted, ddof not stated.",
-    ),
-    Column(
-        "average",
-        "Average",
-        "Mean over the tasks of this study (only if each has a score) ± SD of this average: the"
-        " root of the summed variances (ddof 1, or as printed) divided by the number of tasks.",
-    ),
-    Column(
-        "sum",
-        "SD of sum",
-        "SD of the sum over tasks: the square root of the summed variances, which the CLUES"
-        " README prints next to the average.",
-    ),
-]
+    Column("score", "Each task", "Mean ± SD of the test-set score x 100 under the task's metric."
+           " This study: over n annotators who completed and are in the analysis, ddof 1. Uploaded:"
+           " over n training splits, ddof 1. Published: S1, quoted, ddof not stated."),
+    Column("average", "Average", "Mean over the tasks of this study (only if each has a score) ± SD"
+           " of this average: the root of the summed variances (ddof 1, or as printed) divided by"
+           " the number of tasks."),
+    Column("sum", "SD of sum", "SD of the sum over tasks: the square root of the summed variances,"
+           " which the CLUES README prints next to the average."),
+]  # fmt: skip
 
 
 def explanations(who: str) -> list[tuple[str, str]]:

@@ -186,27 +186,15 @@ def columns(wanted: dict[str, Any]) -> list[Column]:
     width, people = f"{wanted['width']:g}", wanted["people"]
     return [
         Column("quantile", "By", "t, as in a study's interval; normal, as in power tables"),
-        Column(
-            "people",
-            f"Participants per arm for ± {width} %",
-            f"fewest participants in each arm of each task for an interval of ± {width} % or"
-            " narrower in about half of such studies",
-            show=count,
-        ),
+        Column("people", f"Participants per arm for ± {width} %", "fewest participants in each arm"
+               f" of each task for an interval of ± {width} % or narrower in about half of such"
+               " studies", show=count),
         Column("people_in_all", "Total", "participants in two arms of all tasks", show=count),
-        Column(
-            "width",
-            f"± with {people}",
-            f"half-width of the 95 % interval with {people} participants per arm and task",
-            "%",
-            points,
-        ),
-        Column(
-            "for_change",
-            f"Per arm for ± {width} % between shots",
-            "the same for the difference between an ARG with fewer and one with more shots:"
-            " participants in each arm of each task at each of the two numbers of shots",
-            show=count,
-        ),
+        Column("width", f"± with {people}", f"half-width of the 95 % interval with {people}"
+               " participants per arm and task", "%", points),
+        Column("for_change", f"Per arm for ± {width} % between shots",
+               "the same for the difference between an ARG with fewer and one with more shots:"
+               " participants in each arm of each task at each of the two numbers of shots",
+               show=count),
         Column("for_change_in_all", "Total", "in two arms of all tasks at both", show=count),
-    ]
+    ]  # fmt: skip

@@ -246,22 +246,11 @@ KNOWN_COLUMNS = [
     Column("shots", "Shots"),
     Column("n", "n", "number of annotators behind these values", show=count),
     Column("mean", "Mean", "mean over annotators of their mean S1, x 100", "S1 x 100"),
-    Column(
-        "sd",
-        "SD",
-        "SD over annotators of their mean S1, in points (ddof 1; for the paper as printed, which"
-        " does not define the ±)",
-        "points",
-    ),
-    Column(
-        "",
-        "SD, 95 %",
-        "95 % confidence interval of the SD from n annotators (chi-squared)",
-        "points",
-        between,
-        attrgetter("sd_low", "sd_high"),
-    ),
-]
+    Column("sd", "SD", "SD over annotators of their mean S1, in points (ddof 1; for the paper as"
+           " printed, which does not define the ±)", "points"),
+    Column("", "SD, 95 %", "95 % confidence interval of the SD from n annotators (chi-squared)",
+           "points", between, attrgetter("sd_low", "sd_high")),
+]  # fmt: skip
 
 
 def columns(wanted: dict[str, Any]) -> list[Column]:
@@ -275,71 +264,32 @@ def columns(wanted: dict[str, Any]) -> list[Column]:
     )
     return [
         *KNOWN_COLUMNS,
-        Column(
-            "annotators_needed",
-            f"Annotators for ± {width}",
-            f"fewest annotators for which the mean's t interval is ± {width} points or less in"
-            f" about half of such studies; {two_way.PEOPLE}",
-            show=count,
-        ),
-        Column(
-            "half_width",
-            f"± with {people}",
-            f"half-width of the t interval with {people} annotators; {two_way.PEOPLE}",
-            "points",
-        ),
-        Column(
-            "half_width_both",
-            f"± {people} x {examples}",
-            f"half-width of the 95 % interval with {people} annotators on {examples} examples, from"
-            f" your study's variance components; {two_way.BOTH}",
-            "points",
-        ),
-        Column(
-            "examples_needed",
-            f"Examples for ± {width}",
-            f"fewest examples for one annotator's mean to be known to ± {width} points; for scores"
-            " of 0 or 1 (fewer suffice with partly correct answers)",
-            show=count,
-        ),
-        Column(
-            "",
-            f"One on {examples}",
-            f"Wilson's 95 % interval for one annotator with this mean accuracy on {examples}"
-            " examples; for label tasks, where each answer is correct or incorrect",
-            "S1 x 100",
-            between,
-            attrgetter("wilson_low", "wilson_high"),
-        ),
-        Column(
-            "detectable",
-            "Detectable",
-            f"smallest differences in points detected with {POWER:.0%} power by the primary test"
-            f" at p below {level}, with {people} annotators per group; {both}",
-            "points",
-            partial(_in_both, form=points),
-        ),
-        Column(
-            "power",
-            f"Power for {difference}",
-            f"power to detect {difference} points if the SD is the true SD; {both}",
-            show=partial(_in_both, form=percent),
-        ),
-        Column(
-            "power_averaged",
-            "Averaged power",
-            f"power to detect {difference} points, averaged over the uncertainty of an SD from n"
-            f" annotators; {both}",
-            show=partial(_in_both, form=percent),
-        ),
-        Column(
-            "group_needed",
-            f"Annotators per group for {difference}",
-            f"fewest annotators per group for {POWER:.0%} power to detect {difference} points;"
-            f" {both}",
-            show=partial(_in_both, form=count),
-        ),
-    ]
+        Column("annotators_needed", f"Annotators for ± {width}", "fewest annotators for which the"
+               f" mean's t interval is ± {width} points or less in about half of such studies;"
+               f" {two_way.PEOPLE}", show=count),
+        Column("half_width", f"± with {people}", f"half-width of the t interval with {people}"
+               f" annotators; {two_way.PEOPLE}", "points"),
+        Column("half_width_both", f"± {people} x {examples}", "half-width of the 95 % interval with"
+               f" {people} annotators on {examples} examples, from your study's variance"
+               f" components; {two_way.BOTH}", "points"),
+        Column("examples_needed", f"Examples for ± {width}", "fewest examples for one annotator's"
+               f" mean to be known to ± {width} points; for scores of 0 or 1 (fewer suffice with"
+               " partly correct answers)", show=count),
+        Column("", f"One on {examples}", "Wilson's 95 % interval for one annotator with this mean"
+               f" accuracy on {examples} examples; for label tasks, where each answer is correct or"
+               " incorrect", "S1 x 100", between, attrgetter("wilson_low", "wilson_high")),
+        Column("detectable", "Detectable", "smallest differences in points detected with"
+               f" {POWER:.0%} power by the primary test at p below {level}, with {people}"
+               f" annotators per group; {both}", "points", partial(_in_both, form=points)),
+        Column("power", f"Power for {difference}", f"power to detect {difference} points if the SD"
+               f" is the true SD; {both}", show=partial(_in_both, form=percent)),
+        Column("power_averaged", "Averaged power", f"power to detect {difference} points, averaged"
+               f" over the uncertainty of an SD from n annotators; {both}",
+               show=partial(_in_both, form=percent)),
+        Column("group_needed", f"Annotators per group for {difference}",
+               f"fewest annotators per group for {POWER:.0%} power to detect {difference} points;"
+               f" {both}", show=partial(_in_both, form=count)),
+    ]  # fmt: skip
 
 
 def _in_both(values: Sequence[Any], form: Callable[[Any], str]) -> str:

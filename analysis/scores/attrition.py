@@ -30,38 +30,17 @@ def columns(compared: Sequence[Column], base: str, new: str, differs: str) -> li
         *_completions("to", new),
         Column("", f"Completed, {base}", share_completed, get=lambda row: _of(row, "from")),
         Column("", f"Completed, {new}", share_completed, get=lambda row: _of(row, "to")),
-        Column(
-            "p_fisher",
-            "p Fisher",
-            "two-sided p of Fisher's exact test of equal completion in both arms",
-            "0 to 1",
-        ),
-        Column(
-            "difference",
-            "Difference",
-            f"difference of the means in the analysis, {differs}, in points of the score x 100",
-            "points",
-            signed_points,
-        ),
-        Column(
-            "trimmed",
-            "Trimmed",
-            "share of scores trimmed from the arm with more completions; a partly trimmed score"
-            " keeps the rest of its weight",
-            "0 to 1",
-            percent,
-        ),
-        Column(
-            "",
-            "Lee bounds",
-            "difference without that share of the highest, and of the lowest, scores",
-            "points",
-            signed_between,
-            lambda row: (row.lee_low, row.lee_high),
-        ),
+        Column("p_fisher", "p Fisher", "two-sided p of Fisher's exact test of equal completion in"
+               " both arms", "0 to 1"),
+        Column("difference", "Difference", f"difference of the means in the analysis, {differs}, in"
+               " points of the score x 100", "points", signed_points),
+        Column("trimmed", "Trimmed", "share of scores trimmed from the arm with more completions; a"
+               " partly trimmed score keeps the rest of its weight", "0 to 1", percent),
+        Column("", "Lee bounds", "difference without that share of the highest, and of the lowest,"
+               " scores", "points", signed_between, lambda row: (row.lee_low, row.lee_high)),
         Column("lee_low", meaning="Lee's lower bound of the difference", unit="points"),
         Column("lee_high", meaning="Lee's upper bound of the difference", unit="points"),
-    ]
+    ]  # fmt: skip
 
 
 def _completions(end: str, words: str) -> list[Column]:
@@ -171,23 +150,15 @@ def _judged_by(row: SimpleNamespace) -> str:
 _OF_ADMISSION = [
     Column("task", "Task"),
     Column("shots", "Shots"),
-    Column(
-        "split",
-        "Split",
-        "number of the training split; empty at zero shots",
-        show=lambda number: NOTHING if number is None else str(number),
-    ),
+    Column("split", "Split", "number of the training split; empty at zero shots",
+           show=lambda number: NOTHING if number is None else str(number)),
     Column("judged_by", meaning="examples on which the rule is based; 0: the rule does not apply"),
     Column("", "Judged by", get=_judged_by),
     Column("judged", "Judged", "annotators of this kind to whom the rule was applied"),
     Column("admitted", "Admitted", "of these, those admitted to the annotation step"),
-    Column(
-        "",
-        "Pass rate",
-        "admitted annotators as a percentage of those judged",
-        get=lambda row: share(row.admitted, row.judged) if row.judged_by else "–",
-    ),
-]
+    Column("", "Pass rate", "admitted annotators as a percentage of those judged",
+           get=lambda row: share(row.admitted, row.judged) if row.judged_by else "–"),
+]  # fmt: skip
 
 
 def admissions(study: Study, kind: str) -> list[SimpleNamespace]:
@@ -243,27 +214,18 @@ def _quartiles(row: Row) -> str:
 _OF_SAMPLE = [
     Column("question", "Question", "study-specific question, or a column of the platform's export"),
     Column("answer", "Answer", "one of its choices; empty for numeric answers"),
-    Column(
-        "of",
-        "Answered",
-        "participants who answered the question",
-        show=lambda of: SMALL if of is None else str(of),
-    ),
+    Column("of", "Answered", "participants who answered the question",
+           show=lambda of: SMALL if of is None else str(of)),
     Column("n", "", "participants with that answer; empty where it is hidden"),
     Column("hidden", "", f"{SMALL} or {WITHHELD} if n is hidden"),
     Column("", "n", "participants with that answer", get=lambda row: row.hidden or str(row.n)),
-    Column(
-        "share",
-        "Share",
-        "of participants who answered",
-        "share",
-        lambda share: NOTHING if share is None else f"{share:.0%}",
-    ),
+    Column("share", "Share", "of participants who answered", "share",
+           lambda share: NOTHING if share is None else f"{share:.0%}"),
     Column("median", "Median", "for numeric answers", show=_number),
     Column("lower_quartile", "", "for numeric answers", get="low"),
     Column("upper_quartile", "", "for numeric answers", get="high"),
     Column("", "Quartiles", "lower and upper quartile, by linear interpolation", get=_quartiles),
-]
+]  # fmt: skip
 
 
 SAMPLE = Table(

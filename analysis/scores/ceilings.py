@@ -95,33 +95,20 @@ _LEAVE_ONE_OUT = (
 )
 COLUMNS = [
     *OF_CELL,
-    Column(
-        "",
-        "Leave-one-out",
-        f"{_LEAVE_ONE_OUT}; not a score against the gold, and not a bound for models",
-        "S1 x 100",
-        lambda ends: f"{NOTHING} ({ends[1]})" if ends[1] else points(ends[0]),
-        attrgetter("leave_one_out", "no_leave_one_out"),
-    ),
+    Column("", "Leave-one-out", f"{_LEAVE_ONE_OUT}; not a score against the gold, and not a bound"
+           " for models", "S1 x 100",
+           lambda ends: f"{NOTHING} ({ends[1]})" if ends[1] else points(ends[0]),
+           attrgetter("leave_one_out", "no_leave_one_out")),
     Column("leave_one_out", meaning=_LEAVE_ONE_OUT, unit="S1 x 100"),
     Column("no_leave_one_out", meaning="reason for a missing leave_one_out"),
-    Column(
-        "",
-        "Compared",
-        "answers compared with a majority of the others, out of all answers; if the others tie on"
-        " labels or options, there is no majority",
-        get=lambda row: f"{row.compared} of {row.answers}",
-    ),
+    Column("", "Compared", "answers compared with a majority of the others, out of all answers; if"
+           " the others tie on labels or options, there is no majority",
+           get=lambda row: f"{row.compared} of {row.answers}"),
     Column("compared", meaning="answers compared with a majority of the others"),
     Column("answers", meaning="answers of the annotation step"),
     Column("best", "Best", "highest mean S1 x 100 of an annotator against the gold", "S1 x 100"),
     Column("best_annotator", meaning="annotator with this score (if several, the first by name)"),
-    Column(
-        "worst",
-        "Worst",
-        "lowest mean S1 x 100 of an annotator against the gold; the range of best and worst grows"
-        " with the number of annotators",
-        "S1 x 100",
-    ),
+    Column("worst", "Worst", "lowest mean S1 x 100 of an annotator against the gold; the range of"
+           " best and worst grows with the number of annotators", "S1 x 100"),
     Column("worst_annotator", meaning="annotator with this score (if several, the first by name)"),
-]
+]  # fmt: skip

@@ -53,12 +53,8 @@ COLUMNS: dict[str, list[Column]] = {
         *OF_CELL,
         Column("test_examples", meaning="test examples that they answered", get="examples"),
         Column("contexts", meaning="distinct contexts of these examples"),
-        Column(
-            "mean",
-            "Mean",
-            "mean over annotators of their test-set score under the task's metric, x 100",
-            SCORE,
-        ),
+        Column("mean", "Mean", "mean over annotators of their test-set score under the task's"
+               " metric, x 100", SCORE),
         *_interval(
             "",
             "95 % CI",
@@ -96,39 +92,23 @@ COLUMNS: dict[str, list[Column]] = {
             f"two-way bootstrap, which generalises to {BOTH}; requires {FEWEST_FOR_BOOTSTRAP}"
             " annotators",
         ),
-        Column(
-            "sd_between_annotators",
-            "SD annotators",
-            "SD between annotators from a two-way random-effects model of annotators and contexts;"
-            " a negative variance estimate is set to 0",
-            "points",
-        ),
-        Column(
-            "sd_between_contexts",
-            "SD contexts",
-            "SD between contexts (between examples, if each has its own context) from the same"
-            " model",
-            "points",
-        ),
+        Column("sd_between_annotators", "SD annotators", "SD between annotators from a two-way"
+               " random-effects model of annotators and contexts; a negative variance estimate is"
+               " set to 0", "points"),
+        Column("sd_between_contexts", "SD contexts", "SD between contexts (between examples, if"
+               " each has its own context) from the same model", "points"),
         Column("sd_rest", meaning="residual SD from the same model", unit="points"),
         Column("se", "SE", "standard error of the mean over annotators and contexts", "points"),
-        Column(
-            "df",
-            meaning="Satterthwaite's degrees of freedom for that standard error, at least the"
-            " smaller of those for annotators and for contexts",
-        ),
+        Column("df", meaning="Satterthwaite's degrees of freedom for that standard error, at least"
+               " the smaller of those for annotators and for contexts"),
         Column("no_interval", meaning="reason for a missing interval over annotators"),
         Column("no_bootstrap", meaning="reason for a missing bootstrap over annotators"),
         Column("no_examples", meaning="reason for a missing bootstrap over examples"),
     ],
     "agreement": [
         *OF_CELL,
-        Column(
-            "pairwise_s1",
-            "Pairwise S1",
-            "mean over examples and pairs of annotators of the S1 between their answers, x 100",
-            "S1 x 100",
-        ),
+        Column("pairwise_s1", "Pairwise S1", "mean over examples and pairs of annotators of the S1"
+               " between their answers, x 100", "S1 x 100"),
         *(
             Column(f"alpha_{suffix}", f"α {name}", ALPHA.format(name), "-1 to 1")
             for suffix, name in ALPHAS.items()
@@ -137,66 +117,34 @@ COLUMNS: dict[str, list[Column]] = {
     "aggregates": [
         *OF_CELL,
         Column("individuals", "Individuals", "mean over annotators of their mean S1", "S1 x 100"),
-        Column(
-            "majority",
-            "Majority",
-            "S1 of the texts chosen by more than half of the annotators, or of the most frequent"
-            " label or option (a tie counts as no answer)",
-            "S1 x 100",
-        ),
-        Column(
-            "dawid_skene",
-            "Dawid-Skene",
-            "S1 of the most likely labels under Dawid and Skene (1979) with a symmetric Dirichlet"
-            " prior; weakly identified for three annotators",
-            "S1 x 100",
-        ),
+        Column("majority", "Majority", "S1 of the texts chosen by more than half of the annotators,"
+               " or of the most frequent label or option (a tie counts as no answer)", "S1 x 100"),
+        Column("dawid_skene", "Dawid-Skene", "S1 of the most likely labels under Dawid and Skene"
+               " (1979) with a symmetric Dirichlet prior; weakly identified for three annotators",
+               "S1 x 100"),
     ],
     "ceiling": ceilings.COLUMNS,
     "contrasts": [
         *OF_PAIR,
-        Column(
-            "",
-            "n",
-            "number of annotators at each number of shots",
-            get=lambda row: f"{row.n_from}, {row.n_to}",
-        ),
+        Column("", "n", "number of annotators at each number of shots",
+               get=lambda row: f"{row.n_from}, {row.n_to}"),
         Column("n_from", meaning="annotators with the smaller number of shots"),
         Column("n_to", meaning="annotators with the larger number of shots"),
         tested.DIFFERENCE,
         *tested.interval_columns(BOTH),
-        Column(
-            "hedges_g",
-            "g",
-            "Hedges' g: the difference in pooled SDs between annotators, corrected for small"
-            " groups",
-            "SDs",
-        ),
+        Column("hedges_g", "g", "Hedges' g: the difference in pooled SDs between annotators,"
+               " corrected for small groups", "SDs"),
         *tested.p_columns("all contrasts in this table"),
         *tested.EQUIVALENCE_COLUMNS,
-        Column(
-            "welch_p",
-            "p Welch",
-            "sensitivity analysis: two-sided Welch's t test over annotators (no smallest p);"
-            f" {PEOPLE}",
-            "0 to 1",
-        ),
-        Column(
-            "permutation_p",
-            "p exact",
-            f"sensitivity analysis: two-sided exact permutation test over annotators; {PEOPLE}",
-            "0 to 1",
-        ),
-        Column(
-            "smallest_p",
-            "Smallest p",
-            "the smallest p that the permutation test can attain with this number of annotators",
-            "0 to 1",
-            get="floor",
-        ),
+        Column("welch_p", "p Welch", "sensitivity analysis: two-sided Welch's t test over"
+               f" annotators (no smallest p); {PEOPLE}", "0 to 1"),
+        Column("permutation_p", "p exact", "sensitivity analysis: two-sided exact permutation test"
+               f" over annotators; {PEOPLE}", "0 to 1"),
+        Column("smallest_p", "Smallest p", "the smallest p that the permutation test can attain"
+               " with this number of annotators", "0 to 1", get="floor"),
         *tested.ERROR_COLUMNS,
     ],
-}
+}  # fmt: skip
 
 RESAMPLED = f"Bootstraps: {RESAMPLES:,} resamples, seeded with the study's seed."
 _TITLES = {

@@ -179,14 +179,10 @@ STRATA = Table(
         Column("examples", "Examples", "Test examples of the stratum.", show=count),
         Column("mean", "Mean", "Mean over annotators of their mean S1 x 100.", "S1 x 100"),
         Column("sd_ddof1", "SD", "SD over annotators (ddof 1).", "points", get="sd"),
-        Column(
-            "difference", "Difference", "Mean S1 x 100 minus that on the task's other strata.",
-            "points", signed_points,
-        ),
-        Column(
-            "", "95 % CI", f"t interval of the difference, {_SAME_EXAMPLES}.", "points",
-            signed_between, attrgetter("low", "high", "no_interval"),
-        ),
+        Column("difference", "Difference", "Mean S1 x 100 minus that on the task's other strata.",
+               "points", signed_points),
+        Column("", "95 % CI", f"t interval of the difference, {_SAME_EXAMPLES}.", "points",
+               signed_between, attrgetter("low", "high", "no_interval")),
         Column("low_95", meaning=f"lower limit, {_SAME_EXAMPLES}", unit="points", get="low"),
         Column("high_95", meaning=f"upper limit, {_SAME_EXAMPLES}", unit="points", get="high"),
         Column("no_interval", meaning="why there is no interval"),

@@ -174,43 +174,25 @@ COLUMNS = [
     Column("shots", "Shots", "number of examples in the training step or training split"),
     Column("metric", "Metric", "as named in the NLP Few-shot Gym"),
     Column("role", "Role", f"{CARD}: on the task's card; {FURTHER}: declared by the design"),
-    Column(
-        "",
-        "Score",
-        "Mean ± SD (ddof 1) x 100 over annotators, or over training splits of a model; with a"
-        " remark where needed, or the reason why it is undefined and for how many.",
-        "points",
-        get="score.text",
-    ),
+    Column("", "Score", "Mean ± SD (ddof 1) x 100 over annotators, or over training splits of a"
+           " model; with a remark where needed, or the reason why it is undefined and for how"
+           " many.", "points", get="score.text"),
     Column("mean", meaning="mean, x 100", unit="points", get="score.mean"),
     *columns.OF_SCORE,
-    Column(
-        "n",
-        "n",
-        "annotators who completed and are in the analysis, or prediction files",
-        get="score.n",
-    ),
+    Column("n", "n", "annotators who completed and are in the analysis, or prediction files",
+           get="score.n"),
     Column("of", "Of", "maximum possible n", get="score.of"),
-    Column(
-        "",
-        "95 % interval",
-        f"For annotators: {two_way.BOTH}. Two-way t on the parts of each score; for metrics that"
-        " are not means over examples, on jackknife pseudo-values (deleting one context at a time);"
-        f" {columns.ASSUMES}.",
-        "points",
-        get="interval",
-    ),
+    Column("", "95 % interval", f"For annotators: {two_way.BOTH}. Two-way t on the parts of each"
+           " score; for metrics that are not means over examples, on jackknife pseudo-values"
+           f" (deleting one context at a time); {columns.ASSUMES}.", "points", get="interval"),
     *columns.LIMITS,
     Column("se", meaning="standard error over annotators and contexts", unit="points"),
-    Column(
-        "df",
-        meaning="degrees of freedom for se (Satterthwaite); at least the smaller of those for"
-        " annotators and for contexts",
-    ),
+    Column("df", meaning="degrees of freedom for se (Satterthwaite); at least the smaller of those"
+           " for annotators and for contexts"),
     Column("no_interval", meaning="reason for a missing interval for annotators"),
     columns.REMARK,
     Column("recipe", meaning=columns.RECIPE),
-]
+]  # fmt: skip
 
 # Columns for Own.
 OWN_COLUMNS = [
@@ -220,17 +202,11 @@ OWN_COLUMNS = [
     Column("shots", meaning="number of examples in the training step or training split"),
     Column("split", meaning="number of the training split; empty at zero shots"),
     Column("metric", meaning="as named in the NLP Few-shot Gym"),
-    Column(
-        "value",
-        meaning="score of the test set, at most 1; empty where undefined",
-        get="score.value",
-    ),
-    Column(
-        "remark",
-        meaning="remark on the score, or the reason why it is undefined",
-        get=lambda own: own.score.remark or None,
-    ),
-]
+    Column("value", meaning="score of the test set, at most 1; empty where undefined",
+           get="score.value"),
+    Column("remark", meaning="remark on the score, or the reason why it is undefined",
+           get=lambda own: own.score.remark or None),
+]  # fmt: skip
 NOTE = (
     "Each task has the metric on its card and those of the design's further metrics that apply to"
     " its answer type. All rows for a task score the same answers."

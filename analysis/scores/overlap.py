@@ -165,16 +165,13 @@ COLUMNS = [
     Column("p", "p", "one-sided, by permuting errors within examples", "0 to 1", get="overlap.p"),
     Column("p_holm", "p (Holm)", "corrected over the annotators of the cell", "0 to 1"),
     _count("model_errors", "", "examples on which the model is wrong"),
-    Column(
-        "",
-        "Telling",
-        "same errors, out of the examples where the model is wrong and more than half are right",
-        get=lambda row: f"{row.overlap.telling_same} of {row.overlap.telling}",
-    ),
+    Column("", "Telling", "same errors, out of the examples where the model is wrong and more than"
+           " half are right",
+           get=lambda row: f"{row.overlap.telling_same} of {row.overlap.telling}"),
     _count("telling", "", "examples where the model is wrong and more than half are right"),
     _count("telling_same", "", "of these, those on which the annotator gave the model’s answer"),
     _share("telling_others", "Others on telling", "mean share of the others who gave that answer"),
-]
+]  # fmt: skip
 # On the annotator's page, which may have to hide the score and thus the number of errors.
 OF_ONE = [c for c in COLUMNS if c.name in ("model", "result", "share", "others", "p_holm")]
 OVERLAP = Table(

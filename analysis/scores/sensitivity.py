@@ -201,18 +201,15 @@ COLUMNS = [
     Column("rule", meaning="inclusion criterion"),
     Column("task", meaning="name of the task"),
     Column("shots", meaning="size of the training step"),
-    Column(
-        "mean",
-        meaning="mean over annotators of their score under the task's metric, x 100",
-        unit="points",
-    ),
+    Column("mean", meaning="mean over annotators of their score under the task's metric, x 100",
+           unit="points"),
     Column("sd_ddof1", meaning="SD over annotators, ddof 1", unit="points"),
     Column("sd_ddof0", meaning="SD over annotators, ddof 0", unit="points"),
     Column("n", meaning="annotators who meet the criterion"),
     Column("completed", meaning="annotators who completed the scenario, including excluded ones"),
     *LIMITS,
     Column("no_interval", meaning="reason for a missing interval", get="why_not"),
-]
+]  # fmt: skip
 
 
 def table(study: Study, kind: str) -> list[SimpleNamespace]:

@@ -129,12 +129,9 @@ def interval_columns(question: str) -> list[Column]:
         ),
         Column("low_95", meaning=f"{both_ends}: lower end", unit="points", get="low"),
         Column("high_95", meaning=f"{both_ends}: upper end", unit="points", get="high"),
-        Column(
-            "question",
-            meaning="what low_95, high_95 and p generalise to",
-            get=lambda _row: question,
-        ),
-    ]
+        Column("question", meaning="what low_95, high_95 and p generalise to",
+               get=lambda _row: question),
+    ]  # fmt: skip
 
 
 def p_columns(family: str) -> list[Column]:
@@ -151,34 +148,24 @@ _EQUIVALENCE = (
 EQUIVALENCE_COLUMNS = [
     Column("", "Equivalence", _EQUIVALENCE, get="equivalence"),
     Column("margin", meaning="equivalence margin frozen in the design", unit="points"),
-    Column(
-        "p_equivalence",
-        meaning=f"p of two one-sided tests that the difference lies within ± margin; {EACH}",
-        unit="0 to 1",
-    ),
+    Column("p_equivalence", meaning="p of two one-sided tests that the difference lies within ±"
+           f" margin; {EACH}", unit="0 to 1"),
     Column("low_90", meaning="lower end of the 90 % interval", unit="points"),
     Column("high_90", meaning="upper end of the 90 % interval", unit="points"),
-    Column(
-        "smallest_margin",
-        "Smallest margin",
-        "half the 90 % interval: with these annotators and examples, equivalence within a"
-        " smaller margin could not have been shown even for a difference of 0",
-        "points",
-    ),
-]
+    Column("smallest_margin", "Smallest margin", "half the 90 % interval: with these annotators and"
+           " examples, equivalence within a smaller margin could not have been shown even for a"
+           " difference of 0", "points"),
+]  # fmt: skip
 _SE = "standard error of the difference over"
 _DF = "degrees of freedom for"
 ERROR_COLUMNS = [
     Column("se", meaning=f"{_SE} annotators and contexts", unit="points"),
-    Column(
-        "df",
-        meaning=f"{_DF} se (Satterthwaite; at least the smaller of those for annotators and for"
-        " contexts)",
-    ),
+    Column("df", meaning=f"{_DF} se (Satterthwaite; at least the smaller of those for annotators"
+           " and for contexts)"),
     Column("people_se", meaning=f"{_SE} annotators, on the same examples", unit="points"),
     Column("people_df", meaning=f"{_DF} people_se (Welch if there are two groups)"),
     Column("no_interval", meaning="reason for a missing interval"),
-]
+]  # fmt: skip
 DIFFERENCE = Column(
     "difference",
     "Difference",

@@ -102,16 +102,11 @@ def columns(rows: Sequence[SimpleNamespace]) -> list[Column]:
         *([Column("split", "Split")] if len({row.split for row in rows}) > 1 else []),
         Column("n", "n", "Annotators in the group who completed and are in the analysis."),
         *(
-            Column(
-                "",
-                name,
-                _OF_BLOCK,
-                "S1 x 100",
-                get=partial(lambda place, row: row.texts[place], place),
-            )
+            Column("", name, _OF_BLOCK, "S1 x 100",
+                   get=partial(lambda place, row: row.texts[place], place))
             for place, name in enumerate(names)
         ),
-    ]
+    ]  # fmt: skip
 
 
 # Columns for the rows of `block_scores`.
@@ -122,42 +117,21 @@ BLOCK_SCORES = [
     Column("shots", meaning="of the group"),
     Column("split", meaning="number of the training split"),
     Column("examples", meaning="block of training examples, as text", get="block.name"),
-    Column(
-        "in_shots",
-        meaning="examples are from this group's training file with this number of shots",
-        get="block.size",
-    ),
-    Column(
-        "not_in_shots",
-        meaning="without the examples that are also in the file with this number of shots; empty:"
-        " all of them",
-        get="block.smaller",
-    ),
-    Column(
-        "mean_s1",
-        meaning="mean over annotators of their mean over the block, S1 x 100; empty if the group"
-        " did not have the block or the files are not nested",
-        unit="S1 x 100",
-        get="mean",
-    ),
-    Column(
-        "sd_ddof1",
-        meaning="sample standard deviation over annotators (ddof 1), x 100; empty for a single"
-        " annotator",
-        unit="points",
-    ),
-    Column(
-        "sd_ddof0",
-        meaning="population standard deviation over annotators (ddof 0), x 100",
-        unit="points",
-    ),
+    Column("in_shots", meaning="examples are from this group's training file with this number of"
+           " shots", get="block.size"),
+    Column("not_in_shots", meaning="without the examples that are also in the file with this number"
+           " of shots; empty: all of them", get="block.smaller"),
+    Column("mean_s1", meaning="mean over annotators of their mean over the block, S1 x 100; empty"
+           " if the group did not have the block or the files are not nested", unit="S1 x 100",
+           get="mean"),
+    Column("sd_ddof1", meaning="sample standard deviation over annotators (ddof 1), x 100; empty"
+           " for a single annotator", unit="points"),
+    Column("sd_ddof0", meaning="population standard deviation over annotators (ddof 0), x 100",
+           unit="points"),
     Column("n", meaning="annotators who completed and are in the analysis"),
-    Column(
-        "nested",
-        meaning="1 if the block is comparable between groups: of the files for not_in_shots,"
-        " in_shots and shots, each smaller file is contained in the next",
-    ),
-]
+    Column("nested", meaning="1 if the block is comparable between groups: of the files for"
+           " not_in_shots, in_shots and shots, each smaller file is contained in the next"),
+]  # fmt: skip
 
 
 def block_scores(study: Study) -> list[SimpleNamespace]:
