@@ -104,9 +104,7 @@ API_OF_STUDY = [
     path("report.md", documents.ReportText.as_view(), name="api_report_text"),
     path("report/", documents.Report.as_view(), name="api_report"),
     path(
-        "checklists/<str:form>.tex",
-        documents.ChecklistLatex.as_view(),
-        name="api_checklist_latex",
+        "checklists/<str:form>.tex", documents.ChecklistLatex.as_view(), name="api_checklist_latex"
     ),
     path("checklists/<str:form>/", documents.ChecklistForm.as_view(), name="api_checklist"),
     path(

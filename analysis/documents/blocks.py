@@ -67,13 +67,11 @@ class Grid:
     def of(
         cls, caption: str, columns: Sequence[Column], rows: Iterable[Any], notes: Sequence[str] = ()
     ) -> "Grid":
-        """Build a table from rows, with the same columns and formatting as on the page."""
         headings = [column.heading for column in table_columns.on_page(columns)]
         return cls(caption, headings, table_columns.cells(columns, rows), notes)
 
     @property
     def is_tight(self) -> bool:
-        """Return whether all cells are short enough to display without wrapping."""
         return all(len(cell) <= LONGEST_UNBROKEN for row in self.rows for cell in row)
 
 

@@ -136,7 +136,6 @@ def markdown_file(document: blocks.Document | None, filename: str) -> HttpRespon
 
 @reading
 def preregistration_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show the frozen design's preregistration. Drafts do not have one yet."""
     study = study_of(request, name, "read")
     context = {"study": study, "document": preregistration.for_study(study)}
     return render(request, "documents/preregistration.html", context)

@@ -39,7 +39,6 @@ def blocks(manifest: Manifest, sentences: Mapping[str, str]) -> list[Block]:
 
 
 def context(manifest: Manifest) -> dict[str, Any]:
-    """Return the values used by the sentences in the planned analysis."""
     return {
         "contrasts": len(wording.pairs(manifest["scenarios"])),
         "largest_group": max(wording.group_sizes(manifest["scenarios"]).values()),

@@ -67,7 +67,6 @@ def for_study(
 
 
 def document(record: Record, answers: Mapping[str, str]) -> Document:
-    """Build the report. `answers` maps short-form fields to their answers."""
     marked = [Paragraph(mark) for mark in record.marks]
     parts = results.parts(record)
     arms = planned_analysis.results(record.study) if record.study.is_cross_task else []

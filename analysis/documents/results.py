@@ -201,7 +201,6 @@ def of_models(record: StudyRecord) -> list[Block]:
 
 
 def _seated(record: StudyRecord) -> Iterator[SimpleNamespace]:
-    """Yield the scored models that took part as annotators, ordered by number of shots."""
     for shots in sorted(record.study.shots):
         rows = model_runs.seated_scores(record.study, record.tasks, shots, record.frame)
         for model, _unit, scores in rows:

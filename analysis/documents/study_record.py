@@ -272,7 +272,6 @@ class StudyRecord:
 
     @cached_property
     def page_signs(self) -> dict[str, int]:
-        """Sum the browser reports for participants in the analysis, by Activity field."""
         activity = Activity.objects.filter(turn__participation__in=self.people.analysed())
         sums = activity.aggregate(**{name: Sum(name) for name in ("blurs", "pastes", *SIGNS)})
         return {name: value or 0 for name, value in sums.items()}

@@ -67,7 +67,6 @@ class Unit:
 
 
 def units(frame: pd.DataFrame) -> list[Unit]:
-    """Return the examples with enough annotators. `frame` comes from `findings.answered`."""
     columns = (frame[name] for name in ("task", "example", "texts", "s1"))
     return _units(zip(*columns, strict=True))
 
@@ -163,7 +162,6 @@ def on(study: Study, example: Example) -> QuerySet[ExampleComment]:
 
 
 def reported(study: Study) -> QuerySet[ProblemReport]:
-    """Return the problems that annotators of any kind reported, oldest first."""
     rows = ProblemReport.objects.filter(turn__participation__study=study)
     return rows.order_by("reported_at", "pk")
 

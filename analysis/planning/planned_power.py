@@ -182,7 +182,6 @@ def plan(wanted: dict[str, Any]) -> list[SimpleNamespace]:
 
 
 def columns(wanted: dict[str, Any]) -> list[Column]:
-    """Return the plan's columns. Their meanings contain the requested numbers."""
     width, people = f"{wanted['width']:g}", wanted["people"]
     return [
         Column("quantile", "By", "t, as in a study's interval; normal, as in power tables"),

@@ -254,7 +254,6 @@ KNOWN_COLUMNS = [
 
 
 def columns(wanted: dict[str, Any]) -> list[Column]:
-    """Return the plan's columns. Their meanings contain the requested numbers."""
     width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
     difference, people = f"{wanted['difference']:g}", wanted["annotators"]
     level = f"{LEVEL / wanted['comparisons']:.2g}"

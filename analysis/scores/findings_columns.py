@@ -1,5 +1,6 @@
 """The findings tables' columns with their meanings, and each table's introduction."""
 
+import math
 from collections.abc import Sequence
 from operator import attrgetter
 from types import SimpleNamespace
@@ -29,22 +30,13 @@ def _interval(
     """Return one column for the page and two for files. `few` marks fewer than ten annotators."""
     low, high = (f"{name}_low", f"{name}_high") if name else ("low", "high")
     ends = attrgetter(low, high, *reason)
-    if not few:
-        shown = Column("", heading, meaning, SCORE, between, ends)
-    else:
-        shown = Column(
-            "",
-            heading,
-            f"{meaning}; {ASSUMES}",
-            SCORE,
-            get=lambda row: assuming(between(ends(row)), row.n),
-        )
-    meaning = f"{meaning}; {ASSUMES[2:]}" if few else meaning
+    note, in_files = (f"; {ASSUMES}", f"; {ASSUMES[2:]}") if few else ("", "")
     return [
-        shown,
-        Column(f"{low}_95", meaning=f"{meaning}: lower end", unit=SCORE, get=low),
-        Column(f"{high}_95", meaning=f"{meaning}: upper end", unit=SCORE, get=high),
-    ]
+        Column("", heading, f"{meaning}{note}", SCORE,
+               get=lambda row: assuming(between(ends(row)), row.n if few else math.inf)),
+        Column(f"{low}_95", meaning=f"{meaning}{in_files}: lower end", unit=SCORE, get=low),
+        Column(f"{high}_95", meaning=f"{meaning}{in_files}: upper end", unit=SCORE, get=high),
+    ]  # fmt: skip
 
 
 ALPHA = "Krippendorff's alpha with the {} distance"
@@ -55,43 +47,19 @@ COLUMNS: dict[str, list[Column]] = {
         Column("contexts", meaning="distinct contexts of these examples"),
         Column("mean", "Mean", "mean over annotators of their test-set score under the task's"
                " metric, x 100", SCORE),
-        *_interval(
-            "",
-            "95 % CI",
-            f"95 % interval, which generalises to {BOTH}: the wider of the t interval over"
-            " annotators and the two-way t interval over annotators and contexts, truncated at"
-            " the ends of the metric",
-            "no_interval",
-            few=True,
-        ),
+        *_interval("", "95 % CI", f"95 % interval, which generalises to {BOTH}: the wider of the t"
+                   " interval over annotators and the two-way t interval over annotators and"
+                   " contexts, truncated at the ends of the metric", "no_interval", few=True),
         Column("question", meaning="what low_95 and high_95 generalise to", get=lambda _row: BOTH),
-        *_interval(
-            "t",
-            "Other people",
-            f"t interval over annotators, which generalises to {PEOPLE}; truncated at the ends of"
-            " the metric",
-            "no_interval",
-            few=True,
-        ),
-        *_interval(
-            "examples",
-            "Other examples",
-            "cluster bootstrap over contexts, which generalises to other examples with the same"
-            " annotators",
-            "no_examples",
-        ),
-        *_interval(
-            "annotators",
-            OVER_PEOPLE[0],
-            f"bootstrap over annotators, which generalises to {PEOPLE}; requires"
-            f" {FEWEST_FOR_BOOTSTRAP} annotators (with three, its coverage is about 75 %)",
-        ),
-        *_interval(
-            "both",
-            OVER_PEOPLE[1],
-            f"two-way bootstrap, which generalises to {BOTH}; requires {FEWEST_FOR_BOOTSTRAP}"
-            " annotators",
-        ),
+        *_interval("t", "Other people", "t interval over annotators, which generalises to"
+                   f" {PEOPLE}; truncated at the ends of the metric", "no_interval", few=True),
+        *_interval("examples", "Other examples", "cluster bootstrap over contexts, which"
+                   " generalises to other examples with the same annotators", "no_examples"),
+        *_interval("annotators", OVER_PEOPLE[0], "bootstrap over annotators, which generalises to"
+                   f" {PEOPLE}; requires {FEWEST_FOR_BOOTSTRAP} annotators (with three, its"
+                   " coverage is about 75 %)"),
+        *_interval("both", OVER_PEOPLE[1], f"two-way bootstrap, which generalises to {BOTH};"
+                   f" requires {FEWEST_FOR_BOOTSTRAP} annotators"),
         Column("sd_between_annotators", "SD annotators", "SD between annotators from a two-way"
                " random-effects model of annotators and contexts; a negative variance estimate is"
                " set to 0", "points"),

@@ -94,7 +94,6 @@ _OF_BLOCK = (
 
 
 def columns(rows: Sequence[SimpleNamespace]) -> list[Column]:
-    """Return the page's columns, where rows are groups and columns are blocks."""
     names = [score.block.name for score in rows[0].scores] if rows else []
     return [
         Column("task", "Task"),

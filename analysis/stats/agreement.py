@@ -182,9 +182,7 @@ def majorities_of_others(
 
 
 def dawid_skene(
-    votes: Sequence[Mapping[str, Sequence[str]]],
-    tolerance: float = 1e-8,
-    prior: float = PRIOR,
+    votes: Sequence[Mapping[str, Sequence[str]]], tolerance: float = 1e-8, prior: float = PRIOR
 ) -> tuple[list[dict[str, float]], dict[str, float]]:
     """Return each example's label posteriors and the labels' shares (Dawid and Skene 1979).
 

@@ -115,11 +115,7 @@ def detectable(n: int, level: float = 0.05, wanted: float = 0.8, rest: float = 0
 
 
 def group_needed(
-    difference: float,
-    level: float = 0.05,
-    wanted: float = 0.8,
-    most: int = 100_000,
-    **arms: Any,
+    difference: float, level: float = 0.05, wanted: float = 0.8, most: int = 100_000, **arms: Any
 ) -> int | None:
     """Return the fewest annotators in each of two groups to detect `difference` SDs.
 

@@ -29,7 +29,6 @@ SHARED = ("preregistration", "data", "materials", "code")  # lines of the answer
 
 
 def context(facts: Facts, given: Answers) -> dict[str, Any]:
-    """Return the values used by the sentences in templates/documents/wei.txt."""
     study = facts.study
     return {
         **wording.context(facts.manifest),

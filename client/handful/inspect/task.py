@@ -37,11 +37,7 @@ from handful.inspect.participate import Reply, Run, Seat
 from handful.inspect.templates import Declared
 
 ATTEMPTS = 5  # if a reply of a provider is invalid JSON, which Inspect does not retry
-ROLES = {
-    "system": ChatMessageSystem,
-    "user": ChatMessageUser,
-    "assistant": ChatMessageAssistant,
-}
+ROLES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 
 
 @task
