@@ -37,9 +37,8 @@ OF_STUDY = [
     path("human-performance/", menu.shown(
         tables.human_performance, training=tables.training_table, figures=figures.figures,
         sensitivity=tables.sensitivity), name="human_performance"),
-    path(
-        "human-performance.<str:ext>", tables.human_performance_file, name="human_performance_file"
-    ),
+    path("human-performance.<str:ext>", tables.human_performance_file,
+         name="human_performance_file"),
     path("cross-task/<str:table>.csv", cross_task_pages.cross_task_file, name="cross_task_file"),
     path("training.csv", tables.training_table_file, name="training_table_file"),
     path("analysis/", menu.shown(tables.analysis, cross_task=cross_task_pages.cross_task_page),
@@ -59,11 +58,8 @@ OF_STUDY = [
     path("report.css", report.report_style, name="report_style"),
     path("report.md", report.report_file, name="report_file"),
     path("checklists/<str:form>.<str:ext>", report.checklist_file, name="checklist_file"),
-    path(
-        "report/sample/",
-        uploads.takes_files(LARGEST_EXPORT, at_once=1)(report.sample_upload),
-        name="sample_upload",
-    ),
+    path("report/sample/", uploads.takes_files(LARGEST_EXPORT, at_once=1)(report.sample_upload),
+         name="sample_upload"),
     path("sample.<str:ext>", report.sample_file, name="sample_file"),
     path("release/", export_pages.release_page, name="release"),
     path("release/prepare/", export_pages.release_prepare, name="release_prepare"),
@@ -103,19 +99,15 @@ API_OF_STUDY = [
     path("preregistration.md", documents.Preregistration.as_view(), name="api_preregistration"),
     path("report.md", documents.ReportText.as_view(), name="api_report_text"),
     path("report/", documents.Report.as_view(), name="api_report"),
-    path(
-        "checklists/<str:form>.tex", documents.ChecklistLatex.as_view(), name="api_checklist_latex"
-    ),
+    path("checklists/<str:form>.tex", documents.ChecklistLatex.as_view(),
+         name="api_checklist_latex"),
     path("checklists/<str:form>/", documents.ChecklistForm.as_view(), name="api_checklist"),
-    path(
-        "sample/",
-        uploads.takes_files(LARGEST_EXPORT)(documents.Sample.as_view()),
-        name="api_sample",
-    ),
+    path("sample/", uploads.takes_files(LARGEST_EXPORT)(documents.Sample.as_view()),
+         name="api_sample"),
     path("export.zip", api.ExportZip.as_view(), name="api_export_zip"),
     path("release/", api.Release.as_view(), name="api_release"),
     path("release.zip", api.ReleaseZip.as_view(), name="api_release_zip"),
-]
+]  # fmt: skip
 # Below models/NAME/.
 OF_MODEL = [
     path("", models.model, name="model"),
@@ -139,13 +131,10 @@ API = [
     path("", api.Index.as_view(), name="api_index"),
     path("compare/", figures.SeveralStudies.as_view(), name="api_compare"),
     path("planner/", planning_pages.Planner.as_view(), name="api_planner"),
-    path(
-        "models/",
-        uploads.takes_files(uploads.MAX_BYTES)(api_models.ModelScores.as_view()),
-        name="api_models",
-    ),
+    path("models/", uploads.takes_files(uploads.MAX_BYTES)(api_models.ModelScores.as_view()),
+         name="api_models"),
     path("models/<str:name>/", include(API_OF_MODEL)),
-]
+]  # fmt: skip
 urlpatterns = [
     path("studies/<str:name>/", include(OF_STUDY)),
     path("compare/", figures.compare_page, name="compare"),

@@ -168,9 +168,8 @@ GAINS = [
     Column("new_people", "n", "participants in the arm", show=count),
     Column("base_people", "n against", "participants in the base arm", show=count),
     Column("new", "Mean", "mean over participants, or runs of a model, in the arm", SCORE),
-    Column(
-        "base", "Mean against", "mean over participants, or runs of a model, in the base arm", SCORE
-    ),
+    Column("base", "Mean against", "mean over participants, or runs of a model, in the base arm",
+           SCORE),
     Column("new_sd", "", "SD over participants in the arm (ddof 1)", "points"),
     Column("base_sd", "", "SD over participants in the base arm (ddof 1)", "points"),
     Column("gain", "Relative gain", "(mean - mean against) / mean against; over all tasks, the mean"

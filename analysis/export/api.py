@@ -191,9 +191,8 @@ SPANS = [
     Column("task", meaning="name of the task", get=f"{_EXAMPLE}.split.task.name"),
     Column("task_version", meaning="its version", get=f"{_EXAMPLE}.split.task.version", kind=int),
     Column("shots", meaning="number of shots", get=f"{_PARTICIPATION}.scenario.shots", kind=int),
-    Column(
-        "split", meaning="split number", get=f"{_PARTICIPATION}.scenario.split_number", kind=int
-    ),
+    Column("split", meaning="split number", get=f"{_PARTICIPATION}.scenario.split_number",
+           kind=int),
     Column("step", meaning="of the protocol", get="answer.turn.step"),
     Column("annotator", meaning="pseudonym", get=f"{_PARTICIPATION}.pseudonym"),
     Column("example", meaning="id in its file", get=f"{_EXAMPLE}.source_id"),

@@ -215,9 +215,8 @@ OF_FIGURES: dict[str, list[Column]] = {
     ],
     "drift": [
         *OF_CELL,
-        Column(
-            "test_examples", "Examples", "number of examples in the annotation step", get="examples"
-        ),
+        Column("test_examples", "Examples", "number of examples in the annotation step",
+               get="examples"),
         Column("half", "Half 2 − half 1", "mean S1 in the second half minus mean S1 in the first"
                " half, averaged over annotators, in points; negative values indicate a decline",
                "points", signed_points),

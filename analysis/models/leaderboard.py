@@ -300,9 +300,8 @@ COLUMNS = [
            get=lambda cell: cell.board.task.version if cell.board.task else None),
     Column("test_examples", meaning="number of the corpus's test examples that are scored; empty:"
            " all", get="board.test_text"),
-    Column(
-        "group", meaning="people, base, large; empty: other or unstated size", get="entry.group"
-    ),
+    Column("group", meaning="people, base, large; empty: other or unstated size",
+           get="entry.group"),
     Column("rank", meaning="rank among models of its group, by the mean at the largest training"
            " size", get="entry.rank"),
     Column("name", meaning="annotators or model", get="entry.name"),
@@ -317,9 +316,8 @@ COLUMNS = [
     Column("n", meaning="number of annotators or splits", get="score.n"),
     Column("of", meaning="maximum possible number", get="score.of"),
     Column("low_95", meaning=f"low end; {INTERVAL}", unit=SCORE, get=_if_largest("low", math.nan)),
-    Column(
-        "high_95", meaning=f"high end; {INTERVAL}", unit=SCORE, get=_if_largest("high", math.nan)
-    ),
+    Column("high_95", meaning=f"high end; {INTERVAL}", unit=SCORE,
+           get=_if_largest("high", math.nan)),
     Column("no_interval", meaning="why there is no interval", get=_if_largest("no_interval", "")),
     Column("external_labelled", meaning=LABELLED, get="entry.external_labelled"),
     Column("external_unlabelled", meaning=UNLABELLED, get="entry.external_unlabelled"),

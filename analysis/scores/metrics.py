@@ -165,9 +165,8 @@ def page_rows(study: Study, kind: str) -> list[SimpleNamespace]:
 
 # Columns for the rows of `rows`.
 COLUMNS = [
-    Column(
-        "kind", "Who", f"person, simulated or model; {MODEL}: predictions of a model", get="who"
-    ),
+    Column("kind", "Who", f"person, simulated or model; {MODEL}: predictions of a model",
+           get="who"),
     Column("name", "Model", "name of the uploaded model; empty for annotators"),
     Column("task", "Task", "name of the task", get="task.name"),
     Column("task_version", meaning="version of the task", get="task.version"),

@@ -87,35 +87,21 @@ def _seconds(least: int) -> Rule:
 
 RULES = (
     Rule("reported", "as reported", lambda people: people["analysed"]),
-    Rule(
-        "with_excluded",
-        "with annotators excluded by a researcher",
-        lambda people: pd.Series(True, index=people.index),
-    ),
+    Rule("with_excluded", "with annotators excluded by a researcher",
+         lambda people: pd.Series(True, index=people.index)),
     *_exit_rules("seen_before", "prior exposure"),
     *_exit_rules("ai_used", "AI use"),
     Rule("passed_checks", "without annotators who failed a check", _not("failed_checks")),
     Rule("not_flagged", "without annotators with a quality flag", _not("flagged")),
-    Rule(
-        "errors_unlike_models",
-        "without annotators whose errors agree with a model’s more often than expected",
-        _not("errors_agree"),
-        lambda people: bool(people["errors_agree"].any()),
-    ),
-    Rule(
-        "by_page",
-        "without people for whom a program answered",
-        _not("by_program"),
-        lambda people: bool(people["by_program"].any()),
-    ),
-    Rule(
-        "none_of_these",
-        "none of these: “yes” in the questionnaire, failed check, flag, program",
-        _unspoilt,
-    ),
+    Rule("errors_unlike_models", "without annotators whose errors agree with a model’s more often"
+         " than expected", _not("errors_agree"), lambda people: bool(people["errors_agree"].any())),
+    Rule("by_page", "without people for whom a program answered", _not("by_program"),
+         lambda people: bool(people["by_program"].any())),
+    Rule("none_of_these", "none of these: “yes” in the questionnaire, failed check, flag, program",
+         _unspoilt),
     *map(_training, TRAINING),
     *map(_seconds, SECONDS),
-)
+)  # fmt: skip
 
 
 def given(study: Study, kind: str, task: str = "") -> pd.DataFrame:
