@@ -99,12 +99,11 @@ def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpRes
 def training_table(request: HttpRequest, name: str) -> HttpResponse:
     """Show scores by block of training examples, even while test scores are hidden."""
     study = study_of(request, name, "read")
-    kinds = performance.kinds(study)
-    tables = [(kind, training.training(study, kind)) for kind in kinds]
-    groups = [
-        (kind, training.columns(rows), table_columns.cells(training.columns(rows), rows))
-        for kind, rows in tables
-    ]
+    groups = []
+    for kind in performance.kinds(study):
+        rows = training.training(study, kind)
+        shown = training.columns(rows)
+        groups.append((kind, shown, table_columns.cells(shown, rows)))
     return render(request, "scores/training_table.html", results_of(study) | {"groups": groups})
 
 

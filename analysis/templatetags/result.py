@@ -1,6 +1,5 @@
 """Template tags for the current result of a study, used on its overview page in `annotation`."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from django import template
@@ -10,7 +9,6 @@ from analysis.planning import planned_power
 from analysis.scores import marks
 from annotation.models import Study
 from annotation.protocol import blinding
-from tasks.models import Task
 
 register = template.Library()
 
@@ -28,6 +26,4 @@ def result_so_far(study: Study) -> dict[str, Any]:
     }
 
 
-@register.simple_tag
-def contrasts(study: Study, tasks: Sequence[Task]) -> list[planned_power.Contrast]:
-    return planned_power.contrasts(study, tasks)
+register.simple_tag(planned_power.contrasts)
