@@ -16,8 +16,6 @@ from analysis.export import answered
 from annotation.models import Answer, Participation, Scenario, Status, Study
 from tasks.predictions.completions import as_completion
 
-NEEDS = "inspect-ai"
-
 
 def can_write() -> bool:
     return importlib.util.find_spec("inspect_ai") is not None

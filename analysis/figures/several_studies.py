@@ -38,7 +38,6 @@ WORDS = {
 # Keys that do not affect the annotators' work, or that are covered by another row.
 UNTOLD = {"name", "title", "scenarios", "tasks", "seed", "screening_hashes",
           "attention_check_hashes"}  # fmt: skip
-CARD_UNTOLD = {"name"}
 NAME = "Several studies"
 CAPTION = (
     "Mean test-set score x 100 under each task's metric ({metrics}), by number of shots, with one"
@@ -146,7 +145,7 @@ def _told(study: Study) -> Iterator[tuple[str, str]]:
         digests = (f"{test['sha256'][:8]} ({test['examples']})" for test in tests)
         yield f"{name}: test set", ", ".join(digests)
         for key, value in task["card"].items():
-            if key not in CARD_UNTOLD:
+            if key != "name":
                 yield f"{name}: {key.replace('_', ' ')}", _text(value)
 
 

@@ -9,7 +9,6 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
@@ -93,16 +92,11 @@ def _contrast(study: Study, task: Task, shots: list[int], n: int, family: int) -
         shots[0],
         shots[-1],
         n,
-        _detectable(n, family),
+        power.detectable(n, LEVEL / family, POWER),
         100 * sd if known else math.nan,
         source,
         found,
     )
-
-
-@cache
-def _detectable(n: int, family: int) -> float:
-    return power.detectable(n, LEVEL / family, POWER)
 
 
 def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float, str]:

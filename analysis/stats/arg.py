@@ -127,7 +127,7 @@ def average_relative_gain(
     around: tuple[float, float] = NONE
     parts = [part for gain in gains for part in gain.parts_of_difference()]
     if not _why_no_interval(gains, parts):
-        around = _t_interval(difference, parts)
+        around = _t_interval(difference, parts, len(gains))
     value = math.nan if refused else float(np.mean([gain.relative for gain in gains]))
     method, interval, resampled, p = "", NONE, NONE, math.nan
     if not why:
@@ -152,19 +152,14 @@ def change(fewer: Sequence[Scores], more: Sequence[Scores]) -> Arg:
         for of in (attrgetter("relative"), attrgetter("difference"))
     )
     why = REFUSED if any(gain.refused for gain in gains) else _why_no_interval(gains, of_ratios)
-    # An interval divides by the number of gains, which is twice that of the tasks.
     around, interval, p = NONE, NONE, math.nan
     if not _why_no_interval(gains, of_differences):
-        around = _twice(_t_interval(difference / 2, of_differences))
+        around = _t_interval(difference, of_differences, len(before))
     if not why:
-        interval, p = _twice(_t_interval(value / 2, of_ratios)), _p(value / 2, gains)
+        interval, p = _t_interval(value, of_ratios, len(before)), _p(value / 2, gains)
     return Arg(
         gains, value, interval, p, "" if why else "delta method", why, NONE, difference, around
     )
-
-
-def _twice(interval: tuple[float, float]) -> tuple[float, float]:
-    return 2 * interval[0], 2 * interval[1]
 
 
 def _why_no_interval(gains: Sequence[TaskGain], parts: Sequence[tuple[float, int]]) -> str:
@@ -182,15 +177,17 @@ def _interval(value: float, gains: Sequence[TaskGain]) -> tuple[str, tuple[float
     """Return (method, interval, why none): Fieller's for one task, the delta method for several."""
     if len(gains) > 1:
         parts = [part for gain in gains for part in gain.parts()]
-        return "delta method", _t_interval(value, parts), ""
+        return "delta method", _t_interval(value, parts, len(gains)), ""
     interval = fieller(gains[0])
     why = "the base is not distinct from zero" if math.isnan(interval[0]) else ""
     return "Fieller", interval, why
 
 
-def _t_interval(value: float, parts: Sequence[tuple[float, int]]) -> tuple[float, float]:
+def _t_interval(
+    value: float, parts: Sequence[tuple[float, int]], tasks: int
+) -> tuple[float, float]:
     """Return value ± t · √Σ variances / tasks (Satterthwaite). `parts` are (variance, df)."""
-    error = math.sqrt(sum(v for v, _df in parts)) / (len(parts) / 2)
+    error = math.sqrt(sum(v for v, _df in parts)) / tasks
     reach = float(special.stdtrit(satterthwaite(parts), TAIL)) * error
     return value - reach, value + reach
 

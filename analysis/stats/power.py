@@ -102,6 +102,7 @@ def averaged_power(
     return float(_power(difference / factors, n, level, rests, contexts, ratio).mean())
 
 
+@functools.lru_cache
 def detectable(n: int, level: float = 0.05, wanted: float = 0.8, rest: float = 0.0) -> float:
     """Return the smallest difference, in SDs between annotators, detectable with this power.
 

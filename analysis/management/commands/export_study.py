@@ -2,9 +2,8 @@
 
 import hashlib
 from argparse import ArgumentParser
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -13,19 +12,10 @@ from analysis.export.answered import NothingAnswered
 from annotation.models import Study
 from annotation.protocol import blinding
 
-
-class Format(NamedTuple):
-    """Another tool's format: its writer, whether it can run, and the package required."""
-
-    write: Callable[[Study, Path], dict[str, int]]
-    can_write: Callable[[], bool] = lambda: True
-    needs: str = ""
-
-
 FORMATS = {
-    "inspect": Format(inspect_logs.write, inspect_logs.can_write, inspect_logs.NEEDS),
-    "lm-eval": Format(harness_samples.write),
-    "hf": Format(hugging_face.write),
+    "inspect": inspect_logs.write,
+    "lm-eval": harness_samples.write,
+    "hf": hugging_face.write,
 }
 
 
@@ -54,13 +44,12 @@ class Command(BaseCommand):
         self, *args: Any, name: str, folder: Path, form: str | None = None, **options: Any
     ) -> None:
         study = readable(name)
-        if form and not FORMATS[form].can_write():
-            needs = FORMATS[form].needs
-            raise CommandError(f"--as {form} needs {needs}: pip install {needs}")
+        if form == "inspect" and not inspect_logs.can_write():
+            raise CommandError("--as inspect needs inspect-ai: pip install inspect-ai")
         try:
             if form:
                 with files.whole_folder(folder) as building, files.snapshot():
-                    counts = FORMATS[form].write(study, building)
+                    counts = FORMATS[form](study, building)
             else:
                 counts = files.write_export(study, folder)
         except (OSError, NothingAnswered) as error:
