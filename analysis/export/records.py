@@ -18,19 +18,8 @@ from analysis.models import models as model_tables
 from analysis.models import models_columns
 from analysis.scores import metrics, performance, rendering, training
 from analysis.scores.test_sets import texts_of, texts_of_upstream
-from annotation.models import (
-    Allocation,
-    Decision,
-    ExitAnswers,
-    Kind,
-    LedgerEntry,
-    ModelRun,
-    OwnAnswer,
-    Status,
-    Step,
-    Study,
-    Turn,
-)
+from annotation import models
+from annotation.models import Kind, Status, Study
 from annotation.monitoring import funnel
 from annotation.study import compared_files, own_questions
 from annotation.study.cross_task import pools
@@ -54,7 +43,7 @@ def pool_rows(study: Study) -> Iterator[Row]:
 
 
 def upstream_rows(study: Study) -> Iterator[Row]:
-    turns = Turn.objects.filter(participation__study=study, step=Step.UPSTREAM)
+    turns = models.Turn.objects.filter(participation__study=study, step=models.Step.UPSTREAM)
     turns = turns.order_by("participation__pseudonym", "position")
     texts = texts_of_upstream(study)
     rows = turns.values_list(
@@ -87,7 +76,7 @@ def allocations_rows(study: Study) -> Iterator[Row]:
     # Only the allocation of a withdrawn participation is written.
     gone = study.participations.filter(status=Status.WITHDRAWN)
     withdrawn = set(gone.values_list("arrival", flat=True))
-    rows = Allocation.objects.filter(study=study).order_by("arrival").values_list(
+    rows = models.Allocation.objects.filter(study=study).order_by("arrival").values_list(
         "arrival", "kind", "candidates", "scenario__task__name", "scenario__task__version",
         "scenario__shots", "scenario__split_number", "scenario__arm", "at",
     )  # fmt: skip
@@ -117,7 +106,7 @@ def flow_rows(study: Study) -> Iterator[Row]:
 
 def decisions_rows(study: Study) -> Iterator[Row]:
     rows = (
-        Decision.objects.filter(participation__study=study)
+        models.Decision.objects.filter(participation__study=study)
         .exclude(participation__status=Status.WITHDRAWN)
         .order_by("at", "pk")
         .values_list(
@@ -134,29 +123,29 @@ def _of_people(rows: QuerySet[Any], *names: str) -> Iterator[tuple[Any, ...]]:
 
 
 def questionnaire_rows(study: Study) -> Iterator[Row]:
-    rows = ExitAnswers.objects.filter(participation__study=study)
+    rows = models.ExitAnswers.objects.filter(participation__study=study)
     return _of_people(rows, "seen_before", "ai_used", "tools", "comments")
 
 
 def own_answers_rows(study: Study) -> Iterator[Row]:
     asked = {question.id: question for question in own_questions.parse(study.own_questions)}
-    rows = OwnAnswer.objects.filter(participation__study=study)
+    rows = models.OwnAnswer.objects.filter(participation__study=study)
     for *who, name, answer in _of_people(rows, "moment", "question", "answer"):
         question = asked[name]
         yield [*who, name, question.kind, question.text, answer]
 
 
 def pay_rows(study: Study) -> Iterator[Row]:
-    rows = LedgerEntry.objects.filter(participation__study=study)
+    rows = models.LedgerEntry.objects.filter(participation__study=study)
     rows = rows.exclude(participation__status=Status.WITHDRAWN)
     fields = _of_people(rows, "kind", "cents", "currency", "submission")
     return ([*row, submission is not None] for *row, submission in fields)
 
 
 def pay_totals_rows(study: Study) -> Iterator[Row]:
-    kinds = LedgerEntry.objects.filter(participation__study=study).values_list("kind", "currency")
+    rows = models.LedgerEntry.objects.filter(participation__study=study)
     withdrew = Q(participation__status=Status.WITHDRAWN)
-    sums = kinds.annotate(
+    sums = rows.values_list("kind", "currency").annotate(
         n=Count("pk", filter=~withdrew),
         total=Sum("cents", filter=~withdrew, default=0),
         besides=Sum("cents", filter=withdrew, default=0),
@@ -167,9 +156,9 @@ def pay_totals_rows(study: Study) -> Iterator[Row]:
 def model_annotators_rows(study: Study) -> Iterator[Row]:
     told = COLUMNS["model_annotators.csv"]
     names = [*told][[*told].index("harness") :]
-    runs = ModelRun.objects.filter(participation__study=study).in_bulk()
-    models = study.participations.filter(kind=Kind.MODEL).exclude(status=Status.WITHDRAWN)
-    rows = models.order_by("pseudonym").values_list(
+    runs = models.ModelRun.objects.filter(participation__study=study).in_bulk()
+    seats = study.participations.filter(kind=Kind.MODEL).exclude(status=Status.WITHDRAWN)
+    rows = seats.order_by("pseudonym").values_list(
         "pk", "pseudonym", "worker__model__name", "worker__model__revision",
         "worker__model__prompt_hash", "worker__model__replicate",
     )  # fmt: skip

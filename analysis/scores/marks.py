@@ -3,16 +3,8 @@
 from django.db.models import Count, Exists, OuterRef, Sum
 
 from analysis.scores.markup import rendered, texts
-from annotation.models import (
-    AddedSeats,
-    Answer,
-    Channel,
-    Decision,
-    Kind,
-    ParticipationQuerySet,
-    Status,
-    Study,
-)
+from annotation import models
+from annotation.models import AddedSeats, Answer, Channel, Decision, Kind, Status, Study
 from annotation.study import compared_files, cross_task
 from tasks.models.predictions import Tuning
 
@@ -70,7 +62,7 @@ def sentences(study: Study) -> list[str]:
 # the channel, since a program that operates the pages looks human (docs/protocol.md#programs).
 
 
-def by_program(study: Study) -> ParticipationQuerySet:
+def by_program(study: Study) -> models.ParticipationQuerySet:
     if not study.programs_as_people:
         return study.participations.none()
     answers = Answer.objects.filter(turn__participation=OuterRef("pk"), channel=Channel.API)
