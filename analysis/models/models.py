@@ -16,17 +16,7 @@ from functools import cached_property
 from types import SimpleNamespace
 
 from analysis.models import model_runs
-from analysis.models.model_runs import (
-    FileScore,
-    Place,
-    Run,
-    equally_trained,
-    joined,
-    mean_of,
-    runs,
-    splits,
-    splits_as_one_set,
-)
+from analysis.models.model_runs import FileScore, Place, Run, joined, mean_of, runs, splits
 from analysis.scores import frames, test_sets
 from analysis.scores.frames import covariances
 from analysis.scores.performance import PerformanceTable, families_of, performance
@@ -161,7 +151,7 @@ def tables(study: Study, kind: str) -> list[Table]:
     uploaded, stated = splits(files, tasks), runs(files) | runs(supervised)
     uploaded |= splits(supervised, tasks)
     of = training_files(tasks)
-    equal = splits(files.filter(pk__in=equally_trained(study, files)), tasks)
+    equal = splits(files.filter(pk__in=model_runs.equally_trained(study, files)), tasks)
     shots = {*people.shots, *(k for _model, _task, k in uploaded if k is not None)}
     numbers: list[int | str] = [*sorted(shots), ALL]
     tables = []
@@ -224,7 +214,7 @@ def _model_rows(files: PredictionFileQuerySet) -> Iterator[SimpleNamespace]:
     tasks = Task.objects.filter(pk__in=files.order_by().values("task")).in_bulk()
     by_place = splits(files, tasks.values())
     of, run = training_files(tasks.values()), runs(files)
-    as_set = splits_as_one_set(files, tasks)
+    as_set = model_runs.splits_as_one_set(files, tasks)
     for (model, pk, shots), values in by_place.items():
         card, unit = tasks[pk].card, "splits" if shots else "runs"
         yield SimpleNamespace(

@@ -11,15 +11,8 @@ from typing import Any
 
 from django.db.models import Avg
 
-from analysis.scores import findings, frames
-from analysis.scores.columns import (
-    OF_PAIR,
-    SCORE,
-    Table,
-    mean_and_sd,
-    signed_between,
-    signed_points,
-)
+from analysis.scores import columns, findings, frames
+from analysis.scores.columns import OF_PAIR, SCORE, Table, mean_and_sd, signed_points
 from analysis.scores.tested import DIFFERENCE, ERROR_COLUMNS, contrasts, interval_columns, p_columns
 from analysis.stats.learning import by_cell
 from analysis.stats.significance import Adjusted, ancova
@@ -89,7 +82,7 @@ def _difference(name: str, heading: str, words: str) -> list[Column]:
         return f"{signed_points(found.difference)} ({ends(found)})"
 
     def ends(found: Adjusted) -> str:
-        return signed_between((found.low, found.high, found.why_not))
+        return columns.signed_between((found.low, found.high, found.why_not))
 
     level = f"of its 95 % interval, which generalises to {PEOPLE}"
     return [

@@ -17,17 +17,9 @@ from typing import Any
 from django.db.models import Count
 
 from analysis.heavy import pd
-from analysis.scores import frames, marks, metrics, test_sets
+from analysis.scores import frames, marks, metrics, published, test_sets
 from analysis.scores.columns import mean_and_sd, with_remark
-from analysis.scores.published import (
-    Bounds,
-    Published,
-    bounds,
-    human_table4,
-    name_of,
-    not_compared,
-    set_note,
-)
+from analysis.scores.published import Bounds, Published, bounds, human_table4, name_of, set_note
 from annotation.models import ANALYSED, Kind, Status, Study
 from tasks.cards import FAMILIES, place
 from tasks.columns import points
@@ -170,7 +162,7 @@ class PerformanceTable:
 
     @cached_property
     def not_compared(self) -> str:
-        return not_compared(self.tasks)
+        return published.not_compared(self.tasks)
 
     @cached_property
     def bounds(self) -> list[Bounds]:

@@ -11,35 +11,10 @@ from typing import NamedTuple
 
 from analysis.documents import recruitment, wording
 from analysis.documents.blocks import Entry, Form, Reply
+from analysis.documents.checklists import short_form, wei_sentences
 from analysis.documents.checklists.facts import Facts, between
-from analysis.documents.checklists.short_form import (
-    CRITERIA,
-    NOT_STATED,
-    QUESTIONS,
-    Answers,
-    joined,
-    prose,
-    verdict,
-)
-from analysis.documents.checklists.wei_sentences import (
-    NA,
-    NO,
-    PARTIAL,
-    UNKNOWN,
-    YES,
-    asked_in_text,
-    compared,
-    context,
-    demographics,
-    imported_sizes,
-    instructions,
-    is_settled,
-    model_sizes,
-    random_order,
-    runs,
-    trained,
-    training_pay,
-)
+from analysis.documents.checklists.short_form import CRITERIA, NOT_STATED, Answers, verdict
+from analysis.documents.checklists.wei_sentences import NA, NO, PARTIAL, UNKNOWN, YES
 from analysis.documents.wording import count
 from analysis.scores import markup
 from annotation.prolific.adapter import ProlificAdapter
@@ -59,18 +34,18 @@ class Item(NamedTuple):
     field: str = ""
 
 
-ITEMS = [Item(number, Reply(kind), *rest) for number, kind, *rest in QUESTIONS["wei"]]
+ITEMS = [Item(number, Reply(kind), *rest) for number, kind, *rest in short_form.QUESTIONS["wei"]]
 
 
 def form(facts: Facts, answers: Answers) -> Form:
-    said = markup.rendered("wei", context(facts, answers))
+    said = markup.rendered("wei", wei_sentences.context(facts, answers))
     known = _answers(facts, answers, said)
 
     def entry(item: Item) -> Entry:
         answer, evidence = known.get(item.number), said.get(item.number, "")
         if answer is None and item.number == item.field:
             answer = answers.status(item.field)
-            evidence = joined([prose(answers[item.field]), evidence])
+            evidence = short_form.joined([short_form.prose(answers[item.field]), evidence])
         if answer is None:
             answer = said[f"answer_{item.number}"]
         asks_models = bool(facts.model_cells) or not item.number.startswith("3.4")
@@ -107,9 +82,9 @@ def _paper_and_design(facts: Facts, given: Answers) -> dict[str, str]:
         "0.5": ", ".join(given.evaluation),
         "0.6": "Text, Image" if any("images" in card for card in cards) else "Text",
         "0.7": ", ".join(sorted({card["language"] for card in cards})),
-        "0.8": f"{sum(imported_sizes(facts).values()):,}",
-        "0.9": f"{sum(model_sizes(facts).values()):,}" if facts.model_cells else NA,
-        "0.10": runs(facts.model_cells) if facts.model_cells else NA,
+        "0.8": f"{sum(wei_sentences.imported_sizes(facts).values()):,}",
+        "0.9": f"{sum(wei_sentences.model_sizes(facts).values()):,}" if facts.model_cells else NA,
+        "0.10": wei_sentences.runs(facts.model_cells) if facts.model_cells else NA,
         "1.1": f"{facts.workers['analysed']:,}",
         "1.2": f"{sum(facts.test_sizes.values()):,}",
         "1.3": _per_item(facts),
@@ -122,7 +97,7 @@ def _paper_and_design(facts: Facts, given: Answers) -> dict[str, str]:
 def _recruitment(facts: Facts, given: Answers, said: Mapping[str, str]) -> dict[str, str]:
     is_known = recruitment.reached(facts) and not given["2.1"]
     is_paid, (bonuses, total) = wording.is_paid(facts.manifest), facts.bonuses
-    is_trained = trained(facts)
+    is_trained = wei_sentences.trained(facts)
     return {
         "2.1": PARTIAL if is_known else given.status("2.1"),
         "2.1.1": ", ".join(CRITERIA[key] for key in _criteria(facts, given)),
@@ -130,8 +105,8 @@ def _recruitment(facts: Facts, given: Answers, said: Mapping[str, str]) -> dict[
         "2.3": YES if said["rules"] else PARTIAL,
         "2.5": PARTIAL,
         "2.6": YES if all(is_trained) else PARTIAL if any(is_trained) else NO,
-        "2.6.2": training_pay(facts),
-        "2.7": (YES if is_settled(facts) else PARTIAL) if is_paid else NO,
+        "2.6.2": wei_sentences.training_pay(facts),
+        "2.7": (YES if wei_sentences.is_settled(facts) else PARTIAL) if is_paid else NO,
         "2.7.2": PARTIAL if bonuses else NO if is_paid else NA,
         "2.7.2.1": total if bonuses else NA,
         "2.7.3": (PARTIAL if bonuses or facts.unpaid else YES) if is_paid else NA,
@@ -139,16 +114,16 @@ def _recruitment(facts: Facts, given: Answers, said: Mapping[str, str]) -> dict[
 
 
 def _execution(facts: Facts, given: Answers, said: Mapping[str, str]) -> dict[str, str]:
-    is_explained = facts.manifest.get("asks_reasons") or asked_in_text(facts)
+    is_explained = facts.manifest.get("asks_reasons") or wei_sentences.asked_in_text(facts)
     return {
         "3.1": between([*facts.sessions.values(), facts.longest]),
-        "3.1.1": random_order(facts),
+        "3.1.1": wei_sentences.random_order(facts),
         "3.2": YES if said["controls"] else PARTIAL,
         "3.2.2": count(facts.excluded + facts.rejected_early, "participation"),
         "3.3": NO if facts.uploaded else PARTIAL if facts.seated else NA,
         "3.3.1": "Checked" if facts.seated else "Unchecked",
         "3.3.2": _adjusted_interface(facts, given),
-        "3.4": instructions(facts, given),
+        "3.4": wei_sentences.instructions(facts, given),
         "3.4.1": _adjusted_instructions(facts, given),
         "3.5.1": PARTIAL,
         "3.6": PARTIAL if is_explained else NO,
@@ -158,7 +133,7 @@ def _execution(facts: Facts, given: Answers, said: Mapping[str, str]) -> dict[st
 def _analysis(facts: Facts, said: Mapping[str, str]) -> dict[str, str]:
     by_models = YES if facts.model_cells else NA
     return {
-        "4.1": (YES if compared(facts) else NO) if facts.model_cells else NA,
+        "4.1": (YES if wei_sentences.compared(facts) else NO) if facts.model_cells else NA,
         "4.1.1": said["answer_4.1.1"] or "None.",
         "4.2": YES if facts.has_variance else NO,
         "4.2.1": _estimate(facts),
@@ -173,7 +148,7 @@ def _documentation(facts: Facts, given: Answers) -> dict[str, str]:
     is_public, code = verdict(given.line("5.2", "data")), given.line("5.2", "code")
     asked_ai = facts.manifest["exit_questionnaire"] and facts.exit_answers["ai_used"]
     return {
-        "5.1.1": demographics(facts)[0],
+        "5.1.1": wei_sentences.demographics(facts)[0],
         "5.1.2": YES,
         "5.1.3": NO if facts.seconds_per_answer is None else YES,
         "5.1.4": PARTIAL if asked_ai else NO,
@@ -224,7 +199,7 @@ def _adjusted_interface(facts: Facts, given: Answers) -> str:
 
 
 def _adjusted_instructions(facts: Facts, given: Answers) -> str:
-    answer = instructions(facts, given)
+    answer = wei_sentences.instructions(facts, given)
     if answer == YES or not facts.model_cells:
         return NA
     return PARTIAL if answer != UNKNOWN and given["3.4"] else UNKNOWN
