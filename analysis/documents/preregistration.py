@@ -12,18 +12,8 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
-from analysis.documents import planned_analysis, recruitment, wording
-from analysis.documents.blocks import (
-    Block,
-    Bullets,
-    Document,
-    Fact,
-    Facts,
-    Grid,
-    Paragraph,
-    Quote,
-    Section,
-)
+from analysis.documents import blocks, planned_analysis, recruitment, wording
+from analysis.documents.blocks import Block, Bullets, Fact, Facts, Grid, Paragraph, Quote, Section
 from analysis.documents.wording import Manifest, moment
 from analysis.scores import markup
 from analysis.scores.performance import FAMILY_NAMES
@@ -42,7 +32,7 @@ class Opening:
     seats_before: int
 
 
-def for_study(study: Study) -> Document | None:
+def for_study(study: Study) -> blocks.Document | None:
     if study.is_draft or study.opened_at is None:
         return None
     opening = Opening(
@@ -56,7 +46,7 @@ def for_study(study: Study) -> Document | None:
     return document(json.loads(study.manifest), opening)
 
 
-def document(manifest: Manifest, opening: Opening) -> Document:
+def document(manifest: Manifest, opening: Opening) -> blocks.Document:
     hypotheses = _quoted(manifest, "hypotheses", "As written before opening")
     questions = screening.parse(manifest["comprehension_questions"])
     said = markup.rendered("preregistration", _context(manifest, questions))
@@ -66,7 +56,7 @@ def document(manifest: Manifest, opening: Opening) -> Document:
     if questions:
         title = "Comprehension questions (* marks the correct option)"
         rules.append(Quote(title, _questions(questions)))
-    return Document(
+    return blocks.Document(
         f"Preregistration: {manifest['title']}",
         [
             Section("Frozen design", _what(manifest, opening, said)),

@@ -12,6 +12,7 @@ from operator import itemgetter
 from types import SimpleNamespace
 
 from analysis.documents import (
+    blocks,
     checklists,
     front,
     methods,
@@ -21,19 +22,7 @@ from analysis.documents import (
     results,
     wording,
 )
-from analysis.documents.blocks import (
-    Block,
-    Bullets,
-    Document,
-    Fact,
-    Facts,
-    Grid,
-    Paragraph,
-    Quote,
-    Section,
-    meanings,
-    numbered,
-)
+from analysis.documents.blocks import Block, Bullets, Fact, Facts, Grid, Paragraph, Section
 from analysis.documents.checklists.facts import Facts as Record
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import moment, recomputed, same_recipe
@@ -53,7 +42,7 @@ def for_study(
     sent: Mapping[str, str] | None = None,
     masked: Callable[[str], str] = str,
     sums: str = "",
-) -> Document | None:
+) -> blocks.Document | None:
     """Return a study's report, or None for a draft.
 
     `sent` holds rejected answers, which are shown in place of the stored ones. `masked` is applied
@@ -66,7 +55,7 @@ def for_study(
     return document(Record(study, masked, sums), shown)
 
 
-def document(record: Record, answers: Mapping[str, str]) -> Document:
+def document(record: Record, answers: Mapping[str, str]) -> blocks.Document:
     marked = [Paragraph(mark) for mark in record.marks]
     parts = results.parts(record)
     arms = planned_analysis.results(record.study) if record.study.is_cross_task else []
@@ -75,7 +64,7 @@ def document(record: Record, answers: Mapping[str, str]) -> Document:
     sections = [
         *_hypotheses(record),
         Section("Methods", methods.paragraphs(record, tables)),
-        Section("Tasks", [Grid.of("Tasks", listed, tasks, [meanings(listed)])]),
+        Section("Tasks", [Grid.of("Tasks", listed, tasks, [blocks.meanings(listed)])]),
         Section("Human performance", _performance(record, Kind.PERSON)),
         Section(
             "Uncertainty and differences",
@@ -110,7 +99,7 @@ def document(record: Record, answers: Mapping[str, str]) -> Document:
         Section("Reproducibility", _provenance(record)),
     ]
     head = front.front(record, answers)
-    return Document(front.title(record, answers), numbered(sections), head)
+    return blocks.Document(front.title(record, answers), blocks.numbered(sections), head)
 
 
 def _section(title: str, blocks: Sequence[Block], marked: Sequence[Block] = ()) -> list[Section]:
@@ -120,7 +109,7 @@ def _section(title: str, blocks: Sequence[Block], marked: Sequence[Block] = ()) 
 def _hypotheses(record: StudyRecord) -> list[Section]:
     text = record.manifest["hypotheses"]
     frozen = "As frozen with the design, before the first seat was taken."
-    return [Section("Hypotheses", [Quote(frozen, text)])] if text else []
+    return [Section("Hypotheses", [blocks.Quote(frozen, text)])] if text else []
 
 
 def _sizes(blocks: Iterable[Block]) -> dict[str, int]:
