@@ -72,7 +72,6 @@ def _erased_turn(turn: str) -> str:
 
 
 def _text(row: str, column: str) -> str:
-    """Return SQL for a JSON column as text."""
     return f"""coalesce(CAST({row}."{column}" AS text), '')"""
 
 
@@ -221,7 +220,6 @@ class Guard(NamedTuple):
     body: str = ""
 
     def make(self) -> Iterator[str]:
-        """Yield the SQL statements that create the trigger."""
         if self.body:
             yield (
                 f"CREATE OR REPLACE FUNCTION {self.name}() RETURNS trigger LANGUAGE plpgsql"

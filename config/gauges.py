@@ -61,7 +61,6 @@ def _gauge(
 
 
 def _counts() -> Iterator[GaugeMetricFamily]:
-    """Yield gauges that count rows by column values."""
     # "retrying": failed at least once and will be sent again.
     retried = Q(mail=Notice.MailState.WAITING, attempts__gt=0)
     mail_state = Case(When(retried, then=Value("retrying")), default=F("mail"))

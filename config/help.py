@@ -84,7 +84,6 @@ def search(request: ResearcherRequest) -> HttpResponse:
 
 
 def _found(user: User, words: str) -> Iterator[tuple[str, str, str]]:
-    """Yield each result's type, title and URL."""
     seen, read, paid = (Study.objects.visible_to(user, right) for right in ("see", "read", "pay"))
     for study in seen.filter(Q(title__icontains=words) | Q(name__icontains=words))[:MOST]:
         yield "Study", study.title, reverse("study", args=[study.name])
@@ -184,7 +183,6 @@ def _leads_to(target: str, folder: str) -> str:
 
 
 def _address(file: str) -> str:
-    """Return a document's URL, relative to /help/."""
     return f"{file.removesuffix('.md')}/".removesuffix("README/")
 
 

@@ -39,7 +39,6 @@ def without_unused(css: str) -> str:
 
 
 def _blocks(css: str) -> Iterator[tuple[str, str]]:
-    """Yield each top-level block's prelude and content."""
     depth = start = opened = 0
     for part in re.finditer(r""""[^"]*"|'[^']*'|[{}]""", css):
         if part[0] == "{":

@@ -298,7 +298,6 @@ def account_page(
 @reauthentication_required
 @never_cache
 def prolific(request: ResearcherRequest) -> HttpResponse:
-    """Show the page with the form for a Prolific token."""
     return account_page(request, tokens.ProlificTokenForm())
 
 
@@ -378,7 +377,6 @@ def _read(token: str) -> tuple[User, str] | None:
 
 
 def _store(user: User, address: str) -> None:
-    """Change the email address and notify the old address."""
     old, user.email = user.email, address
     user.save(update_fields=["email"])
     AuditEntry.objects.record("email address changed", Topic.ACCOUNT, about=str(user), by=user)

@@ -102,7 +102,6 @@ def task(folder: str, card: dict[str, Any]) -> dict[str, Any]:
 
 
 def clean(folder: str, files: list[str]) -> dict[str, Any]:
-    """Clean some of the images in a folder. Return {}."""
     images.clean_all(Path(folder), files)
     return {}
 

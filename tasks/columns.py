@@ -125,6 +125,5 @@ def on_page(columns: Iterable[Column]) -> list[Column]:
 
 
 def cells(columns: Iterable[Column], rows: Iterable[Any]) -> list[list[str]]:
-    """Return the cells on the page as text, row by row."""
     shown = on_page(columns)
     return [[column.text(row) for column in shown] for row in rows]

@@ -53,7 +53,6 @@ def _checked(what: str, name: str, owner: Any, **request: Any) -> dict[str, Any]
 
 
 def path_of(upload: TaskUpload) -> Path | None:
-    """Return the path to an upload's dataset, or None."""
     folder = uploads.folder_of(upload) / FOLDER
     return next(folder.iterdir(), None) if folder.is_dir() else None
 

@@ -64,7 +64,6 @@ def is_image(file: str) -> bool:
 
 
 def name_of(data: bytes) -> str:
-    """Return the name under which a cleaned file is stored."""
     return f"{hashlib.sha256(data).hexdigest()}.{'png' if data.startswith(PNG) else 'jpg'}"
 
 
@@ -99,7 +98,6 @@ def with_notation(context: Any, folder: Path, is_allowed: bool) -> Any:
 
 
 def files_in(folder: Path) -> list[str]:
-    """Return the names of the image files in a task's folder."""
     listed = (folder / FOLDER).iterdir() if (folder / FOLDER).is_dir() else ()
     return sorted(path.name for path in listed if is_image(path.name))
 

@@ -149,7 +149,6 @@ def drop(dropped: QuerySet[Job]) -> None:
 
 
 def sweep() -> None:
-    """Delete the files of deleted jobs."""
     disk.sweep(_root(), Job.objects.all())
 
 
@@ -328,5 +327,4 @@ def poll(request: HttpRequest, job: Job, address: str) -> HttpResponse:
 
 
 def go_to(request: HttpRequest, address: str) -> HttpResponse:
-    """Redirect the whole page, including for htmx requests."""
     return HttpResponseClientRedirect(address) if HtmxDetails(request) else redirect(address)

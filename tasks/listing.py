@@ -49,8 +49,6 @@ class Filter:
 
 @dataclass(frozen=True)
 class Listing(Generic[Row]):
-    """The selected part of a list."""
-
     columns: list[Column]
     rows: list[Row]
     page: Page

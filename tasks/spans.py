@@ -92,7 +92,6 @@ def _reachable(
 def occurrences(
     text: str, segments: Sequence[str], question: str | None = None, granularity: str = WORD
 ) -> list[Span]:
-    """Return every place where a text can be highlighted, in order, including overlaps."""
     return list(_reachable(text, segments, question, granularity))
 
 
@@ -292,7 +291,6 @@ def _placed(lines: Sequence[str], places: dict[str, list[Span]]) -> list[Span]:
 
 
 def trimmed(line: str) -> str:
-    """Strip whitespace and invisible characters."""
     start, end = 0, len(line)
     while start < end and is_separator(line[start]):
         start += 1

@@ -101,7 +101,6 @@ def _edges(text: str, granularity: str) -> tuple[frozenset[int], frozenset[int]]
 
 
 def is_separator(character: str) -> bool:
-    """Return whether a character is never part of a token."""
     return _class(ord(character)) in "snz"
 
 

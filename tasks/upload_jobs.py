@@ -174,7 +174,6 @@ def _check_card(upload: TaskUpload) -> dict[str, Any]:
 
 
 def _clean(upload: TaskUpload, files: list[str]) -> dict[str, Any]:
-    """Clean images, and store them for the preview."""
     folder = folder_of(upload)
     done = _checked(upload, ", ".join(files), "clean", folder=str(folder), files=files)
     Image.objects.store(folder, files)

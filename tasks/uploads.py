@@ -163,7 +163,6 @@ def remove(upload: TaskUpload, name: str) -> None:
 
 
 def changed(upload: TaskUpload) -> None:
-    """Increment the revision and delete the obsolete jobs."""
     TaskUpload.objects.filter(pk=upload.pk).update(
         refused=upload.refused, card_name=upload.card_name, revision=F("revision") + 1, job=None
     )
@@ -298,7 +297,6 @@ def _has_long_directory(file: IO[bytes] | UploadedFile) -> bool:
 
 
 def drop(upload: TaskUpload) -> None:
-    """Delete the upload with its jobs and files."""
     folder = folder_of(upload)
     jobs_of(upload).delete()
     upload.delete()

@@ -124,7 +124,6 @@ def tokens(request: ResearcherRequest, show: View) -> HttpResponse:
 
 
 def section(owner: User, sent: PageForm | None = None) -> dict[str, Any]:
-    """Return the context for the tokens on the page of the account."""
     now = database_now()
     rows = [
         (token, token.is_over(now))

@@ -220,7 +220,6 @@ class ColumnsForm(PageForm):
 
     @property
     def roles(self) -> list[tuple[str, list[str], int, str]]:
-        """Return the columns, each with its role."""
         roles: dict[str, str] = {}
         for role in ROLES:
             value = self[role].value() or []

@@ -83,7 +83,6 @@ class CardTextsForm(PageForm):
         self.fields[name] = kind(label=label, initial=value, widget=widget)
 
     def clean(self) -> dict[str, Any]:
-        """Validate the edited card with the rules for cards."""
         cleaned = super().clean() or {}
         if not self.errors:
             try:
@@ -150,7 +149,6 @@ COLUMNS = [
 
 
 def _text(task: Task) -> str:
-    """Return the text to search when the list is filtered."""
     card = task.card
     return f"{task} {card.title} {card.description} {card.family} {card.source} {card.language}"
 

@@ -185,7 +185,6 @@ def _require_empty() -> None:
 
 @contextlib.contextmanager
 def _opened(path: Path, identity: Path | None, folder: Path) -> Iterator[IO[bytes]]:
-    """Yield the archive as an open file, decrypted if necessary."""
     with path.open("rb") as file:
         is_encrypted = file.read(len(ENCRYPTED)) == ENCRYPTED
         file.seek(0)

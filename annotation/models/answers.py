@@ -27,8 +27,6 @@ LONGEST_REASON = 200  # characters, as of a reported problem
 
 
 class Channel(models.TextChoices):
-    """The channel through which a request was sent."""
-
     PAGE = "page", "a page"
     API = "api", "the API"
 
@@ -82,7 +80,6 @@ class Turn(Row):
 
     @property
     def given(self) -> "Answer | None":
-        """Return the stored answer, or None."""
         return getattr(self, "answer", None)
 
     @property
@@ -109,7 +106,6 @@ class Turn(Row):
 
     @property
     def shown_example(self) -> Example:
-        """Return the example with its options in the order in which this annotator sees them."""
         return self.participation.shown_example(self.example)
 
     @property

@@ -41,15 +41,11 @@ class ModelAnnotator(models.Model):
 
 
 class Examples(models.TextChoices):
-    """How a model receives the training examples."""
-
     ANSWERED = "answered", "answered by the model, then revealed, as for human annotators"
     SHOWN = "shown", "shown with their gold; the model is not asked, and an empty answer is stored"
 
 
 class Context(models.TextChoices):
-    """What a model's context holds before a test example."""
-
     EACH = "each", "the training step and only this example"
     ALL = "all", "the training step and all earlier test examples"
 

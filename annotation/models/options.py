@@ -234,12 +234,10 @@ class StudyOptions:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Return the labels of the options that have choices."""
         return {n: dict(f.choices)[getattr(self, n)] for n, f in OPTIONS.items() if f.choices}
 
     @classmethod
     def design_field(cls, name: str) -> models.Field:
-        """Return the field that describes an option or a column."""
         return OPTIONS.get(name) or cls._meta.get_field(name)  # type: ignore[attr-defined]  # of Study
 
 

@@ -288,7 +288,6 @@ class Participation(Row):
         return own or self.worker.submissions.filter(study=self.study_id).order_by("-pk").first()
 
     def order_of(self, step: str) -> list[int]:
-        """Return the example IDs in this step's order."""
         return getattr(self, f"{Step(step)}_order", self.annotation_order)
 
     def shown_card(self, card: Card) -> Card:

@@ -104,7 +104,6 @@ class Scenario(models.Model):
         return self.arm == Arm.QUESTION
 
     def shown_card(self, card: Card) -> Card:
-        """Return the card as the scenario's annotators see it."""
         if not self.hides_context:
             return card
         told = gettext(
@@ -113,7 +112,6 @@ class Scenario(models.Model):
         return replace(card, submit_hint=told, instructions=f"{told}\n\n{card.instructions}")
 
     def shown_example(self, example: Example) -> Example:
-        """Return the example as the scenario's annotators see it."""
         if not self.hides_context:
             return example
         shown = copy.copy(example)

@@ -67,8 +67,6 @@ RATED = (Step.TRAINING, Step.ANNOTATION, Step.CHECK)
 
 
 class Role(models.TextChoices):
-    """A user's role on a study's team."""
-
     OWNER = "owner"
     ANALYST = "analyst"
     PAYER = "payer"
@@ -427,7 +425,6 @@ class Study(StudyOptions, Row):
 
     @property
     def is_running(self) -> bool:
-        """Return whether the study is open or paused."""
         return self.status in (StudyStatus.OPEN, StudyStatus.PAUSED)
 
     @property

@@ -66,8 +66,6 @@ class StudyTombstone(models.Model):
 
 
 class GoldOpinion(models.TextChoices):
-    """A comment's opinion on the gold answer for its example."""
-
     WRONG = "wrong", "wrong"
     RIGHT = "right", "right after all"
 

@@ -126,7 +126,6 @@ def with_training_size(study: Study) -> QuerySet[Scenario]:
 
 
 def by_scenario_and_kind(study: Study, scenarios: list[Scenario]) -> dict[tuple[int, str], Funnel]:
-    """Return a Funnel for each (scenario key, kind)."""
     funnels = defaultdict(
         Funnel, {(scenario, kind): Funnel(**n) for scenario, kind, n in _counts(study, scenarios)}
     )

@@ -110,7 +110,6 @@ FILTERS = {
 
 
 def text(row: Summary) -> str:
-    """Return the text to search when the list is filtered."""
     return f"{row.study.title} {row.study.name} {row.study.owner}"
 
 
@@ -160,7 +159,6 @@ def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
 
 
 def _money_of(studies: QuerySet[Study]) -> dict[int, dict[str, int]]:
-    """Return the cents earned, paid and held back, by study."""
     entries = LedgerEntry.objects.filter(participation__study__in=studies.values("pk"))
     by_study = of_people(entries).order_by().values("participation__study")
     rows: Iterable[Any] = by_study.annotate(**sums_by_status())

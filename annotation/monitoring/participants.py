@@ -57,7 +57,6 @@ FILTERS = {
 
 
 def text(person: Participation) -> str:
-    """Return the text to search when the list is filtered."""
     return f"{person.pseudonym} {person.scenario} {person.get_status_display()} {person.kind}"
 
 

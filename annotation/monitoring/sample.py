@@ -156,7 +156,6 @@ def _number(text: str) -> float | None:
 
 
 def stored_rows(study: Study) -> list[Row]:
-    """Return an export's stored table, or []."""
     return [Row(**row) for row in _stored(study).get("rows", [])]
 
 
@@ -204,7 +203,6 @@ def store_export(study: Study, text: str, by: User) -> int:
 
 
 def drop_export(study: Study, by: User) -> None:
-    """Delete the stored table of an export, if there is one."""
     with transaction.atomic():
         Study.objects.locked().get(pk=study.pk)
         if study.report_answers.filter(item=ITEM).delete()[0]:

@@ -59,7 +59,6 @@ def all_needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
 
 
 def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
-    """Yield an action if annotators are waiting for a decision."""
     if not progress.waiting:
         return
     number = len(progress.waiting)
@@ -185,7 +184,6 @@ def _wage(study: Study, progress: Progress) -> Iterator[Need]:
 
 
 def _due(progress: Progress) -> Iterator[Need]:
-    """Yield actions for money that is due and for flagged work."""
     if progress.money.due > 0:
         words = progress.money.in_words
         yield Need("pay", f"{words['due']} to pay", "Earned and not yet paid.", "Pay", "pay")

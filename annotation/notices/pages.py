@@ -44,7 +44,6 @@ class SwitchForm(PageForm):
 
     @classmethod
     def of(cls, switch: NoticeSwitch) -> "SwitchForm":
-        """Return the form with the stored settings."""
         on = {
             name: [about for about in NoticeAbout.values if about not in off]
             for name, off in (("page", switch.page_off), ("mail", switch.mail_off))

@@ -145,7 +145,6 @@ def _finished(participation: Participation, page: dict[str, Any]) -> dict[str, A
 
 
 def _own(participation: Participation, moment: str) -> list[dict[str, Any]]:
-    """Return the custom questions to be answered at this point."""
     return [
         {
             "id": question.id, "text": question.text, "kind": question.kind,
@@ -244,7 +243,6 @@ def _segment(segment: Segment) -> dict[str, str]:
 
 
 def _given(given: GivenAnswer) -> dict[str, Any]:
-    """Return an answer as it is stored."""
     return {
         "spans": [span._asdict() for span in given.spans],
         "label": given.label,

@@ -42,7 +42,6 @@ class ComprehensionForm(PageForm):
             )
 
     def mark(self, wrong: Iterable[int]) -> None:
-        """Add an error message to each of these questions."""
         for number in wrong:
             self.add_error(f"question-{number}", gettext("This is not right. Please choose again."))
 
@@ -93,7 +92,6 @@ class OwnForm(PageForm):
             self.fields[f"own-{question.id}"] = _own_field(question)
 
     def own(self) -> dict[str, str]:
-        """Return a valid form's answers by question ID."""
         return {
             name.removeprefix("own-"): "" if value is None else str(value)
             for name, value in self.cleaned_data.items()

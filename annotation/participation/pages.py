@@ -202,14 +202,12 @@ def wait(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def ping(request: access.PageRequest, token: str) -> HttpResponse:
-    """Store an activity signal for the page's turn."""
     active_time.ping(token, turn_of(request.POST), request.POST)
     return HttpResponse(status=204)
 
 
 @worker_page("POST")
 def draft(request: access.PageRequest, token: str) -> HttpResponse:
-    """Store a draft of the answer to the page's question."""
     try:
         active_time.keep_draft(token, turn_of(request.POST), request.POST)
     except AnswerError:

@@ -129,7 +129,6 @@ class Bar:
 
 
 def bar(scenario: Scenario, step: str, position: int) -> Bar:
-    """Return the navigation for a page of the preview."""
     sizes = _sizes(scenario)
     places = [(part, number) for part, size in sizes.items() for number in range(size)]
     here = places.index((step, position))

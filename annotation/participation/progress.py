@@ -60,7 +60,6 @@ class Place:
 
     @property
     def name(self) -> Any:
-        """Return the step's name."""
         return STEPS["try-out" if self.trying else self.step]
 
     @property
@@ -71,7 +70,6 @@ class Place:
 
     @property
     def title(self) -> str:
-        """Return the step and position for the window title."""
         return gettext("%(step)s, %(number)s of %(total)s") % (vars(self) | {"step": self.name})
 
     @property
@@ -180,7 +178,6 @@ class Progress:
         return pay.quantize(Decimal("0.01"), ROUND_HALF_UP)
 
     def _pay(self, seconds: float) -> Decimal:
-        """Return the pay for this time, up to the cap."""
         if self.max_paid_seconds is not None:
             seconds = min(seconds, self.max_paid_seconds)
         return self.hourly_rate * Decimal(seconds) / 3600

@@ -148,7 +148,6 @@ class Question:
 
     @property
     def plain(self) -> SafeString:
-        """Return the question as HTML for reading."""
         name = self.kind.name if self.kind else ""
         filling = self.filling if PLACEHOLDER in self.text else ""
         return question_markup(self.text, name, self.kind_number, filling)
@@ -169,7 +168,6 @@ class Question:
 
     @property
     def limits(self) -> dict[str, str]:
-        """Return the card's limits for a number, in plain digits."""
         card = self.card
         stated = {"lowest": card.lowest, "highest": card.highest, "step": card.step}
         return {name: written(value) for name, value in stated.items() if value is not None}

@@ -103,7 +103,6 @@ class Reveal:
 
     @property
     def filling(self) -> str:
-        """Return the answer that fills the gap in the question."""
         compared = [*self.comparison.right, *self.comparison.missed]
         return compared[0] if compared else ""
 

@@ -188,7 +188,6 @@ def _turn(card: Card, question: str, place: Place, cutoff: int, _language: str |
 
 
 def _filled(html: str, own: Mapping[str, str]) -> SafeString:
-    """Replace the placeholders with these values, in this order."""
     for name, text in own.items():
         html = html.replace(name, conditional_escape(text))
     return mark_safe(html)

@@ -39,7 +39,6 @@ def parts(study: Study, minutes: Iterable[int] = ()) -> list[str]:
 
 
 def _expected(study: Study, minutes: Sequence[int]) -> str:
-    """Return the expected pay, or "" if no duration is known."""
     if not minutes or not minutes[0]:
         return ""
     least, longest = (
@@ -54,7 +53,6 @@ def _expected(study: Study, minutes: Sequence[int]) -> str:
 
 
 def _rate(study: Study) -> str:
-    """Return the hourly rate, with the cap if there is one."""
     amount = money(study.hourly_rate, study.currency)
     if (most := cap(study)) is None:
         return gettext("%(amount)s per hour") % {"amount": amount}

@@ -337,7 +337,6 @@ def batch_csv(batch: PaymentBatch) -> str:
 
 
 def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
-    """Yield a row (BATCH_COLUMNS) for each payment."""
     names = _link_names(batch.study)
     payments = batch.payments.select_related("entry__participation__worker").order_by("pk")
     for payment in payments:

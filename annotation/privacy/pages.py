@@ -39,7 +39,6 @@ class RetentionForm(PageForm):
 
     @classmethod
     def of(cls, study: Study, sent: Any = None) -> "RetentionForm":
-        """Return the form with the stored dates."""
         days = {"until": study.identities_until, "answers_until": study.answers_until}
         return cls(sent, initial=days)
 

@@ -66,7 +66,6 @@ def personal_data(
 
 
 def _answers(participation: Participation) -> dict[str, Any]:
-    """Return the examples that were shown, with their answers."""
     turns = participation.turns.select_related(
         "example", "answer", "activity", "draft", "reading", "confidence", "problem"
     )
@@ -93,7 +92,6 @@ def _earnings(participation: Participation) -> list[dict[str, Any]]:
 
 
 def _shown(turn: Turn) -> dict[str, Any]:
-    """Return an example with its answer and activity counts."""
     given, activity = turn.given, getattr(turn, "activity", None)
     reading, rated = getattr(turn, "reading", None), getattr(turn, "confidence", None)
     told: dict[str, Any] = {

@@ -131,7 +131,6 @@ class Client:
     # Account -------------------------------------------------------------------------------------
 
     def me(self) -> str:
-        """Return the ID of the token's Prolific account."""
         return _text(self._call("GET", "users/me/"), "id")
 
     def workspace(self) -> str:
@@ -145,7 +144,6 @@ class Client:
         return _chosen(self.access.names[1], self.access.project, known)
 
     def _listed(self, path: str) -> dict[str, str]:
-        """Return the IDs and titles in one of Prolific's lists."""
         rows = _rows(self._call("GET", path), path)
         return {str(row["id"]): str(row.get("title", "")) for row in rows if row.get("id")}
 
@@ -175,7 +173,6 @@ class Client:
     # Audience ------------------------------------------------------------------------------------
 
     def filters(self, workspace: str) -> list[Json]:
-        """Return all filters with their choices."""
         path = "filters/"
         return _rows(self._call("GET", path, workspace_id=workspace), path)
 

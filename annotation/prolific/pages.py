@@ -250,7 +250,6 @@ def _prolific_row(there: ProlificStudy, form: OnPage, asked: dict[str, Any]) -> 
 
 @signed_in("GET")
 def panel_visit(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Redirect to a panel in the list of platforms."""
     query = request.GET.copy()
     query["show"], query["panel"] = "platforms", str(pk)
     return redirect(reverse("recruit", args=[name], query=query) + f"#panel-{pk}")

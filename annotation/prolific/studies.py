@@ -149,7 +149,6 @@ def _release(draft: ProlificStudy, creation: str, **fields: Any) -> bool:
 
 
 def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
-    """Create the participant groups that control who may enter."""
     family = draft.study.prolific_studies.filter(scenarios__in=draft.scenarios.all())
     if draft.part == 1 and not draft.qualified_group:
         group = client.create_group(f"{draft.study.name} {draft.pk} qualified", workspace)

@@ -37,8 +37,6 @@ RECRUITING = {"ACTIVE", "PAUSED", "AWAITING_REVIEW", "COMPLETED"}
 
 @dataclass
 class Synced:
-    """Results and problems from a run."""
-
     submissions: int = 0
     changed: int = 0
     freed: int = 0
@@ -71,8 +69,6 @@ class Synced:
 
 @dataclass(frozen=True)
 class Row:
-    """A validated submission from Prolific."""
-
     session: str
     status: str
     return_requested_at: datetime | None
@@ -100,7 +96,6 @@ class Row:
 
 
 def _moment(text: Any) -> datetime | None:
-    """Parse a time from Prolific. Return None if it is missing or invalid."""
     try:
         time = parse_datetime(text) if isinstance(text, str) else None
     except ValueError:
@@ -110,8 +105,6 @@ def _moment(text: Any) -> datetime | None:
 
 @dataclass(frozen=True)
 class Found:
-    """A Prolific study's state in this run."""
-
     study: ProlificStudy
     # Submissions in a place, those without a requested return, and those not yet arrived here.
     held: int

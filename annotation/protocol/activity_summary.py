@@ -165,5 +165,4 @@ def _texts_by_turn(people: Sequence[int]) -> dict[int, str]:
 
 
 def word_count(texts: Iterable[str]) -> int:
-    """Return the number of words, which are separated by spaces."""
     return sum(len(text.split()) for text in texts)

@@ -70,7 +70,6 @@ def hidden(study: Study) -> set[int]:
 
 
 def is_undecided(participation: Participation) -> bool:
-    """Return whether the participation is in `undecided`."""
     return (
         participation.kind == Kind.PERSON
         and not participation.study.rehearsal

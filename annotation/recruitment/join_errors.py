@@ -200,6 +200,5 @@ def counted_reason(study: Study, key: str, code: str, among: list[int] | None = 
 
 
 def count(study: Study, why: str) -> None:
-    """Increment the number of refusals for this Reason."""
     row, _is_new = RefusedArrival.objects.get_or_create(study=study, reason=why)
     RefusedArrival.objects.filter(pk=row.pk).update(number=F("number") + 1)

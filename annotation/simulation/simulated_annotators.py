@@ -345,7 +345,6 @@ def mistaken(known: Known, rng: random.Random) -> Choice:
 
 
 def _slipped(span: spans.Span, known: Known, rng: random.Random) -> spans.Span:
-    """Return the span with one end moved by one token."""
     text = known.text_of(span)
     cut = tokens(text, known.card.granularity)
     first = next(i for i, (start, _end) in enumerate(cut) if start == span.start)
@@ -429,7 +428,6 @@ LEADING = (
 
 
 def _path(form: Any) -> str:
-    """Return a form's target, without the query."""
     return urlsplit(form.action or "").path
 
 

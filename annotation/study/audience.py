@@ -59,7 +59,6 @@ def problems(audience: Any) -> list[str]:
 
 
 def _problem(key: str, value: Any) -> str:
-    """Return the error in a value, or "" if it is valid."""
     if key in ("countries", "languages"):
         right = isinstance(value, list) and all(_is_text(each) for each in value)
         if not right:
@@ -211,7 +210,6 @@ def as_text(key: str, value: Any) -> Any:
 
 
 def shown(held: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return (label, value) for each of an audience's entries."""
     return [(FIELDS[key][0], as_text(key, held[key])) for key in FIELDS if key in held]
 
 

@@ -71,7 +71,6 @@ class Consequences:
 
     @property
     def longest(self) -> int:
-        """Return the minutes for the longest cell."""
         return max((cell.minutes for cell in self.cells), default=0)
 
     @property

@@ -343,7 +343,6 @@ def samples(study: Study, arm: str) -> list[Example]:
 
 
 def length(study: Study, arm: str) -> int:
-    """Return the number of examples in an arm's upstream step."""
     return 0 if arm in CELL_ARMS else lengths(study).get(arm, 0)
 
 

@@ -174,7 +174,6 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return consequences.for_design(self.instance, self.chosen_tasks())
 
     def prolific_costs(self) -> list[prolific_rewards.Cost]:
-        """Return the cost of each choice of reward on Prolific, if the choice matters."""
         sums = self.consequences
         cells = [(cell.seats, cell.told) for cell in sums.cells] if sums else []
         return prolific_rewards.costs_of_design(self.instance, cells)
@@ -185,7 +184,6 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return list(self.instance.tasks.order_by("name")) if self.instance.pk else []
 
     def doubts(self) -> list[str]:
-        """Return warnings about implausible estimated minutes."""
         return minutes.doubts(self.instance, self.chosen_tasks())
 
     def leaks(self) -> list[str]:
@@ -195,11 +193,9 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return consequences.leaks(self.instance, self.chosen_tasks())
 
     def ceilings(self) -> list[str]:
-        """Return warnings about selected tasks with a maximum score below 100."""
         return consequences.ceilings(self.chosen_tasks())
 
     def promise(self) -> str:
-        """Return the promised pay that annotators see."""
         return promises.promise(self.instance)
 
     def first_example(self) -> str:

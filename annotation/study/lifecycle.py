@@ -157,7 +157,6 @@ def set_archived(study: Study, is_archived: bool, by: User) -> None:
 
 
 def can_be_deleted(study: Study) -> bool:
-    """Return whether the study is a draft that has never had a participant."""
     parts = (study.allocations, study.participations, study.prolific_studies, study.submissions)
     return study.is_draft and not any(each.exists() for each in parts)
 

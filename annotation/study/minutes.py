@@ -226,7 +226,6 @@ def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
 
 
 def store(study: Study) -> None:
-    """Store the minutes of a draft in its scenarios."""
     told = {
         (cell.load.task.pk, cell.load.shots, cell.load.has_contexts): cell.told
         for cell in for_cells(study, list(study.tasks.all()))

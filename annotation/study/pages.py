@@ -109,7 +109,6 @@ def _left_out(source: Study) -> list[str]:
 
 
 def _sources(request: ResearcherRequest) -> list[Study]:
-    """Return the studies whose designs this researcher may copy."""
     readable = Study.objects.visible_to(request.user, right_to("study_clone"))
     return list(readable.filter(archived_at=None).only("name"))
 

@@ -68,7 +68,6 @@ def _training(task: Task) -> list[Example]:
 
 
 def _texts(task: Task) -> Iterable[list[str]]:
-    """Return the contexts in the test and the attention checks."""
     shown = (Split.Kind.TEST, Split.Kind.CHECK)
     of_files = Example.objects.filter(split__task=task, split__kind__in=shown)
     return of_files.order_by().values_list("context", flat=True)
@@ -79,7 +78,6 @@ def _asked(example: Example) -> str:
 
 
 def _once(pool: list[Example], key: Callable[[Example], str]) -> list[Example]:
-    """Return the first example for each key."""
     first: dict[str, Example] = {}
     for example in pool:
         first.setdefault(key(example), example)

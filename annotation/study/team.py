@@ -47,7 +47,6 @@ def add_to_task(name: str, username: str, by: User) -> None:
 
 
 def _is_colleague(username: str, by: User) -> bool:
-    """Return whether an active account with this name shares a study with `by`."""
     shared = Study.objects.visible_to(by, "see").values("pk")
     together = Q(memberships__study__in=shared) | Q(studies__in=shared)
     same = get_user_model().objects.filter(together, username=username, is_active=True)

@@ -184,7 +184,6 @@ def change(form: PageForm, study: Study, by: User) -> None:
 
 
 def _change(form: PageForm, study: Study, by: User) -> bool:
-    """Apply the change in a valid form. If this fails, add the error to the form."""
     try:
         change(form, study, by)
     except members.TeamError as error:
@@ -193,7 +192,6 @@ def _change(form: PageForm, study: Study, by: User) -> bool:
 
 
 def section(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
-    """Return the context for the team and webhook sections."""
     rows = []
     for member in study.members.select_related("user"):
         form = RoleForm(study)

@@ -40,7 +40,6 @@ def menu(context: dict[str, Any]) -> menus.Menu | None:
 
 @register.simple_tag(takes_context=True)
 def unread(context: dict[str, Any]) -> int:
-    """Return the signed-in researcher's unread notice count."""
     user = context.get("user")
     return Notice.objects.filter(user=user, read_at=None).count() if isinstance(user, User) else 0
 

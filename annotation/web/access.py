@@ -81,7 +81,6 @@ def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
 
 
 def annotator_of(request: HttpRequest, name: str, pseudonym: str, right: str) -> Participation:
-    """Return an annotator's participation if the researcher has the right in the study."""
     study = study_of(request, name, right)
     participations = study.participations.select_related("scenario__task", "worker")
     participation = get_object_or_404(participations, pseudonym=pseudonym)

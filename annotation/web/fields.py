@@ -79,7 +79,6 @@ class FilesField(forms.FileField):
 
 
 def row_field(form: forms.BaseForm, name: str) -> forms.ModelChoiceField:
-    """Return the form field with this name, which must be a ModelChoiceField."""
     field = form.fields[name]
     assert isinstance(field, forms.ModelChoiceField)
     return field

@@ -160,11 +160,9 @@ class RowsView(ApiView):
         )
 
     def record(self, row: Any) -> dict[str, Any]:
-        """Return a row as a JSON object."""
         return {column.name: column.value(row) for column in self.columns}
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Any]:
-        """Return all rows that the user may see, before filters."""
         raise NotImplementedError
 
 

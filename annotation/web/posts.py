@@ -41,7 +41,6 @@ class Post(Generic[About]):
 
     @classmethod
     def twin(cls) -> str:
-        """Return the URL name of the API view."""
         return f"api_{cls.path.strip('/').replace('-', '_')}"
 
     def about(self, request: HttpRequest, sent: Mapping[str, Any], **names: Any) -> About:
@@ -60,7 +59,6 @@ class Post(Generic[About]):
         return str(done)
 
     def fault(self, error: Exception) -> str:
-        """Return the name of the field that shows this exception."""
         return next(field for kind, field in self.faults.items() if isinstance(error, kind))
 
 

@@ -136,7 +136,6 @@ class Twin(ApiView):
         return done if isinstance(done, Response) else Response(done, status=self.success)
 
     def known(self, about: Any) -> set[str]:
-        """Return the names of fields that the body may contain."""
         names = set(self.form_class.base_fields) if self.form_class else set()
         hidden = {name for name, field in self.more_fields.items() if field is None}
         return (names | set(self.more_fields)) - hidden
@@ -196,7 +195,6 @@ class PostTwin(Twin):
         return Response(self.told(about, done), status=self.post_of_page.success)
 
     def told(self, about: Any, done: Any) -> Any:
-        """Return the result as JSON."""
         return {"done": self.post_of_page.in_words(done)}
 
 

@@ -99,7 +99,6 @@ class Kind:
         raise NotImplementedError
 
     def tries(self, card: "Card") -> tuple[MadeUp, ...]:
-        """Return examples for trying out the tool with this card."""
         return self.made_up
 
     def highest_s1(self, card: "Card", asked: Asked, gold: Sequence[str]) -> float:
@@ -122,7 +121,6 @@ class Kind:
         return {self.sent[0]: str(value)}
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
-        """Return the form fields for an answer with these texts."""
         raise NotImplementedError
 
     def trivial(self, options: Sequence[str], most_common: str) -> list[str]:
@@ -146,7 +144,6 @@ class Kind:
 
 
 def another(names: Sequence[str], gold: Sequence[str], rng: random.Random) -> list[str]:
-    """Return one of these names that is not a gold answer."""
     return [rng.choice([name for name in names if name not in gold] or list(names))]
 
 

@@ -306,7 +306,6 @@ def write_folder(folder: Path, card: Card, files: Sequence[SplitFile]) -> None:
 
 
 def line(record: Record) -> dict[str, Any]:
-    """Return a record as a single-line JSON object."""
     context = [as_published(segment) for segment in record.context]
     answer: list[Any] = list(record.gold)
     if record.gold_starts is not None:

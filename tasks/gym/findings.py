@@ -43,7 +43,6 @@ def _once(task: GymTask) -> list[Line]:
 
 
 def _said(lines: list[Line], one: str, many: str, what: str) -> Iterator[str]:
-    """Yield a sentence about these lines, if there are any."""
     if lines:
         yield f"{_counted(len(lines), one, many)} {what}: {_places(lines)}"
 

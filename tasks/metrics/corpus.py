@@ -29,7 +29,6 @@ def matthews(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> floa
 
 
 def is_acceptable(text: str) -> float:
-    """Return 1 for "acceptable", or else 0."""
     return float(text == ACCEPTABLE)
 
 

@@ -44,7 +44,6 @@ class Row(models.Model):
         abstract = True
 
     def store(self, **values: Any) -> None:
-        """Set these fields and save only them."""
         for name, value in values.items():
             setattr(self, name, value)
         self.save(update_fields=list(values))

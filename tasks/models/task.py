@@ -77,8 +77,6 @@ class TaskQuerySet(models.QuerySet["Task"]):
 
 
 class TaskManager(models.Manager.from_queryset(TaskQuerySet)):  # type: ignore[misc]
-    """A manager that excludes tasks with an unfinished import."""
-
     def get_queryset(self) -> TaskQuerySet:
         unfinished = UnfinishedImport.objects.filter(task=models.OuterRef("pk"))
         return super().get_queryset().filter(~models.Exists(unfinished))

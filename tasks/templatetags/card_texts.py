@@ -47,7 +47,6 @@ def listed(texts: Iterable[str], card: Card) -> SafeString:
 
 @register.filter
 def as_segment(text: str) -> SafeString | str:
-    """Return a segment for reading, which may be an image."""
     image = image_in(text)
     if image is None:
         return text

@@ -88,7 +88,6 @@ class Command(BaseCommand):
         self.stdout.write(f"Dashboard:  {reverse('study', args=[study.name])}")
 
     def _flags(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields that are set by flags."""
         given = {name: options[name] for name in ("name", *FLAGS) if options[name] is not None}
         for name in given:
             if isinstance(Study.design_field(name), models.DecimalField):
