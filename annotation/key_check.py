@@ -67,7 +67,6 @@ def require_for_command() -> None:
 
 
 def store_after_migrate(using: str, **_kwargs: Any) -> None:
-    """Store the current keys if none are stored yet (post_migrate receiver)."""
     if using == "default" and has_table(KeyCheck):
         stored = KeyCheck.objects.values_list("name", flat=True)
         accept(*(name for name in NAMES if name not in set(stored)))

@@ -77,7 +77,6 @@ def help_page(request: HttpRequest, address: str = "") -> HttpResponseBase:
 
 @signed_in("GET")
 def search(request: ResearcherRequest) -> HttpResponse:
-    """Show the studies, annotators, items and help headings that match `q`."""
     words = " ".join(request.GET.get("q", "").split())
     found = list(_found(request.user, words)) if words else []
     return render(request, "search.html", {"words": words, "found": found})

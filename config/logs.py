@@ -77,8 +77,6 @@ def entry(record: logging.LogRecord) -> dict[str, str]:
 
 
 class Plain(logging.Formatter):
-    """Formats a record as one line of text, followed by the traceback."""
-
     def format(self, record: logging.LogRecord) -> str:
         parts = entry(record)
         rest = "\n" + parts.pop("traceback") if "traceback" in parts else ""
@@ -87,7 +85,5 @@ class Plain(logging.Formatter):
 
 
 class Json(logging.Formatter):
-    """Formats each record as one line of JSON."""
-
     def format(self, record: logging.LogRecord) -> str:
         return json.dumps(entry(record), ensure_ascii=False)

@@ -222,7 +222,6 @@ def create_first_owner(user: User) -> None:
 
 
 def say_first_owner_code() -> None:
-    """Print the code for the first account if this server has no accounts."""
     try:
         if not awaits_first_owner():
             return

@@ -247,7 +247,6 @@ class Card:
         return None
 
     def wording(self, question: str) -> str:
-        """Return the question in the card's wording, or the original question."""
         for kind in self.question_types:
             if kind.match == question:
                 return kind.wording

@@ -15,8 +15,6 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Writable(Protocol):
-    """An object that accepts text, such as an open file or a response."""
-
     def write(self, text: str, /) -> object: ...
 
 

@@ -223,12 +223,10 @@ def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
 
 
 def lines(report: dict[str, Any]) -> list[str]:
-    """Return the report as sentences for commands and the API: counts, warnings, bounds."""
     return [*_sizes_told(report), *warnings(report), *_bounds_told(report)]
 
 
 def counts(report: dict[str, Any]) -> list[str]:
-    """Return sentences about the files' contents and the range of scores."""
     return [*_sizes_told(report), *_bounds_told(report)]
 
 

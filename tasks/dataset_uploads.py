@@ -58,7 +58,6 @@ def path_of(upload: TaskUpload) -> Path | None:
 
 
 def seen(upload: TaskUpload) -> dict[str, Any]:
-    """Return the reply to `process.columns` and `reading`."""
     content = (uploads.folder_of(upload) / SEEN).read_text(encoding="utf-8")
     return json.loads(content)
 

@@ -54,7 +54,6 @@ def image_in(segment: str) -> Image | None:
 
 
 def as_published(segment: str) -> str | dict[str, str]:
-    """Return a segment as it appears in a task's files."""
     image = image_in(segment)
     return {"image": image.name, "alt": image.alt} if image else segment
 

@@ -157,7 +157,6 @@ def _image_names(files: list[SplitFile]) -> set[str]:
 
 
 def drop_unfinished(before: datetime) -> None:
-    """Delete unfinished tasks, and images that no task uses."""
     Task.with_unfinished.filter(unfinished__begun_at__lt=before).delete()
     Image.objects.filter(task=None, stored_at__lt=before).only("name").delete()
 

@@ -105,7 +105,6 @@ def key_of(kind: str, parameters: dict[str, Any], seed: int = 0) -> str:
 
 
 def find(kind: str, parameters: dict[str, Any], seed: int = 0) -> Job | None:
-    """Return the job for exactly this work, or None."""
     # Results can be large, and most pages only need the state.
     return Job.objects.filter(key=key_of(kind, parameters, seed)).defer("result").first()
 
@@ -153,7 +152,6 @@ def sweep() -> None:
 
 
 def retry(job: Job) -> None:
-    """Let a failed job resume from the chunk that failed."""
     Job.objects.filter(pk=job.pk, state=Job.State.FAILED).update(
         state=Job.State.WAITING, error="", touched_at=database_now(), attempts=0, sent_at=None
     )

@@ -106,7 +106,6 @@ class ProlificTokenForm(PageForm):
 @reauthentication_required(allow_get=True)
 @never_cache
 def tokens(request: ResearcherRequest, show: View) -> HttpResponse:
-    """Create a token and show it once."""
     if request.method == "GET":
         return _section("tokens")
     form = TokenForm(request.user, request.POST)

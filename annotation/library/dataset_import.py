@@ -228,7 +228,6 @@ class ColumnsForm(PageForm):
 
     @property
     def grouped(self) -> list[tuple[str, list[forms.BoundField], bool]]:
-        """Return the fields by heading, with a flag for collapsed groups."""
         used = {f.name for f in self if f.errors or f.value() not in (None, "", False, GOLD_IS[0])}
         return [
             (title, [self[name] for name in names], title == RARE and not used & {*names})

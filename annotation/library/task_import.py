@@ -73,7 +73,6 @@ class AddForm(CardForm, PartitionForm, ReadingForm):
 
     @property
     def options(self) -> list[tuple[str, list[forms.BoundField]]]:
-        """Return the collapsed fields, grouped by the layout that they apply to."""
         layouts = {
             "For a labelled dataset": ReadingForm.base_fields,
             "For the CLUES layout": CardForm.base_fields,
@@ -234,7 +233,6 @@ def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 
 
 def _add(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
-    """Store the files and card. Returns an error page, or None if there are none."""
     form, files = CardForm(request.POST), request.FILES.getlist("files")
     if not form.is_valid():
         return _page(request, upload, form=form)

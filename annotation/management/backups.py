@@ -68,7 +68,6 @@ def write(path: Path, recipient: str = "") -> dict[str, Any]:
 
 
 def last() -> datetime | None:
-    """Return the time of this installation's last backup, or None."""
     path = Path(settings.VAR_DIR) / WRITTEN
     return datetime.fromisoformat(path.read_text().strip()) if path.exists() else None
 

@@ -124,7 +124,6 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
         return still_open.filter(administrator | made_by_an_owner())
 
     def of(self, token: str) -> "Invitation | None":
-        """Return the open invitation with this token, or None."""
         return self.open().select_related("study", "made_by").filter(digest=digest(token)).first()
 
 

@@ -340,7 +340,6 @@ class Answer(models.Model):
         return f"answer to {self.turn_id}"
 
     def as_given(self) -> GivenAnswer:
-        """Return the answer as a GivenAnswer, with sorted spans."""
         spans = tuple(
             Span(span.segment, span.start, span.end, span.text) for span in self.spans.all()
         )

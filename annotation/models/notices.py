@@ -155,7 +155,6 @@ class Webhook(models.Model):
         return f"webhook {self.pk} of {self.study}"
 
     def end(self, by: User | None = None, why: str = "") -> None:
-        """Delete the webhook and its deliveries, and record this in the audit log."""
         with transaction.atomic():
             what = f"{ENDED}{self.pk}{why}"
             AuditEntry.objects.record(what, Topic.PLATFORM, study=self.study, by=by)

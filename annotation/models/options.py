@@ -36,8 +36,6 @@ class Order(models.TextChoices):
 
 
 class ProlificReward(models.TextChoices):
-    """How to set the reward on Prolific if scenarios differ in length."""
-
     SHORTEST = "shortest", "based on the shortest scenario; longer work is paid as a bonus"
     LONGEST = "longest", "based on the longest scenario, regardless of the assigned scenario"
 

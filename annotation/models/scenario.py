@@ -96,7 +96,6 @@ class Scenario(models.Model):
 
     @cached_property
     def screening_examples(self) -> int:
-        """Return the number of unrevealed examples before the annotation step."""
         return 0 if self.shots else self.design.screening_examples
 
     @property

@@ -29,7 +29,6 @@ PER_PAGE = 50
 
 @signed_in("GET")
 def participation(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
-    """Show answers in display order to readers, and money to payers."""
     return _page(request, annotator_of(request, name, pseudonym, "see"))
 
 

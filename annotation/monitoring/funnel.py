@@ -104,7 +104,6 @@ class Funnel:
 
     @property
     def cells(self) -> list[str]:
-        """Return the numbers as text, in the order of FUNNEL."""
         return [column.text(self) for column in FUNNEL]
 
     def __add__(self, other: "Funnel") -> "Funnel":

@@ -36,7 +36,6 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @signed_in("GET")
 def studies(request: ResearcherRequest) -> HttpResponse:
-    """List the researcher's studies, along with any actions they require."""
     rows = overview.for_studies(Study.objects.visible_to(request.user))
     shown = listing.listing(
         request.GET,
@@ -59,7 +58,6 @@ def studies(request: ResearcherRequest) -> HttpResponse:
 
 @signed_in("GET")
 def study(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show a study's results, required actions, seats, annotators and money."""
     context = _overview(request, study_of(request, name, "see"))
     return render(request, "monitoring/study.html", context)
 
@@ -82,7 +80,6 @@ def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
 
 
 def _live(study: Study) -> dict[str, Any]:
-    """Return the part of the context that changes as annotators work."""
     current = progress.for_study(study)
     return {
         "study": study,
@@ -128,7 +125,6 @@ def people(request: ResearcherRequest, name: str) -> HttpResponse:
 def people_page(
     request: ResearcherRequest, study: Study, form: TickedForm | None = None
 ) -> HttpResponse:
-    """Render the list of annotators, with any errors from a rejected decision."""
     state = progress.for_study(study)
     # So that a scenario and its task are read once, not once for each annotator.
     scenarios = {row.scenario.pk: row.scenario for row in state.seats}

@@ -112,8 +112,6 @@ class AtWork:
 
 @dataclass(frozen=True)
 class Waiting:
-    """An annotator waiting for a researcher's decision after the training step."""
-
     pseudonym: str
     scenario: str
     since: datetime | None
@@ -324,7 +322,6 @@ def _at_work(participation: Any) -> AtWork:
 
 
 def grid(seats: Sequence[Seats]) -> Grid:
-    """Arrange scenarios in a grid of tasks and columns (shots, split, arm)."""
     columns: dict[tuple, str] = {}
     cells: dict[str, dict[tuple, Cell]] = {}
     ordered = sorted(seats, key=lambda row: (row.scenario.shots, row.scenario.split_number or 0))

@@ -127,7 +127,6 @@ class Seats:
 
     @property
     def cells(self) -> list[str]:
-        """Return the cells as text, in the order of SEATS."""
         return [column.text(self) for column in SEATS]
 
     @property

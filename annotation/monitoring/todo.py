@@ -78,7 +78,6 @@ def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
 
 
 def _rejected(progress: Progress) -> Iterator[Need]:
-    """Yield an action if a platform rejected completed work that is still undecided here."""
     if names := progress.rejected:
         them = "it" if len(names) == 1 else "each"
         yield Need(
@@ -94,7 +93,6 @@ def _rejected(progress: Progress) -> Iterator[Need]:
 
 
 def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
-    """Yield actions for problems with recruitment or the screening rule."""
     people = progress.people
     judged = people.screened_out + people.qualified
     if people.screened_out >= FEWEST_SCREENED_OUT and 2 * people.screened_out > judged:
@@ -147,7 +145,6 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
 
 
 def _elsewhere(study: Study) -> Iterator[Need]:
-    """Yield an action for each platform study that is paused while this study is open."""
     if study.status != StudyStatus.OPEN:
         return
     for there in study.prolific_studies.filter(status="PAUSED").exclude(pause_reason=""):

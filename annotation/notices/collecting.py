@@ -248,7 +248,6 @@ def send(notice: Notice) -> bool:
 
 
 def message(notice: Notice) -> EmailMessage:
-    """Return the email for a notice, with links to its page and for turning it off."""
     assert notice.study is not None  # others are shown on the page only
     root = settings.SITE_URL
     lines = [f"{notice.what}.".replace("..", "."), notice.detail, ""]

@@ -84,7 +84,6 @@ def collect_and_send() -> str:
 
 
 def collect() -> int:
-    """Store a delivery for each new event, and return how many."""
     before = Delivery.objects.count()
     for webhook in Webhook.objects.of_owners().select_related("study"):
         now = database_now()

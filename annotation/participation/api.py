@@ -347,7 +347,6 @@ class NextTask(Work):
 
 
 def holding(participation: Participation) -> dict[str, Any]:
-    """Return the response for a new participant: token and state."""
     return {
         "token": participation.token,
         "participation": participation.pseudonym,

@@ -40,7 +40,6 @@ def verbatim(**options: Any) -> serializers.CharField:
 
 
 def place(**options: Any) -> serializers.IntegerField:
-    """Return a serializer field for a non-negative index or key."""
     return serializers.IntegerField(min_value=0, max_value=MAX_KEY, **options)
 
 
@@ -74,7 +73,6 @@ class AnswerFields(Body):
     )
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        """Return the fields for every answer kind, followed by this class's own fields."""
         sent = dict.fromkeys(kind.sent for kind in KINDS.values() if kind.sent[0])
         made = {key: SENT[type](required=False, help_text=text) for key, type, text in sent}
         return made | super().get_fields()

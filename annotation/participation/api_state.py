@@ -100,7 +100,6 @@ def declined(way_out: Exit | None) -> dict[str, Any]:
 
 
 def _outside(participation: Participation) -> dict[str, Any]:
-    """Return the state before the first turn or after the last one."""
     page, study = page_outside_turns(participation), participation.study
     step = page["stage"]
     if step == "consent":

@@ -88,7 +88,6 @@ def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
 
 @worker_page("GET")
 def landing(request: access.PageRequest, code: str) -> HttpResponse:
-    """Show the study's topic, duration and pay, and a Start button or a refusal."""
     arrival = visitors.arrival(request, code)
     return _landing(request, arrival, arrival.begun())
 
@@ -106,7 +105,6 @@ def _landing(
 
 @worker_page("POST")
 def start(request: access.PageRequest, code: str) -> HttpResponse:
-    """Assign a seat and redirect to it, or show why no seat was assigned."""
     arrival = visitors.arrival(request, code, request.POST.get("arrival", ""))
     try:
         participation = arrival.start()
@@ -134,13 +132,11 @@ def refused(request: access.PageRequest, code: str) -> HttpResponse:
 
 @worker_page("GET")
 def work(request: access.PageRequest, token: str) -> HttpResponse:
-    """Show a participation's state: consent, instructions, question, reveal or end."""
     return _state(request, visitors.participation_of(token))
 
 
 @worker_page("POST")
 def consent(request: access.PageRequest, token: str) -> HttpResponse:
-    """Store consent, or delete the participation if it is declined."""
     form = ConsentForm(request.POST)
     if not form.is_valid():
         participation = visitors.participation_of(token)
@@ -231,7 +227,6 @@ def exit_questionnaire(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def own(request: access.PageRequest, token: str) -> HttpResponse:
-    """Store the answers to the custom questions before the instructions."""
     participation = visitors.participation_of(token)
     form = OwnForm(own_questions.asked(participation, OwnAnswer.Moment.BEFORE), request.POST)
     if not form.is_valid():
@@ -242,7 +237,6 @@ def own(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def resume(request: access.PageRequest, token: str) -> HttpResponse:
-    """Resume an expired or returned participation if a seat is free."""
     participation = visitors.participation_of(token)
     try:
         seats.resume(participation)
@@ -269,7 +263,6 @@ def own_data(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("GET", "POST")
 def problem(request: access.PageRequest, token: str) -> HttpResponse:
-    """Show the form to report a problem with the current example, or the stored report."""
     participation = visitors.participation_of(token)
     form, turn = ProblemForm(request.POST or None), participation.latest_turn()
     if form.is_valid():
@@ -324,7 +317,6 @@ def answer(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def confidence(request: access.PageRequest, token: str) -> HttpResponse:
-    """Store how sure the annotator is, and show the reveal or the next example."""
     sent, channel = turn_of(request.POST), Channel.PAGE
     try:
         participation, turn = confidence_step.give(token, sent, request.POST, channel)
@@ -342,7 +334,6 @@ def go_on(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def next_task(request: access.PageRequest, token: str) -> HttpResponse:
-    """Start another of the study's tasks, if it allows several per worker."""
     participation = visitors.participation_of(token)
     worker = participation.worker
     try:
@@ -380,7 +371,6 @@ def _state(
     notice: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """Show a participation's state as a page or, at a turn, as a fragment for htmx."""
     is_working = participation.status == Status.WORKING
     turn = participation.latest_turn() if is_working else None
     card = upstream_step.card_shown_after(participation, turn)

@@ -140,7 +140,6 @@ def bar(scenario: Scenario, step: str, position: int) -> Bar:
 
 
 def _sizes(scenario: Scenario) -> dict[str, int]:
-    """Return the number of pages in each nonempty part, in order."""
     sizes = {
         CONSENT: 1,
         OWN: int(bool(of_moment(scenario.study.own_questions, BEFORE))),

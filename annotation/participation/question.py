@@ -64,7 +64,6 @@ class Segment:
 
     @property
     def words(self) -> str:
-        """Return the text, or the alternative text of the image."""
         return self.image.alt if self.image else self.text
 
     @property
@@ -109,7 +108,6 @@ class Question:
 
     @property
     def control(self) -> str:
-        """Return the name of the template that renders the control for this kind of answer."""
         return f"participation/answer/{self.card.answered_by.replace(' ', '_')}.html"
 
     @property

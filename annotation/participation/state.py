@@ -156,7 +156,6 @@ def instructions_page(
 
 
 def comprehension_page(study: Study, address: str, used: int = 0) -> dict:
-    """Return the context for the comprehension questions after `used` attempts."""
     return {
         "questions_form": ComprehensionForm(study),
         "attempts_left": study.comprehension_attempts - used,
@@ -347,7 +346,6 @@ def _progress(participation: Participation, turn: Turn, place: Place) -> Progres
 
 
 def own_data_file(participation: Participation, rights: Collection[str] = WHOLE) -> JsonResponse:
-    """Return personal data as a JSON download, limited to these `rights`."""
     way_out = current_exit(participation)
     name = f"{participation.pseudonym}.json"
     return JsonResponse(

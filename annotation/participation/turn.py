@@ -92,7 +92,6 @@ class TurnPage:
 
     @property
     def levels(self) -> list[tuple[str, Any, int]]:
-        """Return the points on the confidence scale, with their wording and percentages."""
         return [(str(point), words, percent(point)) for point, words in POINTS.items()]
 
     @cached_property

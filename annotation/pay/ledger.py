@@ -285,7 +285,6 @@ class Wage:
 
 
 def wages(participations: Iterable[Participation]) -> list[Wage]:
-    """Return the earnings, payments and times of settled participations."""
     return [
         Wage(
             participation=person,

@@ -120,7 +120,6 @@ def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
 def log(
     batch: PaymentBatch, what: str, before: str | None, by: User | None = None, **more: Any
 ) -> None:
-    """Record a batch's new state in the audit log. `before` is its previous state."""
     AuditEntry.objects.record(
         f"{what} ({batch.get_method_display()})", Topic.PAY, study=batch.study,
         about=f"batch {batch.pk}", by=by,

@@ -58,7 +58,6 @@ class BatchForm(PageForm):
 
 @signed_in("GET", "POST")
 def pay_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show wages and batches on GET. On POST, act on a batch or on held pay."""
     study = study_of(request, name, right_to("pay"))
     if request.method == "GET":
         return _page(request, study)
@@ -74,7 +73,6 @@ def pay_page(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def _prepare(request: ResearcherRequest, study: Study) -> str:
-    """Put due entries into batches, and return a sentence with the result."""
     if study.prolific_studies.exclude(external_id=None).exists():
         for problem in sync(study).problems[:10]:
             messages.warning(request, f"Sync with Prolific failed: {problem}")

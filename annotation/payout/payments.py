@@ -288,7 +288,6 @@ def mark_paid(batch: PaymentBatch) -> None:
 
 
 def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:
-    """Return the submissions paid by a batch, each with its total in cents."""
     sums: dict[int, int] = defaultdict(int)
     submissions: dict[int, Submission] = {}
     payments = batch.payments.select_related("entry__submission", "entry__participation__worker")

@@ -115,7 +115,6 @@ def deleted(request: ResearcherRequest) -> HttpResponse:
 
 
 def section(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
-    """Return the context for the Settings page's sections on deletion (notices/pages.py)."""
     return {"kept": erasure.KEPT} | by_key(RetentionForm.of(study), EraseForm(), sent=sent)
 
 

@@ -34,8 +34,6 @@ def account_of(user: User) -> ProlificAccount | None:
 
 
 class Token(NamedTuple):
-    """A description of the token in use, or of the problem with it."""
-
     words: str
     problem: str
 

@@ -154,7 +154,6 @@ class DraftForm(PageForm):
         self.fields["reward"].label = f"Reward in {draft.study.currency}"
 
     def values(self) -> dict[str, Any]:
-        """Return the values for the draft's fields, with amounts in cents."""
         amounts = ("reward", "screen_out")
         sent = self.cleaned_data
         cents = {f"{name}_cents": ledger.cents(sent[name]) for name in amounts}
@@ -174,8 +173,6 @@ def _page(
     problem: str = "",
     status: int = 422,
 ) -> HttpResponse:
-    """Render the page. `sent` is a form with errors, for `draft` or for another section."""
-
     def address(code: str) -> str:
         return request.build_absolute_uri(reverse("landing", args=[code]))
 
@@ -220,7 +217,6 @@ def _page(
 
 
 def _asked(request: ResearcherRequest, study: Study) -> dict[str, Any]:
-    """Return Prolific's figures for the drafts if the request asks for them."""
     if request.GET.get("ask") != "prolific":
         return {}
     try:

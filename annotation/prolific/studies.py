@@ -88,7 +88,6 @@ def create(draft: ProlificStudy, root: str, client: Client | None = None) -> Non
 
 
 def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
-    """Check the draft, create the study, and return Prolific's response."""
     workspace = client.workspace()
     project = client.project(workspace)
     currency = client.currency(workspace)

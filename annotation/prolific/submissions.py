@@ -237,7 +237,6 @@ def verify(study: Study, client: Client, done: Synced) -> None:
 
 
 def _settle(submission: Submission, is_confirmed: bool) -> None:
-    """Store whether Prolific confirms an arrival. Decide on pay unless a researcher has."""
     with transaction.atomic():
         locked = Participation.objects.select_for_update(no_key=True)
         participation = locked.filter(pk=submission.participation_id).first()  # type: ignore[misc]  # none: no row

@@ -83,7 +83,6 @@ def mix_in(participation: Participation, seed: str) -> None:
 
 
 def results(participation: Participation) -> tuple[int, int]:
-    """Return the number of checks passed and the number answered."""
     scores = Answer.objects.filter(
         turn__participation=participation, turn__step=Step.CHECK
     ).values_list("s1", flat=True)

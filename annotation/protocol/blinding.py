@@ -83,7 +83,6 @@ def is_hidden(participation: Participation) -> bool:
 
 
 def is_covered(participation: Participation) -> bool:
-    """Return whether the design currently hides the participation's test score."""
     return participation.kind == Kind.PERSON and participation.study.covers_test_scores
 
 

@@ -105,7 +105,6 @@ def judged_means(study: Study) -> dict[int, tuple[int, str, float]]:
 
 
 def judge(participation: Participation) -> Verdict:
-    """Return the current verdict on a participation under the study's rule."""
     study = participation.study
     means = judged_means(study)
     if participation.pk not in means:

@@ -24,7 +24,6 @@ class RuleError(ValueError):
 
 
 def admits(study: Study, key: str) -> bool:
-    """Return whether the current lists allow this worker to participate."""
     listed = ListedWorker.objects.filter(rule=OuterRef("pk"), key=key)
     rules = list(study.access_rules.filter(ended_at__isnull=True).annotate(lists=Exists(listed)))
     if any(rule.effect == AccessRule.Effect.DENY and _meets(rule, key) for rule in rules):
@@ -109,7 +108,6 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
 
 
 def in_words(rule: AccessRule) -> str:
-    """Return a sentence with the number of people on a list and the number known here."""
     known = Worker.objects.filter(key__in=rule.listed.values("key")).count()
     return f"{rule.listed.count()} on the list; {known} of them have been here before."
 

@@ -92,7 +92,6 @@ def start(study: Study, policy: str, number: int | None, seed: int, by: User) ->
 
 
 def jobs_of(study: Study) -> list[Job]:
-    """Return a study's jobs for simulated annotators, newest first."""
     return list(Job.objects.filter(kind=KIND, parameters__study=study.pk).order_by("-pk"))
 
 

@@ -100,8 +100,6 @@ class RobotError(Exception):
 
 @dataclass(frozen=True)
 class Known:
-    """What a simulated annotator knows about an example."""
-
     gold: list[str]
     segments: list[str]
     question: str | None  # as shown, if it can be highlighted
@@ -291,7 +289,6 @@ def transferring(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
 
 
 def gold(known: Known, rng: random.Random) -> Choice:
-    """Return the correct answer, with the spans that can be highlighted or typed."""
     if not known.card.is_highlighted:
         return [], known.card.kind.right(known.gold)
     chosen: list[spans.Span] = []

@@ -192,7 +192,6 @@ def by_key(error: ValidationError) -> dict[str, list[str]]:
 
 
 def validated(sent: dict[str, Any], owner: Any) -> dict[str, Any]:
-    """Return the errors in a design without storing it."""
     problems: dict[str, list[str]] = {}
     doubts: list[str] = []
     try:

@@ -190,7 +190,6 @@ def in_force(study: Study) -> list[str]:
 
 
 def leaks(study: Study, tasks: Sequence[Task]) -> list[str]:
-    """Return warnings about training examples that are also in the test."""
     shots = [number for number in study.shots if number]
     sentences = []
     for task in tasks:

@@ -240,7 +240,6 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """Check that a screening set has a rule, zero shots and enough examples."""
     if study.adjusts_for_anchors and not study.anchor_examples:
         refuse("adjusts_for_anchors", "Needs anchor examples.")
     if study.screening_examples and study.qualification == Qualification.NONE:
@@ -262,7 +261,6 @@ def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _check_context_free(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """Check that annotators without contexts have questions and a comparison group."""
     if not study.context_free_annotators:
         return
 
@@ -284,7 +282,6 @@ def _check_context_free(study: Study, tasks: Sequence[Task], refuse: Any) -> Non
 
 
 def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """Reject a minimum that even a perfect annotator could not reach."""
     threshold = study.qualification_threshold
     if study.qualification != Qualification.MINIMUM or threshold is None:
         return
@@ -340,7 +337,6 @@ def cells(study: Study) -> list[tuple[int, int | None, str]]:
 
 
 def seats_in(study: Study, arm: str) -> int:
-    """Return the number of annotators for each scenario in this arm."""
     return study.context_free_annotators if arm == Arm.QUESTION else study.annotators
 
 
@@ -354,7 +350,6 @@ def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
 
 
 def missing(study: Study) -> list[str]:
-    """Return sentences about what a draft still needs before it can be opened."""
     sentences = []
     tasks = list(study.tasks.all())
     if study.hourly_rate and study.max_paid_hours is None:

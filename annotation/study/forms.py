@@ -187,7 +187,6 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return minutes.doubts(self.instance, self.chosen_tasks())
 
     def leaks(self) -> list[str]:
-        """Return warnings about training examples that also occur in selected tasks' tests."""
         if self.is_bound and {"shots", "splits"} & self.errors.keys():
             return []
         return consequences.leaks(self.instance, self.chosen_tasks())
@@ -203,7 +202,6 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return " / ".join([*first.context, first.question]) if first else ""
 
     def lacking(self) -> list[forms.BoundField]:
-        """Return the fields to complete or correct before the calculation."""
         if not self.is_bound:
             return [] if self.instance.pk else [self["tasks"], self["shots"]]
         names = [name for name in self.errors if name in consequences.NEEDED]
@@ -230,7 +228,6 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return f"Upstream: {self._task_label(task)}"
 
     def _suggest(self) -> None:
-        """Suggest a cap and a budget for a saved draft if they are empty."""
         study, suggested = self.instance, None
         tasks = list(study.tasks.all()) if study.pk else []
         if tasks and study.hourly_rate and study.max_paid_hours is None:

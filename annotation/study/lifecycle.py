@@ -185,7 +185,6 @@ SWITCHES = ("open_link_on", "shared_computers", "shared_address")
 
 
 def switch(study: Study, chosen: dict[str, bool], by: User) -> None:
-    """Set a study's switches in any status. Changes are logged."""
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
         for name in SWITCHES:

@@ -62,14 +62,12 @@ class Workload:
         return self.minutes_at(self.seconds_each)
 
     def minutes_at(self, seconds: float) -> int:
-        """Return an annotator's time in minutes, given the task's seconds per example."""
         before = self.upstream * _seconds(self.upstream_words)
         own = (self.examples - self.upstream) * seconds
         return MINUTES_BEFORE + math.ceil((before + own) / 60)
 
 
 def _seconds(words: int) -> float:
-    """Return the number of seconds that an example with this many words takes."""
     return 60 * words / WORDS_A_MINUTE + SECONDS_TO_ANSWER
 
 

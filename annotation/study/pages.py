@@ -175,7 +175,6 @@ def archive(request: ResearcherRequest, name: str, is_archived: bool) -> HttpRes
 
 @signed_in("POST")
 def delete(request: ResearcherRequest, name: str, show: View) -> HttpResponse:
-    """Delete a draft that has not had participants. `show` renders the Settings page."""
     study = study_of(request, name, right_to("study_delete"))
     try:
         lifecycle.delete_draft(study)

@@ -27,7 +27,6 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def menu(context: dict[str, Any]) -> menus.Menu | None:
-    """Return the menu for the page's study, or None on pages outside studies."""
     request = context.get("request")
     if request is None or request.resolver_match is None or not request.user.is_authenticated:
         return None

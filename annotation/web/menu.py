@@ -35,7 +35,6 @@ class Page:
     unless: str = ""  # "draft" or "real" for kinds of studies without this page
 
     def holds(self, here: str) -> bool:
-        """Return whether `here` is the URL name of this page or of a page below it."""
         return here in (self.address, *self.below)
 
 

@@ -128,7 +128,6 @@ def as_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | None
 
 
 def _sign_in_page(request: Request, refused: Response) -> HttpResponse:
-    """Return a 401 page with a link to sign in and a link to create a token."""
     back = urlencode({"next": request.get_full_path()})
     sentence = format_html(
         'To open this URL in a browser, <a href="{}?{}">sign in</a>. Programs send a token;'

@@ -38,8 +38,6 @@ class Asked(Protocol):
 
 
 class Known(Protocol):
-    """What a simulated annotator knows about an example."""
-
     @property
     def card(self) -> "Card": ...
 

@@ -252,7 +252,6 @@ class LongText(Kind):
         return _check_texts(card, gold)
 
     def spelled(self, text: str) -> str:
-        """Strip surrounding whitespace and normalise line breaks."""
         return _one_spelling(text) or text
 
     def rules(self, card: "Card") -> list[Rule]:

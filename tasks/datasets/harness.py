@@ -86,7 +86,6 @@ def _sample(table: Table, row: Row) -> dict[str, Any]:
 
 
 def _choices(table: Table, row: Row, number: int) -> list[str]:
-    """Return the continuations whose likelihoods were compared."""
     arguments = row.values.get("arguments")
     requests: list[Any] = []
     if isinstance(arguments, dict):

@@ -233,7 +233,6 @@ def _flat(table: Table, row: Row) -> dict[str, Any]:
 
 
 def _results(table: Table, row: Row, key: str, result: Any) -> dict[str, Any]:
-    """Map controls to their spans or choices."""
     if not isinstance(result, list):
         raise table.error(row, key, "expected a list of results")
     values: dict[str, Any] = {}

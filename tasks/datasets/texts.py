@@ -209,7 +209,6 @@ def _object(value: Any, file: str, place: str) -> dict[str, Any]:
 
 
 def _check(value: Any, file: str, place: str, column: str, depth: int) -> None:
-    """Check the nesting depth, and that numbers are finite."""
     if depth > MAX_DEPTH:
         raise DatasetError(file, place, column, f"nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, float) and not math.isfinite(value):

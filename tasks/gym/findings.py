@@ -182,7 +182,6 @@ def shared_inputs(tasks: list[GymTask]) -> list[str]:
 
 
 def of_partition(partition: Partition, here: Collection[str]) -> list[str]:
-    """Return sentences about tasks in two lists and the number of tasks present."""
     present = sum(name in here for name in partition.all)
     return [
         *(

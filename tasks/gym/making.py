@@ -34,7 +34,6 @@ class Seen:
 
     @property
     def told(self) -> list[str]:
-        """Return sentences about what researchers should know before the import."""
         told = findings(self.task, self.shape, self.kind)
         lost = sum(line.is_lost for line in _wanted(self.task))
         if lost:
@@ -79,7 +78,6 @@ def see(folder: Path) -> Seen:
 
 
 def _wanted(task: GymTask) -> list[Line]:
-    """Return all training and development lines, and the test lines of the first seed."""
     return [*task.all_lines("train", "dev"), *task.lines[task.seeds[0], "test"]]
 
 

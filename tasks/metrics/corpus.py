@@ -200,6 +200,5 @@ def _centred(numbers: Sequence[float]) -> list[float]:
 
 
 def _is_constant(count: Counter[float], side: Sequence[float], own: Sequence[int]) -> bool:
-    """Return whether only one distinct value remains without the group."""
     gone = Counter(side[place] for place in own)
     return len(count) - sum(times == count[value] for value, times in gone.items()) == 1

@@ -18,8 +18,6 @@ class ExternalData(models.TextChoices):
 
 
 class SizeClass(models.TextChoices):
-    """The class in which a leaderboard ranks the model."""
-
     NOT_STATED = "", "other, or not stated"
     BASE = "base", "base"
     LARGE = "large", "large"

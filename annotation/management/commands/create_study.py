@@ -97,7 +97,6 @@ class Command(BaseCommand):
     def _save(
         self, study: Study, tasks: list[Task], upstream: list[Task], read: DesignFile | None
     ) -> None:
-        """Save the draft. Errors name the field, or the file and key that set it."""
         design.suggest_limits(study, tasks)
         try:
             design.save_draft(study, tasks, upstream=upstream)
