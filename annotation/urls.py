@@ -2,17 +2,15 @@
 
 from django.urls import path
 
-from annotation.accounts import first_study
 from annotation.accounts import pages as accounts
 from annotation.audit import pages as audit
 from annotation.library import dataset_import, gym_import, task_import
 from annotation.library import tasks as task_pages
-from annotation.monitoring import annotator_pages as annotators
-from annotation.monitoring import pages as monitoring_pages
+from annotation.monitoring import pages as monitoring
 from annotation.monitoring import participants
 from annotation.notices import pages as notices
-from annotation.participation import images, preview
 from annotation.participation import pages as participation
+from annotation.participation import preview, question
 from annotation.payout import pages as pay
 from annotation.privacy import pages as retention
 from annotation.prolific import pages as platforms
@@ -40,7 +38,7 @@ MOVED = (
     *((f"tasks/{old}/", "task_add_moved", "task_add", "") for old in ("dataset", "gym", "import")),
 )
 EXAMPLES = {"to": "task", "show": "examples", "by": "file"}  # also a former address
-POSTS = monitoring_pages.POSTS | notices.POSTS | annotators.POSTS
+POSTS = monitoring.POSTS | notices.POSTS
 
 urlpatterns = [
     # Annotators; first, because Django tries the patterns in this order
@@ -65,20 +63,18 @@ urlpatterns = [
     path("work/<str:token>/problem/", participation.problem, name="problem"),
     path("work/<str:token>/data/", participation.own_data, name="own_data"),
     path("declined/", participation.declined, name="declined"),
-    path("images/<str:name>", images.image, name="image"),
+    path("images/<str:name>", question.image, name="image"),
     path("work/<str:token>/next-task/", participation.next_task, name="next_task"),
     # Researchers
     *(path(old, menu.moved, {"to": to, "show": show}, name=name) for old, name, to, show in MOVED),
     path(TASK + "examples/", menu.moved, EXAMPLES, name="task_examples"),
     *(path(post.below[0] + post.path, view, name=post.row) for post, view in POSTS.items()),
-    path("", monitoring_pages.home, name="home"),
-    path(
-        "studies/", menu.shown(monitoring_pages.studies, deleted=retention.deleted), name="studies"
-    ),
+    path("", monitoring.home, name="home"),
+    path("studies/", menu.shown(monitoring.studies, deleted=retention.deleted), name="studies"),
     path("invitation/<str:token>/", accounts.invitation, name="invitation"),
-    path("first-study/", first_study.first_study, name="first_study"),
+    path("first-study/", accounts.first_study, name="first_study"),
     path("new-study/", studies.study_new, name="study_new"),
-    path(STUDY, monitoring_pages.study, name="study"),
+    path(STUDY, monitoring.study, name="study"),
     path(STUDY + "edit/", menu.posted(studies.study_edit, to="study_design"), name="study_edit"),
     path(STUDY + "clone/", studies.clone, name="study_clone"),
     path(STUDY + "archive/", studies.archive, {"is_archived": True}, name="study_archive"),
@@ -86,22 +82,22 @@ urlpatterns = [
     path(STUDY + "delete/", studies.delete, {"show": notices.show_settings}, name="study_delete"),
     path(STUDY + "robots/", simulation_pages.robots, name="robots"),
     path(STUDY + "robots/<int:pk>/run/", simulation_pages.simulation_run, name="robots_run"),
-    path(STUDY + "recruit/", menu.shown(monitoring_pages.recruit, **RECRUIT), name="recruit"),
-    path(STUDY + "people/", monitoring_pages.people, name="people"),
-    path(STUDY + "people/decide/", annotators.decide_together, name="people_decide"),
+    path(STUDY + "recruit/", menu.shown(monitoring.recruit, **RECRUIT), name="recruit"),
+    path(STUDY + "people/", monitoring.people, name="people"),
+    path(STUDY + "people/decide/", monitoring.decide_together, name="people_decide"),
     path(STUDY + "design/", studies.study_design, name="study_design"),
-    path(STUDY + "progress/", monitoring_pages.study_progress, name="study_progress"),
-    path(STUDY + "status/", monitoring_pages.study_status, name="study_status"),
+    path(STUDY + "progress/", monitoring.study_progress, name="study_progress"),
+    path(STUDY + "status/", monitoring.study_status, name="study_status"),
     path(
         STUDY + "preview/<int:scenario>/<str:step>/<int:position>/",
         preview.scenario_preview,
         name="scenario_preview",
     ),
-    path(ANNOTATOR, annotators.participation, name="participation"),
-    path(ANNOTATOR + "data/", annotators.personal_data_file, name="participation_data"),
-    path(ANNOTATOR + "decide/", annotators.decide, name="participation_decide"),
-    path(ANNOTATOR + "score/", annotators.show_score, name="participation_score"),
-    path(STUDY + "behaviour/exclude/", annotators.behaviour_exclude, name="behaviour_exclude"),
+    path(ANNOTATOR, monitoring.participation, name="participation"),
+    path(ANNOTATOR + "data/", monitoring.personal_data_file, name="participation_data"),
+    path(ANNOTATOR + "decide/", monitoring.decide, name="participation_decide"),
+    path(ANNOTATOR + "score/", monitoring.show_score, name="participation_score"),
+    path(STUDY + "behaviour/exclude/", monitoring.behaviour_exclude, name="behaviour_exclude"),
     path(STUDY + "links/", lists.links, name="personal_links"),
     path(STUDY + "links.csv", lists.links_file, name="personal_links_file"),
     path(STUDY + "platforms/panels/", platforms.panel_new, name="panel_new"),
@@ -112,8 +108,8 @@ urlpatterns = [
     path("platforms/prolific/webhook/", platforms.receive, name="prolific_webhook"),
     path(STUDY + "pay/", pay.pay_page, name="pay"),
     path(STUDY + "pay/<int:pk>.csv", pay.batch_file, name="pay_batch_file"),
-    path(STUDY + "lists/", monitoring_pages.lists, name="lists"),
-    path(STUDY + "switches/", monitoring_pages.switches, name="switches"),
+    path(STUDY + "lists/", monitoring.lists, name="lists"),
+    path(STUDY + "switches/", monitoring.switches, name="switches"),
     path(STUDY + "log/", audit.log, name="audit_log"),
     path(STUDY + "settings/", notices.study_settings, name="study_settings"),
     path(STUDY + "notices/", notices.switches, name="notice_switches"),

@@ -29,8 +29,14 @@ from annotation.models.arrivals import (
     Worker,
 )
 from annotation.models.audit import AuditEntry, Topic, request_now
-from annotation.models.decision import Decision, ExitAnswers, OwnAnswer, ScoreShown
-from annotation.models.model_annotator import ModelAnnotator, ModelRun
+from annotation.models.decision import (
+    Decision,
+    ExitAnswers,
+    ModelAnnotator,
+    ModelRun,
+    OwnAnswer,
+    ScoreShown,
+)
 from annotation.models.money import LedgerEntry, Payment, PaymentBatch
 from annotation.models.notices import About as NoticeAbout
 from annotation.models.notices import Delivery, Event, Notice, NoticeSwitch, Webhook

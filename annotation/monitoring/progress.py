@@ -16,7 +16,6 @@ from django.db.models import Count, Max, OuterRef, Q, Subquery
 
 from annotation.models import Kind, ParticipationQuerySet, Status, Step, Study, StudyStatus, Turn
 from annotation.monitoring import flags, seats
-from annotation.monitoring.costs import Money, money
 from annotation.monitoring.funnel import (
     FUNNEL,
     ROBOTS,
@@ -24,6 +23,7 @@ from annotation.monitoring.funnel import (
     by_scenario_and_kind,
     with_training_size,
 )
+from annotation.monitoring.overview import Money, money
 from annotation.monitoring.seats import SEATS, Pace, Seats
 from annotation.pay import ledger
 from annotation.protocol import exclusion

@@ -9,8 +9,12 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_safe
 
 from annotation.participation.reveal import MAX_DIGITS
 from annotation.web.wording import translated
@@ -18,6 +22,7 @@ from tasks.answers.typed import written
 from tasks.cards import Card, Help, QuestionType
 from tasks.images import Image, image_in
 from tasks.models import Example
+from tasks.models import Image as StoredImage
 from tasks.spans import AnswerError
 from tasks.tokens import tokens
 
@@ -184,3 +189,15 @@ class Question:
     @property
     def is_searched(self) -> bool:
         return len(self.card.labels) > MAX_DIGITS
+
+
+YEAR = 365 * 24 * 3600  # seconds
+
+
+@cache_control(public=True, immutable=True, max_age=YEAR)
+@require_safe
+def image(request: HttpRequest, name: str) -> HttpResponse:
+    """Return an image. Its address is its SHA-256, which only people who see its example know."""
+    stored = get_object_or_404(StoredImage, name=name)
+    kind = "image/png" if name.endswith(".png") else "image/jpeg"
+    return HttpResponse(bytes(stored.data), content_type=kind)
