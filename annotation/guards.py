@@ -157,7 +157,7 @@ GUARDED = {
     ),
     EXPOSURE: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {EXPOSURE} e WHERE e.id = NEW.id"
-        " OR (e.worker_key = NEW.worker_key AND e.task_name = NEW.task_name))",
+        " OR (e.worker_key = NEW.worker_key AND e.task_name = NEW.task_name))"
     ),
     # S1 is stored with the answer, so it would be wrong if the gold changed.
     EXAMPLE: Rule(

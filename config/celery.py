@@ -55,7 +55,7 @@ app.conf.update(
     },
     beat_schedule={
         # Discard a tick once the next one is due.
-        "tick": {"task": "handful.tick", "schedule": TICK, "options": {"expires": TICK}},
+        "tick": {"task": "handful.tick", "schedule": TICK, "options": {"expires": TICK}}
     },
     beat_schedule_filename=str(settings.VAR_DIR / "celery-beat"),
 )

@@ -225,11 +225,6 @@ class Card:
         return self.direction == "rtl"
 
     @property
-    def examples_per_shot(self) -> int:
-        """Return the examples per shot. Each text is asked about once per question type."""
-        return max(1, len(self.question_types))
-
-    @property
     def help_windows(self) -> tuple[Help, ...]:
         return (
             *map(_help_on_label, self.labels),

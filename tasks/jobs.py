@@ -316,11 +316,7 @@ def poll(request: HttpRequest, job: Job, address: str) -> HttpResponse:
         return redirect(address)
     if job.is_done or job.has_failed:
         return HttpResponseClientRefresh()
-    context = {
-        "job": job,
-        "job_address": request.get_full_path(),
-        "has_queue": send is not None,
-    }
+    context = {"job": job, "job_address": request.get_full_path(), "has_queue": send is not None}
     return render(request, "web/_job_progress.html", context)
 
 

@@ -77,10 +77,7 @@ class Part:
 
 
 # The order in which parts run, before LAST. Other apps add their parts in apps.py.
-PARTS: dict[str, Part] = {
-    "uploads": Part(uploads.drop_old),
-    "job files": Part(jobs.sweep),
-}
+PARTS: dict[str, Part] = {"uploads": Part(uploads.drop_old), "job files": Part(jobs.sweep)}
 LAST: dict[str, Part] = {"jobs": Part(advance_jobs, limit=timedelta(hours=1))}
 
 # Parts that `run_jobs` also runs. They contact no servers, except for webhooks and email.

@@ -76,7 +76,9 @@ def erase(user: User) -> str:
         for signing_in in (Authenticator, EmailAddress, SocialAccount):
             signing_in._default_manager.filter(user=user).delete()
         Invitation.objects.filter(Q(made_by=user) | Q(accepted_by=user)).delete()
-        _delete_sessions(user)
+        for session in Session.objects.iterator():
+            if session.get_decoded().get(SESSION_KEY) == str(user.pk):
+                session.delete()
         # Must run before the row is renamed: the log's guard checks the old name against the row.
         _rename_in_the_log(user.username, name)
         _empty(user, name)
@@ -94,12 +96,6 @@ def _end_what_it_made(user: User) -> None:
         AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(user))
     for webhook in Webhook.objects.filter(made_by=user).select_related("study"):
         webhook.end(why=WITH_MAKER)
-
-
-def _delete_sessions(user: User) -> None:
-    for session in Session.objects.iterator():
-        if session.get_decoded().get(SESSION_KEY) == str(user.pk):
-            session.delete()
 
 
 def _rename_in_the_log(old: str, new: str) -> None:

@@ -123,12 +123,7 @@ def tasks(request: ResearcherRequest) -> HttpResponse:
         for name in sorted({task.card.family for task in rows})
     }
     shown = listing.listing(
-        request.GET,
-        rows,
-        COLUMNS,
-        _text,
-        families,
-        is_archived=lambda row: bool(row.archived_at),
+        request.GET, rows, COLUMNS, _text, families, is_archived=lambda row: bool(row.archived_at)
     )
     if listing.wants_csv(request.GET):
         return shown.as_csv("tasks.csv")

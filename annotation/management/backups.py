@@ -196,17 +196,14 @@ def _opened(path: Path, identity: Path | None, folder: Path) -> Iterator[IO[byte
         plain = folder / "archive"
         with plain.open("w+b") as out:
             try:
-                key = age.x25519.Identity.from_str(_key_line(identity))
+                lines = map(str.strip, identity.read_text().splitlines())
+                secret = next((line for line in lines if line.startswith("AGE-SECRET-KEY-")), "")
+                key = age.x25519.Identity.from_str(secret)
                 age.decrypt_io(file, out, [key])
             except (age.DecryptError, age.IdentityError) as error:
                 raise CommandError(f"{path} cannot be decrypted with {identity}: {error}") from None
             out.seek(0)
             yield out
-
-
-def _key_line(identity: Path) -> str:
-    lines = [line.strip() for line in identity.read_text().splitlines()]
-    return next((line for line in lines if line.startswith("AGE-SECRET-KEY-")), "")
 
 
 def unpack(file: IO[bytes], folder: Path, path: Path) -> None:

@@ -42,10 +42,7 @@ class Turn(Row):
     """An example shown to a participant, stored when first displayed. Insert-only."""
 
     participation = models.ForeignKey(
-        "annotation.Participation",
-        on_delete=models.PROTECT,
-        related_name="turns",
-        db_index=False,
+        "annotation.Participation", on_delete=models.PROTECT, related_name="turns", db_index=False
     )
     example = models.ForeignKey(Example, on_delete=models.PROTECT, related_name="turns")
     step = models.CharField(max_length=10, choices=Step)
@@ -64,12 +61,10 @@ class Turn(Row):
             one_of("step", Step, "a_turn_belongs_to_a_known_step"),
             one_of("channel", Channel, "a_turn_has_a_known_channel"),
             models.UniqueConstraint(
-                fields=["participation", "example"],
-                name="one_turn_per_participation_and_example",
+                fields=["participation", "example"], name="one_turn_per_participation_and_example"
             ),
             models.UniqueConstraint(
-                fields=["participation", "step", "position"],
-                name="one_turn_per_position_of_a_step",
+                fields=["participation", "step", "position"], name="one_turn_per_position_of_a_step"
             ),
         ]
         # For finding a participation's latest turn, which every page loads.

@@ -45,9 +45,7 @@ class Worker(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [
-            one_of("kind", Kind, "a_worker_is_of_a_known_kind"),
-        ]
+        constraints = [one_of("kind", Kind, "a_worker_is_of_a_known_kind")]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.key[:8]}"

@@ -39,12 +39,6 @@ class Topic(models.TextChoices):
     ACCOUNT = "account", "Accounts"
 
 
-def user_now() -> User | None:
-    """Return the researcher who sent the current request, or None."""
-    user = getattr(request_now.get(), "user", None)
-    return user if isinstance(user, User) else None
-
-
 class AuditQuerySet(models.QuerySet["AuditEntry"]):
     def record(
         self,
@@ -61,6 +55,7 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
 
         Entries must not contain workers' identities, tokens or gold answers.
         """
+        user = getattr(request_now.get(), "user", None)
         return self.create(
             study=study,
             topic=topic,
@@ -68,7 +63,7 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
             about=about[:LONGEST],
             before=before,
             after=after,
-            by=by or user_now(),
+            by=by or (user if isinstance(user, User) else None),
         )
 
     def readable_by(self, rights: frozenset[str]) -> "AuditQuerySet":

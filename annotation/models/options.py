@@ -19,10 +19,7 @@ class Qualification(models.TextChoices):
         "points_below",
         "at most the threshold (in points) below the other annotators' mean",
     )
-    SDS_BELOW = (
-        "sds_below",
-        "at most the threshold (in SDs) below the other annotators' mean",
-    )
+    SDS_BELOW = ("sds_below", "at most the threshold (in SDs) below the other annotators' mean")
     RESEARCHER = "researcher", "a researcher decides while the annotator waits"
 
 

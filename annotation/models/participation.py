@@ -151,14 +151,8 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         live = self.live().annotate(last_step_at=_latest("answer__submitted_at", "shown_at"))
         return live.filter(
             Q(status__in=at_work, last_step_at__lt=now - limit)
-            | Q(
-                status=Status.WAITING,
-                last_step_at__lt=now - study.decision_limit - limit,
-            )
-            | Q(
-                status=Status.ARRIVED,
-                last_step_at__lt=now - HELD_UNTIL_CONSENT,
-            )
+            | Q(status=Status.WAITING, last_step_at__lt=now - study.decision_limit - limit)
+            | Q(status=Status.ARRIVED, last_step_at__lt=now - HELD_UNTIL_CONSENT)
         )
 
 
@@ -256,10 +250,7 @@ class Participation(Row):
                     seat_number__isnull=False,
                     seat_number__gt=0,
                 )
-                | Q(
-                    ~Q(status__in=LIVE) & ~ANALYSED,
-                    seat_number__isnull=True,
-                ),
+                | Q(~Q(status__in=LIVE) & ~ANALYSED, seat_number__isnull=True),
                 name="live_or_analysed_means_seated",
             ),
         ]

@@ -211,7 +211,7 @@ class AddedSeats(models.Model):
     class Meta:
         ordering = ["at", "pk"]
         constraints = [
-            models.CheckConstraint(condition=Q(number__gt=0), name="added_seats_are_some"),
+            models.CheckConstraint(condition=Q(number__gt=0), name="added_seats_are_some")
         ]
 
     def __str__(self) -> str:

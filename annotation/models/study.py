@@ -292,8 +292,7 @@ class Study(StudyOptions, Row):
     )
     options = models.JSONField(default=dict)  # the values of StudyOptions
     seed = models.PositiveIntegerField(
-        default=new_seed,
-        help_text="Sets the order of examples and breaks ties between scenarios.",
+        default=new_seed, help_text="Sets the order of examples and breaks ties between scenarios."
     )
     link_code = models.CharField(max_length=40, unique=True, default=new_code)
     # Not part of the frozen design: these may change in a running study, and changes are logged.

@@ -25,10 +25,7 @@ SCENARIOS = [
     Column("task_version", meaning="task version", get="scenario.task.version", kind=int),
     Column("shots", meaning="number of shots", get="scenario.shots", kind=int),
     Column(
-        "split",
-        meaning="training split; null at zero shots",
-        get="scenario.split_number",
-        kind=int,
+        "split", meaning="training split; null at zero shots", get="scenario.split_number", kind=int
     ),
     Column(
         "arm", meaning="arm of a cross-task study; question without contexts", get="scenario.arm"

@@ -94,18 +94,12 @@ COLUMNS = [
         "cents",
         get=lambda row: row.due if row.shows_money else None,
     ),
-    Column(
-        "last_active_at",
-        "Last activity",
-    ),
+    Column("last_active_at", "Last activity"),
 ]
 
 # Maps filters of the list to (label, condition).
 FILTERS = {
-    status.value: (
-        status.label.capitalize(),
-        lambda row, status=status: row.study.status == status,
-    )
+    status.value: (status.label.capitalize(), lambda row, status=status: row.study.status == status)
     for status in StudyStatus
 } | {"deleted": ("Deleted", None)}  # another view: privacy/pages.py
 

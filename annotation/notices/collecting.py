@@ -93,7 +93,10 @@ def of_study(study: Study, now: datetime) -> Iterator[Happened]:
         yield from _arrivals(study)
         yield from _not_synced(study)
     yield from _deletion(study, now)
-    yield from _webhooks(study, now)
+    for entry in study.events.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH):
+        what = "A webhook has ended because its creator is no longer an owner of this study"
+        detail = "No more events are sent to its URL. If you still need them, create a new webhook."
+        yield Happened(NoticeAbout.WEBHOOK, f"entry {entry.pk}", what, detail, "team", "own")
     jobs = Job.objects.filter(_ENDED, parameters__study=study.pk, touched_at__gte=now - FRESH)
     yield from filter(None, map(_of_job, jobs))
 
@@ -137,14 +140,6 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
         if day is not None and day <= now.date() + BEFORE_DELETION:
             about = NoticeAbout.RETENTION
             yield Happened(about, f"{subject} after {day}", what, detail, "retention", "own")
-
-
-def _webhooks(study: Study, now: datetime) -> Iterator[Happened]:
-    """Yield an event for each webhook deleted because its creator no longer owns the study."""
-    for entry in study.events.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH):
-        what = "A webhook has ended because its creator is no longer an owner of this study"
-        detail = "No more events are sent to its URL. If you still need them, create a new webhook."
-        yield Happened(NoticeAbout.WEBHOOK, f"entry {entry.pk}", what, detail, "team", "own")
 
 
 _ENDED_WEBHOOKS = {"what__startswith": ENDED, "what__endswith": WITH_MAKER}

@@ -123,10 +123,7 @@ def _outside(participation: Participation) -> dict[str, Any]:
         return {"step": step, "until": until.isoformat() if until else None}
     ended: dict[str, Any] = {"step": step} | _exit(page.get("exit"))
     if step == "gone":
-        ended |= {
-            "reason": str(page["reason"]),
-            "may_resume": participation.status in MAY_RESUME,
-        }
+        ended |= {"reason": str(page["reason"]), "may_resume": participation.status in MAY_RESUME}
     if step == "finished":
         ended |= _finished(participation, page)
     return ended

@@ -309,7 +309,8 @@ def answer(request: access.PageRequest, token: str) -> HttpResponse:
     except answering.Conflict as conflict:
         return _state(request, visitors.participation_of(token), notice=str(conflict), status=409)
     except AnswerError as error:
-        active_time.keep_reports(token, turn_of(request.POST), request.POST)
+        if not active_time.REPORTED.keys().isdisjoint(request.POST):
+            active_time.ping(token, turn_of(request.POST), request.POST)
         participation = visitors.participation_of(token)  # activates its language
         return _state(request, participation, error=translated(error.sentence), status=422)
     return _after_post(request, participation, turn)

@@ -194,10 +194,7 @@ def _pieces(
         if finding.segment == segment and finding.is_on_boundaries
     }
     return [
-        RevealedPiece(
-            piece,
-            "" if piece.overlap is None else kinds.get(piece.overlap, "shifted"),
-        )
+        RevealedPiece(piece, "" if piece.overlap is None else kinds.get(piece.overlap, "shifted"))
         for piece in comparison.pieces(segment, text)
     ]
 

@@ -142,10 +142,7 @@ def _still_due(left: ParticipationQuerySet) -> int:
 
 
 def has_room(
-    study: Study,
-    kind: str,
-    returning: Participation | None = None,
-    now: datetime | None = None,
+    study: Study, kind: str, returning: Participation | None = None, now: datetime | None = None
 ) -> bool:
     """Return whether the budget covers another annotator, or the one who is `returning`.
 

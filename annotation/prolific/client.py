@@ -155,11 +155,7 @@ class Client:
     def minimum_hourly(self, workspace: str, currency: str) -> int | None:
         """Return Prolific's minimum recommended hourly reward in cents, or None."""
         body = self._call(
-            "GET",
-            "reward-recommendations/",
-            shape=list,
-            workspace_id=workspace,
-            currency=currency,
+            "GET", "reward-recommendations/", shape=list, workspace_id=workspace, currency=currency
         )
         for row in body[:1]:  # the first row is the newest
             amount = row.get("min_reward_per_hour") if isinstance(row, dict) else None

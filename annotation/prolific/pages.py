@@ -58,7 +58,7 @@ class PanelForm(OnPage, forms.ModelForm):
         }
         help_texts: ClassVar[dict[str, str]] = {
             "completed_url": "{id}, {submission} and {code} are filled in. Leave empty to show"
-            " only a code.",
+            " only a code."
         }
 
     def _post_clean(self) -> None:
@@ -324,10 +324,7 @@ def receive(request: HttpRequest) -> HttpResponse:
         return HttpResponse("No submission.", status=400, content_type="text/plain")
     _event, is_new = WebhookEvent.objects.get_or_create(
         event_id=signed,
-        defaults={
-            "resource": resource,
-            "handled_at": None if resource else timezone.now(),
-        },
+        defaults={"resource": resource, "handled_at": None if resource else timezone.now()},
     )
     return HttpResponse(status=202 if is_new else 200)
 

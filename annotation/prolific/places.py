@@ -65,19 +65,15 @@ def _fit(
             reason = NO_ROOM
     status, has_open = status_of(prolific_study.status), state.open_places > 0
     if status == "ACTIVE" and reason and has_open:
-        _pause(prolific_study, client, reason)
+        # People who arrived without a free seat would have to return it unpaid.
+        client.transition(prolific_study.id_there, "PAUSE")
+        prolific_study.store(status="PAUSED", pause_reason=reason, paused_here=True)
         done.paused += 1
     elif status == "PAUSED" and reason:
         prolific_study.store(pause_reason=reason)
     elif status == "PAUSED" and has_open:
         start(prolific_study, client)
         done.started += 1
-
-
-def _pause(prolific_study: ProlificStudy, client: Client, reason: str) -> None:
-    """Pause the study. People who arrived without a free seat would have to return it unpaid."""
-    client.transition(prolific_study.id_there, "PAUSE")
-    prolific_study.store(status="PAUSED", pause_reason=reason, paused_here=True)
 
 
 def start(prolific_study: ProlificStudy, client: Client) -> None:

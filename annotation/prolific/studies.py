@@ -271,10 +271,7 @@ def _code(draft: ProlificStudy, outcome: str) -> dict[str, Any]:
         actions = [{"action": "MANUALLY_REVIEW"}]
         if draft.part == 1:
             actions.append(
-                {
-                    "action": "ADD_TO_PARTICIPANT_GROUP",
-                    "participant_group": draft.qualified_group,
-                }
+                {"action": "ADD_TO_PARTICIPANT_GROUP", "participant_group": draft.qualified_group}
             )
     elif outcome == "not_qualified" and draft.part == 1:
         actions = [{"action": "MANUALLY_REVIEW"}]

@@ -42,11 +42,7 @@ def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
         active = turn.active_until(now, turn.participation.scenario.idle_cutoff)
         Activity.objects.update_or_create(
             turn=turn,
-            defaults={
-                "seconds": active.total_seconds(),
-                "last_at": now,
-                **_reported(turn, fields),
-            },
+            defaults={"seconds": active.total_seconds(), "last_at": now, **_reported(turn, fields)},
         )
         return True
 
@@ -57,12 +53,6 @@ def _current(token: str, turn_id: int) -> Turn | None:
     turn = participation.latest_turn()
     is_current = turn is not None and turn.pk == turn_id
     return turn if is_current and participation.status == Status.WORKING else None
-
-
-def keep_reports(token: str, turn_id: int, fields: Mapping[str, str]) -> None:
-    """Store the page's reports that came with an invalid answer. The answer is not stored."""
-    if not REPORTED.keys().isdisjoint(fields):
-        ping(token, turn_id, fields)
 
 
 def store_reports(turn: Turn, fields: Mapping[str, str]) -> None:

@@ -48,11 +48,7 @@ class Verdict:
 
 
 def verdict(
-    rule: str,
-    threshold: float | None,
-    own: float,
-    others: Sequence[float],
-    step: str = "training",
+    rule: str, threshold: float | None, own: float, others: Sequence[float], step: str = "training"
 ) -> Verdict:
     """Apply a rule to a mean S1 in `step`, compared with the rest of the group (x 100).
 
@@ -236,11 +232,7 @@ def _note(participation: Participation, passes: bool, reason: str, by: User | No
     participation.qualified = passes
     participation.save(update_fields=["qualified"])
     participation.decisions.create(
-        about=Decision.About.QUALIFICATION,
-        outcome=passes,
-        reason=reason,
-        by=by,
-        at=database_now(),
+        about=Decision.About.QUALIFICATION, outcome=passes, reason=reason, by=by, at=database_now()
     )
 
 

@@ -38,7 +38,7 @@ class Lists(PostTwin):
 
     step = lists.Lists
     more_fields: ClassVar = {
-        "end": serializers.IntegerField(required=False, help_text="id of the entry to end"),
+        "end": serializers.IntegerField(required=False, help_text="id of the entry to end")
     }
 
     @small("Lists", "Allow and deny lists", documented(RULES))
@@ -64,7 +64,7 @@ class Links(PostTwin):
 
     step = lists.Links
     more_fields: ClassVar = {
-        "names": serializers.ListField(child=serializers.CharField(), help_text="link names"),
+        "names": serializers.ListField(child=serializers.CharField(), help_text="link names")
     }
     reply = LinkRow(many=True)
 

@@ -55,7 +55,12 @@ def _decline(participation: Participation) -> None:
                 Submission.objects.filter(participation=locked).delete()
                 Participation.objects.filter(pk=locked.pk).delete()
         except ProtectedError:
-            _end_before_consent(locked)
+            # A bonus may be due, so keep earnings and decisions, and delete the rest.
+            Tombstone.objects.create(participation=locked, turns_erased=0)
+            locked.store(
+                status=Status.WITHDRAWN, seat_number=None, in_analysis=False, browser="",
+                finished_at=database_now(),
+            )  # fmt: skip
             return
         Scenario.objects.filter(pk=participation.scenario_id).update(declined=F("declined") + 1)
         DeclinedOffer.objects.update_or_create(
@@ -64,12 +69,3 @@ def _decline(participation: Participation) -> None:
             defaults={"scenario_id": participation.scenario_id, "declined_at": database_now()},
         )
         worker.filter(participations__isnull=True).delete()
-
-
-def _end_before_consent(participation: Participation) -> None:
-    """Keep earnings and decisions, because a bonus may be due, and delete the rest."""
-    Tombstone.objects.create(participation=participation, turns_erased=0)
-    participation.store(
-        status=Status.WITHDRAWN, seat_number=None, in_analysis=False, browser="",
-        finished_at=database_now(),
-    )  # fmt: skip

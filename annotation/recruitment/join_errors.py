@@ -136,7 +136,10 @@ def refusal(
         return "not_eligible"
     if study.is_cross_task and _knows_the_training(study, key):
         return "not_eligible"
-    if _has_left(study, key) or tasks_begun(study, key) >= study.tasks_per_worker:
+    # Workers who withdrew or were screened out can't do another task.
+    left = (Status.WITHDRAWN, Status.SCREENED_OUT)
+    has_left = study.participations.filter(worker__key=key, status__in=left).exists()
+    if has_left or tasks_begun(study, key) >= study.tasks_per_worker:
         return "done"
     if browser and not study.shared_computers and _took_part(study, key, browser):
         return "browser"
@@ -157,12 +160,6 @@ def _knows_the_training(study: Study, key: str) -> bool:
         return False  # the study's own rules apply to them
     met = Exposure.objects.filter(worker_key=key).values_list("task_name", flat=True)
     return cross_task.knows_the_training(study, met)
-
-
-def _has_left(study: Study, key: str) -> bool:
-    """Return whether the worker withdrew or was screened out and can't do another task."""
-    left = (Status.WITHDRAWN, Status.SCREENED_OUT)
-    return study.participations.filter(worker__key=key, status__in=left).exists()
 
 
 def is_rejected(study: Study, key: str) -> bool:

@@ -43,9 +43,9 @@ def current_exit(participation: Participation) -> Exit | None:
         outcome = "study_full"
     elif status == Status.SCREENED_OUT:
         outcome = "not_qualified"
-    elif status == Status.WITHDRAWN and _had_completed(participation):
+    elif status == Status.WITHDRAWN and (finished_at := participation.finished_at) is not None:
         # Withdrawing does not change the earnings, so the code must remain available.
-        outcome = "completed"
+        outcome = "completed" if finished_at < participation.tombstone.erased_at else ""
     return exit_of(participation, outcome) if outcome else None
 
 
@@ -54,11 +54,6 @@ def is_rejected(participation: Participation) -> bool:
     return participation.status == Status.REJECTED or (
         latest is not None and latest.status == "REJECTED" and not participation.is_paid
     )
-
-
-def _had_completed(participation: Participation) -> bool:
-    tombstone = participation.tombstone
-    return participation.finished_at is not None and participation.finished_at < tombstone.erased_at
 
 
 class Agreed(Exception):

@@ -379,10 +379,7 @@ def missing(study: Study) -> list[str]:
 
 
 def save_draft(
-    study: Study,
-    tasks: Sequence[Task],
-    made_from: str | None = None,
-    upstream: Sequence[Task] = (),
+    study: Study, tasks: Sequence[Task], made_from: str | None = None, upstream: Sequence[Task] = ()
 ) -> None:
     """Check and save a draft with its scenarios.
 

@@ -142,7 +142,9 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         self.initial["version"] = design.version(self.instance)
         self.initial.update(audience.initial(self.instance.audience))
         # The same tasks as above. Without the prefix, two fields would have the same labels.
-        row_field(self, "upstream_tasks").label_from_instance = self._upstream_label  # type: ignore[method-assign, assignment]  # as Django documents
+        row_field(self, "upstream_tasks").label_from_instance = (  # type: ignore[method-assign, assignment]  # as Django documents
+            lambda task: f"Upstream: {self._task_label(task)}"
+        )
         self._suggest()
 
     def sections(self) -> list[Section]:
@@ -223,9 +225,6 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         if task.archived_at:
             return f"{task_label(task)}, archived"
         return task_label(task) + ("" if task.pk in self._newest else ", older version")
-
-    def _upstream_label(self, task: Task) -> str:
-        return f"Upstream: {self._task_label(task)}"
 
     def _suggest(self) -> None:
         study, suggested = self.instance, None

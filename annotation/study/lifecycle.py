@@ -123,11 +123,6 @@ def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
     StudyManifest.objects.create(study=study, text=manifest.decode())
     study.manifest_hash = hashlib.sha256(manifest).hexdigest()
     study.opened_at = database_now()
-    _freeze_consent(study)
-
-
-def _freeze_consent(study: Study) -> None:
-    """Store a new version of the consent text if it differs from the latest version."""
     newest = study.consent_texts.order_by("-version").first()
     if newest is None or newest.text != study.consent_text:
         number = newest.version + 1 if newest else 1

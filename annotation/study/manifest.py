@@ -42,7 +42,11 @@ def build_manifest(study: Study) -> dict[str, Any]:
         ],
         "cross_task": cross_task.manifest(study),
         "pay": _pay(study),
-        "qualification": _qualification(study),
+        "qualification": {
+            key: design_file.plain(study, field)
+            for key, field in design_file.TABLES["qualification"].items()
+        }
+        | {"others_needed": OTHERS_NEEDED.get(study.qualification, 0)},
         "screening_hashes": {
             task.name: [example.content_hash for example in screening.examples(study, task)]
             for task in (tasks if study.screening_examples else [])
@@ -57,14 +61,6 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "data_warnings": consequences.of_design(study, study.tasks.with_reports().order_by("name")),
         "tokeniser": TOKENISER,
     }
-
-
-def _qualification(study: Study) -> dict[str, Any]:
-    values = {
-        key: design_file.plain(study, field)
-        for key, field in design_file.TABLES["qualification"].items()
-    }
-    return values | {"others_needed": OTHERS_NEEDED.get(study.qualification, 0)}
 
 
 def _task(task: Task, study: Study) -> dict[str, Any]:

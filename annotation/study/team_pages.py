@@ -96,9 +96,6 @@ class RoleForm(RemovalForm):
             self.data = data
         return self
 
-    def is_about(self, member: Member) -> bool:
-        return self.data.get("member") == str(member.pk)
-
 
 class WebhookForm(PageForm):
     key = "webhook"
@@ -195,7 +192,7 @@ def section(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
     rows = []
     for member in study.members.select_related("user"):
         form = RoleForm(study)
-        if isinstance(sent, RoleForm) and sent.is_about(member):
+        if isinstance(sent, RoleForm) and sent.data.get("member") == str(member.pk):
             form = sent
         rows.append((member, form.in_row(member)))
     context: dict[str, Any] = {"rows": rows}

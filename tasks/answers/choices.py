@@ -79,8 +79,7 @@ class Label(Kind):
             raise AnswerError("nothing_chosen", sentence("Choose one of the labels."))
         if label not in [known.name for known in card.labels]:
             raise AnswerError(
-                "unknown_label",
-                sentence("“%(label)s” is not one of the labels.", label=cut(label)),
+                "unknown_label", sentence("“%(label)s” is not one of the labels.", label=cut(label))
             )
         return GivenAnswer((), label, False)
 
@@ -256,8 +255,7 @@ class Options(Kind):
             )
         if not card.all_options and chosen == set(asked.options):
             raise AnswerError(
-                "all_options",
-                sentence("Not all options can be right. Please clear at least one."),
+                "all_options", sentence("Not all options can be right. Please clear at least one.")
             )
         values = dict.fromkeys(text for text in asked.options if text in chosen)
         return GivenAnswer((), "", False, tuple(values))

@@ -73,10 +73,7 @@ class Metric:
         return math.fsum(map(self.example, predictions, golds)) / len(golds)
 
     def without_each(
-        self,
-        predictions: Sequence[str],
-        golds: Sequence[Sequence[str]],
-        groups: Sequence[Hashable],
+        self, predictions: Sequence[str], golds: Sequence[Sequence[str]], groups: Sequence[Hashable]
     ) -> list[float]:
         """Return the score without each group of examples, in order of first appearance.
 

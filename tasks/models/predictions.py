@@ -179,10 +179,7 @@ class PredictionFile(models.Model):
             models.CheckConstraint(
                 condition=Q(Q(shots=0) | Q(shots__isnull=True), split_number__isnull=True)
                 | Q(
-                    shots__isnull=False,
-                    shots__gt=0,
-                    split_number__isnull=False,
-                    split_number__gt=0,
+                    shots__isnull=False, shots__gt=0, split_number__isnull=False, split_number__gt=0
                 ),
                 name="zero_shots_means_no_split_of_predictions",
             ),

@@ -160,9 +160,7 @@ def _broken(
 
 
 def not_in_context(
-    card: Card,
-    predicted: Mapping[str, Predicted],
-    places: Mapping[str, Sequence[str]],
+    card: Card, predicted: Mapping[str, Predicted], places: Mapping[str, Sequence[str]]
 ) -> str:
     """Return a sentence about texts that humans couldn't have highlighted, or "" if there are none.
 

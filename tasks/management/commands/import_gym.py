@@ -91,16 +91,14 @@ class Command(BaseCommand):
         here = {path.name for path in folder.iterdir() if path.is_dir()}
         names = sorted(tasks or here)
         if partition:
-            names = self._of_partition(catalogue.partitions()[partition], here)
+            chosen = catalogue.partitions()[partition]
+            for sentence in findings.of_partition(chosen, here):
+                self.stdout.write(sentence)
+            names = [name for name in chosen.all if name in here]
         try:
             return [self._see(folder, name) for name in names]
         except FormatError as error:
             raise CommandError(str(error)) from None
-
-    def _of_partition(self, partition: catalogue.Partition, here: set[str]) -> list[str]:
-        for sentence in findings.of_partition(partition, here):
-            self.stdout.write(sentence)
-        return [name for name in partition.all if name in here]
 
     def _see(self, folder: Path, name: str) -> Seen:
         """Read one task. Raises FormatError, or CommandError for a missing folder."""

@@ -131,14 +131,11 @@ class Command(BaseCommand):
             raise CommandError(f"Nothing was imported: {error}") from None
         self._say(made)
         if options["dry_run"]:
-            self._preview(made)
+            for record in made.files[0].records[:10]:
+                self.stdout.write(json.dumps(making.line(record), ensure_ascii=False))
+            self.stdout.write("Nothing was stored (--dry-run).")
             return
         self._store(made, options)
-
-    def _preview(self, made: Made) -> None:
-        for record in made.files[0].records[:10]:
-            self.stdout.write(json.dumps(making.line(record), ensure_ascii=False))
-        self.stdout.write("Nothing was stored (--dry-run).")
 
     def _wanted(self, file: Path, options: dict[str, Any]) -> Wanted:
         reading = Reading(**{key: options[key] for key in Reading.__dataclass_fields__})
