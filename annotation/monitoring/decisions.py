@@ -30,10 +30,14 @@ def _reason() -> forms.CharField:
     return forms.CharField(max_length=500, error_messages={"required": NO_REASON})
 
 
+def _qualify(annotator: Participation, passes: bool, reason: str, by: User) -> None:
+    qualification.decide(annotator.token, passes, reason, by)
+
+
 DECIDE = {
     Decision.About.ANALYSIS: exclusion.decide,
     Decision.About.PAY: ledger.decide,
-    Decision.About.QUALIFICATION: lambda one, *sent: qualification.decide(one.token, *sent),
+    Decision.About.QUALIFICATION: _qualify,
 }
 
 

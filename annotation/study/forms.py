@@ -142,8 +142,8 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         self.initial["version"] = design.version(self.instance)
         self.initial.update(audience.initial(self.instance.audience))
         # The same tasks as above. Without the prefix, two fields would have the same labels.
-        row_field(self, "upstream_tasks").label_from_instance = (  # type: ignore[method-assign, assignment]  # as Django documents
-            lambda task: f"Upstream: {self._task_label(task)}"
+        row_field(self, "upstream_tasks").label_from_instance = (  # type: ignore[method-assign]  # as Django documents
+            lambda obj: f"Upstream: {self._task_label(obj)}"
         )
         self._suggest()
 
