@@ -81,7 +81,13 @@ def erase(user: User) -> str:
                 session.delete()
         # Must run before the row is renamed: the log's guard checks the old name against the row.
         _rename_in_the_log(user.username, name)
-        _empty(user, name)
+        user.username, user.email, user.first_name, user.last_name = name, "", "", ""
+        user.is_staff = user.is_superuser = False
+        user.last_login = None
+        user.set_unusable_password()
+        user.save()
+        user.groups.clear()
+        user.user_permissions.clear()
         AuditEntry.objects.record("account deleted", Topic.ACCOUNT, about=name)
     return name
 
@@ -108,13 +114,3 @@ def _rename_in_the_log(old: str, new: str) -> None:
             for field in ("what", "about")
         }
         AuditEntry.objects.filter(pk=entry.pk).update(**named)
-
-
-def _empty(user: User, name: str) -> None:
-    user.username, user.email, user.first_name, user.last_name = name, "", "", ""
-    user.is_staff = user.is_superuser = False
-    user.last_login = None
-    user.set_unusable_password()
-    user.save()
-    user.groups.clear()
-    user.user_permissions.clear()

@@ -156,8 +156,15 @@ def restore(path: Path, identity: Path | None = None) -> dict[str, Any]:
     Raises CommandError, before changing anything, if the file is incomplete, if the database engine
     or the keys differ, or if the database or var/ isn't empty.
     """
-    _require_empty()
     root = Path(settings.VAR_DIR)
+    taken = [name for name in (*FOLDERS, installation.FILE) if (root / name).exists()]
+    if connection.introspection.table_names():
+        raise CommandError(
+            "The database is not empty, and existing data are not overwritten. Set an empty one"
+            " (DATABASE_URL, or HANDFUL_VAR for SQLite)."
+        )
+    if taken:
+        raise CommandError(f"{root} already contains {', '.join(taken)} of another installation.")
     with tempfile.TemporaryDirectory(prefix=".restore-", dir=root) as folder:
         with _opened(path, identity, Path(folder)) as file:
             unpack(file, Path(folder), path)
@@ -168,18 +175,6 @@ def restore(path: Path, identity: Path | None = None) -> dict[str, Any]:
             if (files / name).exists():
                 shutil.move(files / name, root / name)
     return contents
-
-
-def _require_empty() -> None:
-    root = Path(settings.VAR_DIR)
-    taken = [name for name in (*FOLDERS, installation.FILE) if (root / name).exists()]
-    if connection.introspection.table_names():
-        raise CommandError(
-            "The database is not empty, and existing data are not overwritten. Set an empty one"
-            " (DATABASE_URL, or HANDFUL_VAR for SQLite)."
-        )
-    if taken:
-        raise CommandError(f"{root} already contains {', '.join(taken)} of another installation.")
 
 
 @contextlib.contextmanager

@@ -115,7 +115,13 @@ def send_due() -> int:
     receiver therefore delays only its own deliveries.
     """
     until, arrived = time.monotonic() + RUN, 0
-    turns = _due_by_webhook()
+    # Queues of due deliveries by webhook, with failing webhooks last.
+    due = Delivery.objects.filter(state=Delivery.State.WAITING, next_at__lte=database_now())
+    queues = []
+    for webhook in Webhook.objects.of_owners().filter(pk__in=due.order_by().values("webhook")):
+        first = due.filter(webhook=webhook).select_related("webhook").order_by("pk")
+        queues.append(deque(first[:AT_ONCE]))
+    turns = deque(sorted(filter(None, queues), key=lambda q: (q[0].attempts > 0, q[0].next_at)))
     while turns and time.monotonic() < until:
         queue = turns.popleft()
         delivery = queue.popleft()
@@ -126,16 +132,6 @@ def send_due() -> int:
         if queue:
             turns.append(queue)
     return arrived
-
-
-def _due_by_webhook() -> deque[deque[Delivery]]:
-    """Return queues of due deliveries by webhook, with failing webhooks last."""
-    due = Delivery.objects.filter(state=Delivery.State.WAITING, next_at__lte=database_now())
-    queues = []
-    for webhook in Webhook.objects.of_owners().filter(pk__in=due.order_by().values("webhook")):
-        queue = due.filter(webhook=webhook).select_related("webhook").order_by("pk")
-        queues.append(deque(queue[:AT_ONCE]))
-    return deque(sorted(filter(None, queues), key=lambda q: (q[0].attempts > 0, q[0].next_at)))
 
 
 def _still_waits(delivery: Delivery) -> bool:

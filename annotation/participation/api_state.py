@@ -125,19 +125,15 @@ def _outside(participation: Participation) -> dict[str, Any]:
     if step == "gone":
         ended |= {"reason": str(page["reason"]), "may_resume": participation.status in MAY_RESUME}
     if step == "finished":
-        ended |= _finished(participation, page)
+        study = participation.study
+        answered = ExitAnswers.objects.filter(participation=participation).exists()
+        ended |= {
+            "answered": page["answered"],
+            "asks_questions": study.exit_questionnaire and not answered,
+            "own_questions": _own(participation, OwnAnswer.Moment.AFTER),
+            "next_task": join_errors.next_task_is_offered(participation),
+        }
     return ended
-
-
-def _finished(participation: Participation, page: dict[str, Any]) -> dict[str, Any]:
-    study = participation.study
-    answered = ExitAnswers.objects.filter(participation=participation).exists()
-    return {
-        "answered": page["answered"],
-        "asks_questions": study.exit_questionnaire and not answered,
-        "own_questions": _own(participation, OwnAnswer.Moment.AFTER),
-        "next_task": join_errors.next_task_is_offered(participation),
-    }
 
 
 def _own(participation: Participation, moment: str) -> list[dict[str, Any]]:

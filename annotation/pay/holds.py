@@ -8,8 +8,10 @@ from batches until a payer releases it with a reason, or decides not to pay the 
 import statistics
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -66,7 +68,12 @@ def holds(study: Study) -> list[Hold]:
         .values_list("participation")
         .annotate(latest=Max("at"))
     )
-    earned = _earned(study)
+    # By participation: cents without bonuses, scenario, completed.
+    entered = study.participations.filter(kind=Kind.PERSON, ledger__isnull=False)
+    summed: Iterable[Any] = entered.annotate(cents=ledger.WITHOUT_BONUSES).values_list(
+        "pk", "cents", "scenario_id", "status"
+    )
+    earned = {pk: (cents, of, status == Status.COMPLETED) for pk, cents, of, status in summed}
     amounts: dict[int, list[int]] = defaultdict(list)
     for cents, of, completed in sorted(earned.values()):
         if completed and cents:
@@ -84,20 +91,6 @@ def holds(study: Study) -> list[Hold]:
             held[pk] = own, usual, kept
     people = study.participations.select_related("scenario__task").in_bulk(held)
     return [Hold(people[pk], *found) for pk, found in held.items()]
-
-
-def _earned(study: Study) -> dict[int, tuple[int, int, bool]]:
-    """Return (cents without bonuses, scenario, completed) for participations with entries."""
-    people = study.participations.filter(kind=Kind.PERSON, ledger__isnull=False).annotate(
-        cents=ledger.WITHOUT_BONUSES
-    )
-    completed = Status.COMPLETED
-    return {
-        pk: (cents, scenario, status == completed)
-        for pk, cents, scenario, status in people.values_list(
-            "pk", "cents", "scenario_id", "status"
-        )
-    }
 
 
 def _usual(study: Study, scenario: Scenario, others: list[int]) -> float:

@@ -14,7 +14,7 @@ from datetime import timedelta
 
 from django.db import transaction
 
-from annotation.models import PaymentBatch, PersonalLink, Study, Submission
+from annotation.models import PaymentBatch, PersonalLink, Submission
 from annotation.pay import ledger
 from annotation.payout import batches
 from annotation.payout.batches import Method, PaymentError, State
@@ -336,7 +336,10 @@ def batch_csv(batch: PaymentBatch) -> str:
 
 
 def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
-    names = _link_names(batch.study)
+    links: Iterable[PersonalLink] = batch.study.personal_links.all()
+    names = {
+        identities.worker_key(PersonalLinkAdapter.platform, link.code): link.name for link in links
+    }
     payments = batch.payments.select_related("entry__participation__worker").order_by("pk")
     for payment in payments:
         entry, worker = payment.entry, payment.entry.participation.worker
@@ -351,10 +354,3 @@ def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
             entry.currency, entry.get_kind_display(), entry.reason,
             entry.participation.completion_code,
         ]  # fmt: skip
-
-
-def _link_names(study: Study) -> dict[str, str]:
-    links: Iterable[PersonalLink] = study.personal_links.all()
-    return {
-        identities.worker_key(PersonalLinkAdapter.platform, link.code): link.name for link in links
-    }

@@ -51,9 +51,27 @@ def personal_data(
         ],
     }  # fmt: skip
     if "read" in rights:
-        told |= _answers(participation)
+        turns = participation.turns.select_related(
+            "example", "answer", "activity", "draft", "reading", "confidence", "problem"
+        )
+        told |= {
+            "examples": [_shown(turn) for turn in turns.prefetch_related("answer__spans")],
+            "questions_of_the_study": [
+                {"question": row.question, "answer": row.answer, "at": row.at}
+                for row in participation.own_answers.all()
+            ],
+            "questions_at_the_end": _at_the_end(participation),
+        }
     if "pay" in rights:
-        told["earnings"] = _earnings(participation)
+        told["earnings"] = [
+            {
+                "kind": entry.get_kind_display(), "amount": entry.amount,
+                "currency": entry.currency, "at": entry.at,
+                "is_paid": payment is not None and payment.batch.state == PaymentBatch.State.PAID,
+            }
+            for entry in participation.ledger.select_related("payment__batch")
+            for payment in [getattr(entry, "payment", None)]
+        ]  # fmt: skip
     else:
         del told["completion_code"]
     return told | {
@@ -63,32 +81,6 @@ def personal_data(
         ],
         "left_out": LEFT_OUT,
     }
-
-
-def _answers(participation: Participation) -> dict[str, Any]:
-    turns = participation.turns.select_related(
-        "example", "answer", "activity", "draft", "reading", "confidence", "problem"
-    )
-    return {
-        "examples": [_shown(turn) for turn in turns.prefetch_related("answer__spans")],
-        "questions_of_the_study": [
-            {"question": row.question, "answer": row.answer, "at": row.at}
-            for row in participation.own_answers.all()
-        ],
-        "questions_at_the_end": _at_the_end(participation),
-    }
-
-
-def _earnings(participation: Participation) -> list[dict[str, Any]]:
-    return [
-        {
-            "kind": entry.get_kind_display(), "amount": entry.amount,
-            "currency": entry.currency, "at": entry.at,
-            "is_paid": payment is not None and payment.batch.state == PaymentBatch.State.PAID,
-        }
-        for entry in participation.ledger.select_related("payment__batch")
-        for payment in [getattr(entry, "payment", None)]
-    ]  # fmt: skip
 
 
 def _shown(turn: Turn) -> dict[str, Any]:

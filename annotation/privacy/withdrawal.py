@@ -43,7 +43,11 @@ def withdraw(token: str) -> Participation:
         worked = ledger.active_time(participation).total_seconds()
         now = database_now()
         _erase_answers(participation, now)
-        _erase_reasons(participation)
+        # Some reasons written about the participation contain scores.
+        participation.decisions.update(reason=REASON)
+        freed = expiry.freed(participation)
+        logged = participation.study.events.filter(what__startswith=freed)
+        logged.update(what=f"{freed}{REASON}")
         participation.store(
             status=Status.WITHDRAWN, seat_number=None, in_analysis=False, worked_seconds=worked,
             finished_at=participation.finished_at or now,
@@ -87,14 +91,6 @@ def _erase_answers(participation: Participation, now: datetime) -> None:
     ExitAnswers.objects.filter(participation=participation).delete()
     OwnAnswer.objects.filter(participation=participation).delete()
     ModelRun.objects.filter(participation=participation).delete()
-
-
-def _erase_reasons(participation: Participation) -> None:
-    """Replace the reasons written about the participation, because some contain scores."""
-    participation.decisions.update(reason=REASON)
-    freed = expiry.freed(participation)
-    logged = participation.study.events.filter(what__startswith=freed)
-    logged.update(what=f"{freed}{REASON}")
 
 
 def _jobs_that_hold(participation: Participation) -> list[int]:

@@ -175,38 +175,27 @@ def _follow(
     if participation is None or participation.submissions.order_by("-pk").first() != submission:
         return  # a later submission represents the work
     if before == "REJECTED":
-        _rejection_taken_back(submission, participation)
+        # Undo the effects, unless a user has since decided otherwise.
+        reason = "the rejection on Prolific was reversed"
+        if participation.status == Status.REJECTED:
+            ended = submission.status_before_rejection
+            # The seat was freed. If one is free, the participant's page offers to continue.
+            participation.store(status=ended if ended in MAY_RESUME else Status.RETURNED)
+        participation.refresh_from_db()
+        _pay_again(participation, reason)
     if submission.status == "RETURNED":
         done.freed += expiry.release_seat(participation, Status.RETURNED)
     elif submission.status == "TIMED_OUT":
         done.freed += expiry.release_seat(participation, Status.EXPIRED)
     elif submission.status == "REJECTED":
         done.freed += participation.is_live
-        _was_rejected(submission, participation)
-
-
-def _was_rejected(submission: Submission, participation: Participation) -> None:
-    """Handle a rejection on Prolific: end the work, and don't pay for it.
-
-    A participation that has ended keeps its status. A completed participation remains in the
-    analysis until a researcher excludes it (exclusion.rejected_elsewhere).
-    """
-    submission.store(status_before_rejection=participation.status)
-    if participation.is_live or participation.status in MAY_RESUME:
-        participation.store(status=Status.REJECTED, seat_number=None)
-    participation.refresh_from_db()
-    ledger.decide(participation, False, REJECTED, None)
-
-
-def _rejection_taken_back(submission: Submission, participation: Participation) -> None:
-    """Undo the effects of a rejection, unless a user has since decided otherwise."""
-    reason = "the rejection on Prolific was reversed"
-    if participation.status == Status.REJECTED:
-        ended = submission.status_before_rejection
-        # The seat was freed. If one is free, the participant's page offers to continue.
-        participation.store(status=ended if ended in MAY_RESUME else Status.RETURNED)
-    participation.refresh_from_db()
-    _pay_again(participation, reason)
+        # Work that has ended keeps its status, and completed work stays in the analysis until a
+        # researcher excludes it (exclusion.rejected_elsewhere).
+        submission.store(status_before_rejection=participation.status)
+        if participation.is_live or participation.status in MAY_RESUME:
+            participation.store(status=Status.REJECTED, seat_number=None)
+        participation.refresh_from_db()
+        ledger.decide(participation, False, REJECTED, None)
 
 
 def _was_ours(participation: Participation) -> bool:

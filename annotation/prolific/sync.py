@@ -77,7 +77,15 @@ def _sync_one(prolific_study: ProlificStudy, client: Client, done: Synced) -> Fo
         with done.noting(f"{prolific_study}, a submission"):
             rows.append(Row.read(told))
             take_over(rows[-1], done)
-    _note_what_costs(prolific_study, rows)
+    # Payments that Prolific may make without any work done here.
+    open_yet = [row for row in rows if row.return_is_open]
+    ends = [row.completed_at or row.return_requested_at for row in open_yet]
+    since = [end for end in ends if end is not None]
+    prolific_study.returns_open = len(open_yet)
+    prolific_study.returns_until = min(since) + AUTO_APPROVAL if since else None
+    approved = {row.key for row in rows if row.status == "APPROVED"}
+    seen_here = Submission.objects.filter(key__in=approved).count()
+    prolific_study.approved_unknown = len(approved) - seen_here
     before, there = status_of(prolific_study.status), client.study(prolific_study.id_there)
     prolific_study.status = str(there["status"])[:20]
     if prolific_study.signed:
@@ -96,18 +104,6 @@ def _sync_one(prolific_study: ProlificStudy, client: Client, done: Synced) -> Fo
     coming = sum(row.status in UNDER_WAY and row.key not in seated for row in held)
     kept = sum(not row.return_is_open for row in held)
     return Found(prolific_study, len(held), kept, coming if prolific_study.part <= 1 else 0)
-
-
-def _note_what_costs(prolific_study: ProlificStudy, rows: list[Row]) -> None:
-    """Store which payments Prolific may make without any work done here."""
-    open_yet = [row for row in rows if row.return_is_open]
-    ends = [row.completed_at or row.return_requested_at for row in open_yet]
-    since = [end for end in ends if end is not None]
-    prolific_study.returns_open = len(open_yet)
-    prolific_study.returns_until = min(since) + AUTO_APPROVAL if since else None
-    approved = {row.key for row in rows if row.status == "APPROVED"}
-    known = Submission.objects.filter(key__in=approved).values_list("key", flat=True)
-    prolific_study.approved_unknown = len(approved) - len(known)
 
 
 def _bar(study: Study, client: Client, done: Synced) -> None:

@@ -125,7 +125,12 @@ def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[
     for few in (keys[first : first + AT_ONCE] for first in range(0, len(keys), AT_ONCE)):
         turns = Turn.objects.filter(participation__in=few, answer__isnull=False)
         turns = turns.exclude(step=Step.UPSTREAM)
-        spans = _texts_by_turn(few)
+        selected: dict[int, dict[str, None]] = {}
+        answered = AnswerSpan.objects.filter(answer__turn__participation__in=few)
+        ordered = answered.order_by("answer_id", "segment", "start")
+        for turn, text in ordered.values_list("answer_id", "text"):
+            selected.setdefault(turn, {})[text] = None
+        spans = {turn: "\n".join(distinct) for turn, distinct in selected.items()}
         rows = turns.order_by("participation_id", "pk").values_list(
             "participation_id", "pk", "step", "shown_at", "answer__submitted_at", "example_id",
             "answer__label", "answer__values", "answer__active_seconds", "answer__s1",
@@ -152,16 +157,6 @@ def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[
                     blurs, away, pastes, *own,
                 ) in group
             ]  # fmt: skip
-
-
-def _texts_by_turn(people: Sequence[int]) -> dict[int, str]:
-    texts: dict[int, dict[str, None]] = {}
-    spans = AnswerSpan.objects.filter(answer__turn__participation__in=people)
-    for turn, text in spans.order_by("answer_id", "segment", "start").values_list(
-        "answer_id", "text"
-    ):
-        texts.setdefault(turn, {})[text] = None
-    return {turn: "\n".join(distinct) for turn, distinct in texts.items()}
 
 
 def word_count(texts: Iterable[str]) -> int:

@@ -73,7 +73,11 @@ def _seconds(words: int) -> float:
 
 def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
     """Return the workload for each task and number of shots, in a fixed number of queries."""
-    sizes = _sizes(tasks)
+    shown = (Split.Kind.TRAIN, Split.Kind.TEST)
+    splits = Split.objects.filter(task__in=[task.pk for task in tasks], kind__in=shown)
+    counted = splits.annotate(size=Count("examples"))
+    rows = counted.values_list("task", "shots", "number", "size")
+    sizes = Counter({(task, shots, number): size for task, shots, number, size in rows})
     # The number of upstream examples is known only for a stored draft.
     upstream = max(cross_task.lengths(study).values(), default=0) if study.pk else 0
     upstream_words = _upstream_words(study) if upstream else 0
@@ -107,15 +111,6 @@ def _upstream_words(study: Study) -> int:
         for tasks in arms
         if tasks
     )
-
-
-def _sizes(tasks: Sequence[Task]) -> Counter[tuple[int, int | None, int | None]]:
-    """Return the number of examples in each published file, by (task, shots, number)."""
-    shown = (Split.Kind.TRAIN, Split.Kind.TEST)
-    splits = Split.objects.filter(task__in=[task.pk for task in tasks], kind__in=shown)
-    counted = splits.annotate(size=Count("examples"))
-    rows = counted.values_list("task", "shots", "number", "size")
-    return Counter({(task, shots, number): size for task, shots, number, size in rows})
 
 
 def doubt(promised: int, load: Workload) -> str:

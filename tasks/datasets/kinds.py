@@ -190,23 +190,17 @@ def labelled(
         return []
     tokens = table.value(row, columns.text[0])
     if tagged.is_tagged(tokens, value):
-        return _of_tags(table, row, column, tokens, value)
+        for number, tag in enumerate(value, 1):
+            if not isinstance(tag, str) or not tagged.TAG.fullmatch(tag):
+                raise table.error(
+                    row, column, f"tag {number}: {tag!r} is not a tag such as O, B-LOC or I-LOC"
+                )
+        return tagged.of_tags([str(token) for token in tokens], value)
     if not tagged.are_spans(value):
         raise table.error(
             row, column, "expected spans with labels, or the tags of a list of tokens"
         )
     return tagged.spans_of(table, row, column, value, texts[0])
-
-
-def _of_tags(
-    table: Table, row: Row, column: str, tokens: list[Any], tags: list[Any]
-) -> list[tagged.Labelled]:
-    for number, tag in enumerate(tags, 1):
-        if not isinstance(tag, str) or not tagged.TAG.fullmatch(tag):
-            raise table.error(
-                row, column, f"tag {number}: {tag!r} is not a tag such as O, B-LOC or I-LOC"
-            )
-    return tagged.of_tags([str(token) for token in tokens], tags)
 
 
 def has_labels(table: Table, columns: Columns) -> bool:

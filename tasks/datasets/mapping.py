@@ -87,7 +87,12 @@ def map_rows(table: Table, columns: Columns) -> Mapped:
 
 def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
     """If no labels are given, add those in the rows alphabetically to hide frequencies."""
-    _check_options(table, columns)
+    answer = columns.answer
+    if columns.options and not answer.has_options:
+        problem = f"such answers (--as {columns.kind}) have no options"
+        raise table.error(None, columns.options[0], problem)
+    if answer.has_options and answer.is_one_text and not columns.options:
+        raise table.error(None, "", "set the column with the options of each row (--options)")
     is_labelled = kinds.has_labels(table, columns)
     have_labels = columns.kind == "choice" or (columns.kind == "options" and not columns.options)
     if not (is_labelled or have_labels):
@@ -108,15 +113,6 @@ def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
         notes.append(f"spans with other labels were skipped: {', '.join(left)}")
     _check_labels(table, columns, labels)
     return replace(columns, labels=labels), notes
-
-
-def _check_options(table: Table, columns: Columns) -> None:
-    answer = columns.answer
-    if columns.options and not answer.has_options:
-        problem = f"such answers (--as {columns.kind}) have no options"
-        raise table.error(None, columns.options[0], problem)
-    if answer.has_options and answer.is_one_text and not columns.options:
-        raise table.error(None, "", "set the column with the options of each row (--options)")
 
 
 def _values(table: Table, columns: Columns, is_labelled: bool) -> set[str]:
