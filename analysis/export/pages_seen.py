@@ -13,10 +13,9 @@ from django.utils.translation import get_language, get_language_bidi
 
 from annotation.models import Scenario, Step, Study
 from annotation.participation.forms import ComprehensionForm
-from annotation.participation.progress import Place, Progress
 from annotation.participation.reveal import Reveal, reveal_page
 from annotation.participation.state import instructions_of
-from annotation.participation.turn import TurnPage
+from annotation.participation.turn import Place, Progress, TurnPage
 from annotation.study import cross_task, screening
 from annotation.web.wording import as_html
 from tasks.cards import Card

@@ -20,8 +20,7 @@ from annotation.library.dataset_import import ReadingForm, dataset_columns, refu
 from annotation.library.gym_import import PartitionForm, gym_tasks
 from annotation.models import Step
 from annotation.participation.preview import show
-from annotation.participation.progress import Place
-from annotation.participation.turn import TurnPage
+from annotation.participation.turn import Place, TurnPage
 from annotation.web.access import ResearcherRequest, signed_in, upload_of
 from annotation.web.fields import FilesField, FilesInput
 from tasks import data_report, dataset_uploads, disk, gym_uploads, teams, upload_jobs, uploads

@@ -18,7 +18,6 @@ from annotation.models import (
     Status,
     Turn,
 )
-from annotation.participation.progress import Place
 from annotation.participation.question import Segment
 from annotation.participation.reveal import Reveal, reveal_page
 from annotation.participation.state import (
@@ -27,7 +26,7 @@ from annotation.participation.state import (
     page_outside_turns,
     turn_page,
 )
-from annotation.participation.turn import TurnPage
+from annotation.participation.turn import Place, TurnPage
 from annotation.protocol import comprehension, own_questions, training_step, upstream_step
 from annotation.protocol.training_review import Mistake
 from annotation.recruitment import join_errors

@@ -1,11 +1,9 @@
 """Forms on annotators' pages, except the answer forms, which tasks/spans.py parses."""
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.http import Http404, QueryDict
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from annotation.models import ExitAnswers, Study
@@ -152,11 +150,3 @@ class ProblemForm(PageForm):
             "max_length": TOO_LONG,
         },
     )
-
-
-def turn_of(sent: QueryDict) -> int:
-    """Return the turn's number from form data, or raise Http404."""
-    number = sent.get("turn", "").strip()
-    if not re.fullmatch(r"[0-9]{1,18}", number):
-        raise Http404
-    return int(number)

@@ -4,6 +4,7 @@ GET /work/<token>/ shows the participation's current state. Each POST performs o
 the new state, as a fragment for htmx or otherwise through a redirect.
 """
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -27,7 +28,6 @@ from annotation.participation.forms import (
     ConsentForm,
     OwnForm,
     ProblemForm,
-    turn_of,
 )
 from annotation.participation.landing import count_refusal, landing_page
 from annotation.participation.state import (
@@ -41,7 +41,6 @@ from annotation.participation.state import (
 )
 from annotation.privacy import withdrawal
 from annotation.protocol import (
-    active_time,
     answering,
     comprehension,
     own_questions,
@@ -196,16 +195,24 @@ def wait(request: access.PageRequest, token: str) -> HttpResponse:
     return redirect("work", token)
 
 
+def turn_of(request: access.PageRequest) -> int:
+    """Return the turn's number from the form, or raise Http404."""
+    number = request.POST.get("turn", "").strip()
+    if not re.fullmatch(r"[0-9]{1,18}", number):
+        raise Http404
+    return int(number)
+
+
 @worker_page("POST")
 def ping(request: access.PageRequest, token: str) -> HttpResponse:
-    active_time.ping(token, turn_of(request.POST), request.POST)
+    answering.ping(token, turn_of(request), request.POST)
     return HttpResponse(status=204)
 
 
 @worker_page("POST")
 def draft(request: access.PageRequest, token: str) -> HttpResponse:
     try:
-        active_time.keep_draft(token, turn_of(request.POST), request.POST)
+        answering.keep_draft(token, turn_of(request), request.POST)
     except AnswerError:
         return HttpResponse(status=400)
     return HttpResponse(status=204)
@@ -266,7 +273,7 @@ def problem(request: access.PageRequest, token: str) -> HttpResponse:
     participation = visitors.participation_of(token)
     form, turn = ProblemForm(request.POST or None), participation.latest_turn()
     if form.is_valid():
-        turn_id, text = turn_of(request.POST), form.cleaned_data["text"]
+        turn_id, text = turn_of(request), form.cleaned_data["text"]
         answering.report_problem(token, turn_id, text, Channel.PAGE)
         return redirect("problem" if turn and turn.pk == turn_id else "work", token)
     if turn is None or not participation.is_live:
@@ -305,12 +312,12 @@ def begin(request: access.PageRequest, token: str) -> HttpResponse:
 def answer(request: access.PageRequest, token: str) -> HttpResponse:
     """Store an answer. docs/protocol.md#replies lists the responses."""
     try:
-        participation, turn = answering.submit(token, turn_of(request.POST), request.POST)
+        participation, turn = answering.submit(token, turn_of(request), request.POST)
     except answering.Conflict as conflict:
         return _state(request, visitors.participation_of(token), notice=str(conflict), status=409)
     except AnswerError as error:
-        if not active_time.REPORTED.keys().isdisjoint(request.POST):
-            active_time.ping(token, turn_of(request.POST), request.POST)
+        if not answering.REPORTED.keys().isdisjoint(request.POST):
+            answering.ping(token, turn_of(request), request.POST)
         participation = visitors.participation_of(token)  # activates its language
         return _state(request, participation, error=translated(error.sentence), status=422)
     return _after_post(request, participation, turn)
@@ -318,7 +325,7 @@ def answer(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def confidence(request: access.PageRequest, token: str) -> HttpResponse:
-    sent, channel = turn_of(request.POST), Channel.PAGE
+    sent, channel = turn_of(request), Channel.PAGE
     try:
         participation, turn = confidence_step.give(token, sent, request.POST, channel)
     except AnswerError as error:

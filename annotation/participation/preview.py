@@ -19,7 +19,6 @@ from django.views.decorators.cache import never_cache
 
 from annotation.models import Scenario, Step
 from annotation.participation.forms import ExitForm
-from annotation.participation.progress import Place
 from annotation.participation.state import (
     STEPS,
     comprehension_page,
@@ -30,7 +29,7 @@ from annotation.participation.state import (
     render_turn,
     tried,
 )
-from annotation.participation.turn import TurnPage
+from annotation.participation.turn import Place, TurnPage
 from annotation.pay import ledger
 from annotation.study import cross_task, screening
 from annotation.study.own_questions import AFTER, BEFORE, of_moment

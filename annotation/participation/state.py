@@ -27,10 +27,9 @@ from annotation.models import (
 from annotation.models.participation import first_worked_before
 from annotation.participation import try_out
 from annotation.participation.forms import ComprehensionForm, ExitForm, OwnForm
-from annotation.participation.progress import ENOUGH, Place, Progress
 from annotation.participation.question import Question
 from annotation.participation.reveal import Reveal, reveal_page
-from annotation.participation.turn import TurnPage, paragraphs
+from annotation.participation.turn import ENOUGH, Place, Progress, TurnPage, paragraphs
 from annotation.pay import ledger
 from annotation.privacy.personal_data import WHOLE, personal_data
 from annotation.protocol import (

@@ -62,7 +62,7 @@ def first_card(participation: Participation) -> Card:
 
 
 def ends_a_task(participation: Participation, turn: Turn) -> bool:
-    if turn.step != Step.UPSTREAM or turn.given is None:
+    if turn.given is None:
         return False
     order = participation.upstream_order
     if turn.position + 1 == len(order):
@@ -73,7 +73,7 @@ def ends_a_task(participation: Participation, turn: Turn) -> bool:
 
 def card_shown_after(participation: Participation, turn: Turn | None) -> Card | None:
     """Return the next task's card if its instructions should be shown now, or else None."""
-    if turn is None or participation.status != Status.WORKING:
+    if turn is None or turn.step != Step.UPSTREAM or participation.status != Status.WORKING:
         return None
     if not ends_a_task(participation, turn) or not Reading.objects.filter(turn=turn).exists():
         return None

@@ -7,7 +7,7 @@ import pytest
 from analysis.export.files import write_export
 from annotation.models import Channel, Kind, Status, Study
 from annotation.privacy import withdrawal
-from annotation.protocol import active_time, answering, exclusion, own_questions
+from annotation.protocol import answering, exclusion, own_questions
 from annotation.protocol.attention_checks import import_checks
 from annotation.recruitment import consent, expiry
 from tasks.formats import Record
@@ -64,7 +64,7 @@ def under_s1(owner, folder) -> Study:
     for number, scenario in enumerate([*scenarios[:2] * 8, *scenarios[2:] * 2, scenarios[4]]):
         seat = factories.seat(scenario)
         turn = seat.latest_turn()
-        active_time.ping(
+        answering.ping(
             seat.token,
             turn.pk,
             {"blurs": str(number % 3), "pastes": "1", "copies": "2", "narrow": "1", "jumps": "1"},

@@ -18,7 +18,7 @@ from annotation.models import Kind, Participation, Role
 from annotation.monitoring import report_answers
 from annotation.pay import ledger
 from annotation.privacy import withdrawal
-from annotation.protocol import active_time, exclusion
+from annotation.protocol import answering, exclusion
 from annotation.study import lifecycle, team
 from tasks import jobs
 from tasks.models import Job
@@ -228,7 +228,7 @@ def pauses(study, researcher):
 
 def pings(study, researcher):
     seat = study.participations.get(status="working")
-    assert active_time.ping(seat.token, seat.latest_turn().pk, {"blurs": "1", "away": "2"})
+    assert answering.ping(seat.token, seat.latest_turn().pk, {"blurs": "1", "away": "2"})
 
 
 def joins(study, researcher):

@@ -11,8 +11,8 @@ from django.utils import translation
 from lxml import html
 
 from annotation.models import Turn
-from annotation.participation.progress import Progress
 from annotation.participation.state import turn_page
+from annotation.participation.turn import Progress
 from tests import factories
 from tests.annotation.protocol.test_no_gold_leaks import masked
 

@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 from django.urls import reverse
 
-from annotation.participation.progress import Progress
 from annotation.participation.state import turn_page
+from annotation.participation.turn import Progress
 from tests import factories
 
 

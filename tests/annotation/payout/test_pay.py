@@ -27,7 +27,7 @@ from annotation.pay import ledger
 from annotation.payout import batches
 from annotation.privacy import withdrawal
 from annotation.prolific import drafts
-from annotation.protocol import active_time, qualification, training_step
+from annotation.protocol import answering, qualification, training_step
 from annotation.recruitment import consent, seats
 from annotation.recruitment.links import make_links
 from annotation.study import team
@@ -109,7 +109,7 @@ def test_a_ping_for_another_turn_is_not_stored(client, study, turn):
 def test_invalid_numbers_in_a_ping_count_as_zero(study):
     seat = factories.seat(study.scenarios.get())
     told = {"blurs": "-1", "away_seconds": "9" * 40, "pastes": "٣"}
-    active_time.ping(seat.token, seat.latest_turn().pk, told)
+    answering.ping(seat.token, seat.latest_turn().pk, told)
     stored = Activity.objects.get()
     assert (stored.blurs, stored.away_seconds, stored.pastes) == (0, 0, 0)
 
@@ -120,7 +120,7 @@ SIGNS = {"copies": 3, "left_after_copy": 1, "automated": 1, "no_input": 1, "narr
 def test_reports_that_come_with_an_answer_are_stored_and_capped(client, study):
     seat = factories.seat(study.scenarios.get())
     turn = seat.latest_turn()
-    active_time.ping(seat.token, turn.pk, {"copies": "1", "narrow": "1"})
+    answering.ping(seat.token, turn.pk, {"copies": "1", "narrow": "1"})
     fields = factories.fields_for(turn.example, turn.example.gold) | {"turn": turn.pk}
     sent = SIGNS | {"copies": "2", "automated": "7"}
     client.post(reverse("answer", args=[seat.token]), fields | sent)
