@@ -182,14 +182,15 @@ def test_a_large_upload_is_read_in_parts(ada, monkeypatch):
     page = act(ada, page, "run")
     assert "1 of 4 parts done" in text(page)
     page = settle(ada, page)
-    page = act(ada, page, "confirm")
+    page = act(ada, page, "confirm", next="study")
     assert "Storing the task" in text(page)
     assert ">Remove<" not in page.content.decode()
     assert not Task.objects.exists()
     page = act(ada, page, "files", remove="toy_test.jsonl")
     assert "can no longer be changed" in text(page)
-    act(ada, page, "run")
+    page = act(ada, page, "run")
     assert Task.objects.exists()
+    assert page.redirect_chain[-1][0] == f"{reverse('study_new')}?task=toy"  # as asked for
     assert not TaskUpload.objects.exists()
 
 
