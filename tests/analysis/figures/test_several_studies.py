@@ -54,6 +54,21 @@ def numbers(client, address, args, **query) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
+def test_studies_ticked_in_the_list_are_compared(ada, researcher, task):
+    first = factories.make_study(researcher, task, title="First wave")
+    page = lxml.html.fromstring(ada.get(reverse("studies")).content)
+    assert not page.xpath("//input[@type='checkbox']")  # nothing to compare it with
+    second = factories.make_study(researcher, task, title="Second wave")
+    page = lxml.html.fromstring(ada.get(reverse("studies")).content)
+    (form,) = page.xpath("//form[@id='compare']")
+    boxes = page.xpath("//input[@form='compare']")
+    assert {box.get("value") for box in boxes} == {first.name, second.name}
+    sent = {boxes[0].get("name"): [box.get("value") for box in boxes]}
+    page = lxml.html.fromstring(ada.get(form.get("action"), sent).content)
+    chosen = page.xpath("//input[@name='study'][@checked]")
+    assert {box.get("value") for box in chosen} == {first.name, second.name}
+
+
 def test_the_figure_has_people_with_intervals_and_models(ada, study):
     rows = numbers(ada, "figure_numbers", [study.name, "models"])
     by = {(row["name"], row["shots"]): row for row in rows}
