@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from urllib.parse import urljoin, urlsplit
 
-import lxml.html
 import requests
 from django.conf import settings
 from django.test import Client
@@ -393,6 +392,8 @@ def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str)
     Yields the step of each answer ("training", "screening", "annotation"). Raises RobotError if
     there are no seats or a page shows an error.
     """
+    import lxml.html  # on first use: a server needs 3 MB less without it
+
     rng = random.Random(seed)
     decide = policy_of(policy, knowledge, rng)
     is_right = False
