@@ -18,7 +18,7 @@ from analysis.models.model_runs import FileScore, Place, mean_of, splits
 from analysis.models.models import WHO
 from analysis.scores import frames
 from analysis.scores.columns import ASSUMES, OF_SCORE, SCORE, assuming, between
-from analysis.scores.findings import curve
+from analysis.scores.findings import counted, curve
 from analysis.scores.performance import performance
 from analysis.scores.published import human_table4, machine_tables5_6, name_of
 from analysis.scores.scores import Score, aggregate
@@ -111,17 +111,20 @@ def boards(study: Study, kind: str) -> list[Board]:
     files = PredictionFile.objects.in_cells().filter(task__in=people.tasks)
     uploaded, of = splits(files, people.tasks), training_files(people.tasks)
     models = {model.name: model for model in LanguageModel.objects.filter(files__in=files)}
-    means = {(mean.task, mean.shots): mean for mean in curve(study, kind, "shots")[1]}
+    all_sizes = {task.name: tuple(task.training_sizes) for task in people.tasks}
+    own = counted(study, kind).values_list("pk", "scenario__task__name", "scenario__shots")
+    largest = [pk for pk, task, shots in own if shots in all_sizes[task][-1:]]
+    means = {(it.task, it.shots): it for it in curve(study, kind, "shots", largest)[1]}
     each = []
     for task in people.tasks:
-        sizes = tuple(task.training_sizes)
+        sizes = all_sizes[task.name]
         if not sizes:
             continue
         cells = [people.cells.get((task.name, size)) for size in sizes]
-        own = _own(study, kind, cells, means.get((task.name, max(sizes))))
+        annotators = _own(study, kind, cells, means.get((task.name, max(sizes))))
         entries, left_out = _uploaded(task, sizes, uploaded, of, models)
         published = _published(task, sizes)
-        each.append(Board(task, sizes, _ranked([*own, *entries, *published]), left_out))
+        each.append(Board(task, sizes, _ranked([*annotators, *entries, *published]), left_out))
     return [*_over_all(each), *each]
 
 

@@ -356,14 +356,15 @@ def curves_job(study: Study, kind: str, owner: Any = None) -> Job | None:
     return begun(CURVES, study, made_of, len(made_of["cells"]), owner)
 
 
-def curve(study: Study, kind: str, name: str) -> Curve:
+def curve(study: Study, kind: str, name: str, chosen: Collection[int] | None = None) -> Curve:
     """Return a figure's scores by annotator, and its numbers, in one row per task and shots.
 
-    `name` is one of CURVES_OF. They are computed now unless their job is done.
+    `name` is one of CURVES_OF. They are computed now unless their job is done, and then only for
+    the cells of the `chosen` participations (all by default).
     """
     job = curves_job(study, kind)
     if job is None or not job.is_done:
-        return _measured(study, kind, name)
+        return _measured(study, kind, name, chosen)
     parts = [part[name] for part in job.result]
     columns: dict[str, list[Any]] = {}
     for scores, _rows in parts:

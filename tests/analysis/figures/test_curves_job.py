@@ -139,6 +139,15 @@ def test_chunks_of_inclusion_criteria_read_annotators_once(ada, researcher, larg
     assert len(read) == 1
 
 
+def test_the_leaderboard_reads_answers_at_the_largest_size_only(ada, study, monkeypatch):
+    read, answers = [], findings.frames.scored_answers
+    monkeypatch.setattr(
+        findings.frames, "scored_answers", lambda *about: read.append(answers(*about)) or read[-1]
+    )
+    page(ada, study, "leaderboard")
+    assert {shots for frame in read for shots in frame["shots"]} == {2}
+
+
 def excluded(study):
     exclusion.decide(people(study).last(), False, "asleep", study.owner)
 
