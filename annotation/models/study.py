@@ -469,9 +469,9 @@ class Member(models.Model):
         return f"{self.user}, {self.role} of {self.study}"
 
 
-def made_by_an_owner(field: str = "made_by") -> Q:
-    """Return a filter for rows where the user in `field` is active and owns the study."""
+def made_by_an_owner() -> Q:
+    """Return a filter for rows whose `made_by` is active and owns the study."""
     owners = Member.objects.filter(
-        study=OuterRef("study"), user=OuterRef(field), role=Role.OWNER
+        study=OuterRef("study"), user=OuterRef("made_by"), role=Role.OWNER
     ).order_by()
-    return Q(**{f"{field}__is_active": True}) & (Q(study__owner=F(field)) | Q(Exists(owners)))
+    return Q(made_by__is_active=True) & (Q(study__owner=F("made_by")) | Q(Exists(owners)))

@@ -175,7 +175,7 @@ class JoinBody(Body):
 
 
 class RunBody(Body):
-    """Statistics about a model's run (annotation/models/decision.py)."""
+    """Statistics about a model's run."""
 
     template = verbatim(max_length=100_000, help_text="the text whose hash was sent when joining")
     harness = verbatim(required=False, max_length=100, help_text="program and version")

@@ -157,6 +157,8 @@ def reveal_page(
     names = [label.name for label in card.labels] or list(example.options)
     said = findings_on(card, example, answer, comparison, example.gold, other_kinds)
     question = _pieces(comparison, QUESTION, card.wording(example.question), said)
+    mistakes = [finding for finding in said if finding.is_mistake]
+    only_boundaries = bool(mistakes) and all(one.is_on_boundaries for one in mistakes)
     return Reveal(
         comparison=comparison,
         answer=answer,
@@ -173,15 +175,10 @@ def reveal_page(
         is_judged=card.kind.is_judged,
         explanation=example.explanation,
         rule=None
-        if comparison.s1 == 1 or _only_boundaries(said)
+        if comparison.s1 == 1 or only_boundaries
         else card.rule_for(example.question, example.gold),
         boundary_rule=card.boundary_rule if any(f.is_on_boundaries for f in said) else None,
     )
-
-
-def _only_boundaries(said: Sequence[Finding]) -> bool:
-    mistakes = [finding for finding in said if finding.is_mistake]
-    return bool(mistakes) and all(finding.is_on_boundaries for finding in mistakes)
 
 
 def _pieces(

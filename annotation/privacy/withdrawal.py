@@ -55,7 +55,15 @@ def withdraw(token: str) -> Participation:
             browser="",  # links this participation to others from the same browser
             **{order: [] for order in ("upstream_order", *ORDERS)},
         )  # fmt: skip
-        jobs.drop(Job.objects.filter(pk__in=_jobs_that_hold(participation)))
+        # Jobs, finished or not, whose files or results include the answers: a release bundle has
+        # the whole study, and the `cells` of an analysis job list its participations.
+        held = [
+            job.pk
+            for job in Job.objects.filter(parameters__study=participation.study_id).defer("result")
+            if job.kind == "release"
+            or any(participation.pk in people for *_, people in job.parameters.get("cells", ()))
+        ]
+        jobs.drop(Job.objects.filter(pk__in=held))
         seats.note_outcome(participation, "withdrawn")
         ledger.settle(participation)
         budget.watch(participation.study_id)
@@ -91,17 +99,3 @@ def _erase_answers(participation: Participation, now: datetime) -> None:
     ExitAnswers.objects.filter(participation=participation).delete()
     OwnAnswer.objects.filter(participation=participation).delete()
     ModelRun.objects.filter(participation=participation).delete()
-
-
-def _jobs_that_hold(participation: Participation) -> list[int]:
-    """Return jobs, finished or not, whose files or results include the participation's answers.
-
-    A release bundle includes the whole study. The `cells` of an analysis job list its
-    participations.
-    """
-    return [
-        job.pk
-        for job in Job.objects.filter(parameters__study=participation.study_id).defer("result")
-        if job.kind == "release"
-        or any(participation.pk in people for *_, people in job.parameters.get("cells", ()))
-    ]

@@ -96,9 +96,7 @@ def decide(participation: Participation, in_analysis: bool, reason: str, by: Use
             return
         if not was_in and not in_analysis:
             return
-        seat = _seat(locked, in_analysis)
-        locked.in_analysis, locked.seat_number = in_analysis, seat
-        locked.save(update_fields=["in_analysis", "seat_number"])
+        locked.store(in_analysis=in_analysis, seat_number=_seat(locked, in_analysis))
         locked.decisions.create(
             about=Decision.About.ANALYSIS,
             outcome=in_analysis,

@@ -122,9 +122,7 @@ def after_judged_step(participation: Participation, turn: Turn, channel: str) ->
     if rule == Qualification.NONE:
         return annotation_step.begin(participation, turn, channel)
     if rule == Qualification.RESEARCHER:
-        participation.status = Status.WAITING
-        participation.waiting_since = database_now()
-        participation.save(update_fields=["status", "waiting_since"])
+        participation.store(status=Status.WAITING, waiting_since=database_now())
         return None
     judgement = judge(participation)
     if not judgement.passes:
@@ -229,8 +227,7 @@ def screen_out(participation: Participation, reason: str, by: User | None = None
 
 
 def _note(participation: Participation, passes: bool, reason: str, by: User | None) -> None:
-    participation.qualified = passes
-    participation.save(update_fields=["qualified"])
+    participation.store(qualified=passes)
     participation.decisions.create(
         about=Decision.About.QUALIFICATION, outcome=passes, reason=reason, by=by, at=database_now()
     )

@@ -107,9 +107,7 @@ def begin(token: str, channel: str = Channel.PAGE) -> None:
         if comprehension.is_open(participation):
             raise Conflict(gettext("First, please answer the questions about the instructions."))
         if not upstream_step.may_begin(participation):
-            participation.status = Status.REFUSED
-            participation.seat_number = None
-            participation.save(update_fields=["status", "seat_number"])
+            participation.store(status=Status.REFUSED, seat_number=None)
             return
         _set_orders(participation)
         steps = (Step.ANCHOR, Step.UPSTREAM, *JUDGED_STEPS, Step.ANNOTATION)

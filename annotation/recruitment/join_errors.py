@@ -22,7 +22,6 @@ from annotation.models import (
 )
 from annotation.pay import budget
 from annotation.recruitment import eligibility
-from annotation.study import cross_task
 from tasks.clock import database_now
 
 
@@ -156,10 +155,14 @@ def _took_part(study: Study, key: str, browser: str) -> bool:
 
 
 def _knows_the_training(study: Study, key: str) -> bool:
+    """Return whether the worker has seen a training task of any arm, outside this study.
+
+    Such workers are excluded from all arms. Otherwise, the arms wouldn't be randomised.
+    """
     if ArmTaken.objects.filter(study=study, worker_key=key).exists():
         return False  # the study's own rules apply to them
-    met = Exposure.objects.filter(worker_key=key).values_list("task_name", flat=True)
-    return cross_task.knows_the_training(study, met)
+    trained = study.upstream_pool.values("task__name")
+    return Exposure.objects.filter(worker_key=key, task_name__in=trained).exists()
 
 
 def is_rejected(study: Study, key: str) -> bool:

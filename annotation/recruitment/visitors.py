@@ -53,7 +53,9 @@ class Arrival:
             who = held.get("who")
             self.who = Identity(**who) if who else adapter.identity(request)
         self.query = request.META.get("QUERY_STRING", "")
-        self.lacks_computer = self.study.computer_only and _is_phone(request)
+        hint, agent = (request.headers.get(n, "") for n in ("Sec-CH-UA-Mobile", "User-Agent"))
+        is_phone = hint == "?1" or (not hint and "Mobi" in agent)  # the result is not stored
+        self.lacks_computer = self.study.computer_only and is_phone
         self.address = client_address(request) or ""
 
     @property
@@ -164,12 +166,6 @@ class Arrival:
             secure=secure,
             samesite="Lax",
         )
-
-
-def _is_phone(request: HttpRequest) -> bool:
-    """Return whether the user agent is a phone. The result isn't stored."""
-    hint = request.headers.get("Sec-CH-UA-Mobile", "")
-    return hint == "?1" or (not hint and "Mobi" in request.headers.get("User-Agent", ""))
 
 
 def arrival(request: HttpRequest, code: str, ticket: str = "") -> Arrival:

@@ -349,12 +349,3 @@ def length(study: Study, arm: str) -> int:
 def trained_first(study: Study) -> list[Task]:
     """Return the upstream tasks and the sham task, by name, or [] for an ordinary study."""
     return sorted(study.trained_tasks, key=lambda task: task.name) if study.is_cross_task else []
-
-
-def knows_the_training(study: Study, worker_key_tasks: Iterable[str]) -> bool:
-    """Return whether any of these tasks, seen by a worker, is a training task in any arm.
-
-    Such workers are excluded from all arms. Otherwise, the arms wouldn't be randomised.
-    """
-    names = study.upstream_pool.values_list("task__name", flat=True).distinct()
-    return not set(names).isdisjoint(worker_key_tasks)
