@@ -41,9 +41,10 @@ OF_DOCUMENTS = (
 PARTS_OF_A_PAGE = ("text/css", "text/javascript", "application/javascript", "font/", "image/")
 
 
-def on_every_reply(
-    get_response: Callable[[HttpRequest], HttpResponseBase],
-) -> Callable[[HttpRequest], HttpResponseBase]:
+Answer = Callable[[HttpRequest], HttpResponseBase]
+
+
+def on_every_reply(get_response: Answer) -> Answer:
     """Set `HEADERS` on every response, and give each request an ID for logs and the response."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
@@ -65,7 +66,6 @@ def on_every_reply(
     return answer
 
 
-Answer = Callable[[HttpRequest], HttpResponseBase]
 LONGEST_NAME: int = AbstractUser._meta.get_field("username").max_length or 0
 LONGEST_LENGTH = 18  # digits in a Content-Length header
 

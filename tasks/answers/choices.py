@@ -19,6 +19,7 @@ from tasks.answers.kind import (
     Known,
     MadeUp,
     Rule,
+    Texts,
     another,
     enough_gold,
     nothing,
@@ -83,9 +84,7 @@ class Label(Kind):
             )
         return GivenAnswer((), label, False)
 
-    def check_gold(
-        self, card: "Card", options: Sequence[str], gold: Sequence[str]
-    ) -> tuple[str, ...]:
+    def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
         names = [label.name for label in card.labels]
         if len(gold) != 1 or gold[0] not in names:
             raise GoldError(f"expected exactly one of the labels {', '.join(names)}")
@@ -181,9 +180,7 @@ class Option(Kind):
             )
         return GivenAnswer((), "", False, (option_at(chosen, asked.options),))
 
-    def check_gold(
-        self, card: "Card", options: Sequence[str], gold: Sequence[str]
-    ) -> tuple[str, ...]:
+    def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
         check_options(options, gold)
         enough_gold(card, gold)
         return tuple(gold)
@@ -260,9 +257,7 @@ class Options(Kind):
         values = dict.fromkeys(text for text in asked.options if text in chosen)
         return GivenAnswer((), "", False, tuple(values))
 
-    def check_gold(
-        self, card: "Card", options: Sequence[str], gold: Sequence[str]
-    ) -> tuple[str, ...]:
+    def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
         """Return the gold, which may be all or none of the options only if the card allows it."""
         check_options(options, gold)
         if card.gold_rule != "set":

@@ -11,9 +11,10 @@ from tasks.spans import AnswerError, GivenAnswer
 if TYPE_CHECKING:
     from tasks.cards import Card
 
+Texts = Sequence[str]
 NO_ANSWER = GivenAnswer((), "", True)
 # A test of a model's answer (texts, options), and its error. {named} lists some of the answers.
-Rule = tuple[Callable[[Sequence[str], frozenset[str]], object], str]
+Rule = tuple[Callable[[Texts, frozenset[str]], object], str]
 ONE_TEXT: Rule = (
     lambda texts, _options: len(set(texts)) > 1,
     "have more than one text: {named}. An answer to this task is a single text",
@@ -90,9 +91,7 @@ class Kind:
         """Read the answer from its form without guessing. Raises AnswerError."""
         raise NotImplementedError
 
-    def check_gold(
-        self, card: "Card", options: Sequence[str], gold: Sequence[str]
-    ) -> tuple[str, ...]:
+    def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
         """Return the gold in the form in which answers are stored. Raises GoldError."""
         raise NotImplementedError
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tasks.answer_keys import SPANS
-from tasks.answers.kind import Asked, GoldError, Kind, MadeUp, Rule
+from tasks.answers.kind import Asked, GoldError, Kind, MadeUp, Rule, Texts
 from tasks.sentences import sentence
 from tasks.spans import (
     AnswerError,
@@ -84,9 +84,7 @@ class Spans(Kind):
             values = _typed_too(typed, spans, *where)
         return checked(spans, no_answer, card.max_spans, card.no_answer, values)
 
-    def check_gold(
-        self, card: "Card", options: Sequence[str], gold: Sequence[str]
-    ) -> tuple[str, ...]:
+    def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
         """Accept any text as gold. The data report lists texts that can't be highlighted."""
         if not gold and not card.no_answer:
             raise GoldError("empty, but the card says no_answer = false")

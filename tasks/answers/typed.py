@@ -19,6 +19,7 @@ from tasks.answers.kind import (
     Known,
     MadeUp,
     Rule,
+    Texts,
     enough_gold,
     nothing,
     says_no_answer,
@@ -99,9 +100,7 @@ class Number(Kind):
         _check_range(card, Decimal(value))
         return GivenAnswer((), "", False, (value,))
 
-    def check_gold(
-        self, card: "Card", options: Sequence[str], gold: Sequence[str]
-    ) -> tuple[str, ...]:
+    def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
         """Return the gold numbers in canonical form, if annotators can enter them."""
         enough_gold(card, tuple(canonical(text) or text for text in gold))
         values = []
@@ -246,9 +245,7 @@ class LongText(Kind):
         """Read the form. Raises the same errors as _read_text."""
         return _read_text(card, fields)
 
-    def check_gold(
-        self, card: "Card", options: Sequence[str], gold: Sequence[str]
-    ) -> tuple[str, ...]:
+    def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
         return _check_texts(card, gold)
 
     def spelled(self, text: str) -> str:
@@ -292,9 +289,7 @@ class ShortText(LongText):
             raise AnswerError("several_lines", sentence("Write the answer on one line."))
         return given
 
-    def check_gold(
-        self, card: "Card", options: Sequence[str], gold: Sequence[str]
-    ) -> tuple[str, ...]:
+    def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
         texts = _check_texts(card, gold)
         if any("\n" in text for text in texts):
             raise GoldError('expected one line; answer = "long text" in the card takes several')
