@@ -261,7 +261,8 @@ def warnings(report: dict[str, Any]) -> list[str]:
     if report["labels_not_in_question"]:
         names = ", ".join(report["labels_not_in_question"])
         sentences.append(
-            f"These labels do not occur in the question text: {names} (usually harmless)"
+            f"The question does not contain these labels: {names}. Check that annotators can match"
+            " the question to the choices"
         )
     for number, smaller, larger in report["not_nested"]:
         sentences.append(
