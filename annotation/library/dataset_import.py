@@ -96,6 +96,14 @@ def proposed(columns: SeenColumns) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def proposed_sizes(rows: int) -> dict[str, Any]:
+    """Propose sizes of training sets and the test file, with at most half the rows for training."""
+    sizes = [size for size in (10, 20, 30) if 2 * size <= rows] or [1]
+    sets = min(5, max(1, rows // 2 // sizes[-1]))
+    test = min(200, max(1, rows - sets * sizes[-1]))
+    return {"shots": " ".join(map(str, sizes)), "splits": sets, "test": test}
+
+
 def kind_for(columns: SeenColumns, gold: str, options: Any) -> str:
     golds, many = next(((v, n > MOST) for name, v, n in columns if name == gold), ([], False))
     are_spans = any(value.startswith(("[[", "[{", "{")) for value in golds)
@@ -177,10 +185,11 @@ class ColumnsForm(PageForm):
     def __init__(self, upload: TaskUpload, data: Any = None):
         path = dataset_uploads.path_of(upload)
         assert path is not None
-        self.columns: SeenColumns = dataset_uploads.seen(upload)["columns"]
+        seen = dataset_uploads.seen(upload)
+        self.columns: SeenColumns = seen["columns"]
         proposal = {
-            "name": name_of(path), **proposed(self.columns), "shots": "10 20 30", "splits": 5,
-            "test": 200, "seed": upload.pk.int % 2**31,  # random, and the same until the import
+            "name": name_of(path), **proposed(self.columns), **proposed_sizes(seen["rows"]),
+            "seed": upload.pk.int % 2**31,  # random, and the same until the import
         }  # fmt: skip
         super().__init__(data, initial=dataset_uploads.fields(upload) or proposal)
         named = [(name, name) for name, *_rest in self.columns]

@@ -123,6 +123,23 @@ def test_columns_are_proposed_by_name(ada, tmp_path):
     assert form.initial["name"] == "my-data"
 
 
+@pytest.mark.parametrize(
+    ("rows", "sizes"),
+    [(600, ("10 20 30", 5, 200)), (120, ("10 20 30", 2, 60)), (40, ("10 20", 1, 20))],
+)
+def test_the_proposed_sizes_fit_the_number_of_rows(ada, tmp_path, rows, sizes):
+    page = send(ada, files.write_csv(tmp_path / "moods.csv", numbered(rows)))
+    form = page.context["form"]
+    assert tuple(form.initial[name] for name in ("shots", "splits", "test")) == sizes
+    sent = {f.name: f.value() for f in form if f.value() not in (None, "", [], False)}
+    report = text(draw(ada, page, **sent))
+    assert f"moods_test.jsonl {sizes[-1]}" in report
+
+
+def numbered(rows):
+    return [{"text": f"Film {n} was long.", "mood": ["bad", "good"][n % 2]} for n in range(rows)]
+
+
 def rows_of(**columns):
     return [{name: made(n) for name, made in columns.items()} for n in range(120)]
 
