@@ -33,23 +33,21 @@ FRAME = re.compile(r"\AAccording to claims in the suit,|What is @placeholder\?\Z
 
 
 def token_markup(text: str, granularity: str) -> SafeString:
-    """Return text as HTML elements, one per token and one per gap between tokens.
+    """Return text as HTML, with an element for each token and plain text between them.
 
-    The elements add up to the whole text, so the page can compute the token offsets. Sending
+    Together they are the whole text, so the page can compute the token offsets. Sending
     them would take up two thirds of the response. This function escapes each piece of text; nothing
     else may be marked safe.
     """
-    parts = []
+    parts: list[str] = []
     end_of_last = 0
     for start, end in tokens(text, granularity):
-        if start > end_of_last:
-            parts.append(f"<span data-gap>{escape(text[end_of_last:start])}</span>")
+        parts.append(escape(text[end_of_last:start]))
         parts.append(
             f'<span data-t role="option" aria-selected="false">{escape(text[start:end])}</span>'
         )
         end_of_last = end
-    if end_of_last < len(text):
-        parts.append(f"<span data-gap>{escape(text[end_of_last:])}</span>")
+    parts.append(escape(text[end_of_last:]))
     # Browsers would drop or replace a literal carriage return.
     return mark_safe("".join(parts).replace("\r", "&#13;"))
 

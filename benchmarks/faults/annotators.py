@@ -179,7 +179,7 @@ class Annotator:
         return status, reply
 
 
-PIECE = re.compile(r"<span data-(?:t|gap)[^>]*>([^<]*)</span>")
+BOX, TAG = re.compile(r"data-index=[^>]*>(.*?)</div>", re.DOTALL), re.compile("<[^>]*>")
 
 
 class OnPages(Annotator):
@@ -195,9 +195,9 @@ class OnPages(Annotator):
         here = f"/work/{self.token}/"
         _status, page = self.ask("GET", here)
         while True:
-            if "data-gap" in page and 'name="answer"' in page and (turn := TURN.search(page)):
+            if "data-text" in page and 'name="answer"' in page and (turn := TURN.search(page)):
                 csrf = CSRF.search(page)[1]
-                text = "".join(PIECE.findall(page))
+                text = TAG.sub("", "".join(BOX.findall(page)))
                 status, page = self.submit(
                     int(turn[1]), text, f"{here}answer/",
                     lambda turn, spans, csrf=csrf: self.as_form(turn, spans, csrf),

@@ -62,22 +62,22 @@ export function saidOfMost(max) {
 // --- The boxes ------------------------------------------------------------------------------------
 
 /**
- * Read a box as rendered by the server. See spans.js. The elements and their starts in code points
- * are added. Tokens also have their offsets as data-s and data-e.
+ * Read a box as rendered by the server. See spans.js. The nodes and their starts in code points are
+ * added. Tokens also have their offsets as data-s and data-e.
  */
 export function readBox(box) {
   const elements = [...box.querySelectorAll("[data-t]")];
   const tokens = [];
   let start = 0;
-  const pieces = [...box.children].map((element) => {
-    const text = element.textContent;
+  const pieces = [...box.childNodes].map((node) => {
+    const text = node.textContent;
     const end = start + [...text].length;
-    const isToken = "t" in element.dataset;
+    const isToken = elements[tokens.length] === node;
     if (isToken) {
       tokens.push([start, end]);
-      Object.assign(element.dataset, { s: start, e: end });
+      Object.assign(node.dataset, { s: start, e: end });
     }
-    const piece = { element, text, token: isToken ? tokens.length - 1 : -1, after: tokens.length - 1, start, look: "" };
+    const piece = { node, text, token: isToken ? tokens.length - 1 : -1, after: tokens.length - 1, start, look: "" };
     start = end;
     return piece;
   });
@@ -98,23 +98,28 @@ export function writePlainly(element, boxes) {
 
 /**
  * Apply to tokens and gaps the look of the first mark ({box, first, last, look}) that covers them.
- * Only differences are changed, because a text may have hundreds of tokens.
+ * Only differences are changed, because a text may have hundreds of tokens. For the same reason, a
+ * gap is text until it is covered.
  */
 export function paintMarks(boxes, marks) {
   boxes.forEach(({ pieces }, box) => {
     const here = marks.filter((mark) => mark.box === box);
-    pieces.forEach((piece) => {
+    pieces.forEach((piece, i) => {
       const { token, after } = piece;
       const mark = here.find(({ first, last }) =>
         token < 0 ? first <= after && after < last : first <= token && token <= last,
       );
       let look = mark?.look ?? "";
-      if (mark && token === mark.first) look += " hl-starts";
+      if (mark && token === mark.first) look += pieces[i - 1]?.look ? " hl-starts hl-seam" : " hl-starts";
       if (mark && token === mark.last) look += " hl-ends";
       if (piece.look === look) return;
       piece.look = look;
-      piece.element.className = look;
-      if (token >= 0) piece.element.setAttribute("aria-selected", String(look !== ""));
+      if (piece.node instanceof Text) {
+        const gap = piece.node;
+        gap.replaceWith(piece.node = makeElement("span", piece.text));
+      }
+      piece.node.className = look;
+      if (token >= 0) piece.node.setAttribute("aria-selected", String(look !== ""));
     });
   });
 }
