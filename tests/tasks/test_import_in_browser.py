@@ -190,7 +190,7 @@ def test_a_large_upload_is_read_in_parts(ada, monkeypatch):
     assert "can no longer be changed" in text(page)
     page = act(ada, page, "run")
     assert Task.objects.exists()
-    assert page.redirect_chain[-1][0] == f"{reverse('study_new')}?task=toy"  # as asked for
+    assert page.redirect_chain[-1][0] == f"{reverse('study_new')}?task=toy-places"
     assert not TaskUpload.objects.exists()
 
 
