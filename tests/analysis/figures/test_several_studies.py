@@ -57,7 +57,7 @@ def numbers(client, address, args, **query) -> list[dict[str, str]]:
 def test_studies_ticked_in_the_list_are_compared(ada, researcher, task):
     first = factories.make_study(researcher, task, title="First wave")
     page = lxml.html.fromstring(ada.get(reverse("studies")).content)
-    assert not page.xpath("//input[@type='checkbox']")  # nothing to compare it with
+    assert not page.xpath("//input[@form='compare']")  # nothing to compare it with
     second = factories.make_study(researcher, task, title="Second wave")
     page = lxml.html.fromstring(ada.get(reverse("studies")).content)
     (form,) = page.xpath("//form[@id='compare']")
