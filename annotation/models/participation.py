@@ -54,10 +54,6 @@ MAY_RESUME = (Status.EXPIRED, Status.RETURNED)
 ANALYSED = Q(status=Status.COMPLETED, in_analysis=True)
 # Large fields, as long as the task's files. Deferred where many participations are loaded.
 ORDERS = ("anchor_order", "training_order", "screening_order", "annotation_order", "checks")
-STATE = [
-    "study", "status", "kind", "in_analysis", "is_paid", "consented_at", "finished_at",
-    "decided_at", "returned_at", "worked_seconds",
-]  # fmt: skip
 # Plain SQL, because generating the queries with Django takes ten times as long.
 BY_TOKEN = "SELECT {} FROM annotation_participation WHERE token = %s"
 LOCK = " FOR NO KEY UPDATE"
@@ -172,10 +168,7 @@ class Participation(Row):
     """A worker in a scenario, from arrival to payment. Holds a seat while live."""
 
     # Copied from the scenario for the constraint of one live participation per worker and study.
-    # The index `state_in_a_study` begins with the study.
-    study = models.ForeignKey(
-        Study, on_delete=models.PROTECT, related_name="participations", db_index=False
-    )
+    study = models.ForeignKey(Study, models.PROTECT, related_name="participations", db_index=False)
     scenario = models.ForeignKey(Scenario, on_delete=models.PROTECT, related_name="participations")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="participations")
     kind = models.CharField(max_length=10, choices=Kind)
@@ -224,7 +217,12 @@ class Participation(Row):
     class Meta:
         ordering = ["study", "scenario", "pk"]
         # Overviews are counted from these columns alone, without reading the orders of examples.
-        indexes = [models.Index(fields=STATE, name="state_in_a_study")]
+        indexes = [
+            models.Index(name="state_in_a_study", fields=[
+                "study", "status", "kind", "in_analysis", "is_paid", "consented_at", "finished_at",
+                "decided_at", "returned_at", "worked_seconds",
+            ]),
+        ]  # fmt: skip
         constraints = [
             one_of("kind", Kind, "a_participation_is_of_a_known_kind"),
             one_of("status", Status, "a_participation_has_a_known_status"),

@@ -259,9 +259,7 @@ def _settled(study: Study, scenarios: list[Any], now: datetime) -> tuple[Any, ..
     ]
     others = [each.declined for each in scenarios], study.participations.aggregate(Max("ledger"))
     key = _hash([now.date(), _endings(study), stages, others])
-    known: tuple[Any, ...] | None = caches["process"].get_or_set(key, computed, timeout=3600)
-    assert known is not None  # as `computed` returns a tuple
-    return known
+    return caches["process"].get_or_set(key, computed, 3600)  # type: ignore[return-value]
 
 
 def _endings(study: Study) -> list[Any]:

@@ -394,9 +394,8 @@ def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str)
     """
     import lxml.html  # on first use: a server needs 3 MB less without it
 
-    rng = random.Random(seed)
+    rng, is_right = random.Random(seed), False
     decide = policy_of(policy, knowledge, rng)
-    is_right = False
     page = lxml.html.fromstring(site.get(address))
     begun = page.xpath("//a[contains(@class, 'main-action')][starts-with(@href, '/work/')]/@href")
     if begun:
