@@ -307,10 +307,14 @@ def _row(turn: Turn, is_hidden: bool) -> dict[str, Any]:
     return row
 
 
-def _back_to_people(request: ResearcherRequest, _done: str, name: str) -> HttpResponse:
+def _back_to_people(request: ResearcherRequest, _done: str, name: str, *undo: str) -> HttpResponse:
     query = request.GET.copy()
-    query.setlist("undo", request.POST.getlist("annotators"))
+    query.setlist("undo", undo)
     return redirect(f"{reverse('people', args=[name], query=query)}#participations")
+
+
+def _offer_undo(request: ResearcherRequest, done: str, name: str) -> HttpResponse:
+    return _back_to_people(request, done, name, *request.POST.getlist("annotators"))
 
 
 decide = page(decisions.Decide, _page, to="participation")
@@ -318,4 +322,4 @@ show_score = page(decisions.ShowScore, _page, to="participation")
 OF_ONE = (decisions.Bonus, decisions.FreeSeat, decisions.Withdraw, decisions.Review)
 POSTS |= {post: page(post, _page, to="participation") for post in OF_ONE}
 decide_together = page(decisions.DecideTogether, people_page, to=_back_to_people)
-behaviour_exclude = page(decisions.ExcludeTogether, people_page, to=_back_to_people)
+behaviour_exclude = page(decisions.ExcludeTogether, people_page, to=_offer_undo)
