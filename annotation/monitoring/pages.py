@@ -249,6 +249,7 @@ def _page(
     part = Paginator(turns.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
     rows = [_row(turn, is_hidden and turn.step not in told_steps) for turn in part]
     made = list(annotator.decisions.select_related("by").readable_by(study.rights))
+    on_prolific = annotator.submissions.exclude(prolific_study=None).last()
     context: dict[str, Any] = {
         "study": study,
         "participation": annotator,
@@ -271,8 +272,8 @@ def _page(
         "entries": annotator.ledger.all() if may_pay else [],
         "checks": attention_checks.results(annotator) if may_read else (0, 0),
         "is_rejected": exclusion.rejected_elsewhere(study).filter(pk=annotator.pk).exists(),
-        "reviewable": prolific_review.reviewable(annotator),
-        "on_prolific": annotator.submissions.exclude(prolific_study=None).last(),
+        "reviewable": prolific_review.reviewable(on_prolific),
+        "on_prolific": on_prolific,
     }
     blank = (
         *map(decisions.DecisionForm, decisions.DECIDE), decisions.BonusForm(study),

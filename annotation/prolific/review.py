@@ -36,11 +36,10 @@ class ReviewError(ValueError):
     """Raised if the request wasn't sent. The message is shown to users."""
 
 
-def reviewable(participation: Participation) -> Submission | None:
-    """Return the Prolific submission that can still be rejected or returned, or None."""
-    latest = participation.submissions.exclude(prolific_study=None).order_by("-pk").first()
-    open_yet = latest is not None and latest.person and latest.status not in OVER
-    return latest if open_yet else None
+def reviewable(submission: Submission | None) -> Submission | None:
+    """Return the submission if it can still be rejected or returned, or else None."""
+    open_yet = submission and submission.person and submission.status not in OVER
+    return submission if open_yet else None
 
 
 def ask_to_return(participation: Participation, reason: str) -> None:
@@ -135,7 +134,7 @@ def _not_too_fast(participation: Participation) -> str:
 
 
 def _one(participation: Participation) -> Submission:
-    submission = reviewable(participation)
+    submission = reviewable(participation.submissions.exclude(prolific_study=None).last())
     if submission is None:
         raise ReviewError("This participant has no open submission on Prolific.")
     return submission

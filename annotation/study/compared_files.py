@@ -50,7 +50,8 @@ def every(study: Study) -> PredictionFileQuerySet:
 
 def has_models(study: Study) -> bool:
     """Return whether predictions are compared with the study or a model took a seat in it."""
-    return for_overlap(study).exists() or study.participations.filter(kind=Kind.MODEL).exists()
+    seated = study.participations.filter(kind=Kind.MODEL)
+    return Study.objects.filter(Exists(for_overlap(study)) | Exists(seated), pk=study.pk).exists()
 
 
 def family(study: Study) -> PredictionFileQuerySet:

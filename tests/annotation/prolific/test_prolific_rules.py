@@ -343,5 +343,5 @@ def test_a_finished_submission_cannot_be_reviewed(fake, study, published, ada, h
     getattr(fake, how)(session)
     sync.sync(study)
     seat.refresh_from_db()
-    assert review.reviewable(seat) is None
+    assert review.reviewable(seat.submissions.get()) is None
     assert reject(ada, seat, "LOW_EFFORT").status_code == 422
