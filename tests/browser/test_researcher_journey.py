@@ -102,7 +102,8 @@ def test_an_evaluation_goes_from_import_to_a_verified_bundle(page, clues, db, tm
     page.get_by_text("Exclude from the analysis").click()
     page.locator("#analysis-reason").fill("Answered without reading.")
     page.get_by_role("button", name="Exclude").click()
-    expect(page.get_by_text("Answered without reading.")).to_be_visible()
+    undo = page.get_by_text("You excluded this annotator from the analysis: Answered")
+    expect(undo).to_be_visible()
 
     tasks = {task.name: task for task in Task.objects.all()}
     upload_model(page, "always-empty", predictions(tmp_path, tasks["CoNLL03"], lambda example: []))
