@@ -489,7 +489,20 @@ def test_a_key_that_cannot_sign_leaves_no_bundle(study, tmp_path):
 
 
 def test_nothing_is_made_where_verify_does_not_agree(study, tmp_path):
-    Participation.objects.filter(kind="simulated").update(pseudonym="nobody")
+    seat = Participation.objects.get(kind="simulated")
+    task, shots = seat.scenario.task, seat.scenario.shots
+    tests = task.test_split.examples.order_by("position")
+    contexts = [(example.pk, tuple(example.context)) for example in tests]
+    seed = f"{study.seed}:{shots}:{task.name}"
+    # Another pseudonym usually means another order of the examples, but not always.
+    for name in map("nobody-{}".format, range(50)):
+        drawn = training_step.order_examples(
+            contexts, study.annotation_order, f"{seed}:{name}:annotation"
+        )
+        if drawn != seat.annotation_order:
+            break
+    seat.pseudonym = name
+    seat.save(update_fields=["pseudonym"])
     with pytest.raises(CommandError, match="verify.py does not agree"):
         call_command("release_study", study.name, str(tmp_path / "out"), "--no-pictures")
     with pytest.raises(CommandError, match="verify.py does not agree"):
