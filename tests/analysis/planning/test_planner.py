@@ -361,7 +361,7 @@ def test_a_stated_sd_gives_the_people_needed_in_an_arm(ada):
     assert stated_rows(page) == [
         ["t", "24", "48", "8.1", "46", "184"], ["normal", "23", "46", "7.5", "46", "184"],
     ]  # fmt: skip
-    assert "docs/statistics.md, Average relative gain" in page
+    assert 'href="/help/statistics/#average-relative-gain"' in page
     # Four tasks halve the interval, and so quarter the people of each task.
     page = ada.get(reverse("planner"), STATED | {"arg-targets": 4}).content.decode()
     assert stated_rows(page)[1] == ["normal", "6", "48", "3.8", "12", "192"]
