@@ -233,7 +233,12 @@ def test_page_csv_and_api_show_the_same_rows(ada, compared):
 def test_the_annotators_page_loads_the_annotators_row(ada, compared):
     for person, share in enumerate(["100%", "0%"]):
         annotator = compared.participations.order_by("pk")[person]
-        page = ada.get(reverse("participation", args=[compared.name, annotator.pseudonym]))
+        about = [compared.name, annotator.pseudonym]
+        hidden = ada.get(reverse("participation", args=about)).content.decode()
+        assert "Errors of all annotators and models" in hidden
+        assert "annotator=" not in hidden  # the number of errors is the score
+        ada.post(reverse("participation_score", args=about))
+        page = ada.get(reverse("participation", args=about))
         (part,) = lxml.html.fromstring(page.content).xpath("//section[@hx-trigger='revealed']")
         row = lxml.html.fromstring(ada.get(part.get("hx-get")).content).xpath("//tbody/tr")
         cells = [[cell.text_content() for cell in each] for each in row]
