@@ -20,7 +20,7 @@ from analysis.stats import error_overlap
 from analysis.stats.agreement import plurality
 from analysis.stats.error_overlap import UNKNOWN
 from analysis.stats.significance import holm
-from annotation.models import Answer, Kind, Status, Step, Study
+from annotation.models import Answer, Kind, Participation, Status, Step, Study
 from annotation.study import compared_files
 from tasks.cards import place
 from tasks.columns import NOTHING, Column
@@ -36,16 +36,20 @@ Answers = dict[int, Given]  # by example
 Models = dict[tuple[str, str], Answers]  # by (name, source)
 
 
-def table(study: Study, kind: str) -> list[SimpleNamespace]:
+def table(study: Study, kind: str, annotator: Participation | None = None) -> list[SimpleNamespace]:
     """Return one row per annotator and model, for completed annotators of one kind.
 
     Excluded annotators are included. `p_holm` is corrected over the annotators in the cell, and
-    `agrees` shows whether the errors agree more often than expected.
+    `agrees` shows whether the errors agree more often than expected. With `annotator`,
+    only the rows of that cell are returned.
     """
     models = {} if kind == Kind.MODEL else _models(study)
     cells: dict[tuple[str, int], dict[int, str]] = defaultdict(dict)
     people = study.participations.filter(kind=kind, status=Status.COMPLETED).in_cells()
     people = people.filter(scenario__task__name__in=models).order_by("pseudonym")
+    if annotator:
+        cell = annotator.scenario
+        people = people.filter(scenario__task=cell.task_id, scenario__shots=cell.shots)
     fields = people.values_list("pk", "scenario__task__name", "scenario__shots", "pseudonym")
     for pk, task, shots, name in fields:
         cells[task, shots][pk] = name
@@ -172,7 +176,6 @@ COLUMNS = [
     _count("telling_same", "", "of these, those on which the annotator gave the model’s answer"),
     _share("telling_others", "Others on telling", "mean share of the others who gave that answer"),
 ]  # fmt: skip
-# On the annotator's page, which may have to hide the score and thus the number of errors.
 OF_ONE = [c for c in COLUMNS if c.name in ("model", "result", "share", "others", "p_holm")]
 OVERLAP = Table(
     "overlap",

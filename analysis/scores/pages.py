@@ -159,10 +159,15 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
 def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
     """Show how often annotators of one kind, or `?annotator=`, make the same errors as a model."""
     study, kind, context = of_kind(request, name)
-    rows = overlap.table(study, kind)
-    if annotator := request.GET.get("annotator"):  # as a part of the annotator's page
-        own = [row for row in rows if row.annotator == annotator]
-        part = {"anchor": "overlap", "label": overlap.OVERLAP.title, "columns": overlap.OF_ONE}
+    annotator = study.participations.filter(pseudonym=request.GET.get("annotator")).first()
+    rows = overlap.table(study, kind, annotator)
+    if annotator:  # as a part of the annotator's page
+        own = [row for row in rows if row.participation == annotator.pk]
+        part = {
+            "anchor": "overlap",
+            "label": overlap.OVERLAP.title,
+            "columns": overlap.OF_ONE,
+        }
         part["cells"] = table_columns.cells(overlap.OF_ONE, own)
         return render(request, "web/_cells.html", part)
     plan = overlap.detectable(study, rows)
