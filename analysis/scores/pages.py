@@ -133,7 +133,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "scores/analysis.html", context)
 
 
-# Maps a job's kind to the page that a browser without JavaScript returns to, and the job.
+# Maps a kind of work to its main page and its job.
 WORK = {
     "": ("analysis", findings.job_of),
     findings.CURVES: ("figures", findings.curves_job),
@@ -148,8 +148,8 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
     study = scores_of(request, name, right_to("analysis_run"))
     kind = chosen_kind(request, performance.kinds(study))
     page, job_of = WORK.get(request.GET.get("work", ""), WORK[""])
-    address = request.headers.get("Referer", "")  # several pages show the same work
-    if not url_has_allowed_host_and_scheme(address, request.get_host()):
+    address = request.POST.get("return_to", "")  # several pages show the same work
+    if not url_has_allowed_host_and_scheme(address, None):
         address = f"{reverse(page, args=[study.name])}?kind={kind}"
     job = job_of(study, kind, owner=request.user)
     return redirect(address) if job is None else poll(request, job, address)
