@@ -252,9 +252,7 @@ def parameters(study: Study, kind: str) -> dict[str, Any]:
 def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     study, kind = findings.study_of(job), job.parameters["kind"]
     answers = given(study, kind, findings.tasks_of(job.parameters)[number])
-    # All chunks need the same annotators, and reading them takes as long as a task's answers.
-    frame = findings.remembered(f"people:{job.key}", lambda: people(study, kind))
-    found = rows(study, frame, answers)
+    found = rows(study, people(study, kind), answers)
     findings.check_inputs(job, parameters(study, kind))
     return list(map(findings.stored_row, found))
 

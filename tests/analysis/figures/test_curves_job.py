@@ -8,7 +8,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from analysis.scores import findings, sensitivity
+from analysis.scores import findings
 from annotation.models import Kind, Study
 from annotation.privacy import withdrawal
 from annotation.protocol import exclusion, own_questions
@@ -124,20 +124,6 @@ def test_a_comparison_waits_for_the_figures_of_each_study(ada, study, monkeypatc
     assert f"Computing the figures of {study.name}" in compared()
     finished(ada, study, "figures")
     assert compared() == at_once
-
-
-def test_chunks_of_inclusion_criteria_read_annotators_once(ada, researcher, large, monkeypatch):
-    tasks = [factories.make_task(name=name, test_size=2) for name in ("one", "other")]
-    study = factories.make_study(researcher, *tasks, shots=[0], annotators=1)
-    for scenario in study.scenarios.all():
-        factories.work_through(factories.seat(scenario))
-    read, agreeing = [], sensitivity.overlap.agreeing
-    monkeypatch.setattr(
-        sensitivity.overlap, "agreeing", lambda *about: read.append(about) or agreeing(*about)
-    )
-    finished(ada, study, "sensitivity")
-    assert Job.objects.get().total == len(tasks)
-    assert len(read) == 1
 
 
 def test_the_leaderboard_reads_answers_at_the_largest_size_only(ada, study, monkeypatch):
