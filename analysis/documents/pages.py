@@ -24,7 +24,7 @@ from analysis.documents import (
     wording,
 )
 from analysis.documents.checklists import short_form
-from analysis.examples import gold_audit
+from analysis.examples import difficulty, gold_audit
 from analysis.models import leaderboard
 from analysis.scores import findings, findings_columns, means, performance
 from analysis.scores import sensitivity as rules
@@ -305,7 +305,7 @@ TABLES: dict[str, tuple[Sequence[Column], TableRows]] = {
     },
     "sensitivity": (rules.COLUMNS, rules.table),
     "leaderboard": (leaderboard.COLUMNS, leaderboard.rows),
-    "gold-audit": (gold_audit.COLUMNS, gold_audit.rows),
+    "gold-audit": (gold_audit.COLUMNS, lambda *about: difficulty.doubts(*about)[1]),
 }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import Count, Q
 
 from analysis.cross_task import upstream
-from analysis.examples import gold_audit
+from analysis.examples import difficulty, gold_audit
 from analysis.figures import data as figure_data
 from analysis.models import differences, leaderboard, model_runs, models_columns
 from analysis.models import models as model_tables
@@ -272,7 +272,7 @@ TABLES: dict[str, tuple[str, Maker]] = {
     "leaderboard": ("Leaderboard", _leaderboard),
     "gold-audit": _simple(
         Table("gold-audit", "Doubtful gold answers by task", gold_audit.TALLY,
-              lambda study, kind: gold_audit.doubts(study, kind)[0]),
+              lambda study, kind: difficulty.doubts(study, kind)[0]),
     ),
     **{f"figure-{name}": (f"{title}, data", partial(_figure, name))
        for name, title in figure_data.TITLES.items()},

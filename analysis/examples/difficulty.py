@@ -100,7 +100,8 @@ def _chunk(job: Job, number: int) -> list[Any]:
     found: list[Any]
     if number < job.total - 1:
         task = study.tasks.get(name=findings.tasks_of(job.parameters)[number])
-        found = list(map(findings.stored_row, _hardest(study, task, kind)))
+        rows = measured(findings.answered(study, kind, task), sorted(study.shots), task)
+        found = list(map(findings.stored_row, rows))
     else:
         found = [list(map(vars, rows)) for rows in gold_audit.doubts(study, kind)]
     findings.check_inputs(job, _parameters(study, kind))
@@ -122,17 +123,13 @@ def hardest(study: Study, task: Task, kind: str) -> list[SimpleNamespace]:
     if job is not None and job.is_done:
         stored = dict(zip(findings.tasks_of(job.parameters), job.result, strict=False))
         return list(map(_read, stored.get(task.name, [])))
-    return _hardest(study, task, kind)
+    return measured(findings.answered(study, kind, task), sorted(study.shots), task)
 
 
 def _read(values: dict[str, Any]) -> SimpleNamespace:
     row = findings.row_of(values)
     row.pairwise_s1 = values["pairwise_s1"]  # None if missing, and the others are NaN
     return row
-
-
-def _hardest(study: Study, task: Task, kind: str) -> list[SimpleNamespace]:
-    return measured(findings.answered(study, kind, task), sorted(study.shots), task)
 
 
 def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[SimpleNamespace]:

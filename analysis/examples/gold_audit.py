@@ -153,10 +153,6 @@ def doubts(study: Study, kind: str) -> Doubts:
     return tallies(answered), rows
 
 
-def rows(study: Study, kind: str) -> list[SimpleNamespace]:
-    return doubts(study, kind)[1]
-
-
 def on(study: Study, example: Example) -> QuerySet[ExampleComment]:
     return study.comments.filter(example=example).select_related("by")
 

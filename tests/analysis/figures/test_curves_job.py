@@ -112,6 +112,7 @@ def test_only_the_jobs_read_answers(ada, study, large, monkeypatch):
     monkeypatch.setattr(findings.frames, "answers_in_order", None)  # callable no more
     monkeypatch.setattr("analysis.scores.sensitivity.given", None)
     monkeypatch.setattr(findings, "answers_of", None)
+    monkeypatch.setattr("analysis.examples.gold_audit._answered", None)
     assert len(files(ada, study)) == len(FILES)
 
 
