@@ -147,8 +147,10 @@ def people_page(
         participants.FLAGGED: ("Flagged", (lambda p: bool(seen.get(p.pk))) if asks else None)
     }
     text = participants.text_for_payers if "pay" in study.rights else participants.text
+    query = request.GET.copy()
+    undo = query.pop("undo", [])  # offered once, so not in links to other pages of the list
     shown = listing.listing(
-        request.GET,
+        query,
         sorted(rows, key=lambda p: -len(seen.get(p.pk, ()))),
         participants.COLUMNS,
         text,
@@ -160,9 +162,10 @@ def people_page(
     if may_read and not asks:
         seen = flags.sentences(study, {person.scenario_id for person in shown.page})
     participations = participants.participation_rows(study, list(shown.page), seen)
-    is_excluded, asked = participants.FILTERS["excluded"][1], request.GET.getlist("undo")
+    if form is not None and "again" in request.POST:
+        form.data = request.POST.dict() | {"reason": ""}  # that of an undo is not for others
     context = {
-        "excluded": [p.pseudonym for p in rows if p.pseudonym in asked and is_excluded(p)],
+        "excluded": [p.pseudonym for p in rows if p.pseudonym in undo and not p.in_analysis],
         "study": study,
         "progress": state,
         "listing": shown,
@@ -171,7 +174,7 @@ def people_page(
         "can_select": any(row["may_be_selected"] for row in participations),
         "together": form or TickedForm(),
         "ticked": request.POST.getlist("annotators"),
-        "query": request.GET.urlencode(),
+        "query": query.urlencode(),
     }
     return render(request, "monitoring/people.html", context, status=422 if form else 200)
 

@@ -60,11 +60,20 @@ def test_a_joint_exclusion_equals_single_ones_with_an_entry_each(ada, study, peo
     assert study.participations.filter(seat_number__isnull=False).count() == 1
 
 
+def test_the_reason_of_a_refused_undo_is_not_offered_for_others(ada, study, people):
+    sent = {"annotators": ["A-NONE"], "reason": "The exclusion was undone.", "again": "1"}
+    reply = ada.post(reverse("behaviour_exclude", args=[study.name]), sent)
+    assert reply.status_code == 422
+    assert "A-NONE does not exist" in reply.content.decode()
+    assert "The exclusion was undone." not in reply.content.decode()
+
+
 def test_a_joint_exclusion_can_be_undone_with_one_press(ada, study, people):
     names = [each.pseudonym for each in people[:2]]
     assert ">Undo<" not in ada.get(reverse("people", args=[study.name])).content.decode()
     page = ada.get(send(ada, study, people[:2]).url).content.decode()
     undo = page[page.index('class="notice actions"') : page.index(">Undo<")]
+    assert page.count("undo=") == 0  # in no link or search that leads on from here
     assert [f'value="{each.pseudonym}"' in undo for each in people] == [True, True, False, False]
     sent = {"annotators": names, "reason": "The exclusion was undone.", "again": "1"}
     reply = ada.post(reverse("behaviour_exclude", args=[study.name]), sent, follow=True)
