@@ -32,6 +32,27 @@ def test_the_side_panel_updates_while_typing_without_storing(page, researcher):
     assert is_narrow_enough(page)
 
 
+def test_chips_offer_the_sizes_of_the_tasks_and_titles_make_names(page, researcher):
+    factories.make_task(shots=(2, 4), by=researcher)
+    factories.make_task(name="other", shots=(8,), by=researcher)
+    signed_in(page, "/new-study/")
+    chips = page.get_by_role("group", name="Sizes of training").get_by_role("button")
+    expect(chips).to_have_text(["0", "2", "4", "8"])
+    page.get_by_role("group", name="Tasks", exact=True).get_by_label("other v1").check()
+    expect(chips).to_have_text(["0", "8"])
+    chips.last.click()
+    chips.first.press("Enter")
+    expect(page.locator("[name=shots]")).to_have_value("0 8")
+    chips.last.click()
+    expect(page.locator("[name=shots]")).to_have_value("0")
+    page.locator("[name=shots]").fill("8")
+    pressed = [chip.get_attribute("aria-pressed") for chip in chips.all()]
+    assert pressed == ["false", "true"]
+    page.get_by_label("Title", exact=True).fill("Été à Paris: 2")
+    page.keyboard.press("Tab")
+    expect(page.locator("[name=name]")).to_have_value("ete-a-paris-2")
+
+
 def test_pages_of_tasks_and_previews_are_accessible_and_narrow(page, researcher):
     task = factories.make_task(shots=(2,), by=researcher)
     study = factories.make_study(researcher, task, own_questions=OWN, exit_questionnaire=True)
