@@ -1,4 +1,4 @@
-"""Forms for creating and changing accounts, and the invitation page."""
+"""Pages and forms of accounts, the invitation page, and the guide for the first study."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -201,12 +201,12 @@ def _page(
     return render(request, "accounts/invitation.html", context, status=status)
 
 
-SAMPLE = settings.BASE_DIR / "tasks" / "demo" / "sentiment"  # written for Handful
-NAME = "demo-sentiment"
+SAMPLE_FOLDER = settings.BASE_DIR / "tasks" / "demo" / "sentiment"  # written for Handful
+SAMPLE_TASK = "demo-sentiment"
 
 
 @dataclass(frozen=True)
-class Step:
+class GuideStep:
     """A step in the guide: a link to a page, or a button that imports the sample task."""
 
     title: str
@@ -216,52 +216,7 @@ class Step:
     is_button: bool = False
 
 
-def steps(user: User) -> list[Step]:
-    """Return the four steps of the guide. Steps do not have a URL until they can be done."""
-    task = Task.objects.filter(name=NAME, archived_at=None).order_by("-version").first()
-    own = Study.objects.filter(owner=user).order_by("-pk")
-    study = own.filter(rehearsal=False).first()
-    rehearsal = own.filter(rehearsal=True).first()
-    robots = Participation.objects.filter(
-        study__owner=user, study__rehearsal=True, kind=Kind.SIMULATED, status=Status.COMPLETED
-    )
-    return [
-        Step(
-            "Import the sample task",
-            "20 short reviews to label as positive or negative, with training sets of 10, 20 and"
-            " 30 examples. Included with Handful.",
-            is_done=task is not None or Task.objects.exists(),
-            is_button=True,
-        ),
-        Step(
-            "Create a study",
-            "Choose the number of training examples, the number of annotators and the pay."
-            " Annotators cannot start until you open the study.",
-            is_done=study is not None,
-            address=f"{reverse('study_new')}?task={NAME}" if task else reverse("study_new"),
-        ),
-        Step(
-            "Rehearse with simulated annotators",
-            "On the Design page, press “Save and rehearse”: simulated annotators fill a clone."
-            " Check its tables and figures before you pay annotators.",
-            is_done=robots.exists(),
-            address=_of("robots", rehearsal) or _of("study_design", study),
-        ),
-        Step(
-            "Open and share the study",
-            "Opening the study freezes its design. The Recruit page has the link, a QR code and an"
-            " invitation text.",
-            is_done=study is not None and study.status != StudyStatus.DRAFT,
-            address=_of("recruit", study) if study and not study.is_draft else _of("study", study),
-        ),
-    ]
-
-
-def _of(page: str, study: Study | None) -> str:
-    return reverse(page, args=[study.name]) if study else ""
-
-
-def shown_to(user: User, studies: Iterable[Study]) -> list[Step]:
+def guide_for(user: User, studies: Iterable[Study]) -> list[GuideStep]:
     """Return the steps, or [] if the user has opened one of these studies or skipped the guide."""
     opened = (
         study.owner_id == user.pk and not study.rehearsal and not study.is_draft
@@ -269,7 +224,47 @@ def shown_to(user: User, studies: Iterable[Study]) -> list[Step]:
     )
     if any(opened) or Preferences.objects.filter(user=user, skips_first_study=True).exists():
         return []
-    return steps(user)
+    task = Task.objects.filter(name=SAMPLE_TASK, archived_at=None).order_by("-version").first()
+    own = Study.objects.filter(owner=user).order_by("-pk")
+    study = own.filter(rehearsal=False).first()
+    rehearsal = own.filter(rehearsal=True).first()
+    robots = Participation.objects.filter(
+        study__owner=user, study__rehearsal=True, kind=Kind.SIMULATED, status=Status.COMPLETED
+    )
+    return [
+        GuideStep(
+            "Import the sample task",
+            "20 short reviews to label as positive or negative, with training sets of 10, 20 and"
+            " 30 examples. Included with Handful.",
+            is_done=task is not None or Task.objects.exists(),
+            is_button=True,
+        ),
+        GuideStep(
+            "Create a study",
+            "Choose the number of training examples, the number of annotators and the pay."
+            " Annotators cannot start until you open the study.",
+            is_done=study is not None,
+            address=f"{reverse('study_new')}?task={SAMPLE_TASK}" if task else reverse("study_new"),
+        ),
+        GuideStep(
+            "Rehearse with simulated annotators",
+            "On the Design page, press “Save and rehearse”: simulated annotators fill a clone."
+            " Check its tables and figures before you pay annotators.",
+            is_done=robots.exists(),
+            address=_address("robots", rehearsal) or _address("study_design", study),
+        ),
+        GuideStep(
+            "Open and share the study",
+            "Opening the study freezes its design. The Recruit page has the link, a QR code and an"
+            " invitation text.",
+            is_done=study is not None and study.status != StudyStatus.DRAFT,
+            address=_address("study" if study is None or study.is_draft else "recruit", study),
+        ),
+    ]
+
+
+def _address(page: str, study: Study | None) -> str:
+    return reverse(page, args=[study.name]) if study else ""
 
 
 @signed_in("POST")
@@ -277,9 +272,9 @@ def first_study(request: ResearcherRequest) -> HttpResponse:
     """Import the sample task if it doesn't exist yet, skip the guide, or show it again."""
     action = request.POST.get("action")
     if action == "import":
-        if not Task.objects.filter(name=NAME).exists():
-            card = load_card(SAMPLE / "task.toml")
-            import_task(card, read_folder(SAMPLE, card), by=request.user)
+        if not Task.objects.filter(name=SAMPLE_TASK).exists():
+            card = load_card(SAMPLE_FOLDER / "task.toml")
+            import_task(card, read_folder(SAMPLE_FOLDER, card), by=request.user)
         messages.success(request, "The sample task was imported.")
     elif action in ("skip", "show"):
         skips = {"skips_first_study": action == "skip"}

@@ -1,4 +1,4 @@
-"""Decisions about participations, and workers' answers to questionnaires."""
+"""Decisions about participations, answers to questionnaires, and models as annotators."""
 
 from collections.abc import Collection
 from functools import reduce

@@ -58,8 +58,9 @@ def studies(request: ResearcherRequest) -> HttpResponse:
         return shown.as_csv("studies.csv")
     context = {
         "listing": shown if rows else None,
+        "can_compare": sum("read" in row.study.rights for row in shown.page) > 1,
         "has_tasks": Task.objects.exists(),
-        "first_study": accounts.shown_to(request.user, (row.study for row in rows)),
+        "first_study": accounts.guide_for(request.user, (row.study for row in rows)),
         "missing_guards": guards.missing(connection),
     }
     return render(request, "monitoring/studies.html", context)
@@ -217,12 +218,12 @@ def study_status(request: ResearcherRequest, name: str) -> HttpResponse:
     return redirect("study", study.name)
 
 
-PER_PAGE = 50
+ANSWERS_PER_PAGE = 50
 
 
 @signed_in("GET")
 def participation(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
-    return _page(request, annotator_of(request, name, pseudonym, "see"))
+    return annotator_page(request, annotator_of(request, name, pseudonym, "see"))
 
 
 @signed_in("GET")
@@ -231,7 +232,7 @@ def personal_data_file(request: ResearcherRequest, name: str, pseudonym: str) ->
     return own_data_file(annotator, annotator.study.rights)
 
 
-def _page(
+def annotator_page(
     request: ResearcherRequest, annotator: Participation, sent: PageForm | None = None
 ) -> HttpResponse:
     study = annotator.study
@@ -249,8 +250,8 @@ def _page(
         turns = turns.filter(step__in=told_steps) if is_hidden else turns
     untold = [step for step in Step if step not in told_steps] if is_hidden else []
     way_out = current_exit(annotator) if may_pay else None
-    part = Paginator(turns.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
-    rows = [_row(turn, is_hidden and turn.step not in told_steps) for turn in part]
+    part = Paginator(turns.order_by("pk"), ANSWERS_PER_PAGE).get_page(request.GET.get("page"))
+    rows = [_answer_row(turn, is_hidden and turn.step not in told_steps) for turn in part]
     made = list(annotator.decisions.select_related("by").readable_by(study.rights))
     on_prolific = annotator.submissions.exclude(prolific_study=None).last()
     context: dict[str, Any] = {
@@ -286,7 +287,7 @@ def _page(
     return render(request, "monitoring/participation.html", context, status=422 if sent else 200)
 
 
-def _row(turn: Turn, is_hidden: bool) -> dict[str, Any]:
+def _answer_row(turn: Turn, is_hidden: bool) -> dict[str, Any]:
     """Return a turn, with gold unless the score is hidden. The current turn has no answer."""
     card, example = turn.card, turn.example
     first = example.context[0]
@@ -321,9 +322,9 @@ def _offer_undo(request: ResearcherRequest, done: str, name: str) -> HttpRespons
     return _back_to_people(request, done, name, *request.POST.getlist("annotators"))
 
 
-decide = page(decisions.Decide, _page, to="participation")
-show_score = page(decisions.ShowScore, _page, to="participation")
+decide = page(decisions.Decide, annotator_page, to="participation")
+show_score = page(decisions.ShowScore, annotator_page, to="participation")
 OF_ONE = (decisions.Bonus, decisions.FreeSeat, decisions.Withdraw, decisions.Review)
-POSTS |= {post: page(post, _page, to="participation") for post in OF_ONE}
+POSTS |= {post: page(post, annotator_page, to="participation") for post in OF_ONE}
 decide_together = page(decisions.DecideTogether, people_page, to=_back_to_people)
 behaviour_exclude = page(decisions.ExcludeTogether, people_page, to=_offer_undo)

@@ -1,4 +1,4 @@
-"""A question as annotators see it: tokenised text, and a control for the answer.
+"""A question as annotators see it: tokenised text, images, and a control for the answer.
 
 The kind asked for is coloured, and a placeholder is shown as a gap. The text itself is never
 changed, so screen readers and copying get it as stored. The page loads only what its answer kind

@@ -26,7 +26,7 @@ class Command(BaseCommand):
         self, *args: Any, host: str, port: int, workers: int, threads: int, **options: Any
     ) -> None:
         get_internal_wsgi_application()  # forked workers share the memory of what is imported now
-        gc.freeze()  # as long as no garbage collection writes to it
+        gc.freeze()  # so that garbage collection does not write to that memory
         Granian(
             ":".join(settings.WSGI_APPLICATION.rsplit(".", 1)), host, port,
             interface=Interfaces.WSGI, workers=workers, blocking_threads=threads,
