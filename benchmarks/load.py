@@ -39,16 +39,17 @@ class Browser:
 
 
 TURN = re.compile(r'name="turn" value="(\d+)"')
-PIECE = re.compile(r"<span data-(t|gap)[^>]*>([^<]*)</span>")
+PASSAGE = re.compile(r"data-passage[^>]*>(.*?)</div>", re.DOTALL)
+PIECE = re.compile(r"(<span data-t\b[^>]*>)?([^<>]+)(?:</span>)?")  # a word, or the text between words
 CSRF = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
 
 
 def two_highlights(page: str) -> dict[str, str]:
     """Return the fields of an answer to this page, with its second and fourth word."""
     words, end = [], 0
-    for piece in PIECE.finditer(page):
+    for piece in PIECE.finditer(PASSAGE.search(page)[1]):
         start, end = end, end + len(unescape(piece[2]))
-        if piece[1] == "t":
+        if piece[1]:
             words.append({"field": "context", "index": 0, "start": start, "end": end})
         if len(words) == 4:
             break

@@ -128,6 +128,8 @@ def row(name: str, people: int, measured: load.Load, extra: str = "") -> None:
         f"| {name} | {people} | {measured.rate:.0f} | {quantiles} | {measured.errors} | {extra} |",
         flush=True,
     )
+    if measured.errors:
+        sys.exit(f"{name}: {measured.errors} cycles failed, so these figures mean nothing.")
 
 
 def main() -> None:
