@@ -242,9 +242,8 @@ def parts(file: UploadedFile, max_files: int = MAX_FILES) -> Iterator[tuple[str,
             )
         members = [member for member in archive.infolist() if _is_wanted(member, name)]
         if sum(member.file_size for member in members) > MAX_BYTES:
-            raise UploadError(
-                f"{name}: not accepted; its contents are larger than the limit. {TOO_LARGE}"
-            )
+            problem = f"{name}: not accepted; its contents are larger than the limit. {TOO_LARGE}"
+            raise UploadError(problem)
         for member in members:
             yield PurePosixPath(member.filename).name, _content(archive, member)
 
@@ -254,9 +253,8 @@ def _is_wanted(member: zipfile.ZipInfo, archive: str) -> bool:
     path = PurePosixPath(member.filename)
     odd = not path.parts or path.is_absolute() or ".." in path.parts
     if odd or "\\" in member.filename or ":" in member.filename:
-        raise UploadError(
-            f"{archive}: not accepted; {member.filename!r} points outside the archive."
-        )
+        problem = f"{archive}: not accepted; {member.filename!r} points outside the archive."
+        raise UploadError(problem)
     if member.flag_bits & 1:
         raise UploadError(f"{archive}: not accepted; {member.filename!r} is encrypted.")
     if stat.S_ISLNK(member.external_attr >> 16):
@@ -273,9 +271,8 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[byte
             while chunk := file.read(1 << 16):
                 yield chunk
     except (zipfile.BadZipFile, *BROKEN) as error:
-        raise UploadError(
-            f"{member.filename}: cannot be unpacked ({error}); create the ZIP again."
-        ) from None
+        problem = f"{member.filename}: cannot be unpacked ({error}); create the ZIP again."
+        raise UploadError(problem) from None
 
 
 def _has_long_directory(file: IO[bytes] | UploadedFile) -> bool:

@@ -75,9 +75,8 @@ def _by_arrow(name: str) -> Iterator[None]:
     except FormatError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise DatasetError(
-            name, "", "", f"cannot be read ({str(error)[:200]}); save it again"
-        ) from None
+        problem = f"cannot be read ({str(error)[:200]}); save it again"
+        raise DatasetError(name, "", "", problem) from None
 
 
 def _part(path: Path, wanted: str) -> str:
@@ -99,13 +98,11 @@ def _data_files(path: Path) -> list[str]:
     named = [entry.get("filename") for entry in entries or [] if isinstance(entry, dict)]
     names = [name for name in named if isinstance(name, str) and _is_plain(name)]
     if not names or names != named:
-        raise DatasetError(
-            f"{path.name}/{STATE}", "", "_data_files", "expected names of files in the same folder"
-        )
+        problem = "expected names of files in the same folder"
+        raise DatasetError(f"{path.name}/{STATE}", "", "_data_files", problem)
     if state.get("_indices_data_files"):
-        raise DatasetError(
-            path.name, "", "", "another file selects its rows: call flatten_indices(), save again"
-        )
+        problem = "another file selects its rows: call flatten_indices(), save again"
+        raise DatasetError(path.name, "", "", problem)
     return names
 
 
@@ -117,9 +114,8 @@ def _check_size(name: str, rows: int, size: int) -> None:
     if rows > MAX_ROWS:
         raise too_many_rows(name)
     if size > MAX_BYTES:
-        raise DatasetError(
-            name, "", "", f"larger than {MAX_BYTES // 10**6} MB; save only the columns needed"
-        )
+        problem = f"larger than {MAX_BYTES // 10**6} MB; save only the columns needed"
+        raise DatasetError(name, "", "", problem)
 
 
 def _features(data: Any, file: str) -> dict[str, Any]:

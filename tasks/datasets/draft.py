@@ -42,9 +42,8 @@ def card_of(
     names = [columns.name_of(label) for label in columns.labels]
     unknown = sorted(set(definitions) - set(names))
     if unknown:
-        raise CardError(
-            f"unknown label {unknown[0]} (--define); the labels are: {alternatives(names)}"
-        )
+        problem = f"unknown label {unknown[0]} (--define); the labels are: {alternatives(names)}"
+        raise CardError(problem)
     data = _usual(name, mapped, names)
     if columns.answer.name == LONG_TEXT:
         data |= guide([gold for item in trained for gold in item.records[0].gold])

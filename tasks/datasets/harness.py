@@ -34,9 +34,8 @@ def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
             )  # fmt: skip
     filters = list(dict.fromkeys(str(row.values.get("filter", "none")) for row in table.rows))
     if filter and filter not in filters:
-        raise DatasetError(
-            path.name, "", "filter", f"unknown filter {filter!r}; there are: {', '.join(filters)}"
-        )
+        problem = f"unknown filter {filter!r}; there are: {', '.join(filters)}"
+        raise DatasetError(path.name, "", "filter", problem)
     if len(filters) > 1 and not filter:
         raise DatasetError(
             path.name, "", "filter",
@@ -97,9 +96,8 @@ def _choices(table: Table, row: Row, number: int) -> list[str]:
         ]
     choices = [one.strip() if isinstance(one, str) else "" for one in requests]
     if len(choices) != number or not all(choices):
-        raise table.error(
-            row, "arguments", f"expected a choice for each of the {number} answers of the model"
-        )
+        problem = f"expected a choice for each of the {number} answers of the model"
+        raise table.error(row, "arguments", problem)
     if len(set(choices)) < number:
         raise table.error(
             row, "arguments",

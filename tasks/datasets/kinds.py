@@ -132,9 +132,8 @@ class Asked:
 def check_kind(kind: str) -> None:
     """Raise DatasetError if tasks cannot have this answer kind."""
     if kind not in ANSWERS:
-        raise DatasetError(
-            "", "", "", f"unknown kind of answer {kind!r}; expected one of {', '.join(ANSWERS)}"
-        )
+        problem = f"unknown kind of answer {kind!r}; expected one of {', '.join(ANSWERS)}"
+        raise DatasetError("", "", "", problem)
 
 
 def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
@@ -155,9 +154,8 @@ def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> l
         raise table.unlabelled(row, column)
     label = table.text(row, column, value)
     if columns.labels and label not in columns.labels:
-        raise table.error(
-            row, column, f"{label[:60]!r} is not one of the labels {', '.join(columns.labels)}"
-        )
+        problem = f"{label[:60]!r} is not one of the labels {', '.join(columns.labels)}"
+        raise table.error(row, column, problem)
     return [Asked((columns.name_of(label),))]
 
 
@@ -192,14 +190,12 @@ def labelled(
     if tagged.is_tagged(tokens, value):
         for number, tag in enumerate(value, 1):
             if not isinstance(tag, str) or not tagged.TAG.fullmatch(tag):
-                raise table.error(
-                    row, column, f"tag {number}: {tag!r} is not a tag such as O, B-LOC or I-LOC"
-                )
+                problem = f"tag {number}: {tag!r} is not a tag such as O, B-LOC or I-LOC"
+                raise table.error(row, column, problem)
         return tagged.of_tags([str(token) for token in tokens], value)
     if not tagged.are_spans(value):
-        raise table.error(
-            row, column, "expected spans with labels, or the tags of a list of tokens"
-        )
+        problem = "expected spans with labels, or the tags of a list of tokens"
+        raise table.error(row, column, problem)
     return tagged.spans_of(table, row, column, value, texts[0])
 
 

@@ -48,9 +48,8 @@ def format_of(path: Path, named: str = "") -> str:
     """Return the format's name, a key of READERS. Raises DatasetError."""
     if named:
         if named not in READERS:
-            raise DatasetError(
-                path.name, "", "", f"unknown format {named!r}; expected one of {', '.join(READERS)}"
-            )
+            problem = f"unknown format {named!r}; expected one of {', '.join(READERS)}"
+            raise DatasetError(path.name, "", "", problem)
         return named
     if path.is_dir():
         return "datasets"
@@ -75,15 +74,13 @@ def read(path: Path, how: Reading) -> Table:
         wanted = "a folder" if name == "datasets" else "a file"
         raise DatasetError(path.name, "", "", f"expected {wanted} in the format {name}")
     if path.is_file() and path.stat().st_size > MAX_BYTES:
-        raise DatasetError(
-            path.name, "", "", f"larger than {MAX_BYTES // 10**6} MB, the limit; use a part"
-        )
+        problem = f"larger than {MAX_BYTES // 10**6} MB, the limit; use a part"
+        raise DatasetError(path.name, "", "", problem)
     reader = READERS[name]
     known = inspect.signature(reader).parameters
     options = {key: value for key, value in asdict(how).items() if value and key != "format"}
     for option in options:
         if option not in known:
-            raise DatasetError(
-                path.name, "", "", f"--{option.replace('_', '-')} is not valid for {name}"
-            )
+            problem = f"--{option.replace('_', '-')} is not valid for {name}"
+            raise DatasetError(path.name, "", "", problem)
     return reader(path, **options)

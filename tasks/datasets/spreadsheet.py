@@ -57,9 +57,8 @@ def _open(path: Path) -> Any:
         with zipfile.ZipFile(path) as archive:
             size = sum(member.file_size for member in archive.infolist())
         if size > MAX_BYTES:
-            raise DatasetError(
-                path.name, "", "", f"larger than {MAX_BYTES // 10**6} MB unpacked, the limit"
-            )
+            problem = f"larger than {MAX_BYTES // 10**6} MB unpacked, the limit"
+            raise DatasetError(path.name, "", "", problem)
         return openpyxl.load_workbook(path, read_only=True)
     except DatasetError:
         raise
@@ -91,16 +90,14 @@ def _cells(book: Any, sheet: str, name: str) -> Iterator[tuple[int, list[Any]]]:
         if number > 2 * MAX_ROWS:
             raise too_many_rows(name)
         if len(row) > WIDEST:
-            raise DatasetError(
-                name, f"row {number}", "", f"has a cell in column {len(row):,}; delete it"
-            )
+            problem = f"has a cell in column {len(row):,}; delete it"
+            raise DatasetError(name, f"row {number}", "", problem)
         values = [_value(cell, name, number) for cell in row]
         while values and values[-1] is None:
             values.pop()
         if len(values) > MAX_COLUMNS:
-            raise DatasetError(
-                name, f"row {number}", "", f"{len(values):,} columns; at most {MAX_COLUMNS}"
-            )
+            problem = f"{len(values):,} columns; at most {MAX_COLUMNS}"
+            raise DatasetError(name, f"row {number}", "", problem)
         if values:
             yield number, values
 

@@ -128,9 +128,8 @@ def spans_of(table: Table, row: Row, column: str, gold: list[Any], text: str) ->
     for number, item in enumerate(gold, 1):
         start, end, label, covered = _parts(item)
         if type(start) is not int or type(end) is not int or not isinstance(label, str):
-            raise table.error(
-                row, column, f"span {number}: expected [start, end, label] or start, end and label"
-            )
+            problem = f"span {number}: expected [start, end, label] or start, end and label"
+            raise table.error(row, column, problem)
         span = Labelled(start, end, label)
         if covered is not None and text[start:end] != covered:
             span = _of_utf16(span, text)
@@ -182,9 +181,8 @@ def read_doccano(path: Path, *, encoding: str = "") -> Table:
     found = [key for key in ("label", "labels", "entities") if key in table.columns]
     if "text" not in table.columns or not found:
         hint = "; annotations has label numbers only" if "annotations" in table.columns else ""
-        raise DatasetError(
-            path.name, "", "", f"expected the fields text and label of doccano's JSONL{hint}"
-        )
+        problem = f"expected the fields text and label of doccano's JSONL{hint}"
+        raise DatasetError(path.name, "", "", problem)
     rows = [
         Row(row.number, {**row.values, "label": row.values.get(found[0])}) for row in table.rows
     ]

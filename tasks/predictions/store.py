@@ -57,9 +57,8 @@ class PredictionUpload:
                 ", ".join(newest.name for newest in Task.objects.latest_versions()) or "none yet"
             )
             version = f" v{place.version}" if place.version else ""
-            raise FormatError(
-                filename, None, None, f"unknown task {place.task}{version}; imported: {known}"
-            )
+            problem = f"unknown task {place.task}{version}; imported: {known}"
+            raise FormatError(filename, None, None, problem)
         return cls(filename, data, task, place.shots, place.split_number)
 
     def check_place(self) -> None:
