@@ -286,18 +286,15 @@ def strict_json(text: str, file: str, line: int | None) -> Any:
         return fields
 
     try:
-        data = json.loads(text, parse_constant=refuse, object_pairs_hook=pairs)
+        return json.loads(text, parse_constant=refuse, object_pairs_hook=pairs)
     except json.JSONDecodeError as error:
-        raise FormatError(
-            file, line, None, f"not valid JSON ({error.msg} at column {error.colno})"
-        ) from None
+        problem = f"not valid JSON ({error.msg} at column {error.colno})"
+        raise FormatError(file, line or error.lineno, None, problem) from None
     except (RecursionError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
-        raise FormatError(
-            file, line, None, "not valid JSON (nested too deeply or too long)"
-        ) from None
-    return data
+        problem = "not valid JSON (nested too deeply or too long)"
+        raise FormatError(file, line, None, problem) from None
 
 
 def json_object(

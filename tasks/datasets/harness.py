@@ -124,7 +124,7 @@ def _target(table: Table, row: Row, choices: list[str]) -> str:
     text = str(target).strip()
     if text in choices:
         return text
-    if text.isascii() and text.isdigit() and int(text) < len(choices):
+    if text.isascii() and text.isdigit() and len(text) < 10 and int(text) < len(choices):
         return choices[int(text)]
     raise table.error(
         row, TARGET, f"{text[:60]!r} is neither the index of a choice nor one of: {choices}"[:400]

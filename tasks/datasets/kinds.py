@@ -42,8 +42,8 @@ def read_options(table: Table, row: Row, columns: Sequence[str], separator: str)
             value = value.split(separator) if separator else list(split_options(value)[1])
             if len(value) < 2:
                 raise table.error(
-                    row, column, "contains one text; expected a list of options, \"(A) ... (B)"
-                    " ...\", options with a separator (--separator), or one column for each option",
+                    row, column, 'contains one text; expected a list of options, "(A) ... (B)'
+                    ' ...", options with a separator (--separator), or one column for each option',
                 )  # fmt: skip
         if value is None or value == "":  # this row has fewer options than others
             continue
@@ -79,7 +79,8 @@ def name_option(
     if gold_is == "letter":
         place = options.letters.index(gold) if gold in options.letters else -1
     else:
-        place = int(gold) - (gold_is == "number") if gold.isascii() and gold.isdigit() else -1
+        is_place = gold.isascii() and gold.isdigit() and len(gold) < 10
+        place = int(gold) - (gold_is == "number") if is_place else -1
     if not 0 <= place < len(options.texts):
         raise table.error(
             row, column, f"{gold[:60]!r} does not identify any of the {len(options.texts)} options"
@@ -150,9 +151,8 @@ def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> l
                 f"{len(value)} labels, expected one; if several can be right, use --as options",
             )
         value = value[0] if value else None
-    if value is None or value == "":
+    if value is None or not (label := table.text(row, column, value)).strip():
         raise table.unlabelled(row, column)
-    label = table.text(row, column, value)
     if columns.labels and label not in columns.labels:
         problem = f"{label[:60]!r} is not one of the labels {', '.join(columns.labels)}"
         raise table.error(row, column, problem)
@@ -257,10 +257,10 @@ def _answers(
         if value is None or value == "":
             continue
         if isinstance(value, str) and columns.separator:
-            value = [part for part in value.split(columns.separator) if part]
+            value = [part.strip() for part in value.split(columns.separator)]
         items = value if isinstance(value, list) else [value]
         gold += [table.text(row, column, item if item is not None else "") for item in items]
-    return tuple(text for text in gold if text), None
+    return tuple(text for text in gold if text.strip()), None
 
 
 def _squad(

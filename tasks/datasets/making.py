@@ -254,6 +254,7 @@ def _checked(
             raise
         record = by_name[error.file].records[error.line - 1]
         fields = {"answer": columns.gold, "options": columns.options, "context": columns.text}
+        fields["answer_start"] = columns.gold
         (column, *_more) = fields.get(error.field or "", ()) or (error.field or "",)
         raise DatasetError(f"{unit} {numbers[record.id]}", "", column, error.expected) from None
 

@@ -6,7 +6,7 @@ of places). Each item is in at most one file, so duplicates can't end up in two 
 
 import hashlib
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tasks.cards import LONGEST_LABEL
@@ -106,31 +106,36 @@ def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
             "contains spans with labels: each label becomes a question on the text, so --question,"
             " --ask and a second --text are not allowed",
         )  # fmt: skip
-    present = _values(table, columns, is_labelled)
+    present = _rows_of_values(table, columns, is_labelled)
     labels = columns.labels or tuple(sorted(present))
     notes = []
-    if is_labelled and (left := sorted(present - set(labels))):
+    if is_labelled and (left := sorted(set(present) - set(labels))):
         notes.append(f"spans with other labels were skipped: {', '.join(left)}")
-    _check_labels(table, columns, labels)
+    _check_labels(table, columns, labels, present)
     return replace(columns, labels=labels), notes
 
 
-def _values(table: Table, columns: Columns, is_labelled: bool) -> set[str]:
-    values: set[str] = set()
+def _rows_of_values(table: Table, columns: Columns, is_labelled: bool) -> dict[str, Row]:
+    """Return the labels with the first row of each."""
+    first: dict[str, Row] = {}
     plain = replace(columns, labels=(), names={})
     for row in table.rows:
         if is_labelled:
             spans = kinds.labelled(table, row, plain, _texts(table, row, columns))
-            values.update({span.label for span in spans})
+            found = [span.label for span in spans]
         else:
             try:
-                values.update(read_gold(table, row, plain, ())[0].gold)
+                found = list(read_gold(table, row, plain, ())[0].gold)
             except Unlabelled:
                 continue
-    return values
+        for label in found:
+            first.setdefault(label, row)
+    return first
 
 
-def _check_labels(table: Table, columns: Columns, labels: Sequence[str]) -> None:
+def _check_labels(
+    table: Table, columns: Columns, labels: Sequence[str], rows: Mapping[str, Row]
+) -> None:
     column = columns.gold[0]
     if not labels:
         raise table.error(None, column, "no row has a label")
@@ -144,18 +149,16 @@ def _check_labels(table: Table, columns: Columns, labels: Sequence[str]) -> None
     if unknown := sorted(set(columns.names) - set(labels)):
         problem = f"no row has the value {unknown[0]!r}, which is named with --label"
         raise table.error(None, column, problem)
-    alike: dict[str, str] = {}
-    for name in names:
+    alike: dict[str, int] = {}
+    for place, name in enumerate(names):
+        row = rows.get(labels[place])
         if not name.strip() or len(name) > LONGEST_LABEL or len(name.splitlines()) > 1:
-            raise table.error(
-                None, column, f"the label {name[:60]!r} is not a single line of 1 to"
-                f" {LONGEST_LABEL} characters; check the column",
-            )  # fmt: skip
-        if (first := alike.setdefault(_folded(name), name)) != name or names.count(name) > 1:
-            raise table.error(
-                None, column, f"the labels {first!r} and {name!r} differ only in case or spaces;"
-                " use one spelling in the file",
-            )  # fmt: skip
+            expected = f"is not a single line of 1 to {LONGEST_LABEL} characters; check the column"
+            raise table.error(row, column, f"the label {name[:60]!r} {expected}")
+        if (other := alike.setdefault(_folded(name), place)) != place:
+            alike_names = f"the labels {names[other]!r} and {name!r} differ only in case or spaces"
+            later = max(filter(None, (row, rows.get(labels[other]))), default=None)
+            raise table.error(later, column, f"{alike_names}; use one spelling in the file")
 
 
 def _texts(table: Table, row: Row, columns: Columns) -> tuple[str, ...]:
@@ -164,8 +167,10 @@ def _texts(table: Table, row: Row, columns: Columns) -> tuple[str, ...]:
         value = table.value(row, column)
         if isinstance(value, list) and all(isinstance(token, str) for token in value):
             gold = table.value(row, columns.gold[0])
-            if isinstance(gold, list) and len(gold) == len(value):  # tokens with tags
-                value = " ".join(value)
+            if isinstance(gold, list) and len(gold) != len(value):
+                problem = f"{len(gold)} tags for {len(value)} tokens; expected one for each"
+                raise table.error(row, columns.gold[0], problem)
+            value = " ".join(value) if isinstance(gold, list) else value  # tokens with tags
         text = table.text(row, column, value) if value is not None else ""
         if not text.strip():
             raise table.error(row, column, "is empty; fill it in or remove the row")

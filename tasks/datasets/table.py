@@ -71,12 +71,13 @@ class Table:
 
     def value(self, row: Row, column: str) -> Any:
         """Return a value. `doc.text` is `text` in the object `doc`. Raises DatasetError."""
-        if column in row.values:
-            return row.values[column]
+        if column in self.columns:
+            return row.values.get(column)
         value: Any = row.values
         for part in column.split("."):
             if not isinstance(value, dict) or part not in value:
-                raise self.error(row, column, "is missing in this row")
+                problem = "is missing in this row; fill it in or remove the row"
+                raise self.error(row, column, problem)
             value = value[part]
         return value
 

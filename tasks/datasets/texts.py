@@ -105,7 +105,7 @@ def _lines(text: str, dialect: Dialect, name: str) -> Iterator[tuple[int, list[s
         except csv.Error as error:
             raise DatasetError(
                 name, f"line {number}", "",
-                f"cannot be read ({error}); check its quotation marks",
+                f"cannot be read ({error}); check its quotation marks and shorten long fields",
             ) from None  # fmt: skip
         if fields and (len(fields) > 1 or fields[0].strip()):
             yield number, fields

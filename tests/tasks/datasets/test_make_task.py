@@ -289,6 +289,9 @@ def test_gold_is_matched_only_by_the_declared_name_of_an_option(tmp_path, db):
     assert ("y.jsonl, line 5, column g: '3' does not identify any") in refusal(
         path, **given, gold_is="index"
     )
+    rows[4]["g"] = "9" * 5000
+    path = files.write_jsonl(tmp_path / "long.jsonl", rows)
+    assert "line 5, column g: '999" in refusal(path, **given, gold_is="index")
     rows[4] |= {"g": 0, "o": ["one"]}
     path = files.write_jsonl(tmp_path / "z.jsonl", rows)
     assert "z.jsonl, line 5, column o: expected at least two different options" in refusal(
@@ -301,7 +304,7 @@ def test_gold_is_matched_only_by_the_declared_name_of_an_option(tmp_path, db):
 
 
 def test_several_labels_of_a_row_are_a_set_of_options(tmp_path, db):
-    rows = [{"text": f"Letter {n}", "mood": "joy;fear" if n % 2 else "joy"} for n in range(60)]
+    rows = [{"text": f"Letter {n}", "mood": "joy; fear" if n % 2 else "joy"} for n in range(60)]
     path = files.write_csv(tmp_path / "x.csv", rows)
     task = make(path, kind="options", separator=";", label=["fear=being afraid"])
     for example in Example.objects.all():
@@ -369,7 +372,10 @@ REFUSED = {
     "too few": ({"test": 50}, [], "60 different examples, but 62 are needed"),
     "empty text": ({}, [{"text": " ", "mood": "bad"}], "moods.csv, line 62, column text: is empty"),
     "no label": ({}, [{"text": "x", "mood": ""}], "line 62, column mood: has no label; fill it in"),
-    "alike": ({}, [{"text": "x", "mood": "Bad "}], "labels 'Bad ' and 'bad' differ only in case"),
+    "blank label": ({}, [{"text": "x", "mood": " "}], "line 62, column mood: has no label; fill"),
+    "long label": ({}, [{"text": "x", "mood": "b" * 101}], "line 62, column mood: the label 'bbb"),
+    "alike": ({}, [{"text": "x", "mood": "Bad "}],
+              "line 62, column mood: the labels 'Bad ' and 'bad' differ only in case"),
     "other label": ({"labels": ["good"]}, [], "'bad' is not one of the labels good"),
     "id twice": ({"id": "mood"}, [], "line 4, column mood: 'good' is already the id of line 3"),
     "texts as labels": ({"gold": ["text"]}, [{"text": f"x{n}", "mood": "bad"} for n in range(60)],
@@ -394,9 +400,21 @@ def test_unusable_data_are_refused_with_their_place(tmp_path, db, case):
 
 
 def test_rows_without_a_label_are_skipped_if_declared(tmp_path, db):
-    path = files.write_csv(tmp_path / "x.csv", [*MOODS, {"text": "x", "mood": ""}])
+    rows = [*MOODS, {"text": "x", "mood": ""}, {"text": "y", "mood": " "}, {"text": "z"}]
+    path = files.write_jsonl(tmp_path / "x.jsonl", rows)
     task = make(path, skip_unlabelled=True)
-    assert "1 rows without a label were skipped" in task.report["made_from"]["notes"]
+    assert "3 rows without a label were skipped" in task.report["made_from"]["notes"]
+
+
+def test_an_offset_or_a_number_of_tags_that_is_wrong_is_refused_at_the_gold(tmp_path, db):
+    wrong = [{"text": f"In Oslo {n}", "mood": {"text": ["Oslo"], "answer_start": [0]}}
+             for n in range(60)]  # fmt: skip
+    told = refusal(files.write_jsonl(tmp_path / "x.jsonl", wrong), kind="spans")
+    assert ", column mood: the text at 0 is not 'Oslo'" in told
+    tagged = [{"text": ["In", "Oslo", str(n)], "mood": ["O", "B-LOC", "O"]} for n in range(60)]
+    tagged[7]["mood"].pop()
+    told = refusal(files.write_jsonl(tmp_path / "y.jsonl", tagged), kind="spans")
+    assert "line 8, column mood: 2 tags for 3 tokens; expected one for each" in told
 
 
 def test_a_text_is_drawn_once_and_never_with_conflicting_golds(tmp_path, db):

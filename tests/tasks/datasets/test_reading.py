@@ -74,6 +74,7 @@ BAD = {
     "columns": ("x.csv", ",".join(map(str, range(501))).encode() + b"\n1\n", "501 columns"),
     "long field": ("x.csv", b"a\n" + b"x" * 140_000 + b"\n", "line 2: cannot be read (field"),
     "no json": ("x.json", b"[{]", "not valid JSON"),
+    "line of json": ("x.json", b'[{"a": 1},\n{"a" 2}]', "x.json, line 2: not valid JSON (Expec"),
     "nan": ("x.jsonl", b'{"a": NaN}\n', "x.jsonl, line 1: NaN is not valid JSON"),
     "huge": ("x.jsonl", b'{"a": 1e999}\n', "x.jsonl, line 1, column a: a number is too large"),
     "many digits": ("x.jsonl", b'{"a": ' + b"9" * 5000 + b"}\n", "x.jsonl, line 1: not valid JSON"),
@@ -132,7 +133,7 @@ def test_quotation_marks_of_a_tsv_are_text_with_a_note(tmp_path):
 def test_a_missing_column_and_a_non_text_cell_are_named(tmp_path):
     path = files.write_jsonl(
         tmp_path / "x.jsonl",
-        [{"doc": {"text": "a"}, "n": True, "list": []}, {"doc": {}, "n": None}],
+        [{"doc": {"text": "a"}, "n": True, "list": []}, {"doc": {}}],
     )
     read_table = read(path, Reading())
     first, second = read_table.rows
@@ -144,7 +145,7 @@ def test_a_missing_column_and_a_non_text_cell_are_named(tmp_path):
         (first, "doc", "line 1, column doc: expected a text, found an object; select one of"),
         (first, "list", "found a list"),
         (second, "n", "line 2, column n: expected a text, found nothing"),
-        (second, "doc.text", "line 2, column doc.text: is missing in this row"),
+        (second, "doc.text", "line 2, column doc.text: is missing in this row; fill it in"),
     ):
         with pytest.raises(table.DatasetError, match=sentence):
             read_table.text(row, column)
