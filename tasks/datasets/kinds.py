@@ -4,8 +4,10 @@ Options can be a list in one column, the cells of several columns, a cell with a
 such as "(A) at home (B) abroad", or an object {text, label} as on Hugging Face.
 """
 
+import json
 import string
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,7 +36,7 @@ def read_options(table: Table, row: Row, columns: Sequence[str], separator: str)
         raise table.error(None, "", "set the column with the options (--options)")
     texts, letters = [], []
     for column in columns:
-        value = table.value(row, column)
+        value = _written_out(table, row, column)
         if isinstance(value, dict) and set(value) == {"text", "label"}:
             letters += _texts(table, row, column, value["label"])
             value = value["text"]
@@ -42,8 +44,9 @@ def read_options(table: Table, row: Row, columns: Sequence[str], separator: str)
             value = value.split(separator) if separator else list(split_options(value)[1])
             if len(value) < 2:
                 raise table.error(
-                    row, column, 'contains one text; expected a list of options, "(A) ... (B)'
-                    ' ...", options with a separator (--separator), or one column for each option',
+                    row, column, 'contains one text; expected a list of options, also as JSON ["a",'
+                    ' "b"], "(A) ... (B) ...", options with a separator (--separator), or one'
+                    " column for each option",
                 )  # fmt: skip
         if value is None or value == "":  # this row has fewer options than others
             continue
@@ -51,6 +54,16 @@ def read_options(table: Table, row: Row, columns: Sequence[str], separator: str)
     if len(set(texts)) < 2:
         raise table.error(row, columns[0], "expected at least two different options")
     return Offered(tuple(texts), tuple(letters) or tuple(string.ascii_uppercase[: len(texts)]))
+
+
+def _written_out(table: Table, row: Row, column: str) -> Any:
+    """Return the value, or the list or object that a cell contains as JSON."""
+    value = table.value(row, column)
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        with suppress(ValueError, RecursionError):
+            listed = json.loads(value)
+            return value if any(type(item) in (int, float) for item in listed) else listed
+    return value
 
 
 def _texts(table: Table, row: Row, column: str, values: Any) -> list[str]:
@@ -183,7 +196,7 @@ def labelled(
 ) -> list[tagged.Labelled]:
     """Return a row's labelled spans. Raises DatasetError."""
     (column,) = columns.gold
-    value = table.value(row, column)
+    value = _written_out(table, row, column)
     if value is None or value == []:
         return []
     tokens = table.value(row, columns.text[0])
@@ -203,7 +216,7 @@ def has_labels(table: Table, columns: Columns) -> bool:
     if columns.kind != "spans" or len(columns.gold) != 1:
         return False
     for row in table.rows:
-        value = table.value(row, columns.gold[0])
+        value = _written_out(table, row, columns.gold[0])
         if isinstance(value, list) and value:
             tokens = table.value(row, columns.text[0])
             return tagged.is_tagged(tokens, value) or tagged.are_spans(value)
@@ -250,8 +263,9 @@ def _answers(
 ) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
     """Return the texts in all gold columns. SQuAD's {text, answer_start} adds offsets."""
     gold: list[str] = []
+    has_lists = columns.answer.has_options or columns.answer.name == SPANS
     for column in columns.gold:
-        value = table.value(row, column)
+        value = _written_out(table, row, column) if has_lists else table.value(row, column)
         if isinstance(value, dict) and set(value) == {"text", "answer_start"}:
             return _squad(table, row, column, value)
         if value is None or value == "":

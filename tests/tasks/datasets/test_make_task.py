@@ -263,6 +263,24 @@ def test_options_are_read_in_every_shape_and_spelling_of_gold(tmp_path, db, shap
         assert (example.options, example.gold) == (row["options"], [row["a"]])
 
 
+def test_lists_in_cells_are_read_as_json(tmp_path, db):
+    rows = [{"q": r["q"], "o": json.dumps(r["options"]), "g": r["a"]} for r in CAPITALS]
+    path = files.write_csv(tmp_path / "x.csv", rows)
+    make(path, kind="option", text=["q"], gold=["g"], options=["o"])
+    told = {row["q"]: row for row in CAPITALS}
+    assert all(e.options == told[e.context[0]]["options"] for e in Example.objects.all())
+    rows = [{"text": f"In Oslo {n}", "mood": '[[3, 7, "places"]]'} for n in range(60)]
+    task = make(files.write_csv(tmp_path / "y.csv", rows), kind="spans", name="places")
+    example = task.test_split.examples.first()
+    assert (example.question, example.gold) == (question_of("places"), ["Oslo"])
+    rows = [{"text": f"Letter {n}", "mood": '["joy", "fear"]'} for n in range(60)]
+    task = make(files.write_csv(tmp_path / "z.csv", rows), kind="options", name="letters")
+    assert task.test_split.examples.first().options == ["fear", "joy"]
+    rows = [{"text": f"See [1] or [2], {n}", "mood": "[1]"} for n in range(60)]
+    task = make(files.write_csv(tmp_path / "n.csv", rows), kind="spans", name="notes")
+    assert task.test_split.examples.first().gold == ["[1]"]
+
+
 def test_letters_are_the_option_labels_of_the_file(tmp_path, db):
     """ARC names some options 1 to 4 and others A to D."""
     rows = [
