@@ -34,14 +34,14 @@ MOVED = {
 OF_STUDY = [
     *(path(f"{view.replace('_', '-')}/", menu.moved, {"to": page, "show": view}, name=view)
       for view, page in MOVED.items()),
-    path("human-performance/", menu.shown(
+    path("human-performance/", menu.select(
         tables.human_performance, training=tables.training_table, figures=figures.figures,
         sensitivity=tables.sensitivity), name="human_performance"),
     path("human-performance.<str:ext>", tables.human_performance_file,
          name="human_performance_file"),
     path("cross-task/<str:table>.csv", cross_task_pages.cross_task_file, name="cross_task_file"),
     path("training.csv", tables.training_table_file, name="training_table_file"),
-    path("analysis/", menu.shown(tables.analysis, cross_task=cross_task_pages.cross_task_page),
+    path("analysis/", menu.select(tables.analysis, cross_task=cross_task_pages.cross_task_page),
          name="analysis"),
     path("analysis/run/", tables.analysis_run, name="analysis_run"),
     path("analysis/<str:table>.csv", report.table_file, name="analysis_file"),
@@ -53,7 +53,7 @@ OF_STUDY = [
     path("overlap.csv", report.table_file, {"table": "overlap"}, name="overlap_file"),
     path("preregistration/", report.preregistration_page, name="preregistration"),
     path("preregistration.md", report.preregistration_file, name="preregistration_file"),
-    path("report/", menu.shown(report.report_page, latex=report.latex_page), name="report"),
+    path("report/", menu.select(report.report_page, latex=report.latex_page), name="report"),
     path("report/run/", report.report_run, name="report_run"),
     path("report.css", report.report_style, name="report_style"),
     path("report.md", report.report_file, name="report_file"),
@@ -65,12 +65,12 @@ OF_STUDY = [
     path("release/prepare/", export_pages.release_prepare, name="release_prepare"),
     path("release/<int:pk>/run/", export_pages.release_run, name="release_run"),
     path("release.zip", export_pages.release_zip, name="release_zip"),
-    path("examples/", menu.shown(examples.examples, gold_audit=examples.audit), name="examples"),
+    path("examples/", menu.select(examples.examples, gold_audit=examples.audit), name="examples"),
     path("examples.csv", examples.examples_file, name="examples_file"),
     path("gold-audit.csv", report.table_file, {"table": "gold-audit"}, name="gold_audit_file"),
     path("examples/<int:pk>/", examples.example, name="example"),
     path("examples/<int:pk>/comment/", examples.comment, name="example_comment"),
-    path("models/", menu.shown(
+    path("models/", menu.select(
         models.study_models, leaderboard=models.leaderboard_page,
         differences=models.study_differences, overlap=tables.error_overlap), name="study_models"),
     path("models/differences/", menu.moved, {"to": "study_models", "show": "differences"},

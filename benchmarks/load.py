@@ -40,7 +40,9 @@ class Browser:
 
 TURN = re.compile(r'name="turn" value="(\d+)"')
 PASSAGE = re.compile(r"data-passage[^>]*>(.*?)</div>", re.DOTALL)
-PIECE = re.compile(r"(<span data-t\b[^>]*>)?([^<>]+)(?:</span>)?")  # a word, or the text between words
+PIECE = re.compile(
+    r"(<span data-t\b[^>]*>)?([^<>]+)(?:</span>)?"
+)  # a word, or the text between words
 CSRF = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
 
 

@@ -63,7 +63,7 @@ ACCOUNTS = [
         account.password_reset_from_key_done,
         name="account_reset_password_from_key_done",
     ),
-    path("account/", menu.shown(users.your_account, prolific=users.prolific), name="your_account"),
+    path("account/", menu.select(users.your_account, prolific=users.prolific), name="your_account"),
     path("tokens/", tokens.tokens, {"show": users.account_page}, name="tokens"),
     path("tokens/<int:pk>/revoke/", tokens.token_revoke, name="token_revoke"),
     path("tokens/prolific/", tokens.prolific_token, {"show": users.account_page},

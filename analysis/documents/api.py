@@ -154,7 +154,7 @@ class Sample(StudyTwin):
     def get(self, request: Request, name: str) -> Response:
         return tagged(request, checklists.sample_record(scores_of(request, name)))
 
-    def subject(self, request: Request, sent: dict[str, Any], **names: Any) -> Study:
+    def subject(self, request: Request, body: dict[str, Any], **names: Any) -> Study:
         study = scores_of(request, names["name"], right_to(self.page))
         if study.is_draft:
             raise Conflict("The study is a draft: it has no sample yet.")

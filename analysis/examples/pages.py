@@ -241,8 +241,8 @@ class GoldAudit(KindOfTable):
         told: dict[str, list[Any]] = {"tallies": [], "doubts": []}
         for kind in self.kinds(request, study):
             tallies, doubts = difficulty.doubts(study, kind)
-            told["tallies"] += self.told(kind, gold_audit.TALLY, tallies)
-            told["doubts"] += self.told(kind, gold_audit.COLUMNS, doubts)
+            told["tallies"] += self.records(kind, gold_audit.TALLY, tallies)
+            told["doubts"] += self.records(kind, gold_audit.COLUMNS, doubts)
         return tagged(request, told)
 
 
@@ -280,7 +280,7 @@ class Comments(Twin):
         return small_list(map(as_record, gold_audit.on(study, example_of(study, pk))))
 
     def subject(
-        self, request: Request, sent: dict[str, Any], **names: Any
+        self, request: Request, body: dict[str, Any], **names: Any
     ) -> tuple[Study, Example]:
         study = scores_of(request, names["name"], right_to(self.page))
         return study, example_of(study, names["pk"])

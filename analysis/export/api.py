@@ -101,7 +101,7 @@ class Release(StudyTwin):
     success = 202
     summary = "Make the release bundle, as a job"
 
-    def subject(self, request: Request, sent: dict[str, Any], **names: Any) -> Study:
+    def subject(self, request: Request, body: dict[str, Any], **names: Any) -> Study:
         study = scores_of(request, names["name"], right_to(self.page))
         if study.is_draft:
             raise Conflict("The study is a draft. Open it before you release it.")

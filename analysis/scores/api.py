@@ -59,10 +59,10 @@ class KindOfTable(ApiView):
         self, request: Request, study: Study, columns: Sequence[Column], rows: TableRows
     ) -> list[dict[str, Any]]:
         kinds = self.kinds(request, study)
-        return [row for kind in kinds for row in self.told(kind, columns, rows(study, kind))]
+        return [row for kind in kinds for row in self.records(kind, columns, rows(study, kind))]
 
     @staticmethod
-    def told(kind: str, columns: Sequence[Column], rows: Any) -> list[dict[str, Any]]:
+    def records(kind: str, columns: Sequence[Column], rows: Any) -> list[dict[str, Any]]:
         """Add the kind to each row."""
         return [{"kind": kind} | record for record in as_records(columns, rows)]
 

@@ -195,7 +195,7 @@ class TaskReport(ApiView):
 class TaskTwin(Twin):
     """A POST from the task's team about a single version."""
 
-    def subject(self, request: Request, sent: dict[str, Any], **names: Any) -> Task:
+    def subject(self, request: Request, body: dict[str, Any], **names: Any) -> Task:
         may_run(request)
         task = task_of(names["name"], names["version"])
         if not teams.may_change(task.name, request.user):

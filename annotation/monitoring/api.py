@@ -155,7 +155,7 @@ class ShowScore(PostTwin):
     step = decisions.ShowScore
     reply = AnnotatorShape
 
-    def told(self, about: Participation, done: None) -> Any:
+    def payload(self, about: Participation, done: None) -> Any:
         return as_record(about, True)
 
 

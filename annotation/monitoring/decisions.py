@@ -64,8 +64,8 @@ class Decide(AnnotatorPost):
     summary = "Include or exclude, pay or refuse, admit or screen out"
     faults: ClassVar = {exclusion.ExclusionError: "reason"}
 
-    def about(self, request: HttpRequest, sent: Mapping[str, Any], **names: Any) -> Participation:
-        row = self.row + ("_pay" if sent.get("about") == Decision.About.PAY else "")
+    def subject(self, request: HttpRequest, data: Mapping[str, Any], **names: Any) -> Participation:
+        row = self.row + ("_pay" if data.get("about") == Decision.About.PAY else "")
         return annotator_of(request, names["name"], names["pseudonym"], right_to(row))
 
     def form(self, about: Participation, sent: Any, files: Any = None) -> DecisionForm:

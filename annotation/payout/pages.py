@@ -270,14 +270,14 @@ class Pay(StudyTwin):
     def get(self, request: Request, name: str) -> Response:
         return Response(as_record(study_of(request, name, "pay")))
 
-    def form(self, about: Study, sent: dict[str, Any]) -> Any:
-        is_dry, action = sent.get("dry_run", False), sent.get("action", "")
+    def form(self, study: Study, body: dict[str, Any]) -> Any:
+        is_dry, action = body.get("dry_run", False), body.get("action", "")
         if not isinstance(is_dry, bool):
             raise Unprocessable({"dry_run": ["Expected true or false."]})
         if is_dry == bool(action):
             raise Unprocessable({"action": ["Send an action, or only dry_run: true."]})
         self.action = action
-        fields = {k: v for k, v in sent.items() if k not in ("dry_run", "action")}
+        fields = {k: v for k, v in body.items() if k not in ("dry_run", "action")}
         if is_dry or action == "prepare":
             form_bodies.check_known(fields, ())
             return None
@@ -288,27 +288,27 @@ class Pay(StudyTwin):
         if action not in ("pay", "mark", "cancel"):
             raise Unprocessable({"action": ["Expected prepare, pay, mark, cancel or release."]})
         form_bodies.check_known(fields, BatchForm.base_fields)
-        return BatchForm(about, data)
+        return BatchForm(study, data)
 
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, Any]:
+    def do(self, study: Study, data: dict[str, Any], request: Request) -> dict[str, Any]:
         match self.action:
             case "":
-                return as_record(about, "Nothing was done.")
+                return as_record(study, "Nothing was done.")
             case "prepare":
-                if about.prolific_studies.exclude(external_id=None).exists():
-                    sync(about)
-                made = batches.prepare(about, request.user)
-                return as_record(about, batches.prepared_in_words(len(made)))
+                if study.prolific_studies.exclude(external_id=None).exists():
+                    sync(study)
+                made = batches.prepare(study, request.user)
+                return as_record(study, batches.prepared_in_words(len(made)))
             case "release":
-                return as_record(about, self._release(about, sent, request))
-        act(self.action, sent["batch"], request.user)
-        return as_record(about, f"Batch {sent['batch'].pk}: {self.action}.")
+                return as_record(study, self._release(study, data, request))
+        act(self.action, data["batch"], request.user)
+        return as_record(study, f"Batch {data['batch'].pk}: {self.action}.")
 
-    def _release(self, about: Study, sent: dict[str, Any], request: Request) -> str:
-        annotator = about.participations.filter(pseudonym=sent["annotator"]).first()
+    def _release(self, study: Study, data: dict[str, Any], request: Request) -> str:
+        annotator = study.participations.filter(pseudonym=data["annotator"]).first()
         if annotator is None:
             raise Unprocessable({"annotator": ["No annotator has this pseudonym."]})
-        holds.release(annotator, sent["reason"], request.user)
+        holds.release(annotator, data["reason"], request.user)
         return f"The earnings of {annotator} can be paid."
 
 

@@ -49,8 +49,8 @@ class Panels(PostTwin):
         study = study_of(request, name, "own")
         return small_list(self._row(request, panel) for panel in study.panels.all())
 
-    def told(self, about: Study, done: Panel) -> dict[str, str]:
-        return self._row(self.request, done)
+    def payload(self, study: Study, result: Panel) -> dict[str, str]:
+        return self._row(self.request, result)
 
     def _row(self, request: Request, panel: Panel) -> dict[str, str]:
         link = request.build_absolute_uri(reverse("landing", args=[panel.code]))
@@ -104,18 +104,18 @@ class ProlificCosts(ApiView):
     )
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "own")
-        asked = []
+        forecasts = []
         if request.query_params.get("ask") == "prolific":
             try:
-                asked = studies.ask(study)
+                forecasts = studies.ask(study)
             except (drafts.PlanError, ProlificError) as error:
                 raise Conflict(str(error)) from None
         costs = [asdict(cost) for cost in drafts.costs(study)]
-        told = [
-            {"id": each.draft.pk, "eligible": each.eligible, "cost": each.cost_in_words}
-            for each in asked
+        figures = [
+            {"id": forecast.draft.pk, "eligible": forecast.eligible, "cost": forecast.cost_in_words}
+            for forecast in forecasts
         ]
-        return Response({"costs": costs, "asked": told})
+        return Response({"costs": costs, "asked": figures})
 
 
 def _rows(study: Study) -> Any:
@@ -134,8 +134,8 @@ class Prolific(PostTwin):
         study = study_of(request, name, "own")
         return small_list(_rows(study))
 
-    def told(self, about: Study, done: None) -> Any:
-        return _rows(about)
+    def payload(self, study: Study, result: None) -> Any:
+        return _rows(study)
 
 
 class OneProlificStudy(StudyTwin):
@@ -154,24 +154,24 @@ class OneProlificStudy(StudyTwin):
     reply = ThereShape
     conflicts = (budget.BudgetError, ProlificError)
 
-    def form(self, about: Study, sent: dict[str, Any]) -> Any:
-        self.draft = get_object_or_404(about.prolific_studies, pk=self.kwargs["pk"])
-        self.action = sent.get("action")
-        fields = {k: v for k, v in sent.items() if k != "action"}
+    def form(self, study: Study, body: dict[str, Any]) -> Any:
+        self.draft = get_object_or_404(study.prolific_studies, pk=self.kwargs["pk"])
+        self.action = body.get("action")
+        fields = {k: v for k, v in body.items() if k != "action"}
         if self.action == "change":
             blank = DraftForm(self.draft)
-            before = {name: blank.initial[name] for name in blank.fields}
-            return DraftForm(self.draft, form_bodies.as_form_data(before | fields))
+            values = {name: blank.initial[name] for name in blank.fields}
+            return DraftForm(self.draft, form_bodies.as_form_data(values | fields))
         if self.action not in ("publish", "start"):
             raise Unprocessable({"action": ["Expected change, publish or start."]})
         form_bodies.check_known(fields, ())
         return None
 
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
+    def do(self, study: Study, data: dict[str, Any], request: Request) -> Any:
         try:
             if self.action == "change":
                 form = DraftForm(self.draft)
-                form.cleaned_data = sent
+                form.cleaned_data = data
                 drafts.change(self.draft, form.values())
             elif self.action == "publish":
                 studies.publish(self.draft, request.build_absolute_uri("/"), request.user)
@@ -190,6 +190,8 @@ class SyncProlific(StudyTwin):
     summary = "Sync with Prolific"
     conflicts = (ProlificError,)
 
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        done = sync(about)
-        return {"done": " ".join([f"{done}.", *(f"Not synced: {p}" for p in done.problems[:10])])}
+    def do(self, study: Study, data: dict[str, Any], request: Request) -> dict[str, str]:
+        report = sync(study)
+        return {
+            "done": " ".join([f"{report}.", *(f"Not synced: {p}" for p in report.problems[:10])])
+        }

@@ -82,11 +82,11 @@ class NewPanel(StudyPost):
     success = 201
     faults: ClassVar = {NameTaken: "name"}
 
-    def form(self, about: Study, sent: Any, files: Any = None) -> PanelForm:
-        self.sent = PanelForm(sent, instance=Panel(study=about))
+    def form(self, study: Study, data: Any, files: Any = None) -> PanelForm:
+        self.sent = PanelForm(data, instance=Panel(study=study))
         return self.sent
 
-    def do(self, about: Study, sent: dict[str, Any], by: User) -> Panel:
+    def do(self, study: Study, data: dict[str, Any], by: User) -> Panel:
         try:
             with transaction.atomic():
                 return self.sent.save()
@@ -118,8 +118,8 @@ class Plan(StudyPost):
     success = 201
     conflicts = (drafts.PlanError,)
 
-    def do(self, about: Study, sent: dict[str, Any], by: User) -> None:
-        drafts.plan(about, sent["annotation_parts"], by)
+    def do(self, study: Study, data: dict[str, Any], by: User) -> None:
+        drafts.plan(study, data["annotation_parts"], by)
 
 
 class DraftForm(PageForm):

@@ -47,10 +47,10 @@ class Lists(PostTwin):
         rules = study.access_rules.select_related("made_by").order_by("pk")
         return small_list({c.name: c.value(rule) for c in RULES} for rule in rules)
 
-    def adapted(self, about: Study, sent: dict[str, Any]) -> dict[str, Any]:
-        if "end" in sent:
-            form_bodies.check_known(sent, {"end"})
-        return sent
+    def adapted(self, study: Study, body: dict[str, Any]) -> dict[str, Any]:
+        if "end" in body:
+            form_bodies.check_known(body, {"end"})
+        return body
 
 
 class LinkRow(serializers.Serializer):
@@ -75,18 +75,18 @@ class Links(PostTwin):
         study = study_of(request, name, "pay")
         return small_list(self._rows(request, links_with_states(study)))
 
-    def adapted(self, about: Study, sent: dict[str, Any]) -> dict[str, Any]:
-        names = sent.get("names")
+    def adapted(self, study: Study, body: dict[str, Any]) -> dict[str, Any]:
+        names = body.get("names")
         if isinstance(names, list):
             if not all(isinstance(name, str) and name.strip() for name in names):
                 raise Unprocessable({"names": ["Expected a list of non-empty names."]})
             if any(len(name.splitlines()) > 1 for name in names):
                 raise Unprocessable({"names": ["A name must be a single line."]})
-            return sent | {"names": "\n".join(names)}
-        return sent
+            return body | {"names": "\n".join(names)}
+        return body
 
-    def told(self, about: Study, done: Any) -> Any:
-        return self._rows(self.request, [(link, "unused") for link in done])
+    def payload(self, study: Study, result: Any) -> Any:
+        return self._rows(self.request, [(link, "unused") for link in result])
 
     def _rows(self, request: Request, links: Any) -> list[dict[str, str]]:
         address = request.build_absolute_uri
@@ -101,8 +101,8 @@ class Switches(PostTwin):
 
     step = lists.Switches
 
-    def adapted(self, about: Study, sent: dict[str, Any]) -> dict[str, Any]:
-        wrong = {k: ["Expected true or false."] for k, v in sent.items() if not isinstance(v, bool)}
+    def adapted(self, study: Study, body: dict[str, Any]) -> dict[str, Any]:
+        wrong = {k: ["Expected true or false."] for k, v in body.items() if not isinstance(v, bool)}
         if wrong:
             raise Unprocessable(wrong)
-        return {name: getattr(about, name) for name in lifecycle.SWITCHES} | sent
+        return {name: getattr(study, name) for name in lifecycle.SWITCHES} | body

@@ -78,15 +78,15 @@ class Lists(StudyPost):
     success = 201
     faults: ClassVar = {eligibility.RuleError: "value"}
 
-    def form(self, about: Study, sent: Any, files: Any = None) -> PageForm:
-        return EndForm(about, sent) if "end" in sent else RuleForm(about, sent)
+    def form(self, study: Study, data: Any, files: Any = None) -> PageForm:
+        return EndForm(study, data) if "end" in data else RuleForm(study, data)
 
-    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
-        if "end" in sent:
-            eligibility.end_rule(about, sent["end"].pk, by)
+    def do(self, study: Study, data: dict[str, Any], by: User) -> str:
+        if "end" in data:
+            eligibility.end_rule(study, data["end"].pk, by)
             self.success = 200
             return "The entry was ended."
-        rule = eligibility.add_rule(about, **sent, by=by)
+        rule = eligibility.add_rule(study, **data, by=by)
         self.tells = rule.criterion == AccessRule.Criterion.PEOPLE
         return eligibility.in_words(rule) if self.tells else f"{rule}."
 
@@ -104,9 +104,9 @@ class Switches(StudyPost):
     form_class = SwitchesForm
     summary = "Switch the open link and the limit of one person per browser on or off"
 
-    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
-        lifecycle.switch(about, sent, by)
-        words = ", ".join(f"{name} {'on' if sent[name] else 'off'}" for name in lifecycle.SWITCHES)
+    def do(self, study: Study, data: dict[str, Any], by: User) -> str:
+        lifecycle.switch(study, data, by)
+        words = ", ".join(f"{name} {'on' if data[name] else 'off'}" for name in lifecycle.SWITCHES)
         return f"{words}."
 
 
@@ -141,12 +141,12 @@ class Seats(StudyPost):
     summary = "Add seats to a scenario"
     faults: ClassVar = {lifecycle.ResultsSeen: "confirmed", design.DesignError: "number"}
 
-    def form(self, about: Study, sent: Any, files: Any = None) -> PageForm:
-        return SeatsForm(about, sent)
+    def form(self, study: Study, data: Any, files: Any = None) -> PageForm:
+        return SeatsForm(study, data)
 
-    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
-        lifecycle.add_seats(**sent, by=by)
-        return f"{sent['number']} seats were added to {sent['scenario']}."
+    def do(self, study: Study, data: dict[str, Any], by: User) -> str:
+        lifecycle.add_seats(**data, by=by)
+        return f"{data['number']} seats were added to {data['scenario']}."
 
 
 class BudgetForm(PageForm):
@@ -168,12 +168,12 @@ class Budget(StudyPost):
     summary = "Raise the budget of a study"
     faults: ClassVar = {design.DesignError: "amount"}
 
-    def form(self, about: Study, sent: Any, files: Any = None) -> PageForm:
-        return BudgetForm(about, sent)
+    def form(self, study: Study, data: Any, files: Any = None) -> PageForm:
+        return BudgetForm(study, data)
 
-    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
-        lifecycle.raise_budget(about, sent["amount"], by)
-        return f"The budget is now {sent['amount']} {about.currency}."
+    def do(self, study: Study, data: dict[str, Any], by: User) -> str:
+        lifecycle.raise_budget(study, data["amount"], by)
+        return f"The budget is now {data['amount']} {study.currency}."
 
 
 def sections(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
@@ -206,11 +206,11 @@ class Links(StudyPost):
     faults: ClassVar = {LinkError: "names"}
     tells = True
 
-    def do(self, about: Study, sent: dict[str, Any], by: User) -> list[PersonalLink]:
-        return make_links(about, sent["names"])
+    def do(self, study: Study, data: dict[str, Any], by: User) -> list[PersonalLink]:
+        return make_links(study, data["names"])
 
-    def in_words(self, done: list[PersonalLink]) -> str:
-        return f"{len(done)} links were created."
+    def in_words(self, result: list[PersonalLink]) -> str:
+        return f"{len(result)} links were created."
 
 
 def _links_page(request: HttpRequest, study: Study, form: LinksForm | None = None) -> HttpResponse:

@@ -261,9 +261,9 @@ class Status(StudyTwin):
     reply = StudyShape
     conflicts = (design.DesignError,)
 
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
-        lifecycle.change_status(about, self.action, request.user)
-        return as_record(study_of(request, about.name, "see"), request)
+    def do(self, study: Study, data: dict[str, Any], request: Request) -> Any:
+        lifecycle.change_status(study, self.action, request.user)
+        return as_record(study_of(request, study.name, "see"), request)
 
 
 class Archive(StudyTwin):
@@ -274,9 +274,9 @@ class Archive(StudyTwin):
     summary = "Archive or restore a study (this affects only the list of studies)"
     reply = StudyShape
 
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
-        lifecycle.set_archived(about, self.is_archived, request.user)
-        return as_record(study_of(request, about.name, "see"), request)
+    def do(self, study: Study, data: dict[str, Any], request: Request) -> Any:
+        lifecycle.set_archived(study, self.is_archived, request.user)
+        return as_record(study_of(request, study.name, "see"), request)
 
 
 class Clone(ApiView):
@@ -337,23 +337,23 @@ class Team(StudyTwin):
         rows += [{"username": member.user.get_username(), "role": member.role} for member in team]
         return small_list(rows)
 
-    def form(self, about: Study, sent: dict[str, Any]) -> PageForm:
-        action, username = sent.get("action"), sent.get("username")
+    def form(self, study: Study, body: dict[str, Any]) -> PageForm:
+        action, username = body.get("action"), body.get("username")
         if not isinstance(action, str) or action not in ACTIONS:
             raise Unprocessable({"action": [f"Expected one of {', '.join(ACTIONS)}."]})
         if action == "add":
-            fields = {k: v for k, v in sent.items() if k != "action"}
+            fields = {k: v for k, v in body.items() if k != "action"}
             self.sent = MemberForm(form_bodies.as_form_data(fields))
             return self.sent
-        member = about.members.filter(user__username=str(username)).first()
+        member = study.members.filter(user__username=str(username)).first()
         if member is None:
             raise Unprocessable({"username": ["This person is not a member of the team."]})
         fields = {"member": member.pk}
         if action == "change":
-            fields |= {"was": member.role, "role": sent.get("role")}
-        self.sent = ACTIONS[action](about, form_bodies.as_form_data(fields))
+            fields |= {"was": member.role, "role": body.get("role")}
+        self.sent = ACTIONS[action](study, form_bodies.as_form_data(fields))
         return self.sent
 
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        team_pages.change(self.sent, about, request.user)
+    def do(self, study: Study, data: dict[str, Any], request: Request) -> dict[str, str]:
+        team_pages.change(self.sent, study, request.user)
         return {"done": "The team was changed."}

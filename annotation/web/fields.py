@@ -51,8 +51,8 @@ class YesNoField(PressedField):
         super().__init__(choices=[("yes", "yes"), ("no", "no")])
 
     def clean(self, value: Any) -> bool:
-        words = {True: "yes", False: "no"}
-        return super().clean(words[value] if isinstance(value, bool) else value) == "yes"
+        answers = {True: "yes", False: "no"}
+        return super().clean(answers[value] if isinstance(value, bool) else value) == "yes"
 
 
 class TextField(forms.CharField):
@@ -74,8 +74,8 @@ class FilesField(forms.FileField):
     widget = FilesInput
 
     def clean(self, data: Any, initial: Any = None) -> list[Any]:
-        sent = data or ([None] if self.required else [])
-        return [super(FilesField, self).clean(file, initial) for file in sent]
+        files = data or ([None] if self.required else [])
+        return [super(FilesField, self).clean(file, initial) for file in files]
 
 
 def row_field(form: forms.BaseForm, name: str) -> forms.ModelChoiceField:
@@ -103,8 +103,8 @@ class WholeNumberField(forms.IntegerField):
 def _check_row_number(field: forms.Field, value: Any) -> None:
     """Reject values that are not 1 to 18 ASCII digits. Databases reject larger numbers."""
     if not re.fullmatch(r"[0-9]{1,18}", str(value)):
-        sentence = field.error_messages["invalid_choice"]
-        raise ValidationError(sentence, code="invalid_choice", params={"value": value})
+        message = field.error_messages["invalid_choice"]
+        raise ValidationError(message, code="invalid_choice", params={"value": value})
 
 
 class RowField(forms.ModelChoiceField):

@@ -58,13 +58,13 @@ def as_object(data: Any) -> dict[str, Any]:
     return data
 
 
-def check_known(data: Mapping[str, Any], known: Any) -> None:
+def check_known(data: Mapping[str, Any], known_names: Any) -> None:
     """Raise Unprocessable for unknown names, so that typos are never silently ignored."""
-    unknown = sorted(str(name) for name in set(data) - set(known))
+    unknown = sorted(str(name) for name in set(data) - set(known_names))
     if unknown:
-        words = ", ".join(sorted(known)) or "none"
+        listed = ", ".join(sorted(known_names)) or "none"
         raise Unprocessable(
-            {name: [f"Unknown field {name!r}. Known fields: {words}."] for name in unknown}
+            {name: [f"Unknown field {name!r}. Known fields: {listed}."] for name in unknown}
         )
 
 
@@ -118,13 +118,13 @@ FIELDS: list[tuple[type[forms.Field], type[serializers.Field]]] = [
 
 def fields_of(form: FormClass, **more: serializers.Field) -> dict[str, Any]:
     """Return a form's fields as serializer fields. `more` adds to them or replaces some."""
-    named = {name: _field(field) for name, field in form.base_fields.items()}
-    return {name: field for name, field in (named | more).items() if field is not None}
+    fields = {name: _field(field) for name, field in form.base_fields.items()}
+    return {name: field for name, field in (fields | more).items() if field is not None}
 
 
 def _field(field: forms.Field) -> serializers.Field:
-    words = " ".join(str(text) for text in (field.label, field.help_text) if text)
-    options: dict[str, Any] = {"required": field.required, "help_text": words}
+    help_text = " ".join(str(text) for text in (field.label, field.help_text) if text)
+    options: dict[str, Any] = {"required": field.required, "help_text": help_text}
     if isinstance(field, forms.BooleanField):
         options["required"] = False
     if isinstance(field, forms.MultipleChoiceField | forms.ModelMultipleChoiceField):
@@ -134,7 +134,10 @@ def _field(field: forms.Field) -> serializers.Field:
             else serializers.IntegerField
         )
         return serializers.ListField(child=kind(), **options)
-    kind = next((made for kind, made in FIELDS if isinstance(field, kind)), serializers.CharField)
+    kind = next(
+        (field_type for kind, field_type in FIELDS if isinstance(field, kind)),
+        serializers.CharField,
+    )
     return kind(**options)
 
 

@@ -34,8 +34,8 @@ class Page:
     views: tuple[tuple[str, str, str], ...] = ()
     unless: str = ""  # "draft" or "real" for kinds of studies without this page
 
-    def holds(self, here: str) -> bool:
-        return here in (self.address, *self.below)
+    def holds(self, address: str) -> bool:
+        return address in (self.address, *self.below)
 
 
 # Maps tabs to their pages, at most four.
@@ -110,29 +110,31 @@ class Menu:
     views: list[Link]
 
 
-def for_study(study: Study, here: str, asked: QueryDict) -> Menu:
-    """Return the menu for a page with URL name `here` and query `asked`, for the study's reader."""
+def for_study(study: Study, address: str, parameters: QueryDict) -> Menu:
+    """Return the menu for a page with URL name `address`, for the study's reader."""
     missing = {"draft"} if study.is_draft else set()
     missing |= set() if study.rehearsal else {"real"}
 
     def link(page: Page, name: str = "", holds: bool = False) -> Link:
-        current = "page" if here == page.address else "true" if holds or page.holds(here) else ""
+        current = (
+            "page" if address == page.address else "true" if holds or page.holds(address) else ""
+        )
         return Link(name or page.name, reverse(page.address, args=[study.name]), current)
 
     def view_link(page: Page, show: str, name: str) -> Link:
-        query = {"show": show, "kind": str(asked.get("kind", ""))}
+        query = {"show": show, "kind": str(parameters.get("kind", ""))}
         query = {key: value for key, value in query.items() if value}
-        current = "page" if here == page.address and asked.get("show", "") == show else ""
+        current = "page" if address == page.address and parameters.get("show", "") == show else ""
         return Link(name, reverse(page.address, args=[study.name], query=query), current)
 
     tabs, subtabs, views = [], [], []
     for name, pages in TABS.items():
-        mine = [p for p in pages if p.right in study.rights and p.unless not in missing]
-        current = next((page for page in mine if page.holds(here)), None)
-        tabs += [link(page, name, current is not None) for page in mine[:1]]
+        allowed = [p for p in pages if p.right in study.rights and p.unless not in missing]
+        current = next((page for page in allowed if page.holds(address)), None)
+        tabs += [link(page, name, current is not None) for page in allowed[:1]]
         if current is None:
             continue
-        subtabs = [link(page) for page in mine]
+        subtabs = [link(page) for page in allowed]
         views = [
             view_link(current, show, name)
             for show, name, right in current.views
@@ -141,7 +143,7 @@ def for_study(study: Study, here: str, asked: QueryDict) -> Menu:
     return Menu(study, tabs, *(links if len(links) > 1 else [] for links in (subtabs, views)))
 
 
-def shown(default: View, **views: View) -> View:
+def select(default: View, **views: View) -> View:
     """Return a page that shows the view selected by `?show=`, or `default`."""
 
     def view(request: HttpRequest, **names: Any) -> HttpResponse:

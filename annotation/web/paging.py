@@ -33,10 +33,10 @@ class Pages(CursorPagination):
     """Cursor pagination by primary key. New rows don't cause repeats or gaps."""
 
     def get_page_size(self, request: Request) -> int:
-        wanted = request.query_params.get("page_size", "100")
-        if not re.fullmatch("[0-9]{1,5}", wanted) or not 1 <= int(wanted) <= 1000:
+        size = request.query_params.get("page_size", "100")
+        if not re.fullmatch("[0-9]{1,5}", size) or not 1 <= int(size) <= 1000:
             raise ValidationError({"page_size": ["Expected a whole number from 1 to 1000."]})
-        return int(wanted)
+        return int(size)
 
     def decode_cursor(self, request: Request) -> Any:
         """Decode a cursor as DRF does, but raise NotFound if its position is invalid."""
@@ -105,24 +105,28 @@ class RowsView(ApiView):
 
     @classmethod
     def _documented(cls) -> list[OpenApiParameter]:
-        shown = [
+        parameters = [
             OpenApiParameter("cursor", str, description="cursor from `next` or `previous`"),
             OpenApiParameter("page_size", int, description="1 to 1000; default 100"),
         ]
         if cls.streams:
-            words = "csv and jsonl give all rows at once, streamed; json gives pages"
-            shown.append(
-                OpenApiParameter("format", str, enum=["json", "csv", "jsonl"], description=words)
+            description = "csv and jsonl give all rows at once, streamed; json gives pages"
+            parameters.append(
+                OpenApiParameter(
+                    "format", str, enum=["json", "csv", "jsonl"], description=description
+                )
             )
         for name, (_lookup, choices) in cls.filters.items():
-            shown.append(OpenApiParameter(name, str, enum=choices, description="only these rows"))
-        return shown
+            parameters.append(
+                OpenApiParameter(name, str, enum=choices, description="only these rows")
+            )
+        return parameters
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
-        wanted = request.query_params.get("format", "json")
-        known = [renderer.format for renderer in self.renderer_classes]
-        if not force and self.streams and wanted not in known:
-            raise ValidationError({"format": [f"Expected one of {', '.join(known)}."]})
+        format = request.query_params.get("format", "json")
+        formats = [renderer.format for renderer in self.renderer_classes]
+        if not force and self.streams and format not in formats:
+            raise ValidationError({"format": [f"Expected one of {', '.join(formats)}."]})
         return super().perform_content_negotiation(request, force)
 
     def listed(self, request: Request, **names: Any) -> Any:
@@ -131,18 +135,18 @@ class RowsView(ApiView):
             return self._stream(rows, request.accepted_renderer, names)
         pages = Pages()
         pages.ordering = self.ordering
-        shown = pages.paginate_queryset(rows, request, view=self)
-        return pages.get_paginated_response([self.record(row) for row in shown or ()])
+        page = pages.paginate_queryset(rows, request, view=self)
+        return pages.get_paginated_response([self.record(row) for row in page or ()])
 
     def _filtered(self, rows: QuerySet[Any], request: Request) -> QuerySet[Any]:
         for name, (lookup, choices) in self.filters.items():
-            wanted = request.query_params.get(name)
-            if wanted is None:
+            value = request.query_params.get(name)
+            if value is None:
                 continue
-            if choices is not None and wanted not in choices:
+            if choices is not None and value not in choices:
                 raise ValidationError({name: [f"Expected one of {', '.join(choices)}."]})
             try:
-                rows = rows.filter(**{lookup: wanted})
+                rows = rows.filter(**{lookup: value})
             except ValueError:
                 raise ValidationError({name: ["Expected a whole number."]}) from None
         return rows

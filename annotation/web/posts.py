@@ -43,20 +43,20 @@ class Post(Generic[About]):
     def twin(cls) -> str:
         return f"api_{cls.path.strip('/').replace('-', '_')}"
 
-    def about(self, request: HttpRequest, sent: Mapping[str, Any], **names: Any) -> About:
+    def subject(self, request: HttpRequest, data: Mapping[str, Any], **names: Any) -> About:
         """Return the object that the request is about. Raises Http404 or PermissionDenied."""
         raise NotImplementedError
 
-    def form(self, about: About, sent: Any, files: Any = None) -> Any:
+    def form(self, subject: About, data: Any, files: Any = None) -> Any:
         """Return the bound form, or None if the POST does not have fields."""
-        return self.form_class(sent) if self.form_class else None
+        return self.form_class(data) if self.form_class else None
 
-    def do(self, about: About, sent: dict[str, Any], by: User) -> Any:
+    def do(self, subject: About, data: dict[str, Any], by: User) -> Any:
         """Run the step with the cleaned form data, and return its result, usually a sentence."""
         raise NotImplementedError
 
-    def in_words(self, done: Any) -> str:
-        return str(done)
+    def in_words(self, result: Any) -> str:
+        return str(result)
 
     def fault(self, error: Exception) -> str:
         return next(field for kind, field in self.faults.items() if isinstance(error, kind))
@@ -72,7 +72,7 @@ Views = dict[type[Post[Any]], View]  # views of pages by declaration
 
 
 class StudyPost(Post[Study]):
-    def about(self, request: HttpRequest, sent: Mapping[str, Any], **names: Any) -> Study:
+    def subject(self, request: HttpRequest, data: Mapping[str, Any], **names: Any) -> Study:
         return study_of(request, names["name"], self.right or right_to(self.row))
 
 
@@ -80,7 +80,7 @@ class AnnotatorPost(Post[Participation]):
     _study, _one = "studies/<str:name>/", "/<str:pseudonym>/"
     below = (f"{_study}annotators{_one}", f"{_study}participations{_one}")
 
-    def about(self, request: HttpRequest, sent: Mapping[str, Any], **names: Any) -> Participation:
+    def subject(self, request: HttpRequest, data: Mapping[str, Any], **names: Any) -> Participation:
         right = self.right or right_to(self.row)
         return annotator_of(request, names["name"], names["pseudonym"], right)
 
@@ -97,20 +97,20 @@ def page(kind: type[Post[Any]], show: View, to: str | View, get: View | None = N
         if get is not None and request.method == "GET":
             return get(request, **names)
         post = kind()
-        about = post.about(request, request.POST, **names)
-        form = post.form(about, request.POST, request.FILES)
+        subject = post.subject(request, request.POST, **names)
+        form = post.form(subject, request.POST, request.FILES)
         if form is not None and not form.is_valid():
-            return show(request, about, form)
+            return show(request, subject, form)
         try:
-            done = post.do(about, form.cleaned_data if form is not None else {}, request.user)
+            result = post.do(subject, form.cleaned_data if form is not None else {}, request.user)
         except tuple(post.faults) as error:
             form.add_error(post.fault(error), sentences(error))
-            return show(request, about, form)
+            return show(request, subject, form)
         except post.conflicts as error:
-            return show(request, about, problem=str(error), status=409)
+            return show(request, subject, problem=str(error), status=409)
         if post.tells:
-            messages.success(request, post.in_words(done))
-        return redirect(to, **names) if isinstance(to, str) else to(request, done, **names)
+            messages.success(request, post.in_words(result))
+        return redirect(to, **names) if isinstance(to, str) else to(request, result, **names)
 
     return view
 
@@ -118,7 +118,7 @@ def page(kind: type[Post[Any]], show: View, to: str | View, get: View | None = N
 def section(kind: type[Post[Any]], show: View, of: str, anchor: str) -> View:
     """Return the view for a POST form in a section on page `of`. GET redirects to that section."""
 
-    def to(request: HttpRequest, *_done: Any, **names: Any) -> HttpResponse:
+    def to(request: HttpRequest, *_result: Any, **names: Any) -> HttpResponse:
         return redirect(f"{reverse(of, kwargs=names)}#{anchor}")
 
     return page(kind, show, to, get=to)

@@ -85,14 +85,14 @@ def problem(
     status: HTTPStatus, code: str, detail: str, fields: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Return the members of an error object, with `fields` if some values are invalid."""
-    told: dict[str, Any] = {
+    members: dict[str, Any] = {
         "type": "about:blank",
         "title": status.phrase,
         "status": status.value,
         "code": code,
         "detail": detail,
     }
-    return told | ({"fields": fields} if fields else {})
+    return members | ({"fields": fields} if fields else {})
 
 
 def as_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
@@ -116,8 +116,8 @@ def as_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | None
         return _sign_in_page(context["request"], response)
     status = HTTPStatus(response.status_code)
     if isinstance(error, exceptions.ValidationError) and isinstance(response.data, dict):
-        told = " ".join(str(why) for all_of in response.data.values() for why in all_of)
-        members = problem(status, "invalid", told, response.data)
+        text = " ".join(str(message) for messages in response.data.values() for message in messages)
+        members = problem(status, "invalid", text, response.data)
     elif isinstance(error, exceptions.ValidationError):
         members = problem(status, "invalid", "Some values are invalid.")
     else:
@@ -129,22 +129,22 @@ def as_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | None
 
 def _sign_in_page(request: Request, refused: Response) -> HttpResponse:
     back = urlencode({"next": request.get_full_path()})
-    sentence = format_html(
+    explanation = format_html(
         'To open this URL in a browser, <a href="{}?{}">sign in</a>. Programs send a token;'
         ' create one under <a href="{}">API tokens</a> in your account.',
         reverse("login"),
         back,
         reverse("tokens"),
     )
-    page = render(request, "refused.html", {"sentence": sentence}, status=401)
+    page = render(request, "refused.html", {"sentence": explanation}, status=401)
     page["WWW-Authenticate"] = refused["WWW-Authenticate"]
     return page
 
 
-def reply(status: int, sentence: str) -> JsonResponse:
+def reply(status: int, message: str) -> JsonResponse:
     """Return an error response for a request that is rejected before any view runs."""
-    told = problem(HTTPStatus(status), "refused", sentence)
-    return JsonResponse(told, status=status, content_type=MEDIA_TYPE)
+    members = problem(HTTPStatus(status), "refused", message)
+    return JsonResponse(members, status=status, content_type=MEDIA_TYPE)
 
 
 # Message for requests to researchers' URLs without a token or session.
@@ -164,8 +164,8 @@ FAILED = {
 
 def failed(request_id: str, status: int = 500) -> JsonResponse:
     """Return the error response for a status in FAILED, with the request ID used in the log."""
-    told = problem(HTTPStatus(status), *FAILED[status]) | {"request": request_id}
-    return JsonResponse(told, status=status, content_type=MEDIA_TYPE)
+    members = problem(HTTPStatus(status), *FAILED[status]) | {"request": request_id}
+    return JsonResponse(members, status=status, content_type=MEDIA_TYPE)
 
 
 def document(result: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -174,10 +174,10 @@ def document(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for path in result["paths"].values():
         for method, operation in path.items():
-            said = DOCUMENTED if method == "get" else DOCUMENTED | DOCUMENTED_OF_CHANGES
-            for status, words in said.items():
-                told = {"description": words, "content": content}
-                operation["responses"].setdefault(status, told)
+            descriptions = DOCUMENTED if method == "get" else DOCUMENTED | DOCUMENTED_OF_CHANGES
+            for status, description in descriptions.items():
+                response = {"description": description, "content": content}
+                operation["responses"].setdefault(status, response)
             if method == "get":
                 unchanged = {"description": "Nothing has changed since the ETag in If-None-Match"}
                 operation["responses"].setdefault("304", unchanged)

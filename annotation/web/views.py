@@ -45,9 +45,9 @@ class ApiView(APIView):
         super().initial(request, *args, **kwargs)
         unknown = sorted(set(request.query_params) - self.parameters)
         if unknown:
-            known = ", ".join(sorted(self.parameters)) or "none"
+            names = ", ".join(sorted(self.parameters)) or "none"
             raise ValidationError(
-                {name: [f"Unknown parameter {name!r}. Known: {known}."] for name in unknown}
+                {name: [f"Unknown parameter {name!r}. Known: {names}."] for name in unknown}
             )
 
 
@@ -55,8 +55,8 @@ def tagged(request: Request, data: Any) -> Response:
     """Return a response with an ETag, or 304 if the client already has this content."""
     tag = etag(data)
     headers = {"ETag": tag}
-    known = [part.strip() for part in request.headers.get("If-None-Match", "").split(",")]
-    if tag in known or "*" in known:
+    etags = [part.strip() for part in request.headers.get("If-None-Match", "").split(",")]
+    if tag in etags or "*" in etags:
         return Response(status=304, headers=headers)
     return Response(data, headers=headers)
 
@@ -120,39 +120,39 @@ class Twin(ApiView):
 
     def answer(self, request: Request, **names: Any) -> Response:
         """Check access, validate the form, run the step function and return the response."""
-        sent = form_bodies.as_object(request.data)
-        about = self.subject(request, sent, **names)
-        form_bodies.check_known(sent, self.known(about))
-        form = self.form(about, self.adapted(about, sent))
+        body = form_bodies.as_object(request.data)
+        subject = self.subject(request, body, **names)
+        form_bodies.check_known(body, self.field_names(subject))
+        form = self.form(subject, self.adapted(subject, body))
         if form is not None:
             form_bodies.check(form)
         try:
-            done = self.do(about, form.cleaned_data if form is not None else sent, request)
+            result = self.do(subject, form.cleaned_data if form is not None else body, request)
         except self.conflicts as error:
             raise Conflict(str(error)) from None
         except tuple(self.faults) as error:
             field = next(f for kind, f in self.faults.items() if isinstance(error, kind))
             raise Unprocessable({field: sentences(error)}) from None
-        return done if isinstance(done, Response) else Response(done, status=self.success)
+        return result if isinstance(result, Response) else Response(result, status=self.success)
 
-    def known(self, about: Any) -> set[str]:
+    def field_names(self, subject: Any) -> set[str]:
         names = set(self.form_class.base_fields) if self.form_class else set()
         hidden = {name for name, field in self.more_fields.items() if field is None}
         return (names | set(self.more_fields)) - hidden
 
-    def adapted(self, about: Any, sent: dict[str, Any]) -> dict[str, Any]:
+    def adapted(self, subject: Any, body: dict[str, Any]) -> dict[str, Any]:
         """Return the body, converted to the form's field names and values."""
-        return sent
+        return body
 
-    def subject(self, request: Request, sent: dict[str, Any], **names: Any) -> Any:
+    def subject(self, request: Request, body: dict[str, Any], **names: Any) -> Any:
         """Check access and return the object that the request is about."""
         raise NotImplementedError
 
-    def form(self, about: Any, sent: dict[str, Any]) -> forms.BaseForm | None:
+    def form(self, subject: Any, body: dict[str, Any]) -> forms.BaseForm | None:
         """Return the page's bound form, or None if it does not have fields."""
         raise NotImplementedError
 
-    def do(self, about: Any, sent: dict[str, Any], request: Request) -> Any:
+    def do(self, subject: Any, data: dict[str, Any], request: Request) -> Any:
         """Run the step with the cleaned form data, and return the JSON of the response."""
         raise NotImplementedError
 
@@ -163,11 +163,11 @@ DONE = {"done": serializers.CharField(help_text="result, as a sentence")}
 class StudyTwin(Twin):
     """A POST about a single study."""
 
-    def subject(self, request: Request, sent: dict[str, Any], **names: Any) -> Study:
+    def subject(self, request: Request, body: dict[str, Any], **names: Any) -> Study:
         return study_of(request, names["name"], right_to(self.page))
 
-    def form(self, about: Study, sent: dict[str, Any]) -> forms.BaseForm | None:
-        return self.form_class(form_bodies.as_form_data(sent)) if self.form_class else None
+    def form(self, study: Study, body: dict[str, Any]) -> forms.BaseForm | None:
+        return self.form_class(form_bodies.as_form_data(body)) if self.form_class else None
 
 
 class PostTwin(Twin):
@@ -182,20 +182,20 @@ class PostTwin(Twin):
         cls.faults, cls.conflicts = step.faults, step.conflicts
         super().__init_subclass__(**kwargs)
 
-    def subject(self, request: Request, sent: dict[str, Any], **names: Any) -> Any:
+    def subject(self, request: Request, body: dict[str, Any], **names: Any) -> Any:
         self.post_of_page = self.step()
-        return self.post_of_page.about(request, sent, **names)
+        return self.post_of_page.subject(request, body, **names)
 
-    def form(self, about: Any, sent: dict[str, Any]) -> Any:
-        data = form_bodies.as_form_data(sent)
-        return self.post_of_page.form(about, data, self.request.FILES)
+    def form(self, subject: Any, body: dict[str, Any]) -> Any:
+        data = form_bodies.as_form_data(body)
+        return self.post_of_page.form(subject, data, self.request.FILES)
 
-    def do(self, about: Any, sent: dict[str, Any], request: Request) -> Any:
-        done = self.post_of_page.do(about, sent, request.user)
-        return Response(self.told(about, done), status=self.post_of_page.success)
+    def do(self, subject: Any, data: dict[str, Any], request: Request) -> Any:
+        result = self.post_of_page.do(subject, data, request.user)
+        return Response(self.payload(subject, result), status=self.post_of_page.success)
 
-    def told(self, about: Any, done: Any) -> Any:
-        return {"done": self.post_of_page.in_words(done)}
+    def payload(self, subject: Any, result: Any) -> Any:
+        return {"done": self.post_of_page.in_words(result)}
 
 
 def twin(step: type[Post[Any]]) -> type[PostTwin]:

@@ -79,8 +79,8 @@ def _of_catalogue(language: str, folders: tuple[str, ...]) -> dict[str, str | Fo
             for form, text in enumerate(texts)
         ]
 
-    said = view.get_catalog().items()
-    return {key: forms(text) if isinstance(text, list) else text for key, text in said}
+    catalogue = view.get_catalog().items()
+    return {key: forms(text) if isinstance(text, list) else text for key, text in catalogue}
 
 
 @lru_cache(maxsize=256)
