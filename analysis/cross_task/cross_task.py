@@ -87,33 +87,33 @@ def scores(study: Study, kind: str, left_out: Collection[int] = ()) -> Scores:
     frame = frames.annotators(study)
     frame = frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)]
     frame = frame[~frame["participation"].isin(left_out)]
-    found: Scores = {}
+    by_shots: Scores = {}
     columns = (frame[name] for name in ("shots", "task", "arm", "score"))
     for shots, task, arm, score in zip(*columns, strict=True):
-        arms = found.setdefault(int(shots), {}).setdefault(task, {})
+        arms = by_shots.setdefault(int(shots), {}).setdefault(task, {})
         arms.setdefault(arm, []).append(float(score))
-    return dict(sorted(found.items()))
+    return dict(sorted(by_shots.items()))
 
 
 def gains(study: Study, kind: str, left_out: Collection[int] = ()) -> list[Gain]:
     return gains_of(study, kind, scores(study, kind, left_out))
 
 
-def gains_of(study: Study, kind: str, found: Scores) -> list[Gain]:
+def gains_of(study: Study, kind: str, scores: Scores) -> list[Gain]:
     """Return one row per contrast and shots across tasks, then one per task scored in both arms."""
     metrics = {task.name: task.card.metric for task in study.tasks.all()}
     rows = []
     for (new, base), meaning in contrasts(study).items():
         head = (kind, str(new), str(base), meaning)
-        for shots, scored in found.items():
+        for shots, scored in scores.items():
             tasks = in_both(scored, new, base)
             groups = {task[0]: [task] for task in tasks}
             if len(tasks) > 1:
                 groups = {ALL: tasks} | groups
             for name, group in groups.items():
-                named = "; ".join(dict.fromkeys(metrics[task] for task, _base, _new in group))
+                metric = "; ".join(dict.fromkeys(metrics[task] for task, _base, _new in group))
                 gain = arg.average_relative_gain(group, seed=study.seed)
-                rows.append(row_of((*head, name, named, shots), gain))
+                rows.append(row_of((*head, name, metric, shots), gain))
     return rows
 
 
@@ -123,30 +123,30 @@ def in_both(scored: dict[str, dict[str, list[float]]], new: str, base: str) -> l
     return [(task, arms[base], arms[new]) for task, arms in both]
 
 
-def row_of(head: tuple[str, str, str, str, str, str, int], found: arg.Arg) -> Gain:
-    """Convert `found` to a table row. Rows that span several gains omit means and SDs."""
-    gains, numbers = found.gains, dict[str, Any]()
+def row_of(head: tuple[str, str, str, str, str, str, int], result: arg.Arg) -> Gain:
+    """Convert `result` to a table row. Rows that span several gains omit means and SDs."""
+    gains, numbers = result.gains, dict[str, Any]()
     if len(gains) == 1:
         for name in ("new", "base", "new_sd", "base_sd"):
             numbers[name] = 100 * getattr(gains[0], name)
     for name, interval in (
-        ("", found.interval),
-        ("boot_", found.bootstrap),
-        ("difference_", found.difference_interval),
+        ("", result.interval),
+        ("boot_", result.bootstrap),
+        ("difference_", result.difference_interval),
     ):
         numbers[f"{name}low"], numbers[f"{name}high"] = (100 * end for end in interval)
     return Gain(
         *head,
         new_people=sum(gain.new_people for gain in gains),
         base_people=sum(gain.base_people for gain in gains),
-        gain=100 * found.arg,
-        method=found.method,
-        no_interval=found.why_no_interval,
-        difference=100 * found.difference,
-        p=found.p,
+        gain=100 * result.arg,
+        method=result.method,
+        no_interval=result.why_no_interval,
+        difference=100 * result.difference,
+        p=result.p,
         refused="; ".join(
             gain.refused if len(gains) == 1 else f"{gain.task}: {gain.refused}"
-            for gain in found.refused
+            for gain in result.refused
         ),
         **numbers,
     )
@@ -187,8 +187,8 @@ GAINS = [
     Column("difference", "Difference", "mean - mean against; over all tasks, the mean of these;"
            " always reported", "points", signed_points),
     *(
-        Column(f"{end}_95", "", f"{word} end of its 95 % t interval", "points", get=end)
-        for end, word in (("difference_low", "lower"), ("difference_high", "upper"))
+        Column(f"{end}_95", "", f"{side} end of its 95 % t interval", "points", get=end)
+        for end, side in (("difference_low", "lower"), ("difference_high", "upper"))
     ),
     Column("", "95 % of difference", "Welch's t interval of the difference", "points",
            signed_between, attrgetter("difference_low", "difference_high")),
@@ -205,10 +205,10 @@ def of_gains(*names: str) -> list[Column]:
 def attritions(study: Study, kind: str) -> list[SimpleNamespace]:
     rows = []
     for shots, scored in scores(study, kind).items():
-        found = {
-            (task, arm): [100 * score for score in own]
+        groups = {
+            (task, arm): [100 * score for score in scores_of_arm]
             for task, arms in scored.items()
-            for arm, own in arms.items()
+            for arm, scores_of_arm in arms.items()
         }
         pairs = [
             (task, base, new)
@@ -216,7 +216,7 @@ def attritions(study: Study, kind: str) -> list[SimpleNamespace]:
             for task, _base, _new in in_both(scored, new, base)
         ]
         people = study.participations.filter(scenario__shots=shots)
-        for row in attrition.compared(people, kind, "arm", found, pairs):
+        for row in attrition.compared(people, kind, "arm", groups, pairs):
             rows.append(SimpleNamespace(**vars(row), shots=shots))
     return rows
 
@@ -244,13 +244,13 @@ def plan(study: Study, kind: str) -> list[SimpleNamespace]:
     It is computed from this study's means and SDs with the t quantile, as in the interval, and
     with the normal quantile. The list is empty if a task has no relative gain.
     """
-    found = scores(study, kind)
+    by_shots = scores(study, kind)
     rows = []
-    for (new, base), (shots, scored) in product(contrasts(study), found.items()):
+    for (new, base), (shots, scored) in product(contrasts(study), by_shots.items()):
         gains = [
             arg.task_gain(*task)
             for task in in_both(scored, new, base)
-            if min(len(own) for own in task[1:]) > 1
+            if min(len(arm_scores) for arm_scores in task[1:]) > 1
         ]
         if any(gain.refused for gain in gains) or not any(
             gain.new_sd > 0 or gain.base_sd > 0 for gain in gains
@@ -342,8 +342,8 @@ def sentences(study: Study, kind: str) -> Iterator[str]:
     yield from _sentences(gains(study, kind))
     programs = marks.by_program(study).analysed().filter(kind=kind).values_list("pk", flat=True)
     if programs:
-        for sentence in _sentences(gains(study, kind, programs)):
-            yield f"Without humans for whom a program answered. {sentence}"
+        for text in _sentences(gains(study, kind, programs)):
+            yield f"Without humans for whom a program answered. {text}"
 
 
 def _sentences(rows: Sequence[Gain]) -> Iterator[str]:

@@ -32,8 +32,8 @@ def model_gains(study: Study, _kind: str = "") -> list[Gain]:
     """Return each model's gains, with the model's name as the `kind` of its rows."""
     if not study.is_cross_task:
         return []
-    found = dict(sorted([*_uploaded(study), *_seated(study)]))
-    return [row for name, own in found.items() for row in cross_task.gains_of(study, name, own)]
+    models = dict(sorted([*_uploaded(study), *_seated(study)]))
+    return [row for item in models.items() for row in cross_task.gains_of(study, *item)]
 
 
 def _uploaded(study: Study) -> Iterator[tuple[str, Scores]]:
@@ -48,22 +48,22 @@ def _uploaded(study: Study) -> Iterator[tuple[str, Scores]]:
         place = file.shots or 0, file.task.name
         runs[file.model.name][place][file.arm][file.split_number] = score
     for model, places in runs.items():
-        found: Scores = {}
+        by_shots: Scores = {}
         for (shots, task), arms in sorted(places.items()):
             splits = set.intersection(*map(set, arms.values()))
-            found.setdefault(shots, {})[task] = {
-                arm: [score for split, score in own.items() if split in splits]
-                for arm, own in arms.items() if splits
+            by_shots.setdefault(shots, {})[task] = {
+                arm: [score for split, score in by_split.items() if split in splits]
+                for arm, by_split in arms.items() if splits
             }  # fmt: skip
-        yield model, found
+        yield model, by_shots
 
 
 def _seated(study: Study) -> Iterator[tuple[str, Scores]]:
     models = model_runs.seats(study)
     seats = study.participations.filter(kind=Kind.MODEL).values_list("pk", flat=True)
     for model in set(models.values()):
-        others = [pk for pk in seats if models.get(pk) != model]
-        yield model.title, cross_task.scores(study, Kind.MODEL, others)
+        other_seats = [pk for pk in seats if models.get(pk) != model]
+        yield model.title, cross_task.scores(study, Kind.MODEL, other_seats)
 
 
 WILSON = "Wilson's 95 % interval over tasks"
@@ -108,24 +108,24 @@ def learners(study: Study, kind: str) -> list[Learner]:
     rows = [replace(row, kind=WHO[Kind(kind)]) for row in people]
     for row in model_gains(study):
         rows.append(replace(row, low=math.nan, high=math.nan, no_interval=""))
-    found = []
+    learner_rows = []
     for _key, group in itertools.groupby(rows, attrgetter("kind", "new_arm", "base_arm", "shots")):
-        whole, *others = group  # without `others`, it is the gain on the only task
-        found.append(Learner(**vars(whole), tasks=tuple(others) or (whole,)))
-    return found
+        gain, *by_task = group  # without `by_task`, it is the gain on the only task
+        learner_rows.append(Learner(**vars(gain), tasks=tuple(by_task) or (gain,)))
+    return learner_rows
 
 
-def _share(own: tuple[float, float, float]) -> str:
-    share, *interval = (100 * value for value in own)
+def _share(values: tuple[float, float, float]) -> str:
+    share, *interval = (100 * value for value in values)
     return f"{points(share)} % ({between(interval)})" if math.isfinite(share) else NOTHING
 
 
 def _band(name: str, heading: str) -> list[Column]:
     """Return the columns for a share of tasks: one on the page, three in files."""
-    words = f"share of the tasks with a relative gain {heading.lower()}, with {WILSON}"
+    meaning = f"share of the tasks with a relative gain {heading.lower()}, with {WILSON}"
     return [
-        Column("", heading, words, "", _share, lambda row: row.bands[name]),
-        Column(name, "", words, get=lambda row: row.bands[name][0]),
+        Column("", heading, meaning, "", _share, lambda row: row.bands[name]),
+        Column(name, "", meaning, get=lambda row: row.bands[name][0]),
         Column(f"{name}_low_95", "", "lower end", get=lambda row: row.bands[name][1]),
         Column(f"{name}_high_95", "", "upper end", get=lambda row: row.bands[name][2]),
     ]
@@ -146,14 +146,14 @@ LEARNERS = [
 
 def correlations(study: Study, kind: str) -> list[Learner]:
     """Return one row per model and contrast that shares at least three tasks with annotators."""
-    found, rows = learners(study, kind), []
-    people = {own.contrast: own for own in found if own.kind in WHO.values()}
-    for own in found:
-        theirs = people.get(own.contrast, own)
-        both = sorted({*own.relative} & {*theirs.relative})
-        if theirs is not own and len(both) > 2:
-            pairs = ([gains[task] for task in both] for gains in (theirs.relative, own.relative))
-            rows.append(replace(own, people=theirs.kind, shared=arg.spearman(*pairs)))
+    all_learners, rows = learners(study, kind), []
+    people = {learner.contrast: learner for learner in all_learners if learner.kind in WHO.values()}
+    for learner in all_learners:
+        base = people.get(learner.contrast, learner)
+        both = sorted({*learner.relative} & {*base.relative})
+        if base is not learner and len(both) > 2:
+            pairs = ([gains[task] for task in both] for gains in (base.relative, learner.relative))
+            rows.append(replace(learner, people=base.kind, shared=arg.spearman(*pairs)))
     return rows
 
 
@@ -176,12 +176,12 @@ def categories(study: Study, kind: str) -> list[Learner]:
     upstream = {task.name: task.card.ontology for task in study.upstream_tasks.all()}
     trained = training(study)
     rows = []
-    for own in learners(study, kind):
-        seen = Counter(map(upstream.get, trained[own.new_arm][0] if study.arms else upstream))
-        for name in sorted({of[row.task] for row in own.tasks} - {""}):
-            tasks = tuple(row for row in own.tasks if of[row.task] == name)
+    for learner in learners(study, kind):
+        seen = Counter(map(upstream.get, trained[learner.new_arm][0] if study.arms else upstream))
+        for name in sorted({of[row.task] for row in learner.tasks} - {""}):
+            tasks = tuple(row for row in learner.tasks if of[row.task] == name)
             mean = math.fsum(row.gain for row in tasks) / len(tasks)
-            rows.append(replace(own, task=name, tasks=tasks, gain=mean, seen=seen[name]))
+            rows.append(replace(learner, task=name, tasks=tasks, gain=mean, seen=seen[name]))
     return rows
 
 
@@ -195,8 +195,8 @@ CATEGORIES = [
 
 
 def bars(study: Study, kind: str) -> list[Gain]:
-    found = [own for own in learners(study, kind) if own.meaning == cross_task.BOTH]
-    return [row for own in found for row in (*own.tasks, *([own] if own.task == ALL else []))]
+    rows = [row for row in learners(study, kind) if row.meaning == cross_task.BOTH]
+    return [gain for row in rows for gain in (*row.tasks, *([row] if row.task == ALL else []))]
 
 
 BARS = [*_WHO, *of_gains("new_arm", "shots", "task", "metric", "gain", "95 %", "low_95", "high_95")]

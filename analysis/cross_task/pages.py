@@ -40,11 +40,11 @@ def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse
     study = scores_of(request, name)
     if table not in upstream.OF_ARMS:
         raise Http404
-    shown = upstream.OF_ARMS[table]
-    every = [row for kind in performance.kinds(study) for row in shown.rows(study, kind)]
+    source = upstream.OF_ARMS[table]
+    all_rows = [row for kind in performance.kinds(study) for row in source.rows(study, kind)]
     # Rows of models and published rows repeat for each kind. Undefined numbers are never equal.
-    every = list({repr(row): row for row in every}.values())
-    return csv_file(f"{study.name}-{table}", shown.columns, every, "")
+    all_rows = list({repr(row): row for row in all_rows}.values())
+    return csv_file(f"{study.name}-{table}", source.columns, all_rows, "")
 
 
 class CrossTask(KindOfTable):
@@ -57,6 +57,6 @@ class CrossTask(KindOfTable):
         study = scores_of(request, name)
         if table not in OF_ARMS:
             raise Http404
-        shown = OF_ARMS[table]
-        rows = self.rows(request, study, shown.columns, shown.rows)
+        source = OF_ARMS[table]
+        rows = self.rows(request, study, source.columns, source.rows)
         return tagged(request, {"table": table, "rows": rows})

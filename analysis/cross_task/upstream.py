@@ -50,14 +50,14 @@ def upstream_answers(study: Study, kind: str) -> list[UpstreamAnswer]:
             "turn__example__split__task__name", "s1", "active_seconds",
         )
     )  # fmt: skip
-    answers, before, block, number = [], ("", ""), 0, 0
-    for who, arm, task, score, active in rows.iterator(chunk_size=5000):
-        if who != before[0]:
+    answers, previous, block, number = [], ("", ""), 0, 0
+    for annotator, arm, task, score, active in rows.iterator(chunk_size=5000):
+        if annotator != previous[0]:
             block, number = 1, 0
-        elif task != before[1]:
+        elif task != previous[1]:
             block, number = block + 1, 0
-        before, number = (who, task), number + 1
-        answers.append(UpstreamAnswer(who, arm, task, block, number, score, active))
+        previous, number = (annotator, task), number + 1
+        answers.append(UpstreamAnswer(annotator, arm, task, block, number, score, active))
     return answers
 
 
@@ -68,27 +68,27 @@ def manipulation(study: Study, kind: str) -> list[SimpleNamespace]:
         groups[answer.arm, 0, f"task {answer.block}"].append(answer)
         groups[answer.arm, 1, answer.task].append(answer)
     return [
-        _trained(kind, arm, what, answers)
-        for (arm, _by, what), answers in sorted(groups.items(), key=lambda item: item[0])
+        _trained(kind, arm, label, answers)
+        for (arm, _by, label), answers in sorted(groups.items(), key=lambda item: item[0])
     ]
 
 
-def _trained(kind: str, arm: str, what: str, answers: Sequence[UpstreamAnswer]) -> SimpleNamespace:
-    own: dict[str, list[UpstreamAnswer]] = defaultdict(list)
+def _trained(kind: str, arm: str, label: str, answers: Sequence[UpstreamAnswer]) -> SimpleNamespace:
+    by_annotator: dict[str, list[UpstreamAnswer]] = defaultdict(list)
     for answer in answers:
-        own[answer.annotator].append(answer)
-    means = [100 * float(np.mean([a.score for a in theirs])) for theirs in own.values()]
+        by_annotator[answer.annotator].append(answer)
+    means = [100 * float(np.mean([a.score for a in group])) for group in by_annotator.values()]
     halves: tuple[list[float], list[float]] = ([], [])
-    for theirs in own.values():
-        half = len(theirs) // 2
-        halves[0].extend(a.score for a in theirs[:half])
-        halves[1].extend(a.score for a in theirs[len(theirs) - half :])
+    for group in by_annotator.values():
+        half = len(group) // 2
+        halves[0].extend(a.score for a in group[:half])
+        halves[1].extend(a.score for a in group[len(group) - half :])
     first, last = (100 * float(np.mean(half)) if half else math.nan for half in halves)
     return SimpleNamespace(
         kind=kind,
         arm=arm,
-        what=what,
-        people=len(own),
+        what=label,
+        people=len(by_annotator),
         answers=len(answers),
         mean=float(np.mean(means)),
         sd=sd(means),
@@ -148,8 +148,8 @@ FAMILY = "all gains of the same interpretation, such as transfer, at all numbers
 def arm_tests(study: Study, kind: str) -> list[SimpleNamespace]:
     """Return each contrast's gain over all tasks, or [] without named arms or several K."""
     has_tests = kind != Kind.MODEL and (study.arms or len(study.shots) > 1)
-    found = cross_task.gains(study, kind) if has_tests else []
-    wholes = groupby(found, attrgetter("meaning", "new_arm", "base_arm", "shots"))
+    gains = cross_task.gains(study, kind) if has_tests else []
+    wholes = groupby(gains, attrgetter("meaning", "new_arm", "base_arm", "shots"))
     return _adjusted([next(group) for _contrast, group in wholes])
 
 
@@ -158,10 +158,10 @@ def changes(study: Study, kind: str) -> list[SimpleNamespace]:
 
     Each row belongs to the larger number of shots. `from_shots` is the smaller number.
     """
-    rows, found = [], cross_task.scores(study, kind) if kind != Kind.MODEL else {}
+    rows, by_shots = [], cross_task.scores(study, kind) if kind != Kind.MODEL else {}
     for (new, base), meaning in cross_task.contrasts(study).items():
-        for fewer, more in combinations(found, 2):
-            tasks = [cross_task.in_both(found[shots], new, base) for shots in (fewer, more)]
+        for fewer, more in combinations(by_shots, 2):
+            tasks = [cross_task.in_both(by_shots[shots], new, base) for shots in (fewer, more)]
             names = [task[0] for task in tasks[0]]
             if names and names == [task[0] for task in tasks[1]]:
                 of = cross_task.ALL if len(names) > 1 else names[0]
@@ -176,8 +176,8 @@ def _adjusted(rows: Iterable[Any]) -> list[SimpleNamespace]:
     return [
         SimpleNamespace(**vars(row), p_holm=p)
         for _meaning, group in groupby(rows, attrgetter("meaning"))
-        for own in [list(group)]
-        for row, p in zip(own, holm([row.p for row in own]), strict=True)
+        for family in [list(group)]
+        for row, p in zip(family, holm([row.p for row in family]), strict=True)
     ]
 
 
@@ -219,23 +219,23 @@ def by_task(study: Study, kind: str) -> list[SimpleNamespace]:
     for row in cross_task.gains(study, kind):
         if row.base_arm == Arm.DIRECT:
             names, each = trained[row.new_arm]
-            own = [_steps(categories.get(row.task, ""), categories[name]) for name in names]
+            distances = [_steps(categories.get(row.task, ""), categories[name]) for name in names]
             rows.append(
                 SimpleNamespace(**vars(row), trained=", ".join(names), each=each,
-                                distance=float(np.mean(own)))
+                                distance=float(np.mean(distances)))
             )  # fmt: skip
     return sorted(rows, key=lambda row: (row.task == cross_task.ALL, row.task))
 
 
-def _steps(one: str, other: str) -> float:
+def _steps(a: str, b: str) -> float:
     """Return the steps up CrossFit's two-level ontology until the two categories coincide.
 
     >>> _steps("cls/nli", "cls/nli"), _steps("cls/nli", "cls/topic"), _steps("cls/nli", "qa/binary")
     (0, 1, 2)
     """
-    if not (one and other):
+    if not (a and b):
         return math.nan
-    return 0 if one == other else 1 if one.split("/")[0] == other.split("/")[0] else 2
+    return 0 if a == b else 1 if a.split("/")[0] == b.split("/")[0] else 2
 
 
 BY_TASK = [
