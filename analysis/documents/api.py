@@ -72,20 +72,21 @@ class Report(StudyTwin):
         stored = study.report_answers.filter(item__in=documents_pages.ASKED)
         return tagged(request, {"answers": dict(stored.values_list("item", "text"))})
 
-    def form(self, about: Study, sent: dict[str, Any]) -> None:
-        if about.is_draft:
+    def form(self, study: Study, answers: dict[str, Any]) -> None:
+        if study.is_draft:
             raise Conflict("The study is a draft. Open it to get a report.")
-        if wrong := {k: ["Enter a text."] for k, v in sent.items() if not isinstance(v, str)}:
-            raise Unprocessable(wrong)
-        too_long = f"Keep the answer under {documents_pages.MAX_ANSWER} characters."
-        if wrong := {k: [too_long] for k, v in sent.items() if len(v) > documents_pages.MAX_ANSWER}:
-            raise Unprocessable(wrong)
-        if problem := documents_pages.answer_problems(sent):
-            raise Unprocessable({item: [words] for item, words in problem.items()})
+        if errors := {k: ["Enter a text."] for k, v in answers.items() if not isinstance(v, str)}:
+            raise Unprocessable(errors)
+        limit = documents_pages.MAX_ANSWER
+        too_long = f"Keep the answer under {limit} characters."
+        if errors := {k: [too_long] for k, v in answers.items() if len(v) > limit}:
+            raise Unprocessable(errors)
+        if problem := documents_pages.answer_problems(answers):
+            raise Unprocessable({item: [message] for item, message in problem.items()})
 
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        made_from = report_answers.versions(about)
-        changed = report_answers.save(about, sent, request.user, made_from)
+    def do(self, study: Study, answers: dict[str, Any], request: Request) -> dict[str, str]:
+        made_from = report_answers.versions(study)
+        changed = report_answers.save(study, answers, request.user, made_from)
         return {"done": f"Saved: {changed} changed."}
 
 
@@ -160,16 +161,16 @@ class Sample(StudyTwin):
             raise Conflict("The study is a draft: it has no sample yet.")
         return study
 
-    def form(self, about: Study, sent: dict[str, Any]) -> None:
-        action = sent.get("action", "read")
+    def form(self, study: Study, data: dict[str, Any]) -> None:
+        action = data.get("action", "read")
         if action not in ("read", "remove"):
             raise Unprocessable({"action": ["Write read or remove."]})
-        if action == "read" and not (isinstance(sent.get("csv"), str) and sent["csv"]):
+        if action == "read" and not (isinstance(data.get("csv"), str) and data["csv"]):
             raise Unprocessable({"csv": ["Write the CSV as a text."]})
 
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        if sent.get("action") == "remove":
-            drop_export(about, request.user)
+    def do(self, study: Study, data: dict[str, Any], request: Request) -> dict[str, str]:
+        if data.get("action") == "remove":
+            drop_export(study, request.user)
             return {"done": "The table of the demographic export was deleted."}
-        people = store_export(about, sent["csv"], request.user)
+        people = store_export(study, data["csv"], request.user)
         return {"done": f"Read: {people} in the analysis. The file was not stored."}

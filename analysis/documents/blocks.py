@@ -156,9 +156,9 @@ def numbered(sections: Iterable[Section]) -> list[Section]:
     def with_number(block: Block) -> Block:
         if not isinstance(block, Grid | Picture):
             return block
-        word = "Table" if isinstance(block, Grid) else "Figure"
-        counts[word] += 1
-        return replace(block, label=f"{word} {counts[word]}. ")
+        noun = "Table" if isinstance(block, Grid) else "Figure"
+        counts[noun] += 1
+        return replace(block, label=f"{noun} {counts[noun]}. ")
 
     return [replace(s, blocks=[with_number(block) for block in s.blocks]) for s in sections]
 
@@ -224,7 +224,7 @@ def _code(text: str) -> str:
     return f"{fence}{text}{fence}"
 
 
-def _fence(text: str, least: int) -> str:
+def _fence(text: str, shortest: int) -> str:
     """Return a run of backticks longer than any in the text."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    return "`" * max(least, longest + 1)
+    return "`" * max(shortest, longest + 1)

@@ -46,12 +46,12 @@ def title(record: StudyRecord, answers: Mapping[str, str]) -> str:
 def to_publish(study: Study, answers: Mapping[str, str]) -> list[tuple[str, bool, str]]:
     """Return each publication requirement as (name, whether it is met, field on the report)."""
     unanswered = [name for name in short_form.FIELDS if not answers.get(name)]
-    done, of = len(short_form.FIELDS) - len(unanswered), len(short_form.FIELDS)
+    answered, of = len(short_form.FIELDS) - len(unanswered), len(short_form.FIELDS)
     return [
         *((name.capitalize(), bool(answers.get(name)), name) for name in PUBLISHED),
         ("Ethics board", bool(answers.get(ETHICS) or study.ethics_contact), ETHICS),
         ("Tables and figures", bool(answers.get("exhibits")), "exhibits"),
-        (f"Checklist questions: {done} of {of} answered", done == of, [*unanswered, ""][0]),
+        (f"Checklist questions: {answered} of {of} answered", answered == of, [*unanswered, ""][0]),
     ]
 
 
@@ -60,10 +60,10 @@ def page_style(study: Study) -> str:
 
     The study's name is not escaped because names cannot contain characters that are special in CSS.
     """
-    words = (
+    footer = (
         f"{study.name} · design {study.manifest_hash[:12] or 'draft'} · Handful {settings.VERSION}"
     )
-    return f'@page {{ @bottom-left {{ content: "{words}"; }} }}\n'
+    return f'@page {{ @bottom-left {{ content: "{footer}"; }} }}\n'
 
 
 def _lines(text: str) -> list[str]:
@@ -90,14 +90,14 @@ OF_TASKS = (
 
 
 def licence_text(answers: Mapping[str, str], holders: str) -> str:
-    chosen = answers.get("licence", "")
-    if chosen not in LICENCES:
+    licence = answers.get("licence", "")
+    if licence not in LICENCES:
         return ""
-    if chosen == OWN_TERMS:
+    if licence == OWN_TERMS:
         terms = answers.get("own-terms", "").strip() or "No terms are stated: all rights reserved."
         return f"{terms}\n\n{OF_TASKS}\n"
-    name, at = LICENCES[chosen]
+    name, at = LICENCES[licence]
     return (
         f"Copyright: {holders}\n\nThis bundle is licensed under {name}.\n"
-        f"SPDX-License-Identifier: {chosen}\nLicence text: {at}legalcode\n\n{OF_TASKS}\n"
+        f"SPDX-License-Identifier: {licence}\nLicence text: {at}legalcode\n\n{OF_TASKS}\n"
     )

@@ -26,7 +26,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
         **wording.context(record.manifest),
         "record": record,
         "design": record.design,
-        "whole": record.whole,
+        "flow": record.flow,
         **_design(record),
         **_participants(record),
         **_score(record.manifest),
@@ -75,11 +75,11 @@ def _design(record: StudyRecord) -> dict[str, Any]:
 
 
 def _ways(manifest: dict[str, Any]) -> list[str]:
-    named: dict[str, list[str]] = {verb: [] for _noun, verb in wording.WAYS.values()}
+    tasks: dict[str, list[str]] = {verb: [] for _noun, verb in wording.WAYS.values()}
     for task in manifest["tasks"]:
-        _noun, verb = wording.WAYS[wording.way(task["card"])]
-        named[verb].append(task["name"])
-    ways = {verb: names for verb, names in named.items() if names}
+        _noun, verb = wording.WAYS[wording.answer_kind(task["card"])]
+        tasks[verb].append(task["name"])
+    ways = {verb: names for verb, names in tasks.items() if names}
     if len(ways) == 1:
         return [f"by {verb}" for verb in ways]
     return [f"by {verb} in {listed(names)}" for verb, names in ways.items()]
@@ -97,17 +97,17 @@ def _participants(record: StudyRecord) -> dict[str, Any]:
 
 
 def _score(manifest: dict[str, Any]) -> dict[str, Any]:
-    kinds = {wording.way(task["card"]) for task in manifest["tasks"]}
+    kinds = {wording.answer_kind(task["card"]) for task in manifest["tasks"]}
     nouns = [k.right_noun for k in KINDS.values() if k.name in kinds and k.right_noun]
     return {
-        "has_labels": _named(manifest, lambda card: card.get("labels")),
+        "has_labels": _tasks_with(manifest, lambda card: card.get("labels")),
         "right": list(dict.fromkeys(nouns)),
-        "alternatives": _named(manifest, lambda card: card["gold_rule"] == "any_of"),
+        "alternatives": _tasks_with(manifest, lambda card: card["gold_rule"] == "any_of"),
     }
 
 
-def _named(manifest: dict[str, Any], wanted: Callable[[dict[str, Any]], Any]) -> list[str]:
-    return [task["name"] for task in manifest["tasks"] if wanted(task["card"])]
+def _tasks_with(manifest: dict[str, Any], condition: Callable[[dict[str, Any]], Any]) -> list[str]:
+    return [task["name"] for task in manifest["tasks"] if condition(task["card"])]
 
 
 def _pay(record: StudyRecord) -> dict[str, Any]:

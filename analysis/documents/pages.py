@@ -56,13 +56,13 @@ ASKED = {name: field.label for name, field in short_form.FIELDS.items()} | front
 
 
 class AnswersForm(forms.Form):
-    def __init__(self, sent: QueryDict):
-        sent = sent.copy()
-        super().__init__(sent, prefix="item")
+    def __init__(self, data: QueryDict):
+        data = data.copy()
+        super().__init__(data, prefix="item")
         ticked = (name for name, field in short_form.FIELDS.items() if field.choices)
         for name in map(self.add_prefix, ("exhibits", *ticked)):
-            if name in sent:
-                sent[name] = ", ".join(filter(None, sent.getlist(name)))
+            if name in data:
+                data[name] = ", ".join(filter(None, data.getlist(name)))
         for item, label in ASKED.items():
             too_long = f"{label} Keep the answer under {MAX_ANSWER} characters."
             self.fields[item] = TextField(
@@ -76,22 +76,22 @@ class AnswersForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        for item, words in answer_problems(cleaned).items():
-            self.add_error(item, words)
+        for item, message in answer_problems(cleaned).items():
+            self.add_error(item, message)
         return cleaned
 
     def problems(self) -> dict[str, str]:
-        return {item: " ".join(map(str, found)) for item, found in self.errors.items()}
+        return {item: " ".join(map(str, errors)) for item, errors in self.errors.items()}
 
 
 def answer_problems(answers: Mapping[str, str]) -> dict[str, str]:
-    found = {}
+    problems = {}
     if answers.get("licence", "") not in ("", *front.LICENCES):
-        found["licence"] = f"Choose one of {', '.join(front.LICENCES)}, or leave it empty."
+        problems["licence"] = f"Choose one of {', '.join(front.LICENCES)}, or leave it empty."
     for name in short_form.FIELDS:
-        if words := short_form.problem(name, answers.get(name, "")):
-            found[name] = words
-    return found
+        if message := short_form.problem(name, answers.get(name, "")):
+            problems[name] = message
+    return problems
 
 
 class SampleForm(PageForm):
@@ -163,8 +163,8 @@ def report_page(request: ResearcherRequest, name: str) -> HttpResponse:
     if is_shown_again(request):
         return _report(request, study, answers, versions=made_from)
     if not form.is_valid():
-        kept: dict[str, Any] = {"problems": form.problems(), "versions": made_from}
-        return _report(request, study, answers, status=422, **kept)
+        rejected: dict[str, Any] = {"problems": form.problems(), "versions": made_from}
+        return _report(request, study, answers, status=422, **rejected)
     try:
         changed = report_answers.save(study, answers, request.user, made_from)
     except report_answers.StaleAnswers as error:
@@ -189,8 +189,8 @@ def _report(
     `versions` come from the submitted page and default to the current versions. `sample` is a
     rejected sample form.
     """
-    asked = _asked(study, answers or {}, problems or {})
-    stated = {field["name"]: field["answer"] for field in asked if not field["wrong"]}
+    fields = _answer_fields(study, answers or {}, problems or {})
+    stated = {field["name"]: field["answer"] for field in fields if not field["wrong"]}
     context = {
         "study": study,
         "document": report.for_study(study, answers),
@@ -201,8 +201,8 @@ def _report(
         "answers_versions": report_answers.versions(study) if versions is None else versions,
         "pictures": reverse("figures", args=[study.name]),
         "of_picture": "?kind=person&width=double",
-        "short_form": [field for field in asked if field["name"] in short_form.FIELDS],
-        "title_page": [field for field in asked if field["name"] in front.ASKED],
+        "short_form": [field for field in fields if field["name"] in short_form.FIELDS],
+        "title_page": [field for field in fields if field["name"] in front.ASKED],
         "licences": {name: title for name, (title, _address) in front.LICENCES.items()},
         "sample_form": sample or SampleForm(),
         "sample_export": about_export(study),
@@ -210,27 +210,27 @@ def _report(
     return render(request, "documents/report.html", context, status=status)
 
 
-def _asked(
+def _answer_fields(
     study: Study, answers: Mapping[str, str], problems: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     stored = dict(study.report_answers.values_list("item", "text")) | dict(answers)
-    asked = []
+    fields = []
     for name, question in ASKED.items():
         field, answer = short_form.FIELDS.get(name), stored.get(name, "")
         ticked = {part.strip() for part in answer.split(",")}
         choices = field.choices if field else {}
         choices = paper_tables.titles(study) if name == "exhibits" else choices
-        asked.append(
+        fields.append(
             {
                 "name": name,
                 "question": question,
                 "help": field.help if field else "",
                 "answer": answer,
                 "wrong": problems.get(name, ""),
-                "choices": [(key, words, key in ticked) for key, words in choices.items()],
+                "choices": [(key, label, key in ticked) for key, label in choices.items()],
             }
         )
-    return asked
+    return fields
 
 
 @login_required
@@ -305,7 +305,7 @@ TABLES: dict[str, tuple[Sequence[Column], TableRows]] = {
     },
     "sensitivity": (rules.COLUMNS, rules.table),
     "leaderboard": (leaderboard.COLUMNS, leaderboard.rows),
-    "gold-audit": (gold_audit.COLUMNS, lambda *about: difficulty.doubts(*about)[1]),
+    "gold-audit": (gold_audit.COLUMNS, lambda *args: difficulty.doubts(*args)[1]),
 }
 
 
@@ -315,16 +315,16 @@ def table_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     kind = chosen_kind(request, performance.kinds(study))
     if table not in TABLES:
         raise Http404
-    shown, rows = TABLES[table]
-    return csv_file(f"{study.name}-{table}", shown, rows(study, kind), kind)
+    columns, rows = TABLES[table]
+    return csv_file(f"{study.name}-{table}", columns, rows(study, kind), kind)
 
 
 @reading
 def latex_page(request: HttpRequest, name: str) -> HttpResponse:
     """List the tables that can be copied or downloaded as LaTeX. Nothing is computed."""
     study, _kind, context = of_kind(request, name)
-    chosen = study.report_answers.filter(item="exhibits").values_list("text", flat=True)
-    context |= {"titles": paper_tables.titles(study), "chosen": ", ".join(chosen).split(", ")}
+    exhibits = study.report_answers.filter(item="exhibits").values_list("text", flat=True)
+    context |= {"titles": paper_tables.titles(study), "chosen": ", ".join(exhibits).split(", ")}
     return render(request, "scores/latex.html", context)
 
 

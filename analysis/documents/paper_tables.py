@@ -67,8 +67,8 @@ def titles(study: Study) -> dict[str, str]:
 
 
 def _makers(study: Study) -> dict[str, tuple[str, Maker]]:
-    made = TABLES | OF_ARMS if study.is_cross_task else TABLES
-    return made | {means.STRATA.name: _simple(means.STRATA)} if means.strata_of(study) else made
+    makers = TABLES | OF_ARMS if study.is_cross_task else TABLES
+    return makers | {means.STRATA.name: _simple(means.STRATA)} if means.strata_of(study) else makers
 
 
 def tables(study: Study, kind: str, name: str) -> list[PaperTable]:
@@ -89,11 +89,11 @@ def _table(
     title: str,
     columns: Sequence[Column],
     rows: Sequence[Any],
-    about: str = "",
+    intro: str = "",
     groups: Sequence[tuple[str, int]] = (),
 ) -> PaperTable:
-    own = sorted({recipe(t.card.gold_rule, metric=t.card.metric) for t in study.tasks.all()})
-    notes = [*filter(None, [about]), f"Recipe: {'; '.join(own)}", *marks.sentences(study)]
+    recipes = sorted({recipe(t.card.gold_rule, metric=t.card.metric) for t in study.tasks.all()})
+    notes = [*filter(None, [intro]), f"Recipe: {'; '.join(recipes)}", *marks.sentences(study)]
     caption = f"{title}: {study.title}, {WHO[Kind(kind)]}"
     return PaperTable(f"{study.name}-{name}-{kind}", caption, columns, rows, notes, groups)
 
@@ -112,20 +112,20 @@ def _training(study: Study, kind: str) -> Iterator[PaperTable]:
 
 
 def _finding(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
-    found = findings.tables(study, kind, name)[name]
-    shown = findings_columns.table(name, found)
-    yield _table(study, kind, name, shown.title, shown.columns, found, shown.intro)
+    rows = findings.tables(study, kind, name)[name]
+    table = findings_columns.table(name, rows)
+    yield _table(study, kind, name, table.title, table.columns, rows, table.intro)
 
 
 def _admission(study: Study, kind: str) -> Iterator[PaperTable]:
-    about = " ".join([ADMISSION.intro, *attrition.told(study)])
+    intro = " ".join([ADMISSION.intro, *attrition.told(study)])
     rows = ADMISSION.rows(study, kind)
-    yield _table(study, kind, ADMISSION.name, ADMISSION.title, ADMISSION.columns, rows, about)
+    yield _table(study, kind, ADMISSION.name, ADMISSION.title, ADMISSION.columns, rows, intro)
 
 
 def _sensitivity(study: Study, kind: str) -> Iterator[PaperTable]:
     for table in sensitivity.task_tables(sensitivity.table(study, kind)):
-        shown = [
+        columns = [
             Column("", "Criterion", get=itemgetter(0)),
             *(
                 Column(
@@ -136,12 +136,12 @@ def _sensitivity(study: Study, kind: str) -> Iterator[PaperTable]:
         ]
         name = f"sensitivity-{table.task}"
         title = f"Sensitivity to inclusion criteria: {table.task}"
-        yield _table(study, kind, name, title, shown, table.lines, SENSITIVITY_NOTE)
+        yield _table(study, kind, name, title, columns, table.lines, SENSITIVITY_NOTE)
 
 
 def _models(study: Study, kind: str) -> Iterator[PaperTable]:
     for table in model_tables.tables(study, kind):
-        shown = [
+        columns = [
             Column("", "Who", get=str),
             *(
                 Column("", task.name, get=partial(lambda place, row: row.scores[place].text, place))
@@ -151,12 +151,12 @@ def _models(study: Study, kind: str) -> Iterator[PaperTable]:
                    get=lambda row: "–" if row.aggregate is None else row.aggregate.text),
             Column("", "SD of sum", models_columns.SCORE_COLUMNS[2].meaning, get="sum_text"),
         ]  # fmt: skip
-        about = " ".join(
-            f"{source}: {words}" for source, words in models_columns.explanations("Annotators")
+        notes = " ".join(
+            f"{source}: {text}" for source, text in models_columns.explanations("Annotators")
         )
         yield _table(
             study, kind, f"models-{table.shots}", f"Humans and models, {table.heading.lower()}",
-            shown, table.rows, about, [*table.families, ("All tasks", 2)],
+            columns, table.rows, notes, [*table.families, ("All tasks", 2)],
         )  # fmt: skip
 
 
@@ -167,7 +167,7 @@ def _methods(study: Study, kind: str) -> Iterator[PaperTable]:
     for family, grouped in groupby(of_study, key=lambda task: task.card.family):
         tasks = list(grouped)
         cells = [(task.name, table.shots) for task in tasks for table in tables]
-        shown = [
+        columns = [
             Column("", "Who", get="name"),
             *(
                 Column("", "All" if shots == model_tables.ALL else str(shots),
@@ -177,7 +177,7 @@ def _methods(study: Study, kind: str) -> Iterator[PaperTable]:
         ]  # fmt: skip
         title = f"Humans and models by method, {performance.FAMILY_NAMES[family]}"
         yield _table(
-            study, kind, f"methods-{family.replace('_', '-')}", title, shown,
+            study, kind, f"methods-{family.replace('_', '-')}", title, columns,
             [row for row in rows if any(row.texts.get(cell, NOTHING) != NOTHING for cell in cells)],
             METHODS_NOTE, [(task.name, len(tables)) for task in tasks],
         )  # fmt: skip
@@ -193,14 +193,14 @@ def _simple(table: Table) -> tuple[str, Maker]:
 
 def _leaderboard(study: Study, kind: str) -> Iterator[PaperTable]:
     for board in leaderboard.boards(study, kind):
-        shown = [
+        columns = [
             Column("", "Who", get=lambda e: f"{e.name} (published)" if e.is_published else e.name),
             *leaderboard.of_board(board),
         ]
-        rows = [entry for _words, entries in board.groups for entry in entries]
+        rows = [entry for _heading, entries in board.groups for entry in entries]
         title = f"Leaderboard, {board.heading}"
         name = f"leaderboard-{board.heading}"
-        yield _table(study, kind, name, title, shown, rows, board.test_text)
+        yield _table(study, kind, name, title, columns, rows, board.test_text)
 
 
 def _figure(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
@@ -217,13 +217,13 @@ def task_rows(study: Study, _kind: str = "") -> list[tuple[Task, list[int], int]
     Only the study's own training files are included. Sizes are in ascending order.
     """
     trained = Q(kind=Split.Kind.TRAIN, shots__in=study.shots, number__in=study.splits)
-    found = []
+    rows = []
     for task in sorted(study.tasks.all(), key=lambda task: place(task.name)):
         used = task.splits.filter(trained | Q(kind=Split.Kind.TEST)).order_by()
         sizes = list(used.annotate(size=Count("examples")).values_list("kind", "size"))
         train = sorted({size for kind, size in sizes if kind == Split.Kind.TRAIN})
-        found.append((task, train, dict(sizes)[Split.Kind.TEST]))
-    return found
+        rows.append((task, train, dict(sizes)[Split.Kind.TEST]))
+    return rows
 
 
 TASKS = Table(

@@ -58,14 +58,14 @@ def context(manifest: Manifest) -> dict[str, Any]:
 
 
 def _votes(manifest: Manifest) -> list[str]:
-    kinds = {wording.way(task["card"]) for task in manifest["tasks"]}
+    kinds = {wording.answer_kind(task["card"]) for task in manifest["tasks"]}
     choices = {kind.name for kind in KINDS.values() if kind.is_one_choice}
     votes = {
         "plurality vote on labels and options": kinds & choices,
         "majority vote on sets of texts": kinds - choices,
         "Dawid-Skene on labels": kinds & {LABEL},
     }
-    return [words for words, fitting in votes.items() if fitting]
+    return [method for method, fitting in votes.items() if fitting]
 
 
 def _power(groups: list[tuple[int, int]], note: str) -> Grid:
@@ -109,12 +109,12 @@ def interval(manifest: Manifest) -> str:
 def _has_arm_bootstrap(manifest: Manifest) -> bool:
     """Return whether two arms have enough planned annotators in each of their tasks."""
     seats: Counter[tuple[int, str, str]] = Counter()
-    for each in manifest["scenarios"]:
-        seats[each["shots"], each.get("arm", ""), each["task"]] += each["seats"]
-    least: dict[tuple[int, str], int] = {}
+    for scenario in manifest["scenarios"]:
+        seats[scenario["shots"], scenario.get("arm", ""), scenario["task"]] += scenario["seats"]
+    fewest: dict[tuple[int, str], int] = {}
     for (shots, arm, _task), number in seats.items():
-        least[shots, arm] = min(number, least.get((shots, arm), number))
-    enough = Counter(shots for (shots, _arm), n in least.items() if n >= FEWEST_FOR_BOOTSTRAP)
+        fewest[shots, arm] = min(number, fewest.get((shots, arm), number))
+    enough = Counter(shots for (shots, _arm), n in fewest.items() if n >= FEWEST_FOR_BOOTSTRAP)
     return max(enough.values(), default=0) >= 2
 
 
@@ -123,24 +123,24 @@ def results(study: Study) -> list[Block]:
     if not rows:
         return [Paragraph("No unseen task has been completed by participants in two arms yet.")]
     published = cross_task.published_for(study)
-    left = upstream.OF_ARMS["completions"]
+    completions = upstream.OF_ARMS["completions"]
     tables: list[tuple[str, Sequence[Column], Sequence[Any]]] = [
         (OF_ARMS, cross_task.GAINS, cross_task.joint(study, Kind.PERSON)),
         *(
-            (own.title, own.columns, own.rows(study, Kind.PERSON))
-            for own in (*upstream.OF_SEVERAL, *learners.TABLES)
+            (table.title, table.columns, table.rows(study, Kind.PERSON))
+            for table in (*upstream.OF_SEVERAL, *learners.TABLES)
         ),
-        (left.title, left.columns, left.rows(study, Kind.PERSON)),
+        (completions.title, completions.columns, completions.rows(study, Kind.PERSON)),
         ("ARG of models, as published (Ye et al., 2021)", cross_task.PUBLISHED, published),
         ("Manipulation check", upstream.MANIPULATION, upstream.manipulation(study, Kind.PERSON)),
         (OF_CURVE, upstream.CURVE, upstream.curve(study, Kind.PERSON)),
     ]
-    intros = {left.title: [left.intro]}
+    intros = {completions.title: [completions.intro]}
     return [
         Bullets(list(cross_task.sentences(study, Kind.PERSON))),
         *(
-            Grid.of(caption, columns, found, [*intros.get(caption, []), meanings(on_page(columns))])
-            for caption, columns, found in tables
-            if found
+            Grid.of(caption, columns, lines, [*intros.get(caption, []), meanings(on_page(columns))])
+            for caption, columns, lines in tables
+            if lines
         ),
     ]

@@ -49,25 +49,25 @@ def for_study(study: Study) -> blocks.Document | None:
 def document(manifest: Manifest, opening: Opening) -> blocks.Document:
     hypotheses = _quoted(manifest, "hypotheses", "As written before opening")
     questions = screening.parse(manifest["comprehension_questions"])
-    said = markup.rendered("preregistration", _context(manifest, questions))
-    procedure = [*markup.texts(said, "procedure_"), *wording.options(manifest), said["tokeniser"]]
+    texts = markup.rendered("preregistration", _context(manifest, questions))
+    procedure = [*markup.texts(texts, "procedure_"), *wording.options(manifest), texts["tokeniser"]]
     pay = Bullets(markup.texts(wording.pay(manifest)))
-    rules: list[Block] = [Bullets(markup.texts(said, "rules_"))]
+    rules: list[Block] = [Bullets(markup.texts(texts, "rules_"))]
     if questions:
         title = "Comprehension questions (* marks the correct option)"
         rules.append(Quote(title, _questions(questions)))
     return blocks.Document(
         f"Preregistration: {manifest['title']}",
         [
-            Section("Frozen design", _what(manifest, opening, said)),
+            Section("Frozen design", _frozen_design(manifest, opening, texts)),
             *([Section("Hypotheses", hypotheses)] if hypotheses else []),
-            Section("Tasks", _tasks(manifest, said)),
-            Section("Scenarios and annotators", _scenarios(manifest, said)),
+            Section("Tasks", _tasks(manifest, texts)),
+            Section("Scenarios and annotators", _scenarios(manifest, texts)),
             Section("Procedure", [Bullets(procedure)]),
             Section("Screening and exclusion", rules),
             Section("Pay", [pay]),
-            Section("Consent", _consent(manifest, opening, said)),
-            Section("Planned analysis", planned_analysis.blocks(manifest, said)),
+            Section("Consent", _consent(manifest, opening, texts)),
+            Section("Planned analysis", planned_analysis.blocks(manifest, texts)),
         ],
     )
 
@@ -89,10 +89,10 @@ def _context(manifest: Manifest, questions: list[screening.Question]) -> dict[st
     }
 
 
-def _what(manifest: Manifest, opening: Opening, said: Mapping[str, str]) -> list[Block]:
+def _frozen_design(manifest: Manifest, opening: Opening, texts: Mapping[str, str]) -> list[Block]:
     none = "None. A draft assigns no seats, so no answer could have been seen."
     return [
-        Paragraph(said["introduction"]),
+        Paragraph(texts["introduction"]),
         Facts(
             [
                 Fact("Study", manifest["name"]),
@@ -101,7 +101,7 @@ def _what(manifest: Manifest, opening: Opening, said: Mapping[str, str]) -> list
                 Fact("Seats taken before opening", str(opening.seats_before or none)),
             ]
         ),
-        Paragraph(said["hash"]),
+        Paragraph(texts["hash"]),
     ]
 
 
@@ -110,25 +110,25 @@ TASKS = [
     Column("", "Task", get=itemgetter("name")),
     Column("", "Version", get=itemgetter("version")),
     Column("", "Family", get=lambda task: FAMILY_NAMES[task["card"]["family"]]),
-    Column("", "Answered by", get=lambda task: wording.WAYS[wording.way(task["card"])][0]),
+    Column("", "Answered by", get=lambda task: wording.WAYS[wording.answer_kind(task["card"])][0]),
     Column("", "Gold rule", get=lambda task: task["card"]["gold_rule"]),
     Column("", "Language", get=lambda task: task["card"]["language"]),
     Column("", "Splits renumbered", get=lambda task: "yes" if task["rechained"] else "no"),
 ]
 
 
-def _tasks(manifest: Manifest, said: Mapping[str, str]) -> list[Block]:
+def _tasks(manifest: Manifest, texts: Mapping[str, str]) -> list[Block]:
     tasks = manifest["tasks"]
     in_order = sorted(tasks, key=lambda task: place(task["name"]))
     return [
-        Grid.of("Tasks", TASKS, in_order, [said["tasks"]]),
+        Grid.of("Tasks", TASKS, in_order, [texts["tasks"]]),
         Facts([Fact(f"Hash of {task['name']}", task["content_hash"], True) for task in tasks]),
         Bullets([f"{task['name']}: {task['card']['description']}" for task in tasks]),
         *wording.data_warnings(manifest),
     ]
 
 
-def _scenarios(manifest: Manifest, said: Mapping[str, str]) -> list[Block]:
+def _scenarios(manifest: Manifest, texts: Mapping[str, str]) -> list[Block]:
     scenarios = sorted(
         manifest["scenarios"], key=lambda s: (place(s["task"]), s["shots"], s["split"] or 0)
     )
@@ -146,9 +146,9 @@ def _scenarios(manifest: Manifest, said: Mapping[str, str]) -> list[Block]:
     audience = recruitment.audience(manifest)
     recruited = [design["rehearsal"], design["programs"], *audience, design["arms"]]
     return [
-        Paragraph(said["scenarios"]),
+        Paragraph(texts["scenarios"]),
         *map(Paragraph, filter(None, recruited)),
-        Grid.of("Scenarios", columns, scenarios, [said["scenario_table"]]),
+        Grid.of("Scenarios", columns, scenarios, [texts["scenario_table"]]),
     ]
 
 
@@ -161,9 +161,9 @@ def _questions(questions: list[screening.Question]) -> str:
     return "\n\n".join(parts)
 
 
-def _consent(manifest: Manifest, opening: Opening, said: Mapping[str, str]) -> list[Block]:
+def _consent(manifest: Manifest, opening: Opening, texts: Mapping[str, str]) -> list[Block]:
     return [
-        Paragraph(said["consent"]),
+        Paragraph(texts["consent"]),
         Quote(f"Consent text, version {opening.consent_version}", manifest["consent_text"]),
         *_quoted(manifest, "ethics_contact", "Ethics board, as shown to annotators"),
         *_quoted(manifest, "own_questions", "Study-specific questions, asked once per participant"),

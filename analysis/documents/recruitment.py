@@ -35,25 +35,25 @@ def reached(record: StudyRecord) -> list[str]:
 
 
 def audience(manifest: Manifest, verbs: Verbs = PLANNED, on_prolific: bool = True) -> list[str]:
-    asked = manifest["audience"] or {}
-    wanted = [
-        f"{name} {_flat(asked[key])}{end}"
+    limits = manifest["audience"] or {}
+    conditions = [
+        f"{name} {_flat(limits[key])}{end}"
         for key, (name, end) in CONDITIONS.items()
-        if asked.get(key)
+        if limits.get(key)
     ]
-    if asked.get("filters"):
-        wanted.append(f"Prolific filters {json.dumps(asked['filters'], ensure_ascii=False)}")
+    if limits.get("filters"):
+        conditions.append(f"Prolific filters {json.dumps(limits['filters'], ensure_ascii=False)}")
     sentences = []
-    if wanted:
-        conditions = "; ".join(wanted)
+    if conditions:
+        listed = "; ".join(conditions)
         sentences.append(
-            f"On Prolific, participants {verbs.are} recruited under these conditions: {conditions}."
+            f"On Prolific, participants {verbs.are} recruited under these conditions: {listed}."
             if on_prolific
-            else f"The design restricts recruitment on Prolific ({conditions}), but no participants"
+            else f"The design restricts recruitment on Prolific ({listed}), but no participants"
             " were recruited there."
         )
-    if asked.get("content_warning"):
-        warning = " ".join(asked["content_warning"].split())
+    if limits.get("content_warning"):
+        warning = " ".join(limits["content_warning"].split())
         sentences.append(f"Annotators {verbs.are} warned of the content: “{warning}”")
     return sentences
 
@@ -77,8 +77,8 @@ def of_attrition(record: StudyRecord) -> list[Block]:
     rows = ATTRITION.rows(record.study, Kind.PERSON)
     if not rows:
         return []
-    shown = on_page(ATTRITION.columns)
-    return [Grid.of(ATTRITION.title, shown, rows, [ATTRITION.intro, meanings(shown)])]
+    columns = on_page(ATTRITION.columns)
+    return [Grid.of(ATTRITION.title, columns, rows, [ATTRITION.intro, meanings(columns)])]
 
 
 def of_admission(record: StudyRecord) -> list[Block]:
@@ -113,10 +113,10 @@ def sensitivity_to_criteria(record: StudyRecord) -> list[Block]:
 def _criteria(table: SimpleNamespace, unused: set[str], silence: str) -> Grid:
     reported, *further = table.lines
     changed = [line for line in further if any(moved for _text, moved in line[1])]
-    rows = [[words, *(text for text, _moved in cells)] for words, cells in [reported, *changed]]
-    same = [line[0] for line in further if line not in changed and line[0] not in unused]
+    rows = [[title, *(text for text, _moved in cells)] for title, cells in [reported, *changed]]
+    unchanged = [line[0] for line in further if line not in changed and line[0] not in unused]
     few = f"; {ASSUMES}" if any(FEW in cell for row in rows for cell in row) else ""
-    others = f" No cell changes under: {'; '.join(same)}." if same else ""
-    note = f"Mean ± SD over annotators (n), 95 % interval{few}.{others}{silence}"
+    stable = f" No cell changes under: {'; '.join(unchanged)}." if unchanged else ""
+    note = f"Mean ± SD over annotators (n), 95 % interval{few}.{stable}{silence}"
     headings = ["Criterion", *(f"{shots} shots" for shots in table.shots)]
     return Grid(f"{SENSITIVITY}: {table.task}", headings, rows, [note])

@@ -39,20 +39,20 @@ from tasks.columns import NOTHING, Column
 
 def for_study(
     study: Study,
-    sent: Mapping[str, str] | None = None,
+    rejected: Mapping[str, str] | None = None,
     masked: Callable[[str], str] = str,
     sums: str = "",
 ) -> blocks.Document | None:
     """Return a study's report, or None for a draft.
 
-    `sent` holds rejected answers, which are shown in place of the stored ones. `masked` is applied
-    to user-entered text. `sums` is the SHA-256 of SHA256SUMS if the report is part of a bundle.
+    `rejected` holds rejected answers, shown in place of the stored ones. `masked` is applied to
+    user-entered text. `sums` is the SHA-256 of SHA256SUMS if the report is part of a bundle.
     """
     if study.is_draft:
         return None
     answers = dict(study.report_answers.values_list("item", "text"))
-    shown = {item: masked(text) for item, text in (answers | dict(sent or {})).items()}
-    return document(Record(study, masked, sums), shown)
+    texts = {item: masked(text) for item, text in (answers | dict(rejected or {})).items()}
+    return document(Record(study, masked, sums), texts)
 
 
 def document(record: Record, answers: Mapping[str, str]) -> blocks.Document:
@@ -116,8 +116,8 @@ def _sizes(blocks: Iterable[Block]) -> dict[str, int]:
     """Count each table's rows by caption. For differences, count only rows with a p value."""
     sizes = {}
     for grid in (block for block in blocks if isinstance(block, Grid)):
-        known = [dict(zip(grid.columns, row, strict=True)).get("p") != NOTHING for row in grid.rows]
-        sizes[grid.caption] = sum(known)
+        has_p = [dict(zip(grid.columns, row, strict=True)).get("p") != NOTHING for row in grid.rows]
+        sizes[grid.caption] = sum(has_p)
     return sizes
 
 
@@ -161,24 +161,24 @@ WAYS_OUT = {
 
 
 def _funnel(record: StudyRecord) -> list[Block]:
-    whole = record.whole
-    left = [f"{words}: {getattr(whole, way)}" for way, words in WAYS_OUT.items()]
-    left.append(f"completed, but excluded from the analysis: {record.excluded}")
+    total = record.flow
+    dropouts = [f"{label}: {getattr(total, field)}" for field, label in WAYS_OUT.items()]
+    dropouts.append(f"completed, but excluded from the analysis: {record.excluded}")
     if record.failed_questions:
-        left.append(
+        dropouts.append(
             f"of those screened out, by the comprehension questions: {record.failed_questions}"
         )
-    left += [
-        f"refused on the landing page (refusals, not participants), {Reason(why).label}: {number}"
-        for why, number in record.refused_arrivals.items()
+    dropouts += [
+        f"refused on the landing page (refusals, not participants), {Reason(key).label}: {number}"
+        for key, number in record.refused_arrivals.items()
     ]
     meaning = " ".join(f"{column.heading}: {column.meaning}." for column in FUNNEL[1:])
     notes = [meaning if 0 in record.study.shots else meaning.replace(AT_ZERO, "")]
-    notes += markup.texts(_said(record), "flow_")
-    flow = [*record.funnels, ("Total", whole)]
+    notes += markup.texts(_texts(record), "flow_")
+    flow = [*record.funnels, ("Total", total)]
     return [
         Grid.of("Participant flow by scenario", FUNNEL, flow, notes),
-        Bullets([line for line in left if not line.endswith(": 0")] or ["No dropouts."]),
+        Bullets([line for line in dropouts if not line.endswith(": 0")] or ["No dropouts."]),
     ]
 
 
@@ -193,9 +193,9 @@ BEHAVIOUR = [
 def _behaviour(record: StudyRecord) -> list[Block]:
     errors: dict[int, list[str]] = {}
     for row in overlap.table(record.study, Kind.PERSON):
-        found = errors.setdefault(row.participation, [])
+        results = errors.setdefault(row.participation, [])
         if row.agrees or row.overlap.why_not:
-            found.append(f"{row.model}: {row.result}")
+            results.append(f"{row.model}: {row.result}")
     people = record.study.participations.filter(kind=Kind.PERSON, status=Status.COMPLETED)
     rows = [
         SimpleNamespace(
@@ -224,8 +224,8 @@ def _pay(record: StudyRecord) -> list[Block]:
         return columns.points(None if seconds is None else seconds / 60)
 
     def wage(name: str) -> str:
-        known = record.median(name)
-        return "–" if known is None else f"{in_currency(round(known))} {currency}"
+        median = record.median(name)
+        return "–" if median is None else f"{in_currency(round(median))} {currency}"
 
     active = sum(settled.active_seconds for settled in record.settled)
     entries = sum(amount.entries for amount in record.amounts)
@@ -235,7 +235,7 @@ def _pay(record: StudyRecord) -> list[Block]:
         Column("entries", "Entries"),
         Column("cents", f"Amount ({currency})", show=in_currency),
     ]
-    early = sum(each.participation.status != Status.COMPLETED for each in record.settled)
+    early = sum(row.participation.status != Status.COMPLETED for row in record.settled)
     ended = f", of which {early:,} ended before completion" if early else ""
     if unpaid := len(record.settled) - len(record.wages):
         ended += f"; {unpaid:,} unpaid by decision (included in times, not in amounts)"
@@ -270,7 +270,7 @@ def _pay(record: StudyRecord) -> list[Block]:
     ]
 
 
-def _said(record: StudyRecord) -> dict[str, str]:
+def _texts(record: StudyRecord) -> dict[str, str]:
     values = {"m": record.manifest, "record": record, "recomputed": recomputed(record.manifest)}
     return markup.rendered("report", values)
 
@@ -297,7 +297,7 @@ EXCLUSIONS = [
 def _consent(record: StudyRecord) -> list[Block]:
     blocks: list[Block] = [
         Grid.of("Consent texts", CONSENTS, record.consents),
-        Paragraph(_said(record)["consent"]),
+        Paragraph(_texts(record)["consent"]),
     ]
     if record.exclusions:
         blocks.append(Grid.of("Exclusion decisions", EXCLUSIONS, record.exclusions))
@@ -312,7 +312,7 @@ def _changes(record: StudyRecord) -> list[Block]:
     ]
     if not items:
         return [Paragraph("The study has not been changed since it was opened.")]
-    lines = [f"{moment(at)}: {what}" for at, what in sorted(items)]
+    lines = [f"{moment(at)}: {change}" for at, change in sorted(items)]
     return [Paragraph("All changes to the study since its design was frozen:"), Bullets(lines)]
 
 
@@ -334,5 +334,5 @@ def _provenance(record: StudyRecord) -> list[Block]:
                 *([Fact("SHA-256 of SHA256SUMS", record.sums, True)] if record.sums else []),
             ]
         ),
-        Paragraph(_said(record)["bundle"]),
+        Paragraph(_texts(record)["bundle"]),
     ]

@@ -35,21 +35,21 @@ from tasks.models import Job
 def pictures(record: StudyRecord) -> list[Block]:
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
-    shown: list[Block] = []
+    blocks: list[Block] = []
     is_published = any(map(published.name_of, record.tasks))
     has_models = bool(record.model_names) or record.has_seated_models or is_published
     for figure in figure_data.page_figures(record.study, Kind.PERSON):
         if figure.name == "models" and not has_models:
             continue
         if figure.why_not:
-            shown.append(Paragraph(f"{figure.title}: {figure.why_not}"))
+            blocks.append(Paragraph(f"{figure.title}: {figure.why_not}"))
         elif figure_data.can_draw():
             caption = f"{figure.title}. {figure.caption}"
-            shown.append(Picture(figure.name, caption, figure.description))
+            blocks.append(Picture(figure.name, caption, figure.description))
         else:
             grid = Grid.of(figure.title, figure.columns, figure.numbers, [figure.caption])
-            shown.append(grid)
-    return shown
+            blocks.append(grid)
+    return blocks
 
 
 # Report sections on intervals, differences between shots, and differences from models. The notes
@@ -71,21 +71,21 @@ MODELS = (
 def uncertainty(record: StudyRecord) -> list[Block]:
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
-    study, every = record.study, findings_columns.COLUMNS["intervals"]
+    study, all_columns = record.study, findings_columns.COLUMNS["intervals"]
     tables = findings.tables(study, Kind.PERSON, "intervals", frame=record.answered)
     means = tables["intervals"]
-    known = {column.heading for column in findings_columns.table("intervals", means).columns}
-    shown = headed(every, MEANS)
-    resampled = headed(every, [name for name in BOOTSTRAPS if name in known])
+    headings = {column.heading for column in findings_columns.table("intervals", means).columns}
+    columns = headed(all_columns, MEANS)
+    resampled = headed(all_columns, [name for name in BOOTSTRAPS if name in headings])
     notes = [f"{findings_columns.RESAMPLED} {meanings(resampled)}"]
     blocks: list[Block] = [
-        _grid(OF_MEANS, shown, means, [meanings(shown)]),
+        _grid(OF_MEANS, columns, means, [meanings(columns)]),
         Grid.of(OF_RESAMPLES, resampled, means, notes),
     ]
     rows = contrasts(record.answered, study.seed, study.equivalence_margin)
     if rows:
-        shown = _asked(study, on_page(findings_columns.COLUMNS["contrasts"]))
-        blocks.append(_grid(OF_SHOTS, shown, rows, [meanings(shown)]))
+        columns = _applicable(study, on_page(findings_columns.COLUMNS["contrasts"]))
+        blocks.append(_grid(OF_SHOTS, columns, rows, [meanings(columns)]))
     return blocks
 
 
@@ -93,14 +93,14 @@ def people_minus_models(record: StudyRecord) -> list[Block]:
     rows = differences.differences(record.study, Kind.PERSON)
     if not rows:
         return []
-    shown = _asked(record.study, headed(models_columns.DIFFERENCES, MODELS))
-    notes = [f"Human minus model, paired by example. {differences.LEFT_OUT}", meanings(shown[3:])]
+    columns = _applicable(record.study, headed(models_columns.DIFFERENCES, MODELS))
+    notes = [f"Human minus model, paired by example. {differences.LEFT_OUT}", meanings(columns[3:])]
     if late := differences.late(rows):
         notes.append(late)
-    return [_grid(OF_MODELS, shown, rows, notes)]
+    return [_grid(OF_MODELS, columns, rows, notes)]
 
 
-def _asked(study: Study, columns: list[Column]) -> list[Column]:
+def _applicable(study: Study, columns: list[Column]) -> list[Column]:
     has_margin = study.equivalence_margin is not None
     return [column for column in columns if has_margin or column.heading != "Equivalence"]
 
@@ -133,8 +133,8 @@ def agreement(record: StudyRecord) -> list[Block]:
         findings_columns.table("aggregates", findings.aggregates(record.answered)),
     ):
         # Leave out columns without any value.
-        shown = [c for c in table.columns if any(c.text(row) != NOTHING for row in table.rows)]
-        blocks.append(Grid.of(table.title, shown, table.rows, [table.about, meanings(shown)]))
+        columns = [c for c in table.columns if any(c.text(row) != NOTHING for row in table.rows)]
+        blocks.append(Grid.of(table.title, columns, table.rows, [table.about, meanings(columns)]))
     return blocks
 
 
@@ -187,17 +187,17 @@ def of_models(record: StudyRecord) -> list[Block]:
     if not seated and not record.model_names:
         return []
     notes = [NOTE, SEATED_NOTE] if seated else [NOTE]
-    shown: list[Block] = [Grid.of("Models", MODEL_COLUMNS, [*record.models, *seated], notes)]
-    if every := metrics.page_rows(record.study, Kind.PERSON):
-        shown.append(
-            Grid.of("Humans and models under every metric", EVERY_METRIC, every, [metrics.NOTE])
+    blocks: list[Block] = [Grid.of("Models", MODEL_COLUMNS, [*record.models, *seated], notes)]
+    if rows := metrics.page_rows(record.study, Kind.PERSON):
+        blocks.append(
+            Grid.of("Humans and models under every metric", EVERY_METRIC, rows, [metrics.NOTE])
         )
-    shown += people_minus_models(record)
+    blocks += people_minus_models(record)
     if efforts := model_runs.efforts(record.study):
         columns = on_page(model_runs.EFFORT)
         notes = [meanings(columns)]
-        shown.append(Grid.of("Time and cost per answer", columns, efforts, notes))
-    return shown
+        blocks.append(Grid.of("Time and cost per answer", columns, efforts, notes))
+    return blocks
 
 
 def _seated(record: StudyRecord) -> Iterator[SimpleNamespace]:
@@ -262,11 +262,11 @@ def parts(record: StudyRecord) -> dict[str, list[Block]]:
     if job is None or not job.is_done:
         return {name: make(record) for name, make in PARTS.items()}
     return {
-        name: [_read(block) for block in stored]
+        name: [_block_of(block) for block in stored]
         for name, stored in zip(PARTS, job.result, strict=True)
     }
 
 
-def _read(stored: dict[str, Any]) -> Block:
+def _block_of(stored: dict[str, Any]) -> Block:
     values = dict(stored)
     return BLOCKS[values.pop("kind")](**values)

@@ -93,8 +93,8 @@ class StudyRecord:
     @cached_property
     def test_sizes(self) -> dict[str, int]:
         examples = Example.objects.filter(split__task__in=self.tasks, split__kind=Split.Kind.TEST)
-        named = examples.order_by().values_list("split__task__name")
-        return dict(named.annotate(size=Count("pk")))
+        by_task = examples.order_by().values_list("split__task__name")
+        return dict(by_task.annotate(size=Count("pk")))
 
     @cached_property
     def funnels(self) -> list[tuple[Scenario, funnel.Funnel]]:
@@ -103,8 +103,8 @@ class StudyRecord:
         return [(each, funnels[each.pk, Kind.PERSON]) for each in scenarios]
 
     @cached_property
-    def whole(self) -> funnel.Funnel:
-        return sum((own for _scenario, own in self.funnels), funnel.Funnel())
+    def flow(self) -> funnel.Funnel:
+        return sum((part for _scenario, part in self.funnels), funnel.Funnel())
 
     @cached_property
     def workers(self) -> dict[str, int]:
@@ -114,9 +114,9 @@ class StudyRecord:
         are counted individually, because no rows are stored for them.
         """
         reached = {"arrived": Q(), "consented": Q(consented_at__isnull=False), "analysed": ANALYSED}
-        counts = {name: Count("worker", distinct=True, filter=it) for name, it in reached.items()}
-        found: dict[str, int] = self.people.aggregate(**counts)
-        return found | {"arrived": found["arrived"] + self.whole.declined}
+        counts = {name: Count("worker", distinct=True, filter=q) for name, q in reached.items()}
+        numbers: dict[str, int] = self.people.aggregate(**counts)
+        return numbers | {"arrived": numbers["arrived"] + self.flow.declined}
 
     @cached_property
     def refused_arrivals(self) -> dict[str, int]:
@@ -151,12 +151,12 @@ class StudyRecord:
 
     @property
     def excluded(self) -> int:
-        return self.whole.completed - self.whole.analysed
+        return self.flow.completed - self.flow.analysed
 
     @cached_property
     def excluded_by_hand(self) -> int:
-        latest = {it.annotator: it for it in self.exclusions if not it.by_design}
-        return sum(it.by_hand and not it.in_analysis for it in latest.values())
+        latest = {e.annotator: e for e in self.exclusions if not e.by_design}
+        return sum(e.by_hand and not e.in_analysis for e in latest.values())
 
     @property
     def people(self) -> ParticipationQuerySet:
@@ -165,8 +165,8 @@ class StudyRecord:
     @cached_property
     def rejected(self) -> tuple[int, int]:
         """Count completed participants rejected by a platform, and those still in the analysis."""
-        there = self.people.filter(submissions__status="REJECTED", status=Status.COMPLETED)
-        return there.distinct().count(), there.analysed().distinct().count()
+        rejections = self.people.filter(submissions__status="REJECTED", status=Status.COMPLETED)
+        return rejections.distinct().count(), rejections.analysed().distinct().count()
 
     @cached_property
     def marks(self) -> list[str]:
@@ -216,8 +216,8 @@ class StudyRecord:
 
     @property
     def withdrawn_with_pay(self) -> int:
-        gone = [seat for seat in self._seats if seat.status == Status.WITHDRAWN and seat.is_paid]
-        return sum(bool(seat.earned) for seat in gone)  # type: ignore[attr-defined]  # annotated
+        seats = [seat for seat in self._seats if seat.status == Status.WITHDRAWN and seat.is_paid]
+        return sum(bool(seat.earned) for seat in seats)  # type: ignore[attr-defined]  # annotated
 
     @cached_property
     def wages(self) -> list[ledger.Wage]:
@@ -226,8 +226,8 @@ class StudyRecord:
     def median(self, name: str, wages: list[ledger.Wage] | None = None) -> float | None:
         """Return a Wage attribute's median, over paid wages by default, or None if unknown."""
         values = [getattr(wage, name) for wage in (self.wages if wages is None else wages)]
-        known = [value for value in values if value is not None]
-        return statistics.median(known) if known else None
+        numbers = [value for value in values if value is not None]
+        return statistics.median(numbers) if numbers else None
 
     @cached_property
     def amounts(self) -> list[SimpleNamespace]:
@@ -280,7 +280,7 @@ class StudyRecord:
     def exit_answers(self) -> dict[str, Counter[str]]:
         given = ExitAnswers.objects.filter(participation__in=self.people)
         return {
-            name: Counter(said or "not answered" for said in given.values_list(name, flat=True))
+            name: Counter(answer or "not answered" for answer in given.values_list(name, flat=True))
             for name in ("seen_before", "ai_used")
         }
 
@@ -318,7 +318,7 @@ class StudyRecord:
         for annotator, outcome, reason, at, status, by in rows:
             by_design = status == Status.SCREENED_OUT
             by_hand = by is not None and not by_design
-            made = "by a researcher" if by_hand else "automatically"
+            source = "by a researcher" if by_hand else "automatically"
             exclusions.append(
                 SimpleNamespace(
                     annotator=annotator,
@@ -327,7 +327,7 @@ class StudyRecord:
                     at=at,
                     by_design=by_design,
                     by_hand=by_hand,
-                    made="by the design" if by_design else made,
+                    made="by the design" if by_design else source,
                 )
             )
         return exclusions
@@ -341,8 +341,8 @@ class StudyRecord:
     def sources(self) -> str:
         """Describe where participants came from. Declines are stored without a source."""
         sources = [f"{n} via {name}" for name, n in self.platforms]
-        if self.whole.declined:
-            sources.append(f"{self.whole.declined} declined, source not stored")
+        if self.flow.declined:
+            sources.append(f"{self.flow.declined} declined, source not stored")
         return "; ".join(sources)
 
     @cached_property
@@ -367,14 +367,14 @@ class StudyRecord:
         """
         events = self.study.events.filter(at__gt=self.study.opened_at, topic=Topic.STUDY)
         return [
-            (at, what if NAMES_NOBODY.match(what) else "another change (see the study's log)")
-            for at, what in events.values_list("at", "what")
-            if not NO_CHANGE.match(what)
+            (at, text if NAMES_NOBODY.match(text) else "another change (see the study's log)")
+            for at, text in events.values_list("at", "what")
+            if not NO_CHANGE.match(text)
         ]
 
     @cached_property
     def pilots(self) -> int:
         names = [task.name for task in self.tasks]
-        others = Study.objects.filter(owner=self.study.owner_id, tasks__name__in=names)
-        earlier = others.filter(opened_at__lt=self.study.opened_at).exclude(pk=self.study.pk)
+        studies = Study.objects.filter(owner=self.study.owner_id, tasks__name__in=names)
+        earlier = studies.filter(opened_at__lt=self.study.opened_at).exclude(pk=self.study.pk)
         return earlier.distinct().count()

@@ -75,20 +75,20 @@ WAYS = {
 }
 
 
-def way(card: dict[str, Any]) -> str:
+def answer_kind(card: dict[str, Any]) -> str:
     """Return the WAYS key for a card in the manifest."""
     usual = LABEL if card.get("labels") else "typed" if card.get("typed") else SPANS
     return card.get("answer") or usual
 
 
-def count(number: int, word: str) -> str:
+def count(number: int, noun: str) -> str:
     """Format a number with its noun, for example "1 task" or "2 tasks"."""
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def listed(words: Iterable[str]) -> str:
+def listed(items: Iterable[str]) -> str:
     """Join words: "a", "a and b" or "a, b and c"."""
-    *first, last = words
+    *first, last = items
     return f"{', '.join(first)} and {last}" if first else last
 
 
@@ -118,8 +118,8 @@ def interface_language(manifest: Manifest) -> str:
 def training_splits(manifest: Manifest) -> str:
     """Format split numbers as "training split 1" or "training splits 1, 2 and 3"."""
     numbers = {scenario["split"] for scenario in manifest["scenarios"]} - {None}
-    word = "training split" if len(numbers) == 1 else "training splits"
-    return f"{word} {listed(map(str, sorted(numbers)))}"
+    noun = "training split" if len(numbers) == 1 else "training splits"
+    return f"{noun} {listed(map(str, sorted(numbers)))}"
 
 
 def scenario_is(manifest: Manifest) -> str:
@@ -135,10 +135,10 @@ def minutes_of(manifest: Manifest) -> list[int]:
 
 def announced(manifest: Manifest) -> str:
     """Format the announced duration, for example "20 to 60 minutes"."""
-    told = minutes_of(manifest)
-    if len(set(told)) == 1:
-        return count(told[0], "minute")
-    return f"{min(told)} to {max(told)} minutes, depending on the scenario"
+    minutes = minutes_of(manifest)
+    if len(set(minutes)) == 1:
+        return count(minutes[0], "minute")
+    return f"{min(minutes)} to {max(minutes)} minutes, depending on the scenario"
 
 
 def help_at_zero_shots(manifest: Manifest) -> str:
@@ -217,8 +217,8 @@ def pay(manifest: Manifest, verbs: Verbs = PLANNED, **settled: Any) -> dict[str,
 
 def options(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
     """Return the sentences in templates/documents/options.txt about options that are enabled."""
-    said = rendered("options", {"v": verbs, "is_plan": verbs is PLANNED})
-    return [text for name, text in said.items() if text and manifest[name]]
+    texts = rendered("options", {"v": verbs, "is_plan": verbs is PLANNED})
+    return [text for name, text in texts.items() if text and manifest[name]]
 
 
 def can_screen_out(manifest: Manifest) -> bool:
@@ -250,12 +250,12 @@ def metrics(manifest: Manifest) -> dict[str, Any]:
 
 
 def recomputed(manifest: Manifest) -> str:
-    others = [
+    exceptions = [
         f"{task['name']} under {task['card']['metric']}"
         for task in manifest["tasks"]
         if task["card"].get("metric", "S1") != "S1"
     ]
-    return "the main table" + (f" (except for {', '.join(others)})" if others else "")
+    return "the main table" + (f" (except for {', '.join(exceptions)})" if exceptions else "")
 
 
 def group_sizes(scenarios: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
@@ -272,8 +272,8 @@ def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int
     seats = group_sizes(scenarios)
     return [
         (task, fewer, more, seats[task, fewer], seats[task, more])
-        for (task, fewer), (other, more) in itertools.combinations(sorted(seats), 2)
-        if task == other
+        for (task, fewer), (other_task, more) in itertools.combinations(sorted(seats), 2)
+        if task == other_task
     ]
 
 

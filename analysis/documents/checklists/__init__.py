@@ -81,7 +81,7 @@ def as_record(form: Form) -> dict[str, object]:
         "form": form.name,
         "title": form.title,
         "source": form.source,
-        "items": [{name: str(getattr(it, name)) for name in IN_RECORD} for it in form.entries],
+        "items": [{name: str(getattr(e, name)) for name in IN_RECORD} for e in form.entries],
     }
 
 

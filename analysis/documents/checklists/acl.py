@@ -25,10 +25,10 @@ INSTRUCTIONS = (
 
 
 def form(facts: Facts, answers: Answers) -> Form:
-    people = facts.whole.arrived > 0
+    people = facts.flow.arrived > 0
     versions = wording.count(len(facts.consents), "version")
     described, sample = demographics(facts)
-    own = [
+    items = [
         _item("D1", "Instructions given to annotators", Status.YES, INSTRUCTIONS),
         _item("D2", "Recruitment and pay", Status.YES, *recruitment(facts)),
         _item(
@@ -44,7 +44,7 @@ def form(facts: Facts, answers: Answers) -> Form:
             *reached(facts), field="2.1",
         ),
     ]  # fmt: skip
-    unasked = [status(e.number, e.title, Status.NOT_APPLICABLE, field=e.field) for e in own]
+    unasked = [status(e.number, e.title, Status.NOT_APPLICABLE, field=e.field) for e in items]
     entries = [
         status(
             "D", "Human annotators or participants", Status.YES if people else Status.NO,
@@ -53,7 +53,7 @@ def form(facts: Facts, answers: Answers) -> Form:
             else "No participant has taken a seat yet.",
             marks.programs_mark(facts.study),
         ),
-        *(own if people else unasked),
+        *(items if people else unasked),
     ]  # fmt: skip
     return Form("acl-d", TITLE, SOURCE, entries)
 
@@ -83,7 +83,7 @@ NEURIPS_SOURCE = (
 
 
 def neurips_form(facts: Facts, answers: Answers) -> Form:
-    people = facts.whole.arrived > 0
+    people = facts.flow.arrived > 0
     none = "No participant has taken a seat yet."
     entries = [
         status(

@@ -45,8 +45,8 @@ class Facts(StudyRecord):
         rows = self.people.analysed().order_by(
             "scenario__task__name", "scenario__shots", "scenario__arm"
         )
-        named = rows.values_list("scenario__task__name", "scenario__shots", "scenario__arm")
-        return {(task, shots, arm): n for task, shots, arm, n in named.annotate(n=Count("pk"))}
+        cells = rows.values_list("scenario__task__name", "scenario__shots", "scenario__arm")
+        return {(task, shots, arm): n for task, shots, arm, n in cells.annotate(n=Count("pk"))}
 
     @cached_property
     def cells(self) -> dict[Cell, int]:
@@ -109,13 +109,13 @@ class Facts(StudyRecord):
         lengths = {}
         for scenario in self.manifest["scenarios"]:
             task, shots = scenario["task"], scenario["shots"]
-            where = task, shots, scenario["split"], scenario.get("arm", "")
-            before = self.training_sizes.get((task, shots, scenario["split"]), 0)
-            lengths[where] = (
-                (before if shots else screening)
+            cell = task, shots, scenario["split"], scenario.get("arm", "")
+            training = self.training_sizes.get((task, shots, scenario["split"]), 0)
+            lengths[cell] = (
+                (training if shots else screening)
                 + self.upstream.get(scenario.get("arm", ""), 0)
                 + self.test_sizes.get(task, 0)
-                + self.manifest["attention_checks"] * (where[-1] != Arm.QUESTION)
+                + self.manifest["attention_checks"] * (cell[-1] != Arm.QUESTION)
                 + self.manifest.get("anchor_examples", 0)
             )
         return lengths
@@ -123,7 +123,7 @@ class Facts(StudyRecord):
     @property
     def longest(self) -> int:
         by_task: dict[str, int] = defaultdict(int)
-        for (task, *_where), length in self.sessions.items():
+        for (task, *_cell), length in self.sessions.items():
             by_task[task] = max(by_task[task], length)
         return sum(sorted(by_task.values(), reverse=True)[: self.manifest["tasks_per_worker"]])
 
@@ -139,7 +139,7 @@ class Facts(StudyRecord):
         for (task, k), n in self.cells.items():
             if n > 1:
                 shots[task].append(k)
-        return sum(len(list(combinations(own, 2))) for own in shots.values())
+        return sum(len(list(combinations(sizes, 2))) for sizes in shots.values())
 
     @cached_property
     def bootstrapped(self) -> list[str]:
@@ -185,11 +185,11 @@ class Facts(StudyRecord):
 
     @property
     def who_ran(self) -> str:
-        named = {
+        groups = {
             "Models with uploaded predictions": _names(self.uploaded),
             "Models in the annotator's seat": _names(self.seated),
         }
-        return " ".join(f"{where}: {names}." for where, names in named.items() if names)
+        return " ".join(f"{label}: {names}." for label, names in groups.items() if names)
 
     @cached_property
     def efforts(self) -> list[SimpleNamespace]:
@@ -197,9 +197,9 @@ class Facts(StudyRecord):
 
     @cached_property
     def runs(self) -> list[ModelRun]:
-        theirs = self.study.participations.analysed().filter(kind=Kind.MODEL)
+        seats = self.study.participations.analysed().filter(kind=Kind.MODEL)
         return list(
-            ModelRun.objects.filter(participation__in=theirs)
+            ModelRun.objects.filter(participation__in=seats)
             .select_related("participation__scenario")
             .order_by("pk")
         )
@@ -216,10 +216,10 @@ def _names(cells: Iterable[ModelCell]) -> str:
 
 def between(numbers: Iterable[int]) -> str:
     """Format a range of numbers as "7", "6 to 8" or "none"."""
-    found = sorted(set(numbers))
-    if not found:
+    values = sorted(set(numbers))
+    if not values:
         return "none"
-    return f"{found[0]:,}" if len(found) == 1 else f"{found[0]:,} to {found[-1]:,}"
+    return f"{values[0]:,}" if len(values) == 1 else f"{values[0]:,} to {values[-1]:,}"
 
 
 def by_task(sizes: Mapping[str, int]) -> str:

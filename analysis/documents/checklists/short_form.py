@@ -35,11 +35,11 @@ def text(number: str, title: str, answer: str, *evidence: str, field: str = "") 
 
 
 def joined(sentences: Sequence[str]) -> str:
-    return " ".join(" ".join(sentence.split()) for sentence in sentences if sentence.strip())
+    return " ".join(" ".join(text.split()) for text in sentences if text.strip())
 
 
-def prose(words: str) -> str:
-    return words if not words or words.endswith((".", "!", "?")) else f"{words}."
+def prose(text: str) -> str:
+    return text if not text or text.endswith((".", "!", "?")) else f"{text}."
 
 
 BEGINNINGS = {
@@ -64,7 +64,7 @@ class Field:
 
 # The questions of the short form, and the items of the checklist of Wei et al.
 QUESTIONS = tomllib.loads((Path(__file__).parent / "questions.toml").read_text(encoding="utf-8"))
-FIELDS = {name: Field(**asked) for name, asked in QUESTIONS["fields"].items()}
+FIELDS = {name: Field(**field) for name, field in QUESTIONS["fields"].items()}
 CRITERIA = FIELDS["criteria"].choices
 EVALUATION = ("knowledge", "capabilities", "propensity", "agent")
 
@@ -86,27 +86,27 @@ class Answers:
     def entry(self, number: str, title: str, *evidence: str, field: str = "") -> Entry:
         """Build an item from the answer to `field`, or to the item's own number by default."""
         name = field or number
-        said = prose(self[name]), *evidence
-        return Entry(number, title, Reply.STATUS, str(self.status(name)), joined(said), name)
+        texts = prose(self[name]), *evidence
+        return Entry(number, title, Reply.STATUS, str(self.status(name)), joined(texts), name)
 
     def line(self, name: str, key: str) -> str:
         return lines(FIELDS[name], self._given[name]).get(key, "")
 
-    def chosen(self, name: str) -> list[str]:
+    def ticked(self, name: str) -> list[str]:
         ticked = {part.strip() for part in self._given[name].split(",")}
         return [key for key in FIELDS[name].choices if key in ticked]
 
     @property
     def evaluation(self) -> list[str]:
-        named = {part.strip().lower() for part in self.line("paper", "type").split(",")}
-        return [kind.capitalize() for kind in EVALUATION if kind in named]
+        types = {part.strip().lower() for part in self.line("paper", "type").split(",")}
+        return [kind.capitalize() for kind in EVALUATION if kind in types]
 
     @property
     def sampling(self) -> str:
         """Return the checklist option that matches the start of the answer, or "" if none does."""
-        said = self["2.2"].lower()
-        known = QUESTIONS["sampling"].items()
-        return next((name for begin, name in known if said.startswith(begin)), "")
+        answer = self["2.2"].lower()
+        options = QUESTIONS["sampling"].items()
+        return next((name for begin, name in options if answer.startswith(begin)), "")
 
 
 def verdict(answer: str) -> Status:
@@ -123,45 +123,45 @@ def verdict(answer: str) -> Status:
     return BEGINNINGS.get(first[1].lower(), Status.YES)
 
 
-def lines(asked: Field, answer: str) -> dict[str, str]:
+def lines(field: Field, answer: str) -> dict[str, str]:
     """Parse an answer's lines by key. Lines without a known key continue the previous line."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     name = ""
     for line in answer.splitlines():
-        begin, colon, rest = line.partition(":")
-        if colon and begin.strip().lower() in asked.lines:
+        begin, colon, value = line.partition(":")
+        if colon and begin.strip().lower() in field.lines:
             name = begin.strip().lower()
-            found[name] = rest.strip()
+            values[name] = value.strip()
         elif name and line.strip():
-            found[name] = f"{found[name]} {line.strip()}"
-    return found
+            values[name] = f"{values[name]} {line.strip()}"
+    return values
 
 
 def problem(name: str, answer: str) -> str:
-    asked = FIELDS[name]
-    if asked.choices:
-        unknown = [p.strip() for p in answer.split(",") if p.strip() not in ("", *asked.choices)]
-        known = ", ".join(asked.choices)
-        return f"“{unknown[0]}” is not a choice. Choices: {known}." if unknown else ""
-    if not asked.lines or not answer.strip():
+    field = FIELDS[name]
+    if field.choices:
+        unknown = [p.strip() for p in answer.split(",") if p.strip() not in ("", *field.choices)]
+        choices = ", ".join(field.choices)
+        return f"“{unknown[0]}” is not a choice. Choices: {choices}." if unknown else ""
+    if not field.lines or not answer.strip():
         return ""
-    known = ", ".join(f"“{line}:”" for line in asked.lines)
-    seen: set[str] = set()
+    choices = ", ".join(f"“{line}:”" for line in field.lines)
+    keys: set[str] = set()
     for number, line in enumerate(answer.splitlines(), start=1):
-        begin, colon, _rest = line.partition(":")
-        word = begin.strip().lower() if colon else ""
-        if word in seen:
-            return f"Line {number}: “{word}:” appears twice."
-        if word not in asked.lines and not seen and line.strip():
-            return f"Line {number}: start with one of {known}."
-        seen |= {word} & set(asked.lines)
-    return _wrong_line(lines(asked, answer))
+        begin, colon, _value = line.partition(":")
+        key = begin.strip().lower() if colon else ""
+        if key in keys:
+            return f"Line {number}: “{key}:” appears twice."
+        if key not in field.lines and not keys and line.strip():
+            return f"Line {number}: start with one of {choices}."
+        keys |= {key} & set(field.lines)
+    return _wrong_line(lines(field, answer))
 
 
-def _wrong_line(said: Mapping[str, str]) -> str:
-    if (year := said.get("year", "")) and not re.fullmatch(r"[0-9]{4}", year):
+def _wrong_line(values: Mapping[str, str]) -> str:
+    if (year := values.get("year", "")) and not re.fullmatch(r"[0-9]{4}", year):
         return f"“year: {year[:40]}”: enter four digits, such as 2026."
-    named = [part.strip() for part in said.get("type", "").split(",") if part.strip()]
-    if wrong := [part for part in named if part.lower() not in EVALUATION]:
-        return f"“type: {wrong[0][:40]}”: enter one or more of {', '.join(EVALUATION)}."
+    types = [part.strip() for part in values.get("type", "").split(",") if part.strip()]
+    if unknown := [part for part in types if part.lower() not in EVALUATION]:
+        return f"“type: {unknown[0][:40]}”: enter one or more of {', '.join(EVALUATION)}."
     return ""

@@ -38,16 +38,16 @@ ITEMS = [Item(number, Reply(kind), *rest) for number, kind, *rest in short_form.
 
 
 def form(facts: Facts, answers: Answers) -> Form:
-    said = markup.rendered("wei", wei_sentences.context(facts, answers))
-    known = _answers(facts, answers, said)
+    blocks = markup.rendered("wei", wei_sentences.context(facts, answers))
+    derived = _answers(facts, answers, blocks)
 
     def entry(item: Item) -> Entry:
-        answer, evidence = known.get(item.number), said.get(item.number, "")
+        answer, evidence = derived.get(item.number), blocks.get(item.number, "")
         if answer is None and item.number == item.field:
             answer = answers.status(item.field)
             evidence = short_form.joined([short_form.prose(answers[item.field]), evidence])
         if answer is None:
-            answer = said[f"answer_{item.number}"]
+            answer = blocks[f"answer_{item.number}"]
         asks_models = bool(facts.model_cells) or not item.number.startswith("3.4")
         field = item.field if asks_models else ""
         return Entry(
@@ -58,16 +58,16 @@ def form(facts: Facts, answers: Answers) -> Form:
     return Form("wei-2025", "Checklist for human baselines", SOURCE, entries)
 
 
-def _answers(facts: Facts, given: Answers, said: Mapping[str, str]) -> dict[str, str]:
-    """Return answers by item number, except those in `said` or in the short form alone.
+def _answers(facts: Facts, given: Answers, blocks: Mapping[str, str]) -> dict[str, str]:
+    """Return answers by item number, except those in `blocks` or in the short form alone.
 
-    `said` contains the blocks in templates/documents/wei.txt.
+    `blocks` contains the blocks in templates/documents/wei.txt.
     """
     return {
         **_paper_and_design(facts, given),
-        **_recruitment(facts, given, said),
-        **_execution(facts, given, said),
-        **_analysis(facts, said),
+        **_recruitment(facts, given, blocks),
+        **_execution(facts, given, blocks),
+        **_analysis(facts, blocks),
         **_documentation(facts, given),
     }
 
@@ -94,7 +94,7 @@ def _paper_and_design(facts: Facts, given: Answers) -> dict[str, str]:
     }
 
 
-def _recruitment(facts: Facts, given: Answers, said: Mapping[str, str]) -> dict[str, str]:
+def _recruitment(facts: Facts, given: Answers, blocks: Mapping[str, str]) -> dict[str, str]:
     is_known = recruitment.reached(facts) and not given["2.1"]
     is_paid, (bonuses, total) = wording.is_paid(facts.manifest), facts.bonuses
     is_trained = wei_sentences.trained(facts)
@@ -102,7 +102,7 @@ def _recruitment(facts: Facts, given: Answers, said: Mapping[str, str]) -> dict[
         "2.1": PARTIAL if is_known else given.status("2.1"),
         "2.1.1": ", ".join(CRITERIA[key] for key in _criteria(facts, given)),
         "2.2": given.sampling or _sampling(facts),
-        "2.3": YES if said["rules"] else PARTIAL,
+        "2.3": YES if blocks["rules"] else PARTIAL,
         "2.5": PARTIAL,
         "2.6": YES if all(is_trained) else PARTIAL if any(is_trained) else NO,
         "2.6.2": wei_sentences.training_pay(facts),
@@ -113,12 +113,12 @@ def _recruitment(facts: Facts, given: Answers, said: Mapping[str, str]) -> dict[
     }
 
 
-def _execution(facts: Facts, given: Answers, said: Mapping[str, str]) -> dict[str, str]:
+def _execution(facts: Facts, given: Answers, blocks: Mapping[str, str]) -> dict[str, str]:
     is_explained = facts.manifest.get("asks_reasons") or wei_sentences.asked_in_text(facts)
     return {
         "3.1": between([*facts.sessions.values(), facts.longest]),
         "3.1.1": wei_sentences.random_order(facts),
-        "3.2": YES if said["controls"] else PARTIAL,
+        "3.2": YES if blocks["controls"] else PARTIAL,
         "3.2.2": count(facts.excluded + facts.rejected_early, "participation"),
         "3.3": NO if facts.uploaded else PARTIAL if facts.seated else NA,
         "3.3.1": "Checked" if facts.seated else "Unchecked",
@@ -130,11 +130,11 @@ def _execution(facts: Facts, given: Answers, said: Mapping[str, str]) -> dict[st
     }
 
 
-def _analysis(facts: Facts, said: Mapping[str, str]) -> dict[str, str]:
+def _analysis(facts: Facts, blocks: Mapping[str, str]) -> dict[str, str]:
     by_models = YES if facts.model_cells else NA
     return {
         "4.1": (YES if wei_sentences.compared(facts) else NO) if facts.model_cells else NA,
-        "4.1.1": said["answer_4.1.1"] or "None.",
+        "4.1.1": blocks["answer_4.1.1"] or "None.",
         "4.2": YES if facts.has_variance else NO,
         "4.2.1": _estimate(facts),
         "4.3": by_models,
@@ -152,7 +152,7 @@ def _documentation(facts: Facts, given: Answers) -> dict[str, str]:
         "5.1.2": YES,
         "5.1.3": NO if facts.seconds_per_answer is None else YES,
         "5.1.4": PARTIAL if asked_ai else NO,
-        "5.1.5": YES if facts.whole.arrived else NO,
+        "5.1.5": YES if facts.flow.arrived else NO,
         "5.2": is_public,
         "5.2.1": is_public if is_public in (YES, PARTIAL) else NA,
         "5.2.2": _why_not_public(given),
@@ -174,16 +174,16 @@ def _per_item(facts: Facts) -> str:
 
 
 def _criteria(facts: Facts, given: Answers) -> list[str]:
-    reached, found = facts.manifest["audience"], set(given.chosen("criteria"))
+    reached, criteria = facts.manifest["audience"], set(given.ticked("criteria"))
     if reached.get("languages"):
-        found.add("language")
+        criteria.add("language")
     if reached.get("minimum_age") is not None or reached.get("maximum_age") is not None:
-        found.add("age")
+        criteria.add("age")
     if any(reached.get(key) for key in ("countries", "approval_rate", "filters")):
-        found.add("other")
+        criteria.add("other")
     for quota in reached.get("quotas") or {}:
-        found.add("gender" if quota.casefold() in ("sex", "gender") else "other")
-    return [key for key in CRITERIA if key in found]
+        criteria.add("gender" if quota.casefold() in ("sex", "gender") else "other")
+    return [key for key in CRITERIA if key in criteria]
 
 
 def _sampling(facts: Facts) -> str:

@@ -33,7 +33,7 @@ def context(facts: Facts, given: Answers) -> dict[str, Any]:
     return {
         **wording.context(facts.manifest),
         "facts": facts,
-        "whole": facts.whole,
+        "flow": facts.flow,
         "design": facts.design,
         "said": {
             "instructions": prose(given["3.4"]),
@@ -61,15 +61,15 @@ def context(facts: Facts, given: Answers) -> dict[str, Any]:
 
 def _of_items(facts: Facts) -> dict[str, Any]:
     cards = {task["name"]: task["card"] for task in facts.manifest["tasks"]}
-    drawn = [name for name, card in cards.items() if "test_seed" in card]
-    parts = [name for name, card in cards.items() if "test_of" in card and name not in drawn]
-    shown = [*facts.tasks, *facts.study.trained_tasks]
-    families = {task.card.family for task in shown}
+    sampled = [name for name, card in cards.items() if "test_seed" in card]
+    parts = [name for name, card in cards.items() if "test_of" in card and name not in sampled]
+    all_tasks = [*facts.tasks, *facts.study.trained_tasks]
+    families = {task.card.family for task in all_tasks}
     return {
         "imported_sizes": by_task(imported_sizes(facts)),
         "test_sizes": by_task(facts.test_sizes),
         "test_range": between(facts.test_sizes.values()),
-        "drawn": drawn,
+        "drawn": sampled,
         "readable": parts,
         "with_images": [name for name, card in cards.items() if "images" in card],
         "seats": sum(scenario["seats"] for scenario in facts.manifest["scenarios"]),
@@ -79,20 +79,20 @@ def _of_items(facts: Facts) -> dict[str, Any]:
             f"{task}, {shots} shots{f', {arm} arm' if arm else ''}: {n}"
             for (task, shots, arm), n in facts.by_arm.items()
         ],
-        "shown_tasks": len(shown),
-        "families": [words for name, words in FAMILY_NAMES.items() if name in families],
+        "shown_tasks": len(all_tasks),
+        "families": [title for name, title in FAMILY_NAMES.items() if name in families],
     }
 
 
 def _of_people(facts: Facts) -> dict[str, Any]:
-    whole = facts.whole
-    out = whole.screened_out + whole.refused
-    left = {
-        "declined": whole.declined, "returned the seat": whole.returned,
-        "exceeded the idle limit": whole.expired, "withdrew": facts.withdrawn,
+    flow = facts.flow
+    out = flow.screened_out + flow.refused
+    dropouts = {
+        "declined": flow.declined, "returned the seat": flow.returned,
+        "exceeded the idle limit": flow.expired, "withdrew": facts.withdrawn,
     }  # fmt: skip
-    refused = {str(Reason(why).label): n for why, n in facts.refused_arrivals.items()}
-    answered = f"answered by 0 of {whole.completed} participants who completed the study"
+    refused = {str(Reason(reason).label): n for reason, n in facts.refused_arrivals.items()}
+    answered = f"answered by 0 of {flow.completed} participants who completed the study"
     is_closed = facts.study.status == StudyStatus.CLOSED
     return {
         "consent": consent(facts),
@@ -102,15 +102,15 @@ def _of_people(facts: Facts) -> dict[str, Any]:
         "questions": len(screening.parse(facts.manifest["comprehension_questions"])),
         "access_rules": facts.study.access_rules.count(),
         "out": out,
-        "out_share": out / max(whole.arrived, 1),
-        "left": _numbers(left),
+        "out_share": out / max(flow.arrived, 1),
+        "left": _numbers(dropouts),
         "refused": _numbers(refused),
         "unanswered": answered if is_closed else "no answers yet",
         "seen_before": _counts(facts, "seen_before"),
         "ai_used": _counts(facts, "ai_used"),
         "sample": demographics(facts)[1],
-        "completed_share": whole.completed / max(whole.arrived, 1),
-        "ended_early": whole.arrived - whole.completed - facts.withdrawn - whole.at_work,
+        "completed_share": flow.completed / max(flow.arrived, 1),
+        "ended_early": flow.arrived - flow.completed - facts.withdrawn - flow.at_work,
     }
 
 
@@ -146,7 +146,7 @@ def _of_sessions(facts: Facts) -> dict[str, Any]:
 
 def _of_models(facts: Facts, given: Answers) -> dict[str, Any]:
     is_adjusted = facts.model_cells and instructions(facts, given) not in (YES, UNKNOWN)
-    named = {True: "in the annotator's seat", False: "with uploaded predictions"}
+    groups = {True: "in the annotator's seat", False: "with uploaded predictions"}
     return {
         "model_sizes": by_task(model_sizes(facts)),
         "tasks_without_model": sorted(set(facts.test_sizes) - set(model_sizes(facts))),
@@ -155,7 +155,7 @@ def _of_models(facts: Facts, given: Answers) -> dict[str, Any]:
         "trained_runs": _trained_runs(facts),
         "adjustment": given["3.4"] if is_adjusted else "",
         "compared": len(compared(facts)),
-        "compared_models": list(dict.fromkeys(named[cell.is_seated] for cell in facts.compared)),
+        "compared_models": list(dict.fromkeys(groups[cell.is_seated] for cell in facts.compared)),
     }
 
 
@@ -219,27 +219,27 @@ def _precision(facts: Facts) -> dict[str, Any]:
 
 
 def consent(facts: Facts) -> str:
-    whole = facts.whole
-    people, seats = facts.workers["consented"], whole.consented
+    flow = facts.flow
+    people, seats = facts.workers["consented"], flow.consented
     each = f" ({count(seats, 'participation')})" if seats != people else ""
     erased = "; their answers were erased" if facts.withdrawn else ""
     return (
         f"Consent was requested before the first answer: {people} consented{each} and"
-        f" {whole.declined} declined. Participations withdrawn later: {facts.withdrawn}{erased}."
+        f" {flow.declined} declined. Participations withdrawn later: {facts.withdrawn}{erased}."
     )
 
 
 def ethics_contact(facts: Facts) -> str:
-    named = facts.manifest["ethics_contact"]
-    return f"The consent page names: {named}" if named else ""
+    contact = facts.manifest["ethics_contact"]
+    return f"The consent page names: {contact}" if contact else ""
 
 
 def _numbers(numbers: Mapping[str, int]) -> list[str]:
-    return [f"{words} {n}" for words, n in numbers.items() if n]
+    return [f"{label} {n}" for label, n in numbers.items() if n]
 
 
 def _counts(facts: Facts, question: str) -> list[str]:
-    return [f"{word} {n}" for word, n in sorted(facts.exit_answers[question].items())]
+    return [f"{answer} {n}" for answer, n in sorted(facts.exit_answers[question].items())]
 
 
 def trained(facts: Facts) -> list[bool]:
@@ -291,8 +291,8 @@ def random_order(facts: Facts) -> str:
 
 def _refuses_pastes(facts: Facts) -> bool:
     typed = (SHORT_TEXT, LONG_TEXT, NUMBER, "typed")
-    ways = (wording.way(task["card"]) for task in facts.manifest["tasks"])
-    return bool(facts.manifest["refuse_pastes"]) and any(way in typed for way in ways)
+    kinds = (wording.answer_kind(task["card"]) for task in facts.manifest["tasks"])
+    return bool(facts.manifest["refuse_pastes"]) and any(kind in typed for kind in kinds)
 
 
 def instructions(facts: Facts, given: Answers) -> str:
@@ -307,13 +307,13 @@ def instructions(facts: Facts, given: Answers) -> str:
 def _trained_runs(facts: Facts) -> dict[str, int]:
     """Count runs with more than zero shots, if any, by how the model got the training examples."""
     runs = [run for run in facts.runs if run.participation.scenario.shots]
-    shown = sum(run.examples == ModelRun.Examples.SHOWN for run in runs)
-    return {"answered": len(runs) - shown, "shown": shown} if runs else {}
+    in_prompt = sum(run.examples == ModelRun.Examples.SHOWN for run in runs)
+    return {"answered": len(runs) - in_prompt, "shown": in_prompt} if runs else {}
 
 
 def asked_in_text(facts: Facts) -> list[str]:
-    asked = of_moment(facts.manifest["own_questions"], AFTER)
-    return [question.id for question in asked if question.kind == TEXT]
+    questions = of_moment(facts.manifest["own_questions"], AFTER)
+    return [question.id for question in questions if question.kind == TEXT]
 
 
 def compared(facts: Facts) -> list[ModelCell]:
@@ -328,8 +328,8 @@ def demographics(facts: Facts) -> tuple[Status, str]:
             " export was uploaded."
         )
     questions = ", ".join(dict.fromkeys(f"“{row.question}”" for row in facts.sample))
-    told = f"The report's section “Sample” tabulates {questions}."
+    evidence = f"The report's section “Sample” tabulates {questions}."
     if any(row.n is not None for row in facts.sample):
-        return Status.YES, told
+        return Status.YES, evidence
     hidden = "All of its cells are suppressed, as too few participants answered."
-    return Status.PARTIAL, f"{told} {hidden}"
+    return Status.PARTIAL, f"{evidence} {hidden}"

@@ -40,7 +40,7 @@ def study(db, researcher):
 @pytest.mark.long
 def test_the_record_of_a_study_counts_people_and_not_their_tasks(study):
     record = StudyRecord(study)
-    assert (record.whole.arrived, record.whole.analysed) == (5, 4)
+    assert (record.flow.arrived, record.flow.analysed) == (5, 4)
     assert (record.workers["arrived"], record.workers["consented"]) == (3, 3)
     assert record.workers["analysed"] == 2
 

@@ -799,7 +799,7 @@ def test_power_is_described_as_that_of_welchs_test(documents):
 
 def test_annotators_with_two_tasks_are_counted_as_one_person(db, five):
     record = StudyRecord(Study.objects.get(pk=five[SEATED]))
-    assert (record.workers["arrived"], record.workers["analysed"], record.whole.arrived) == (
+    assert (record.workers["arrived"], record.workers["analysed"], record.flow.arrived) == (
         6,
         6,
         12,
