@@ -97,15 +97,15 @@ def _parameters(study: Study, kind: str) -> dict[str, Any]:
 def _chunk(job: Job, number: int) -> list[Any]:
     """Compute the rows of one task, or the gold audit in the last chunk."""
     study, kind = findings.study_of(job), job.parameters["kind"]
-    found: list[Any]
+    results: list[Any]
     if number < job.total - 1:
         task = study.tasks.get(name=findings.tasks_of(job.parameters)[number])
         rows = measured(findings.answered(study, kind, task), sorted(study.shots), task)
-        found = list(map(findings.stored_row, rows))
+        results = list(map(findings.stored_row, rows))
     else:
-        found = [list(map(vars, rows)) for rows in gold_audit.doubts(study, kind)]
+        results = [list(map(vars, rows)) for rows in gold_audit.doubts(study, kind)]
     findings.check_inputs(job, _parameters(study, kind))
-    return found
+    return results
 
 
 def doubts(study: Study, kind: str) -> gold_audit.Doubts:
@@ -122,11 +122,11 @@ def hardest(study: Study, task: Task, kind: str) -> list[SimpleNamespace]:
     job = job_of(study, kind)
     if job is not None and job.is_done:
         stored = dict(zip(findings.tasks_of(job.parameters), job.result, strict=False))
-        return list(map(_read, stored.get(task.name, [])))
+        return list(map(_row_of, stored.get(task.name, [])))
     return measured(findings.answered(study, kind, task), sorted(study.shots), task)
 
 
-def _read(values: dict[str, Any]) -> SimpleNamespace:
+def _row_of(values: dict[str, Any]) -> SimpleNamespace:
     row = findings.row_of(values)
     row.pairwise_s1 = values["pairwise_s1"]  # None if missing, and the others are NaN
     return row

@@ -72,12 +72,12 @@ def units(frame: pd.DataFrame) -> list[Unit]:
 
 
 def _units(answers: Iterable[tuple[str, int, frozenset[str], float]]) -> list[Unit]:
-    found: dict[int, Unit] = {}
+    units: dict[int, Unit] = {}
     for task, example, texts, s1 in answers:
-        unit = found.setdefault(example, Unit(task, example, texts, s1))
+        unit = units.setdefault(example, Unit(task, example, texts, s1))
         unit.n += 1
         unit.is_unanimous &= texts == unit.answer
-    return [unit for unit in found.values() if unit.n >= AT_LEAST]
+    return [unit for unit in units.values() if unit.n >= AT_LEAST]
 
 
 def _answered(study: Study, kind: str) -> list[Unit]:
@@ -94,18 +94,18 @@ def _answered(study: Study, kind: str) -> list[Unit]:
         .annotate(n=Count("pk"), low=Min("s1"), high=Max("s1"))
         .filter(n__gte=AT_LEAST)
     )
-    known, open_cases = [], {}
+    units, open_cases = [], {}
     for key, example, n, low, high in rows:
         task = tasks[key]
         is_gold = low == 1 and task.card.gold_rule == "set"
         if low == high and not is_gold:
             open_cases[example] = task.name
         else:
-            known.append(Unit(task.name, example, frozenset(), low, n, is_unanimous=is_gold))
-    read = given_texts(given.filter(turn__example__in=list(open_cases))) if open_cases else ()
-    return known + _units(
+            units.append(Unit(task.name, example, frozenset(), low, n, is_unanimous=is_gold))
+    text_rows = given_texts(given.filter(turn__example__in=list(open_cases))) if open_cases else ()
+    return units + _units(
         (open_cases[example], example, frozenset(texts), s1)
-        for _person, example, _label, texts, s1 in read
+        for _person, example, _label, texts, s1 in text_rows
     )
 
 
@@ -133,8 +133,8 @@ def doubts(study: Study, kind: str) -> Doubts:
     `example` is an example's primary key. `s1` is every annotator's score x 100.
     """
     answered = _answered(study, kind)
-    chosen = {unit.example: unit for unit in answered if unit.is_doubtful}
-    examples = Example.objects.filter(pk__in=list(chosen)).select_related("split__task")
+    doubtful = {unit.example: unit for unit in answered if unit.is_doubtful}
+    examples = Example.objects.filter(pk__in=list(doubtful)).select_related("split__task")
     order = ("split__task__name", "split__task__version", "position")
     rows = [
         SimpleNamespace(
@@ -143,10 +143,10 @@ def doubts(study: Study, kind: str) -> Doubts:
             task_version=example.split.task.version,
             source_id=example.source_id,
             question=example.question,
-            n=chosen[example.pk].n,
-            answer=sorted(chosen[example.pk].answer),
+            n=doubtful[example.pk].n,
+            answer=sorted(doubtful[example.pk].answer),
             gold=list(dict.fromkeys(example.gold)),
-            s1=100 * chosen[example.pk].s1,
+            s1=100 * doubtful[example.pk].s1,
         )
         for example in examples.order_by(*order)
     ]
@@ -167,16 +167,16 @@ def add(study: Study, example: Example, text: str, by: User, gold: str = "") -> 
     return study.comments.create(example=example, text=text, gold=gold, by=by, at=database_now())
 
 
-def wrong_gold(said: Iterable[ExampleComment]) -> ExampleComment | None:
+def wrong_gold(comments: Iterable[ExampleComment]) -> ExampleComment | None:
     latest = None
-    for comment in said:
+    for comment in comments:
         latest = comment if comment.gold else latest
     return latest if latest and latest.gold == GoldOpinion.WRONG else None
 
 
 def wrong_golds(study: Study) -> dict[int, ExampleComment]:
-    said = study.comments.exclude(gold="").select_related("by", "example__split__task")
+    comments = study.comments.exclude(gold="").select_related("by", "example__split__task")
     of_examples = defaultdict(list)
-    for comment in said.order_by("at", "pk"):
+    for comment in comments.order_by("at", "pk"):
         of_examples[comment.example_id].append(comment)
-    return {pk: one for pk, own in of_examples.items() if (one := wrong_gold(own))}
+    return {pk: latest for pk, group in of_examples.items() if (latest := wrong_gold(group))}

@@ -56,10 +56,10 @@ class Lane:
 
     @property
     def why_apart(self) -> str:
-        own = self.participation
-        if own.status == Status.COMPLETED:
+        seat = self.participation
+        if seat.status == Status.COMPLETED:
             return "excluded from the analysis"
-        return str(Status(own.status).label)
+        return str(Status(seat.status).label)
 
 
 class Part(NamedTuple):
@@ -122,12 +122,12 @@ class ExamplePage:
     def length(self) -> int:
         return sum(len(text) for _number, _name, text in self._texts)
 
-    def _lanes(self, chosen: QuerySet[Participation]) -> list[Lane]:
+    def _lanes(self, seats: QuerySet[Participation]) -> list[Lane]:
         answers = (
             Answer.objects.filter(
                 turn__example=self.example,
                 turn__step=Step.ANNOTATION,
-                turn__participation__in=chosen,
+                turn__participation__in=seats,
             )
             .select_related("turn__participation__scenario")
             .prefetch_related("spans")
@@ -144,16 +144,16 @@ class ExamplePage:
         """Alias hidden annotators in a new order on each page, so pages cannot reveal scores."""
 
         def shuffled(lane: Lane) -> str:
-            told = f"{self.example.content_hash}:{lane.participation.token}"
-            return hashlib.sha256(told.encode()).hexdigest()
+            source = f"{self.example.content_hash}:{lane.participation.token}"
+            return hashlib.sha256(source.encode()).hexdigest()
 
         masked = [lane for lane in lanes if lane.participation.pk in self._hidden]
         masked.sort(key=lambda lane: (lane.shots, shuffled(lane)))
-        named = [lane for lane in lanes if lane.participation.pk not in self._hidden]
+        visible = [lane for lane in lanes if lane.participation.pk not in self._hidden]
         aliases = [
             replace(lane, alias=f"annotator {number}") for number, lane in enumerate(masked, 1)
         ]
-        return sorted([*named, *aliases], key=lambda lane: lane.shots)
+        return sorted([*visible, *aliases], key=lambda lane: lane.shots)
 
     def _lane(self, answer: Answer) -> Lane:
         given, example = answer.as_given(), self.example
@@ -176,8 +176,8 @@ class ExamplePage:
     @cached_property
     def apart(self) -> list[Lane]:
         counted = findings.counted(self.study, self.kind)
-        others = self.study.participations.filter(kind=self.kind).exclude(pk__in=counted)
-        return [lane for lane in self._lanes(others) if self.shots in (None, lane.shots)]
+        seats = self.study.participations.filter(kind=self.kind).exclude(pk__in=counted)
+        return [lane for lane in self._lanes(seats) if self.shots in (None, lane.shots)]
 
     @property
     def n(self) -> int:
@@ -218,7 +218,7 @@ class ExamplePage:
         """Return a run of text. `opens` and `closes` have one item per bracket."""
         number = len(run.who)
         names = ", ".join(run.who[:MAX_NAMES]) + (", and others" if number > MAX_NAMES else "")
-        who = f"{number} of {self.n} ({share(number, self.n)}): {names}." if number else "Nobody."
+        text = f"{number} of {self.n} ({share(number, self.n)}): {names}." if number else "Nobody."
         return SimpleNamespace(
             text=run.text,
             start=run.start,
@@ -227,7 +227,7 @@ class ExamplePage:
             is_gold=run.is_gold,
             opens=range(run.opens),
             closes=range(run.closes),
-            meaning=f"{who} Part of a gold text." if run.is_gold else who,
+            meaning=f"{text} Part of a gold text." if run.is_gold else text,
         )
 
     def _runs(self, number: int, text: str) -> list[agreement.Run[str]]:
@@ -280,14 +280,14 @@ class ExamplePage:
         pairs = self.n * (self.n - 1) // 2
         agreed = agreement.pairwise_s1(unit)
         counts = sorted((len(choice.lanes) for choice in self.choices), reverse=True)
-        most, tied = counts[0], counts.count(counts[0])
-        most_said = f"{most} of {self.n} ({share(most, self.n)})"
+        top, tied = counts[0], counts.count(counts[0])
+        frequency = f"{top} of {self.n} ({share(top, self.n)})"
         values = {
             "mean": ("Mean S1", " ± ".join(_mean_and_sd(scores))),
             "pairwise": ("Pairwise S1", NOTHING if agreed is None else points(100 * agreed)),
             "most_frequent": (
                 "Most frequent answer",
-                most_said if tied == 1 else f"{most_said}, each of {tied} answers",
+                frequency if tied == 1 else f"{frequency}, each of {tied} answers",
             ),
             "distinct": ("Distinct answers", str(sum(count > 0 for count in counts))),
             **self._disagreements(unit),

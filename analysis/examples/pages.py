@@ -72,13 +72,13 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
     is_shown = job is None or listing.wants_csv(request.GET)
     rows = difficulty.hardest(study, task, kind) if is_shown else []
     texts = _texts(task) if request.GET.get("q") else {}
-    wrong = gold_audit.wrong_golds(study)
+    wrong_golds = gold_audit.wrong_golds(study)
     reported = Counter(gold_audit.reported(study).values_list("turn__example", flat=True))
     marked = {
-        "gold-wrong": ("Gold marked as wrong", lambda row: row.example in wrong),
+        "gold-wrong": ("Gold marked as wrong", lambda row: row.example in wrong_golds),
         "reported": ("Problem reported", lambda row: row.example in reported),
     }
-    shown = listing.listing(
+    results = listing.listing(
         request.GET,
         rows,
         difficulty.columns(sorted(study.shots)),
@@ -86,17 +86,17 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
         CHOICES | marked,
     )
     if listing.wants_csv(request.GET):
-        return shown.as_csv(f"{study.name}-{task.name}-examples.csv")
-    examples = Example.objects.in_bulk([row.example for row in shown.page])
+        return results.as_csv(f"{study.name}-{task.name}-examples.csv")
+    examples = Example.objects.in_bulk([row.example for row in results.page])
     context |= {
         "job": job,
         "tasks": tasks,
         "task": task,
-        "listing": shown if rows else None,
+        "listing": results if rows else None,
         "few": difficulty.FEW,
-        "wrong": wrong,
+        "wrong": wrong_golds,
         "rows": [
-            (examples[row.example], reported[row.example], cells) for row, cells in shown.cells
+            (examples[row.example], reported[row.example], cells) for row, cells in results.cells
         ],
     }
     return render(request, "examples/examples.html", context)
@@ -115,9 +115,9 @@ def examples_file(request: HttpRequest, name: str) -> HttpResponse:
     study = scores_of(request, name)
     task = _task(request, list(study.tasks.order_by("name")))
     kind = chosen_kind(request, performance.kinds(study))
-    shown = difficulty.file_columns(sorted(study.shots))
+    columns = difficulty.file_columns(sorted(study.shots))
     rows = difficulty.hardest(study, task, kind)
-    return csv_file(f"{study.name}-{task.name}-difficulty", shown, rows, kind)
+    return csv_file(f"{study.name}-{task.name}-difficulty", columns, rows, kind)
 
 
 @reading
@@ -126,21 +126,21 @@ def audit(request: HttpRequest, name: str) -> HttpResponse:
     study, kind, context = of_kind(request, name)
     job = findings.waiting(difficulty.job_of(study, kind))
     tallies, doubts = ([], []) if job else difficulty.doubts(study, kind)
-    shown = columns.on_page(gold_audit.COLUMNS)
+    page_columns = columns.on_page(gold_audit.COLUMNS)
     context |= {
         "job": job,
         "tally": columns.on_page(gold_audit.TALLY),
         "tallies": columns.cells(gold_audit.TALLY, tallies),
-        "columns": shown,
-        "rows": list(zip(doubts, columns.cells(shown, doubts), strict=True)),
+        "columns": page_columns,
+        "rows": list(zip(doubts, columns.cells(page_columns, doubts), strict=True)),
         "wrong": gold_audit.wrong_golds(study).values(),
     }
     return render(request, "examples/gold_audit.html", context)
 
 
 def _task(request: HttpRequest, tasks_of_study: list[Task]) -> Task:
-    wanted = request.GET.get("task", tasks_of_study[0].name)
-    task = next((task for task in tasks_of_study if task.name == wanted), None)
+    requested = request.GET.get("task", tasks_of_study[0].name)
+    task = next((task for task in tasks_of_study if task.name == requested), None)
     if task is None:
         raise Http404
     return task
@@ -156,12 +156,12 @@ def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @require_POST
 def comment(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     study = scores_of(request, name, right_to("example_comment"))
-    shown = example_of(study, pk)
+    example = example_of(study, pk)
     form = CommentForm(request.POST)
     if not form.is_valid():
-        return _example(request, study, shown, form)
-    said = form.cleaned_data
-    gold_audit.add(study, shown, said["text"], request.user, said["gold"])
+        return _example(request, study, example, form)
+    data = form.cleaned_data
+    gold_audit.add(study, example, data["text"], request.user, data["gold"])
     return redirect(f"{reverse('example', args=[name, pk])}#comments")
 
 
@@ -175,32 +175,32 @@ def example_of(study: Study, pk: int) -> Example:
 
 
 def _example(
-    request: HttpRequest, study: Study, shown: Example, form: CommentForm | None = None
+    request: HttpRequest, study: Study, example: Example, form: CommentForm | None = None
 ) -> HttpResponse:
     """Render an example page. `form` contains a rejected comment, if any."""
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     all_shots = sorted(study.shots)
-    wanted = request.GET.get("shots", "")
-    if wanted not in ("", *map(str, all_shots)):
+    shots = request.GET.get("shots", "")
+    if shots not in ("", *map(str, all_shots)):
         raise Http404
-    page = ExamplePage(study, shown, kind, int(wanted) if wanted else None)
-    previous, following = difficulty.neighbours(study, shown, kind)
-    said = list(gold_audit.on(study, shown))
+    page = ExamplePage(study, example, kind, int(shots) if shots else None)
+    previous, following = difficulty.neighbours(study, example, kind)
+    comments = list(gold_audit.on(study, example))
     context = {
         "study": study,
-        "example": shown,
+        "example": example,
         "card": page.card,
         "kinds": kinds,
         "kind": kind,
         "all_shots": all_shots,
-        "shots": wanted,
+        "shots": shots,
         "page": page,
         "previous": previous,
         "following": following,
-        "comments": said,
-        "problems": gold_audit.reported(study).filter(turn__example=shown),
-        "wrong": gold_audit.wrong_gold(said),
+        "comments": comments,
+        "problems": gold_audit.reported(study).filter(turn__example=example),
+        "wrong": gold_audit.wrong_gold(comments),
         "form": form or CommentForm(),
     }
     return render(request, "examples/example.html", context, status=422 if form else 200)
@@ -220,14 +220,14 @@ class Examples(KindOfTable):
     def get(self, request: Request, name: str) -> Response:
         study = scores_of(request, name)
         tasks = {task.name: task for task in study.tasks.order_by("name")}
-        wanted = request.query_params.get("task", next(iter(tasks), ""))
-        if wanted not in tasks:
+        requested = request.query_params.get("task", next(iter(tasks), ""))
+        if requested not in tasks:
             raise ValidationError({"task": [f"Choose one of {', '.join(tasks)}."]})
-        shown = difficulty.file_columns(sorted(study.shots))
+        columns = difficulty.file_columns(sorted(study.shots))
         rows = self.rows(
-            request, study, shown, lambda s, kind: difficulty.hardest(s, tasks[wanted], kind)
+            request, study, columns, lambda s, kind: difficulty.hardest(s, tasks[requested], kind)
         )
-        return tagged(request, {"task": wanted, "rows": rows})
+        return tagged(request, {"task": requested, "rows": rows})
 
 
 class GoldAudit(KindOfTable):
@@ -238,12 +238,12 @@ class GoldAudit(KindOfTable):
     )
     def get(self, request: Request, name: str) -> Response:
         study = scores_of(request, name)
-        told: dict[str, list[Any]] = {"tallies": [], "doubts": []}
+        reply: dict[str, list[Any]] = {"tallies": [], "doubts": []}
         for kind in self.kinds(request, study):
             tallies, doubts = difficulty.doubts(study, kind)
-            told["tallies"] += self.records(kind, gold_audit.TALLY, tallies)
-            told["doubts"] += self.records(kind, gold_audit.COLUMNS, doubts)
-        return tagged(request, told)
+            reply["tallies"] += self.records(kind, gold_audit.TALLY, tallies)
+            reply["doubts"] += self.records(kind, gold_audit.COLUMNS, doubts)
+        return tagged(request, reply)
 
 
 FIELDS: dict[str, serializers.Field] = {
@@ -285,10 +285,10 @@ class Comments(Twin):
         study = scores_of(request, names["name"], right_to(self.page))
         return study, example_of(study, names["pk"])
 
-    def form(self, about: Any, sent: dict[str, Any]) -> CommentForm:
-        return CommentForm(as_form_data(sent))
+    def form(self, subject: Any, data: dict[str, Any]) -> CommentForm:
+        return CommentForm(as_form_data(data))
 
-    def do(self, about: tuple[Study, Example], sent: dict[str, Any], request: Request) -> Any:
-        study, example = about
-        gold_audit.add(study, example, sent["text"], request.user, sent["gold"])
+    def do(self, subject: tuple[Study, Example], data: dict[str, Any], request: Request) -> Any:
+        study, example = subject
+        gold_audit.add(study, example, data["text"], request.user, data["gold"])
         return {"done": "The comment was stored."}
