@@ -45,7 +45,7 @@ def answers(participation: Participation) -> QuerySet[Answer]:
     return stored.select_related("turn__example").prefetch_related("spans").order_by("turn")
 
 
-def about(participation: Participation) -> dict[str, Any]:
+def metadata(participation: Participation) -> dict[str, Any]:
     """Return the participation and its scenario, keyed by the columns of annotators.csv."""
     study, scenario = participation.study, participation.scenario
     return {

@@ -107,8 +107,8 @@ class Release(StudyTwin):
             raise Conflict("The study is a draft. Open it before you release it.")
         return study
 
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> Response:
-        job = bundle_job.prepare(about, request.user, sent["round_times"])
+    def do(self, study: Study, data: dict[str, Any], request: Request) -> Response:
+        job = bundle_job.prepare(study, request.user, data["round_times"])
         return Response(jobs.as_record(job), status=200 if job.is_done else 202)
 
 
@@ -168,21 +168,21 @@ class Answers(RowsView):
         return turns.select_related(*JOINED).prefetch_related("answer__spans")
 
     def record(self, row: Turn) -> dict[str, Any]:
-        own: dict[str, Any] = {}
+        record: dict[str, Any] = {}
         for column in SHARED:
             value: Any = row  # None if a related row is missing
             for name in column.lookup.split("__"):
                 value = getattr(value, name, None)
-            own[column.name] = value
+            record[column.name] = value
         participation = row.participation
         # The gold of this turn may be shown, as on the annotator's page.
-        seen = row.given is not None
-        if seen and participation.pk in self.hidden:
+        is_open = row.given is not None
+        if is_open and participation.pk in self.hidden:
             is_undecided = participation.pk in self.undecided
-            seen = not blinding.hides_training(participation, is_undecided)
-            seen = seen and row.step in (*JUDGED_STEPS, *REVEALED)
-        own |= {"hidden": not seen, "answer": row.given and list(row.given.as_given().texts)}
-        return own if seen else own | {"gold": None, "s1": None}
+            is_open = not blinding.hides_training(participation, is_undecided)
+            is_open = is_open and row.step in (*JUDGED_STEPS, *REVEALED)
+        record |= {"hidden": not is_open, "answer": row.given and list(row.given.as_given().texts)}
+        return record if is_open else record | {"gold": None, "s1": None}
 
 
 # The task belongs to the example. In the upstream step, it differs from the scenario's task.

@@ -40,20 +40,20 @@ def state(study: Study) -> str:
     )  # fmt: skip
     grown: list[QuerySet[Any]] = [
         models.Turn.objects.filter(participation__study=study),
-        *(each.objects.filter(turn__participation__study=study) for each in OF_TURNS),
-        *(each.objects.filter(participation__study=study) for each in OF_SEATS),
+        *(model.objects.filter(turn__participation__study=study) for model in OF_TURNS),
+        *(model.objects.filter(participation__study=study) for model in OF_SEATS),
         models.Allocation.objects.filter(study=study),
         publishing.log_entries(study),
         study.consent_texts.all(),
     ]
-    signs = models.Activity.objects.filter(turn__participation__study=study).aggregate(
+    activity = models.Activity.objects.filter(turn__participation__study=study).aggregate(
         Count("pk"), Max("last_at"), Sum("blurs"), Sum("pastes")
     )
     files = (compared_files.every(study) | compared_files.for_overlap(study)).order_by("pk")
     made_of = [
         VERSION, study.manifest_hash, study.title, study.status, list(seats),
         [sorted(rows.aggregate(n=Count("pk"), last=Max("pk")).items()) for rows in grown],
-        sorted(signs.items()),
+        sorted(activity.items()),
         list(study.scenarios.order_by("pk").values_list("pk", "seats", "declined")),
         list(study.report_answers.order_by("item").values_list("item", "text")),
         list(study.payment_batches.order_by("pk").values_list("pk", "state")),
@@ -93,14 +93,14 @@ def prepare(study: Study, owner: Any, round_times: str = "") -> Job:
     A job that rounds times differently is deleted. Concurrent requests get the same job, because
     finished jobs are deleted by key and the database accepts only one job per study and rounding.
     """
-    wanted = _parameters(study, round_times)
+    parameters = _parameters(study, round_times)
     old = job_of(study)
-    if old is not None and (old.is_done or old.has_failed or old.parameters != wanted):
-        if old.parameters == wanted and archive_of(old) and is_current(study, old):
+    if old is not None and (old.is_done or old.has_failed or old.parameters != parameters):
+        if old.parameters == parameters and archive_of(old) and is_current(study, old):
             return old
         jobs.drop(Job.objects.filter(pk=old.pk))
     jobs.sweep()
-    return jobs.start(KIND, wanted, total=len(PARTS), owner=owner)
+    return jobs.start(KIND, parameters, total=len(PARTS), owner=owner)
 
 
 @jobs.job(KIND, limit=timedelta(minutes=10))

@@ -146,7 +146,7 @@ _OWN: dict[str, dict[str, str]] = {
     "training.csv": meanings(training.BLOCK_SCORES),
     "agreement.csv": OF_GROUP
     | TEXTS["agreement"]
-    | {f"alpha_{name}": ALPHA.format(words) for name, words in ALPHAS.items()}
+    | {f"alpha_{name}": ALPHA.format(measure) for name, measure in ALPHAS.items()}
     | TEXTS["aggregates"],
     "intervals.csv": OF_GROUP | INTERVALS,
     "contrasts.csv": OF_CELL | CONTRASTS,
@@ -175,7 +175,7 @@ _OWN: dict[str, dict[str, str]] = {
     "gains.csv": meanings(cross_task.GAINS),
     "model_gains.csv": meanings(learners.MODEL_GAINS),
 }
-REASONS = "; ".join(f"{why.value}: {why.label}" for why in Reason)
+REASONS = "; ".join(f"{reason.value}: {reason.label}" for reason in Reason)
 _OWN["refused_arrivals.csv"]["reason"] += f": {REASONS}"
 # The data dictionary and the header rows are generated from these columns.
-COLUMNS = {name: STUDY | own for name, own in _OWN.items()}
+COLUMNS = {name: STUDY | columns for name, columns in _OWN.items()}

@@ -94,20 +94,20 @@ def snapshot() -> Iterator[None]:
 def write_files(study: Study, folder: Path) -> dict[str, int]:
     """Write the CSVs, manifest, verify.py and README, and return each CSV's number of rows."""
     frame = frames.annotators(study)
-    made: dict[str, Callable[[], Iterable[records.Row]]] = {
+    makers: dict[str, Callable[[], Iterable[records.Row]]] = {
         "examples.csv": lambda: rows.examples_rows(study),
         "answers.csv": lambda: rows.answers_rows(study),
         "spans.csv": lambda: rows.spans_rows(study),
         "annotators.csv": lambda: rows.annotators_rows(study, frame),
         "scenarios.csv": lambda: rows.scenarios_rows(frame),
         **{name: partial(make, study) for name, make in records.ROWS.items()},
-        **{name: partial(iter, own) for name, own in rows.concluded_rows(study).items()},
+        **{name: partial(iter, lists) for name, lists in rows.concluded_rows(study).items()},
     }
     counts = {}
-    for name, make in made.items():
+    for name, make in makers.items():
         with (folder / name).open("w", encoding="utf-8", newline="") as file:
-            written = ([study.name, study.manifest_hash, *map(cell, row)] for row in make())
-            counts[name] = write_csv(file, list(COLUMNS[name]), written)
+            lines = ([study.name, study.manifest_hash, *map(cell, row)] for row in make())
+            counts[name] = write_csv(file, list(COLUMNS[name]), lines)
     tasks = [*study.tasks.all(), *study.trained_tasks]
     Image.objects.filter(task__in=[task.pk for task in tasks]).write(folder)
     (folder / "manifest.json").write_bytes(study.manifest.encode())
@@ -160,8 +160,8 @@ def write_bundle_sums(folder: Path) -> str:
 
 
 def _paths(folder: Path) -> list[Path]:
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return sorted(path for path in found if not path.name.startswith(SUMS))
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in paths if not path.name.startswith(SUMS))
 
 
 def _write_sums(folder: Path, name: str, paths: Iterable[Path]) -> str:
@@ -179,18 +179,18 @@ class _Pieces:
     """A writable file that returns everything written to it since the last call."""
 
     def __init__(self) -> None:
-        self.written: list[bytes] = []
+        self.pieces: list[bytes] = []
 
     def write(self, data: bytes) -> int:
-        self.written.append(bytes(data))
+        self.pieces.append(bytes(data))
         return len(data)
 
     def flush(self) -> None:
         """Do nothing because this class does not buffer."""
 
-    def taken(self) -> bytes:
-        taken, self.written = b"".join(self.written), []
-        return taken
+    def drain(self) -> bytes:
+        data, self.pieces = b"".join(self.pieces), []
+        return data
 
 
 def stream_export(study: Study) -> Iterator[bytes]:
@@ -203,7 +203,7 @@ def stream_export(study: Study) -> Iterator[bytes]:
     pieces = _Pieces()
     with zipfile.ZipFile(pieces, "w", zipfile.ZIP_DEFLATED) as archive:  # type: ignore[call-overload]  # writes
         archive.write(VERIFY, f"{study.name}/{VERIFY.name}")
-        yield pieces.taken()
+        yield pieces.drain()
         with tempfile.TemporaryDirectory() as parent:
             folder = Path(parent) / study.name
             write_export(study, folder)
@@ -216,8 +216,8 @@ def stream_export(study: Study) -> Iterator[bytes]:
                 with path.open("rb") as source, archive.open(entry, "w") as target:
                     while data := source.read(PIECE):
                         target.write(data)
-                        yield pieces.taken()
-    yield pieces.taken()
+                        yield pieces.drain()
+    yield pieces.drain()
 
 
 def zip_folder(folder: Path, archive: Any) -> None:

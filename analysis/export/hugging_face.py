@@ -70,13 +70,13 @@ def _schema() -> Any:
     import pyarrow
 
     text, texts = pyarrow.string(), pyarrow.list_(pyarrow.string())
-    whole, share = pyarrow.int64(), pyarrow.float64()
+    int64, share = pyarrow.int64(), pyarrow.float64()
     time = pyarrow.timestamp("us", tz="UTC")
-    span = pyarrow.struct({"segment": whole, "start": whole, "end": whole, "text": text}.items())
+    span = pyarrow.struct({"segment": int64, "start": int64, "end": int64, "text": text}.items())
     return pyarrow.schema(
         {
-            "study": text, "manifest": text, "task": text, "task_version": whole, "shots": whole,
-            "split": whole, "arm": text, "step": text, "position": whole, "annotator": text,
+            "study": text, "manifest": text, "task": text, "task_version": int64, "shots": int64,
+            "split": int64, "arm": text, "step": text, "position": int64, "annotator": text,
             "kind": text, "status": text, "in_analysis": pyarrow.bool_(), "example": text,
             "hash": text, "segments": texts, "question": text, "options": texts, "gold": texts,
             "gold_rule": text, "answer": texts, "spans": pyarrow.list_(span), "s1": share,
@@ -86,10 +86,10 @@ def _schema() -> Any:
 
 
 def _rows(participation: Participation) -> dict[str, list[dict[str, Any]]]:
-    about, card = answered.about(participation), participation.scenario.task.card
+    metadata, card = answered.metadata(participation), participation.scenario.task.card
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in answered.answers(participation):
-        rows.setdefault(row.turn.step, []).append({**about, **_row(card, row)})
+        rows.setdefault(row.turn.step, []).append({**metadata, **_row(card, row)})
     return rows
 
 
@@ -134,29 +134,29 @@ def _describe(study: Study, folder: Path, step: str) -> None:
 def _card(study: Study, counts: Counter[str], kinds: Counter[str], programs: int) -> str:
     """Return the data card. `programs` counts human answers submitted by programs."""
     cards = [task.card for task in study.tasks.order_by("name")]
-    named = ", ".join(f"{kind}: {count:,} answers" for kind, count in sorted(kinds.items()))
+    kinds_text = ", ".join(f"{kind}: {count:,} answers" for kind, count in sorted(kinds.items()))
     if programs:
-        named += f"; programs gave {programs:,} of the human answers (`channel` is api)"
+        kinds_text += f"; programs gave {programs:,} of the human answers (`channel` is api)"
     meanings = COLUMNS["answers.csv"] | ARM | OWN
     values = {
         "title": _cell(study.title),
         "study": study.name,
         "manifest": study.manifest_hash or "none, as the study is a draft",
         "answers": counts.total(),
-        "kinds": named,
+        "kinds": kinds_text,
         "splits": _table((step, f"{count:,}") for step, count in counts.items()),
         "columns": _table((name, meanings[name]) for name in _schema().names),
         "tasks": _table((card.name, card.language, card.source, card.licence) for card in cards),
     }
     text = render_to_string("export/dataset_card.md", values)
-    about = {
+    front_matter = {
         "pretty_name": study.title,
         "language": sorted({card.language for card in cards}),
         "annotations_creators": ["crowdsourced" if "person" in kinds else "machine-generated"],
         "tags": ["human-evaluation", "few-shot"],
     }
     # JSON is valid YAML.
-    head = "".join(f"{key}: {json.dumps(value)}\n" for key, value in about.items())
+    head = "".join(f"{key}: {json.dumps(value)}\n" for key, value in front_matter.items())
     return f"---\n{head}---\n{text}"
 
 

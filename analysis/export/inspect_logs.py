@@ -37,7 +37,7 @@ def _log(participation: Participation, rows: list[Answer]) -> Any:
     """Build an EvalLog. Its status is "success" if the whole test was answered."""
     from inspect_ai import log
 
-    about = answered.about(participation)
+    metadata = answered.metadata(participation)
     card = participation.scenario.task.card
     model = f"{participation.kind}/{participation.pseudonym}"
     mean = math.fsum(row.s1 for row in rows) / len(rows)
@@ -46,10 +46,10 @@ def _log(participation: Participation, rows: list[Answer]) -> Any:
         "started_at": rows[0].turn.shown_at.isoformat(),
         "completed_at": rows[-1].submitted_at.isoformat(),
     }
-    done = participation.status == Status.COMPLETED
+    is_completed = participation.status == Status.COMPLETED
     identity = f"{participation.study.name}-{participation.pseudonym}"
     return log.EvalLog(
-        status="success" if done else "cancelled",
+        status="success" if is_completed else "cancelled",
         eval=log.EvalSpec(
             eval_id=identity,
             run_id=identity,
@@ -58,7 +58,7 @@ def _log(participation: Participation, rows: list[Answer]) -> Any:
             task=answered.place_name(participation),
             task_version=participation.scenario.task.version,
             task_display_name=card.title,
-            task_args={key: about[key] for key in ("shots", "split", "arm")},
+            task_args={key: metadata[key] for key in ("shots", "split", "arm")},
             tags=[participation.kind],
             dataset=log.EvalDataset(
                 name=card.name,
@@ -69,7 +69,7 @@ def _log(participation: Participation, rows: list[Answer]) -> Any:
             model=model,
             config=log.EvalConfig(),
             packages={"handful": settings.VERSION},
-            metadata=about,
+            metadata=metadata,
         ),
         results=log.EvalResults(
             total_samples=len(rows),
@@ -88,18 +88,18 @@ def _sample(scenario: Scenario, model: str, row: Answer) -> Any:
 
     card, texts = scenario.task.card, row.as_given().texts
     example = scenario.shown_example(row.turn.example)
-    asked = "\n\n".join([*example.context, card.wording(example.question)])
-    said = as_completion(texts)
+    prompt = "\n\n".join([*example.context, card.wording(example.question)])
+    completion = as_completion(texts)
     choices = [label.name for label in card.labels] or list(example.options)
     return EvalSample(
         id=example.source_id,
         epoch=1,
-        input=asked,
+        input=prompt,
         choices=choices or None,
         target=list(example.gold),
-        messages=[ChatMessageUser(content=asked), ChatMessageAssistant(content=said)],
-        output=ModelOutput.from_content(model, said),
-        scores={"s1": Score(value=row.s1, answer=said)},
+        messages=[ChatMessageUser(content=prompt), ChatMessageAssistant(content=completion)],
+        output=ModelOutput.from_content(model, completion),
+        scores={"s1": Score(value=row.s1, answer=completion)},
         metadata={
             "predicted": texts,
             "spans": [span._asdict() for span in row.as_given().spans],

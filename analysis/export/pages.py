@@ -26,7 +26,7 @@ class BundleForm(PageForm):
     key = "bundle"
     round_times = forms.ChoiceField(
         label="Times of human annotators",
-        choices=[(unit, words.capitalize()) for unit, words in publishing.UNITS.items()],
+        choices=[(unit, label.capitalize()) for unit, label in publishing.UNITS.items()],
         required=False,
         help_text="Rounded times cannot be linked to a platform's log. Durations and pay do not"
         " change.",
@@ -52,11 +52,11 @@ def release_page(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def _release(
-    request: ResearcherRequest, study: Study, sent: BundleForm | None = None
+    request: ResearcherRequest, study: Study, rejected: BundleForm | None = None
 ) -> HttpResponse:
     job = bundle_job.job_of(study)
     rounding = bundle_job.rounding_of(job) if job else ""
-    form = sent or BundleForm(initial={"round_times": rounding})
+    form = rejected or BundleForm(initial={"round_times": rounding})
     answers = dict(study.report_answers.values_list("item", "text"))
     context: dict[str, object] = {
         "study": study, "job": job, "form": form, "to_publish": front.to_publish(study, answers),
@@ -69,7 +69,7 @@ def _release(
             "is_current": bundle_job.is_current(study, job),
             "times": publishing.UNITS[rounding] if rounding else "",
         }
-    return render(request, "export/release.html", context, status=422 if sent else 200)
+    return render(request, "export/release.html", context, status=422 if rejected else 200)
 
 
 @login_required

@@ -43,22 +43,22 @@ def pages(study: Study) -> dict[str, str]:
 def _pages(study: Study) -> Iterator[tuple[str, str]]:
     yield "consent", _consent(study, study.tasks.order_by("name")[0].card)
     for task in study.tasks.order_by("name"):
-        least, *others = study.scenarios.filter(task=task).order_by("shots", "arm")
-        yield f"{task.name}-instructions", _instructions(least)
+        lowest, *higher = study.scenarios.filter(task=task).order_by("shots", "arm")
+        yield f"{task.name}-instructions", _instructions(lowest)
         first = task.test_split.examples.order_by("position")[0]
-        yield f"{task.name}-question", _turn(least, first, Step.ANNOTATION)
-        if alone := next((scenario for scenario in others if scenario.hides_context), None):
+        yield f"{task.name}-question", _turn(lowest, first, Step.ANNOTATION)
+        if alone := next((scenario for scenario in higher if scenario.hides_context), None):
             yield f"{task.name}-question-alone", _turn(alone, first, Step.ANNOTATION)
-        trained = next((scenario for scenario in (least, *others) if scenario.shots), None)
+        trained = next((scenario for scenario in (lowest, *higher) if scenario.shots), None)
         if trained:
             split = task.train_split(trained.shots, trained.split_number)
             examples = split.examples.order_by("position")
-            shown = next((example for example in examples if example.gold), examples[0])
-            page = _turn(trained, shown, Step.TRAINING, is_revealed=True)
+            revealed = next((example for example in examples if example.gold), examples[0])
+            page = _turn(trained, revealed, Step.TRAINING, is_revealed=True)
             yield f"{task.name}-reveal", page
-        screened = screening.examples(study, task) if least.screening_examples else []
+        screened = screening.examples(study, task) if lowest.screening_examples else []
         if screened:
-            page = _turn(least, screened[0], Step.SCREENING, (1, len(screened)))
+            page = _turn(lowest, screened[0], Step.SCREENING, (1, len(screened)))
             yield f"{task.name}-screening", page
     for arm in cross_task.arms(study):
         yield from _upstream(study, arm)
@@ -84,7 +84,7 @@ def _upstream(study: Study, arm: str) -> Iterator[tuple[str, str]]:
 
 
 def _page(template: str, title: str, context: dict[str, Any]) -> str:
-    shown = {
+    frame = {
         "shown": template,
         "title": title,
         "root": "../",
@@ -92,7 +92,7 @@ def _page(template: str, title: str, context: dict[str, Any]) -> str:
         "language": get_language(),
         "is_mirrored": get_language_bidi(),
     }
-    page = render_to_string("export/seen.html", shown | context)
+    page = render_to_string("export/seen.html", frame | context)
     return page.replace('"/images/', '"../images/')
 
 
@@ -109,10 +109,10 @@ def _consent(study: Study, card: Card) -> str:
 
 def _instructions(scenario: Scenario, upstream: Task | None = None) -> str:
     study, card = scenario.study, (upstream or scenario.task).card
-    before = cross_task.length(study, scenario.arm)
+    extra = cross_task.length(study, scenario.arm)
     context = instructions_of(scenario, card)
     context |= {
-        "training_total": context["training_total"] + before,
+        "training_total": context["training_total"] + extra,
         "minutes": scenario.estimated_minutes,
         "begin_url": "#",
         "try_url": "#" if study.try_the_tool else "",
@@ -140,12 +140,12 @@ def _turn(
     task, study = example.split.task, scenario.study
     card = scenario.shown_card(task.card)
     number, total = place or (example.position + 1, example.split.examples.count())
-    before = cross_task.length(study, scenario.arm)
+    extra = cross_task.length(study, scenario.arm)
     turn = TurnPage(
         card=card,
         example=scenario.shown_example(example),
         place=Place(
-            step, number, total, scenario.training_examples + before, scenario.screening_examples
+            step, number, total, scenario.training_examples + extra, scenario.screening_examples
         ),
         key="",
         answer_url="#",

@@ -42,8 +42,8 @@ def title(study: Study, answers: Mapping[str, str]) -> str:
 
 def authors(study: Study, answers: Mapping[str, str]) -> list[str]:
     """Return the authors entered for the report. Other people are never named."""
-    named = [line.strip() for line in answers.get("authors", "").splitlines() if line.strip()]
-    return named or [f"The researchers of the study {study.name}"]
+    names = [line.strip() for line in answers.get("authors", "").splitlines() if line.strip()]
+    return names or [f"The researchers of the study {study.name}"]
 
 
 def citation(study: Study, answers: Mapping[str, str], on: date) -> str:
@@ -76,7 +76,7 @@ def _quoted(text: str) -> str:
 
 def front_matter(study: Study, answers: Mapping[str, str]) -> str:
     cards = [task.card for task in study.tasks.order_by("name")]
-    about: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "pretty_name": title(study, answers),
         "language": sorted({card.language for card in cards}),
         "annotations_creators": ["crowdsourced"],
@@ -86,14 +86,14 @@ def front_matter(study: Study, answers: Mapping[str, str]) -> str:
         ],
     }
     if licence := CARD_LICENCES.get(answers.get("licence", "")):
-        about = {"license": licence} | about
-    lines = (f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in about.items())
+        fields = {"license": licence} | fields
+    lines = (f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in fields.items())
     return f"---\n{''.join(lines)}---\n\n"
 
 
 def croissant(study: Study, answers: Mapping[str, str], folder: Path, on: date) -> dict[str, Any]:
-    named = authors(study, answers)
-    about = {
+    names = authors(study, answers)
+    metadata = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "name": title(study, answers),
@@ -101,8 +101,8 @@ def croissant(study: Study, answers: Mapping[str, str], folder: Path, on: date) 
         f" the frozen design (SHA-256 {study.manifest_hash}). Created with Handful"
         f" {settings.VERSION}.",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "citeAs": f"{'; '.join(named)} ({on.year}). {title(study, answers)}. Data set.",
-        "creator": [{"@type": "sc:Person", "name": name} for name in named],
+        "citeAs": f"{'; '.join(names)} ({on.year}). {title(study, answers)}. Data set.",
+        "creator": [{"@type": "sc:Person", "name": name} for name in names],
         "datePublished": on.isoformat(),
         "version": "1.0.0",
         # This is an identifier, not a URL. The publisher of the bundle replaces it by the URL.
@@ -112,8 +112,8 @@ def croissant(study: Study, answers: Mapping[str, str], folder: Path, on: date) 
     }
     _title, at = front.LICENCES.get(answers.get("licence", ""), ("", ""))
     if at:  # custom terms have no URL
-        about["license"] = at
-    return about
+        metadata["license"] = at
+    return metadata
 
 
 def _file(folder: Path, name: str) -> dict[str, Any]:
@@ -156,8 +156,8 @@ def files(
     yield CITATION, citation(study, answers, on)
     if text := front.licence_text(answers, "; ".join(authors(study, answers))):
         yield LICENSE, text
-    told = croissant(study, answers, folder, on)
-    yield CROISSANT, json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+    metadata = croissant(study, answers, folder, on)
+    yield CROISSANT, json.dumps(metadata, ensure_ascii=False, indent=1) + "\n"
 
 
 # The audit log for publication has actions and times, with numbers in place of researchers. User
@@ -173,9 +173,9 @@ E_MAIL = re.compile(r"[^\s@\"<>]+@[^\s@\"<>]+\.[^\s@\"<>]+")
 
 
 def log_entries(study: Study) -> QuerySet[AuditEntry]:
-    gone = study.participations.filter(status=Status.WITHDRAWN).values("pseudonym")
-    told = study.events.exclude(topic__in=LEFT_OUT).exclude(about__in=gone)
-    return told.select_related("by").order_by("at", "pk")
+    withdrawn = study.participations.filter(status=Status.WITHDRAWN).values("pseudonym")
+    entries = study.events.exclude(topic__in=LEFT_OUT).exclude(about__in=withdrawn)
+    return entries.select_related("by").order_by("at", "pk")
 
 
 def log_rows(study: Study, masked: Callable[[str], str]) -> Iterator[list[Any]]:
@@ -185,8 +185,8 @@ def log_rows(study: Study, masked: Callable[[str], str]) -> Iterator[list[Any]]:
     for entry in listed:
         for name in _names(entry):
             numbers.setdefault(name, f"researcher {len(numbers) + 1}")
-    named = sorted((re.escape(name) for name in numbers), key=len, reverse=True)
-    researchers = re.compile(rf"(?<!\w)({'|'.join(named)})(?!\w)") if named else None
+    patterns = sorted((re.escape(name) for name in numbers), key=len, reverse=True)
+    researchers = re.compile(rf"(?<!\w)({'|'.join(patterns)})(?!\w)") if patterns else None
 
     def clean(text: str) -> str:
         text = E_MAIL.sub("[e-mail]", masked(text))
@@ -239,8 +239,8 @@ def round_cell(text: str, unit: str) -> str:
 
 
 def in_text(text: str, unit: str) -> str:
-    def start(found: re.Match[str]) -> str:
-        day, between, hour, fraction, zone = found.groups()
+    def start(match: re.Match[str]) -> str:
+        day, between, hour, fraction, zone = match.groups()
         zeros = re.sub(r"\d", "0", fraction or "")
         return f"{day}{between}{'00' if unit == DAY else hour}:00:00{zeros}{zone}"
 
@@ -264,10 +264,10 @@ def round_files(folder: Path, unit: str) -> None:
     for name, columns in COLUMNS_OF_TIMES.items():
         change_columns(folder / name, dict.fromkeys(columns, lambda text: round_cell(text, unit)))
     versions = folder / "versions.json"
-    said = json.loads(versions.read_text(encoding="utf-8")) | {KEY: unit}
+    stored = json.loads(versions.read_text(encoding="utf-8")) | {KEY: unit}
     # Round these down too, because rounded arrivals must not be earlier than the opening.
     for name in ("opened_at", "closed_at"):
-        said[name] = round_cell(said[name] or "", unit) or None
-    versions.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+        stored[name] = round_cell(stored[name] or "", unit) or None
+    versions.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
     with (folder / "README.md").open("a", encoding="utf-8") as readme:
         readme.write(render_to_string("export/rounded.md", {"unit": unit}))

@@ -74,16 +74,16 @@ def allocations_rows(study: Study) -> Iterator[Row]:
         for scenario in study.scenarios.select_related("task")
     }
     # Only the allocation of a withdrawn participation is written.
-    gone = study.participations.filter(status=Status.WITHDRAWN)
-    withdrawn = set(gone.values_list("arrival", flat=True))
+    withdrawn_seats = study.participations.filter(status=Status.WITHDRAWN)
+    withdrawn = set(withdrawn_seats.values_list("arrival", flat=True))
     rows = models.Allocation.objects.filter(study=study).order_by("arrival").values_list(
         "arrival", "kind", "candidates", "scenario__task__name", "scenario__task__version",
         "scenario__shots", "scenario__split_number", "scenario__arm", "at",
     )  # fmt: skip
     for arrival, kind, candidates, task, version, shots, split, arm, at in rows.iterator(CHUNK):
-        named = [[*places[pk][0], taken, seats, *places[pk][1]] for pk, taken, seats in candidates]
+        cells = [[*places[pk][0], taken, seats, *places[pk][1]] for pk, taken, seats in candidates]
         shown_at = None if arrival in withdrawn else at
-        yield [arrival, kind, named, task, version, shots, split, arm, shown_at]
+        yield [arrival, kind, cells, task, version, shots, split, arm, shown_at]
 
 
 def flow_rows(study: Study) -> Iterator[Row]:
@@ -94,9 +94,9 @@ def flow_rows(study: Study) -> Iterator[Row]:
     names = [field.name for field in fields(funnel.Funnel)]
     for each in scenarios:
         for kind in Kind.values:
-            own = flows[each.pk, kind]
-            if kind == Kind.PERSON or own.arrived:
-                counts = {name: getattr(own, name) for name in names}
+            flow = flows[each.pk, kind]
+            if kind == Kind.PERSON or flow.arrived:
+                counts = {name: getattr(flow, name) for name in names}
                 yield [
                     each.task.name, each.task.version, each.shots, each.split_number, each.arm,
                     kind, each.seats_for(kind),
@@ -128,11 +128,11 @@ def questionnaire_rows(study: Study) -> Iterator[Row]:
 
 
 def own_answers_rows(study: Study) -> Iterator[Row]:
-    asked = {question.id: question for question in own_questions.parse(study.own_questions)}
+    questions = {question.id: question for question in own_questions.parse(study.own_questions)}
     rows = models.OwnAnswer.objects.filter(participation__study=study)
-    for *who, name, answer in _of_people(rows, "moment", "question", "answer"):
-        question = asked[name]
-        yield [*who, name, question.kind, question.text, answer]
+    for *seat, name, answer in _of_people(rows, "moment", "question", "answer"):
+        question = questions[name]
+        yield [*seat, name, question.kind, question.text, answer]
 
 
 def pay_rows(study: Study) -> Iterator[Row]:
@@ -154,16 +154,16 @@ def pay_totals_rows(study: Study) -> Iterator[Row]:
 
 
 def model_annotators_rows(study: Study) -> Iterator[Row]:
-    told = COLUMNS["model_annotators.csv"]
-    names = [*told][[*told].index("harness") :]
+    columns = COLUMNS["model_annotators.csv"]
+    names = [*columns][[*columns].index("harness") :]
     runs = models.ModelRun.objects.filter(participation__study=study).in_bulk()
     seats = study.participations.filter(kind=Kind.MODEL).exclude(status=Status.WITHDRAWN)
     rows = seats.order_by("pseudonym").values_list(
         "pk", "pseudonym", "worker__model__name", "worker__model__revision",
         "worker__model__prompt_hash", "worker__model__replicate",
     )  # fmt: skip
-    for participation, *who in rows.iterator(CHUNK):
-        yield [*who, *(getattr(runs.get(participation), name, None) for name in names)]
+    for participation, *head in rows.iterator(CHUNK):
+        yield [*head, *(getattr(runs.get(participation), name, None) for name in names)]
 
 
 def wages_rows(study: Study) -> Iterator[Row]:
@@ -191,8 +191,8 @@ def _by_columns(
     columns: Sequence[Column], rows: Callable[[Study], Iterable[Any]]
 ) -> Callable[[Study], Iterator[Row]]:
     """Return a function that yields the rows of a table also found on a page or in the API."""
-    written = in_files(columns)
-    return lambda study: ([column.stored(row) for column in written] for row in rows(study))
+    file_columns = in_files(columns)
+    return lambda study: ([column.stored(row) for column in file_columns] for row in rows(study))
 
 
 def _performance(study: Study) -> Iterator[Any]:

@@ -131,11 +131,11 @@ def write_tables(study: Study, folder: Path) -> None:
     for kind in performance.kinds(study):
         for name in paper_tables.titles(study):
             for table in paper_tables.tables(study, kind, name):
-                own = folder / kind
-                own.mkdir(parents=True, exist_ok=True)
+                subfolder = folder / kind
+                subfolder.mkdir(parents=True, exist_ok=True)
                 stem = slugify(table.name.removeprefix(f"{study.name}-").removesuffix(f"-{kind}"))
-                _text(own / f"{stem}.tex", as_latex(table))
-                _text(own / f"{stem}.csv", as_csv(table))
+                _text(subfolder / f"{stem}.tex", as_latex(table))
+                _text(subfolder / f"{stem}.csv", as_csv(table))
 
 
 def _write_published(study: Study, folder: Path, masked: Callable[[str], str]) -> None:
@@ -151,10 +151,10 @@ def write_readme(folder: Path, is_pictured: bool = False) -> None:
     """Add a list of the other files to README.md, replacing any earlier list."""
     is_printed = (folder / "report.pdf").exists()
     readme = folder / "README.md"
-    before = readme.read_text(encoding="utf-8").partition(ALSO)[0]
-    shown = {"is_pictured": is_pictured, "is_printed": is_printed}
-    also = render_to_string("export/also_in_bundle.md", shown)
-    _text(readme, before + ALSO + also)
+    text = readme.read_text(encoding="utf-8").partition(ALSO)[0]
+    context = {"is_pictured": is_pictured, "is_printed": is_printed}
+    also = render_to_string("export/also_in_bundle.md", context)
+    _text(readme, text + ALSO + also)
 
 
 def write_parquet(folder: Path, name: str) -> None:
@@ -179,14 +179,14 @@ def verify(folder: Path, key: Path | None = None) -> str:
     files.write_bundle_sums(folder)
     for name in (files.SUMS, files.BUNDLE_SUMS) if key else ():
         sign(folder / name, key)
-    done = subprocess.run(
+    run = subprocess.run(
         [sys.executable, "-I", "-X", "utf8", str(folder / "verify.py")],
         capture_output=True, encoding="utf-8", check=False,
     )  # fmt: skip
-    if done.returncode:
-        raise ReleaseError(f"verify.py does not agree with the bundle:\n{done.stdout}{done.stderr}")
-    _text(folder / "verify.txt", done.stdout)
-    return done.stdout
+    if run.returncode:
+        raise ReleaseError(f"verify.py does not agree with the bundle:\n{run.stdout}{run.stderr}")
+    _text(folder / "verify.txt", run.stdout)
+    return run.stdout
 
 
 def sign(path: Path, key: Path | None) -> None:
@@ -194,11 +194,11 @@ def sign(path: Path, key: Path | None) -> None:
     path.with_name(f"{path.name}.sig").unlink(missing_ok=True)
     command = ["ssh-keygen", "-Y", "sign", "-f", str(key), "-n", "handful", str(path)]
     try:
-        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+        result = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
     except FileNotFoundError:
         raise ReleaseError("ssh-keygen (OpenSSH 8.2 or newer) is needed to sign.") from None
-    if done.returncode:
-        raise ReleaseError(f"ssh-keygen did not sign {path.name}: {done.stderr.strip()}")
+    if result.returncode:
+        raise ReleaseError(f"ssh-keygen did not sign {path.name}: {result.stderr.strip()}")
 
 
 def _masked(study: Study) -> Callable[[str], str]:
@@ -219,10 +219,10 @@ def _write_documents(
         shutil.copyfile(style, folder / "style" / name)
     _text(folder / "style" / "page.css", front.page_style(study))
     plan = preregistration.for_study(study)
-    written = report.for_study(study, masked=masked, sums=sums)
+    report_document = report.for_study(study, masked=masked, sums=sums)
     assert plan is not None  # drafts cannot be released
-    assert written is not None
-    for name, document in (("preregistration", plan), ("report", written)):
+    assert report_document is not None
+    for name, document in (("preregistration", plan), ("report", report_document)):
         context = {
             "document": document, "root": "", "pictures": "figures/", "page_style": "page.css",
         }  # fmt: skip
@@ -235,7 +235,7 @@ def _write_documents(
             _text(folder / f"{name}.{ext}", _rounded(study, text, round_times) if rounded else text)
     pictured = {
         block.name
-        for section in written.sections
+        for section in report_document.sections
         for block in section.blocks
         if isinstance(block, blocks.Picture)
     }

@@ -37,8 +37,8 @@ def examples_rows(study: Study) -> Iterator[list[Any]]:
             of_file = [split.filename, split.kind, split.shots, split.number]
             for example in split.examples.order_by("position").iterator(chunk_size=2000):
                 yield _example_row(task, [*of_file, example.position], example)
-        drawn = ((Step.ANCHOR, screening.anchors), (Step.SCREENING, screening.examples))
-        for step, examples in drawn:
+        sets = ((Step.ANCHOR, screening.anchors), (Step.SCREENING, screening.examples))
+        for step, examples in sets:
             for position, example in enumerate(examples(study, task)):
                 of_set = [example.split.filename, step.value, "", "", position]
                 yield _example_row(task, of_set, example)
@@ -64,31 +64,31 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
     turn_of_spans, texts = next(spans, (None, []))
     analysed = Q(participation__in=study.participations.analysed())
     columns = [column for column in ANSWERS if column.meaning]
-    more = (
+    extra = (
         "pk", "example__split__task", "example__options", "answer__label", "answer__values",
     )  # fmt: skip
     turns = Turn.objects.filter(participation__study=study).order_by("pk")
     turns = turns.exclude(step=Step.UPSTREAM)  # these belong to other tasks and are in upstream.csv
     turns = turns.annotate(analysed=analysed).values(
-        *more, *filter(None, (column.lookup for column in columns))
+        *extra, *filter(None, (column.lookup for column in columns))
     )
     for turn in turns.iterator(chunk_size=2000):
         is_next, submitted_at = turn_of_spans == turn["pk"], turn["answer__submitted_at"]
         given = texts_of(turn["answer__label"], texts if is_next else (), turn["answer__values"])
         if is_next:
             turn_of_spans, texts = next(spans, (None, []))
-        own: dict[str, Any] = {"answer": "", "seconds": ""}
+        computed: dict[str, Any] = {"answer": "", "seconds": ""}
         task, pseudonym = turn["example__split__task"], turn["participation__pseudonym"]
-        own["gold_rule"] = cards[task].gold_rule
+        computed["gold_rule"] = cards[task].gold_rule
         choices = labels[task] or turn["example__options"]
-        own["choice_order"] = choice_order(study, pseudonym, choices) or ""
+        computed["choice_order"] = choice_order(study, pseudonym, choices) or ""
         if submitted_at is not None:
             seconds = (submitted_at - turn["shown_at"]).total_seconds()
-            own |= {"answer": given, "seconds": seconds}
-        read = (own[each.name] if each.name in own else turn[each.lookup] for each in columns)
+            computed |= {"answer": given, "seconds": seconds}
+        values = (computed[c.name] if c.name in computed else turn[c.lookup] for c in columns)
         yield [
-            each.empty if value is None else value
-            for each, value in zip(columns, read, strict=True)
+            column.empty if value is None else value
+            for column, value in zip(columns, values, strict=True)
         ]
 
 
@@ -105,14 +105,14 @@ def spans_rows(study: Study) -> Iterator[list[Any]]:
         yield [*of_turn, "question" if segment == QUESTION else segment, start, end, text]
 
 
-def _whole(value: float) -> int | None:
+def _integer(value: float) -> int | None:
     """Return an integer that pandas stores as a float because other values are missing."""
     return None if pd.isna(value) else int(value)
 
 
 def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
     """Yield one row per participation. Withdrawn participations contain only the allocation."""
-    seen, stages = flags.for_study(study), funnel.stages(study)
+    summaries, stages = flags.for_study(study), funnel.stages(study)
     browsers, settled = _browsers(study), _settled(study)
     nothing = activity_summary.signs([])
     empty = [""] * (len(COLUMNS["annotators.csv"]) - ALLOCATED)
@@ -120,19 +120,19 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
     for row in participations:
         arrival, *times = settled[row.participation]
         allocated = [
-            row.task, row.task_version, row.shots, _whole(row.split), row.arm, row.annotator,
+            row.task, row.task_version, row.shots, _integer(row.split), row.arm, row.annotator,
             row.kind, row.status, int(row.analysed), arrival,
         ]  # fmt: skip
         if row.status == Status.WITHDRAWN:
             yield [*allocated, *empty]
             continue
-        own, raised = seen.get(row.participation, (nothing, {}))
+        sums, raised = summaries.get(row.participation, (nothing, {}))
         yield [
             *allocated, stages[row.participation], row.mean_s1, row.sd_examples, row.n,
-            row.training_s1, row.training_n, own.seconds, own.active_seconds, *times,
-            browsers.get(row.participation), own.too_fast, own.modal_share, own.longest_run,
-            own.longest_absence, own.blurs, own.pastes, *(getattr(own, name) for name in SIGNS),
-            own.checks, own.checks_passed,
+            row.training_s1, row.training_n, sums.seconds, sums.active_seconds, *times,
+            browsers.get(row.participation), sums.too_fast, sums.modal_share, sums.longest_run,
+            sums.longest_absence, sums.blurs, sums.pastes, *(getattr(sums, name) for name in SIGNS),
+            sums.checks, sums.checks_passed,
             " ".join(raised),
         ]  # fmt: skip
 
@@ -153,10 +153,10 @@ def _settled(study: Study) -> dict[int, list[Any]]:
 def _browsers(study: Study) -> dict[int, str]:
     """Replace browser IDs with names that show only which participations share a browser."""
     names: dict[str, str] = {}
-    known = study.participations.exclude(browser="").order_by("pk")
+    seats = study.participations.exclude(browser="").order_by("pk")
     return {
         pk: names.setdefault(browser, f"B{len(names) + 1}")
-        for pk, browser in known.values_list("pk", "browser")
+        for pk, browser in seats.values_list("pk", "browser")
     }
 
 
@@ -164,7 +164,7 @@ def scenarios_rows(frame: pd.DataFrame) -> Iterator[list[Any]]:
     scenarios: Iterable[Any] = frames.scenarios(frame).itertuples()
     for row in scenarios:
         yield [
-            row.task, row.task_version, row.shots, _whole(row.split), row.kind, row.mean,
+            row.task, row.task_version, row.shots, _integer(row.split), row.kind, row.mean,
             row.sd_ddof1, row.sd_ddof0, row.n,
         ]  # fmt: skip
 
@@ -192,8 +192,8 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
             frame = findings.answered(study, kind, task)
             pairs = zip(findings.agreements(frame), findings.aggregates(frame), strict=True)
             agreement = [
-                in_file(TABLES["agreement"], own) | in_file(TABLES["aggregates"], group)
-                for own, group in pairs
+                in_file(TABLES["agreement"], row) | in_file(TABLES["aggregates"], group)
+                for row, group in pairs
             ]
             for name, figures in (
                 ("agreement.csv", agreement),
@@ -206,17 +206,17 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
         # Holm's correction covers the contrasts of all tasks.
         judged = tested.judged(compared, study.equivalence_margin)
         paired = differences.differences(study, kind)
-        whole: tuple[tuple[str, Sequence[Column], Sequence[Any]], ...] = (
+        tables: tuple[tuple[str, Sequence[Column], Sequence[Any]], ...] = (
             ("contrasts.csv", TABLES["contrasts"], judged),
-            *((f"{own.name}.csv", own.columns, own.rows(study, kind)) for own in SUMMED),
+            *((f"{table.name}.csv", table.columns, table.rows(study, kind)) for table in SUMMED),
             ("sensitivity.csv", sensitivity.COLUMNS, sensitivity.table(study, kind)),
             ("overlap.csv", overlap.COLUMNS, overlap.table(study, kind)),
             ("model_differences.csv", models_columns.DIFFERENCES, paired),
         )
-        for name, columns, of_tasks in whole:
+        for name, columns, of_tasks in tables:
             for row in _of(name, columns, of_tasks):
-                before = [*head, row["task"], versions[row["task"]]]
-                concluded[name] += _rows(name, before, [row])
+                cell = [*head, row["task"], versions[row["task"]]]
+                concluded[name] += _rows(name, cell, [row])
     return concluded
 
 
@@ -224,7 +224,7 @@ def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[s
     """Return test examples' results across all annotators, then means by number of shots."""
     units = {unit.example: unit for unit in gold_audit.units(frame)}
     columns = difficulty.columns([])
-    found: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
     for item in difficulty.measured(frame, shots, task):
         unit = units.get(item.example)
         agreed = {
@@ -232,20 +232,20 @@ def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[s
             "against_gold": int(unit is not None and unit.is_doubtful),
         }
         of_all = {"example": item.source_id, "shots": ""}
-        found.append(in_file(columns, item) | agreed | of_all)
-        found += [
+        items.append(in_file(columns, item) | agreed | of_all)
+        items += [
             {"example": item.source_id, "shots": number, "mean": hundredth(mean)}
             for number, mean in zip(shots, item.by_shots, strict=True)
             if mean is not None
         ]
-    return found
+    return items
 
 
 def _of(name: str, columns: Sequence[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:
-    written = [column for column in columns if column.name in COLUMNS[name]]
-    return [in_file(written, row) for row in rows]
+    file_columns = [column for column in columns if column.name in COLUMNS[name]]
+    return [in_file(file_columns, row) for row in rows]
 
 
 def _rows(name: str, head: Sequence[Any], figures: Iterable[dict[str, Any]]) -> list[list[Any]]:
     columns = list(COLUMNS[name])[HEAD:]
-    return [[*head, *map(own.get, columns)] for own in figures]
+    return [[*head, *map(figure.get, columns)] for figure in figures]

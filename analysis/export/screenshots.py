@@ -75,14 +75,14 @@ def print_report(html: Path, path: str) -> Path:
     return pdf
 
 
-def _run(failed: str, made: Sequence[Path], step: Callable[..., None], *args: Any) -> None:
+def _run(failed: str, outputs: Sequence[Path], step: Callable[..., None], *args: Any) -> None:
     """Run a step in the browser. If it fails, delete its output and raise PictureError."""
     # Playwright runs an event loop, in which Django refuses queries, so use a separate thread.
     with ThreadPoolExecutor(max_workers=1) as executor:
         try:
             executor.submit(step, *args).result()
         except (OSError, PictureError) as error:
-            for path in made:
+            for path in outputs:
                 path.unlink(missing_ok=True)
             raise PictureError(f"{failed}: {error}") from None
 
@@ -127,8 +127,8 @@ def _photograph(shots: Mapping[str, Sequence[tuple[Path, Path]]], path: str) -> 
 
 def _reason(message: str) -> str:
     lines = message.partition("\nCall log:")[0].splitlines()
-    written = [line.partition("[err] ")[2] for line in lines if "[err] " in line]
-    return ": ".join([lines[0], *written[-1:]])
+    errors = [line.partition("[err] ")[2] for line in lines if "[err] " in line]
+    return ": ".join([lines[0], *errors[-1:]])
 
 
 def _with_scripts(pages: Sequence[Path], style: Path, target: Path) -> list[Path]:
