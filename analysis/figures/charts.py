@@ -90,8 +90,8 @@ def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
     colour = alt.Color("who:N", scale=alt.Scale(domain=names), legend=legend)
     dash = alt.StrokeDash("who:N", scale=_scale(names, DASHES), legend=legend)
     shape = alt.Shape("who:N", scale=_scale(names, SHAPES), legend=legend)
-    known = base.transform_filter("isValid(datum.low)")
-    bars = known.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)
+    bars = base.transform_filter("isValid(datum.low)")
+    bars = bars.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)
     points = {"x": x, "y": y, "color": colour, "shape": shape, "tooltip": _tips(OF_SERIES)}
     ours = base.transform_filter(alt.datum.source != "published")
     quoted = base.transform_filter(alt.datum.source == "published")
@@ -176,10 +176,10 @@ def _tips(titles: Mapping[str, str]) -> list[alt.Tooltip]:
 
 
 def _means_with_bars(means: alt.Chart, x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    known = means.transform_filter("isValid(datum.low)")
+    bounded = means.transform_filter("isValid(datum.low)")
     tooltip = _tips(OF_MEAN)
-    bars = known.mark_rule(strokeWidth=2)
-    end = known.mark_tick(orient="horizontal", size=9, thickness=2)
+    bars = bounded.mark_rule(strokeWidth=2)
+    end = bounded.mark_tick(orient="horizontal", size=9, thickness=2)
     dots = means.mark_point(filled=True, size=70, shape="circle", opacity=1)
     return [
         means.mark_line(strokeWidth=1.5).encode(x=x, y=y),
@@ -282,9 +282,9 @@ def _panels(
         metrics = dict(zip(chart.data["task"], chart.data["metric"], strict=True))  # type: ignore[index]
         titles = {name: f"{name} ({metrics[name]})" for name in names}
         tasks = tasks.header(title=None, labelExpr=f"({json.dumps(titles)})[datum.label]")
-    own = alt.Resolve(
+    resolve = alt.Resolve(
         axis=alt.AxisResolveMap(x="independent"),
         scale=alt.ScaleResolveMap(x="independent") if own_x else alt.Undefined,
     )
     # Use one call, because each chart method copies the whole chart.
-    return chart.facet(tasks, columns=COLUMNS, spacing=24, config=CONFIG, resolve=own)
+    return chart.facet(tasks, columns=COLUMNS, spacing=24, config=CONFIG, resolve=resolve)

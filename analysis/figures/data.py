@@ -76,8 +76,8 @@ class Figure:
     @cached_property
     def spec(self) -> dict[str, Any]:
         """Return the Vega-Lite specification with its data. Tests check it against the schema."""
-        drawn: dict[str, Any] = self.make(self.frame).to_dict(validate=False)
-        return charts.marked(drawn, self.mark) if self.mark else drawn
+        spec: dict[str, Any] = self.make(self.frame).to_dict(validate=False)
+        return charts.marked(spec, self.mark) if self.mark else spec
 
     @property
     def json(self) -> str:
@@ -115,8 +115,8 @@ def data(study: Study, kind: str, name: str) -> Data:
     """Return a figure's data. The annotators' part is cached until participations change."""
     if name == "models":
         people = data(study, kind, "shots").numbers
-        drawn = humans_models.shown(humans_models.rows(study, kind, people))
-        return Data(humans_models.frame(drawn), drawn)
+        rows = humans_models.top_series(humans_models.rows(study, kind, people))
+        return Data(humans_models.frame(rows), rows)
     if name == GAINS:
         return _gains(learners.bars(study, kind))
     if name == SIZES:
@@ -128,11 +128,11 @@ def data(study: Study, kind: str, name: str) -> Data:
 def _gains(rows: list[Gain]) -> Data:
     learned = list(dict.fromkeys(row.kind for row in rows))[: humans_models.MAX_SERIES]
     rows = [row for row in rows if row.kind in learned]
-    drawn = pd.DataFrame(map(vars, rows)).rename(columns={"kind": "who"})
-    drawn["contrast"] = drawn["new_arm"] + " against " + drawn["base_arm"] + " arm"
-    if drawn["shots"].nunique() > 1:
-        drawn["contrast"] += ", " + drawn["shots"].astype(str) + " shots"
-    return Data(drawn[["contrast", "who", "task", "metric", "gain", "low", "high"]], rows)
+    frame = pd.DataFrame(map(vars, rows)).rename(columns={"kind": "who"})
+    frame["contrast"] = frame["new_arm"] + " against " + frame["base_arm"] + " arm"
+    if frame["shots"].nunique() > 1:
+        frame["contrast"] += ", " + frame["shots"].astype(str) + " shots"
+    return Data(frame[["contrast", "who", "task", "metric", "gain", "low", "high"]], rows)
 
 
 def _sizes(rows: list[Any]) -> Data:
@@ -201,9 +201,9 @@ def in_file(frame: pd.DataFrame) -> pd.DataFrame:
 
 def frame_csv(kind: str, frame: pd.DataFrame) -> str:
     """Return the unrounded rows behind a figure as CSV. Missing values are empty cells."""
-    written = in_file(frame)
-    rows = ([kind, *map(_cell, row)] for row in written.itertuples(index=False))
-    return csv_text(["kind", *written.columns], rows)
+    table = in_file(frame)
+    rows = ([kind, *map(_cell, row)] for row in table.itertuples(index=False))
+    return csv_text(["kind", *table.columns], rows)
 
 
 def _cell(value: Any) -> Any:
@@ -213,10 +213,10 @@ def _cell(value: Any) -> Any:
     return "" if pd.isna(value) else value
 
 
-def page_figures(study: Study, kind: str, begun: set[Step] | None = None) -> list[Figure]:
-    begun = answered(study, kind) if begun is None else begun
+def page_figures(study: Study, kind: str, steps: set[Step] | None = None) -> list[Figure]:
+    steps = answered(study, kind) if steps is None else steps
     prefetch_related_objects([study], "tasks")  # several captions read the tasks
-    return [_figure(study, kind, name, begun) for name in names(study)]
+    return [_figure(study, kind, name, steps) for name in names(study)]
 
 
 def names(study: Study) -> list[str]:
@@ -252,11 +252,11 @@ def figure(study: Study, kind: str, name: str) -> Figure:
     return _figure(study, kind, name, answered(study, kind))
 
 
-def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
-    title, why_not = TITLES[name], _why_not(study, kind, name, begun)
+def _figure(study: Study, kind: str, name: str, steps: set[Step]) -> Figure:
+    title, why_not = TITLES[name], _why_not(study, kind, name, steps)
     with_models = name in ("models", GAINS)
     programs = marks.programs_mark(study) if kind == Kind.PERSON or with_models else ""
-    shown = "" if why_not else f"{_caption(study, kind, name)} {programs}".strip()
+    caption = "" if why_not else f"{_caption(study, kind, name)} {programs}".strip()
     shots = sorted(study.shots)
     chart_of: dict[str, Callable[[pd.DataFrame], alt.FacetChart]] = {
         "shots": charts.shot_curve,
@@ -266,13 +266,13 @@ def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
         SIZES: charts.model_sizes,
         GAINS: charts.gains,
     }
-    who = "people" if kind == Kind.PERSON else f"{kind} annotators (not people)"
-    who = "models" if name == SIZES else who
+    group = "people" if kind == Kind.PERSON else f"{kind} annotators (not people)"
+    group = "models" if name == SIZES else group
     return Figure(
         name=name,
         title=title,
-        caption=shown,
-        description=f"{title} ({who}). {shown}",
+        caption=caption,
+        description=f"{title} ({group}). {caption}",
         why_not=why_not,
         load=partial(data, study, kind, name),
         make=chart_of[name],
@@ -286,7 +286,7 @@ def _caption(study: Study, kind: str, name: str) -> str:
 
     def has_line() -> bool:
         reported = study.tasks.with_reports()
-        return any(math.isfinite(published.bounds(it).line) for it in reported)
+        return any(math.isfinite(published.bounds(task).line) for task in reported)
 
     def assumed() -> str:
         people = study.participations.analysed().in_cells().filter(kind=kind).order_by()
@@ -309,7 +309,7 @@ def _caption(study: Study, kind: str, name: str) -> str:
     return rendered("figures", values, only=name)[name]
 
 
-def _why_not(study: Study, kind: str, name: str, begun: set[Step]) -> str:
+def _why_not(study: Study, kind: str, name: str, steps: set[Step]) -> str:
     if name == GAINS:
         return "" if learners.bars(study, kind) else "No learner has completed both arms yet."
     if name == SIZES:
@@ -323,4 +323,4 @@ def _why_not(study: Study, kind: str, name: str, begun: set[Step]) -> str:
             " may reflect the difficulty of the examples. A drift curve requires a study with a"
             " shuffled annotation order."
         )
-    return "" if STEPS[name] in begun else "No annotator has completed the study yet."
+    return "" if STEPS[name] in steps else "No annotator has completed the study yet."

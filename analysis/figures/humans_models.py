@@ -87,18 +87,18 @@ COLUMNS = [
 
 
 def rows(study: Study, kind: str, people: Sequence[Any]) -> list[SeriesRow]:
-    who = model_tables.WHO[Kind(kind)]
+    label = model_tables.WHO[Kind(kind)]
     # Seated models have separate rows. Humans come from `people`, which has their intervals.
-    others = [
+    models = [
         _of_model(row, task.name, task.card.metric, int(table.shots), score)
         for table in model_tables.tables(study, kind)
         if table.shots != model_tables.ALL
         for row in table.rows
-        if not (row.source == "study" and row.name.startswith(who))
+        if not (row.source == "study" and row.name.startswith(label))
         for score, task in zip(row.scores, table.tasks, strict=True)
         if not math.isnan(score.mean)
     ]
-    return of_people(study, people, who) + others
+    return of_people(study, people, label) + models
 
 
 def of_people(study: Study, people: Sequence[Any], name: str) -> list[SeriesRow]:
@@ -113,11 +113,11 @@ def of_people(study: Study, people: Sequence[Any], name: str) -> list[SeriesRow]
 
 def _of_model(row: model_tables.Row, task: str, metric: str, shots: int, score: Score) -> SeriesRow:
     is_published = row.source == "published"
-    low, high = (math.nan, math.nan) if is_published else _over_splits(score)
-    who = f"{row.name} (CLUES)" if is_published else row.name
-    question = "" if math.isnan(low) else OVER_SPLITS
+    ends = (math.nan, math.nan) if is_published else _over_splits(score)
+    name = f"{row.name} (CLUES)" if is_published else row.name
+    question = "" if math.isnan(ends[0]) else OVER_SPLITS
     return SeriesRow(
-        task, metric, shots, who, row.source, "", score.mean, low, high, score.n, row.unit, question
+        task, metric, shots, name, row.source, "", score.mean, *ends, score.n, row.unit, question
     )
 
 
@@ -129,24 +129,24 @@ def _over_splits(score: Score) -> tuple[float, float]:
     return score.mean - reach, min(100.0, score.mean + reach)
 
 
-def shown(every: Sequence[SeriesRow]) -> list[SeriesRow]:
+def top_series(rows: Sequence[SeriesRow]) -> list[SeriesRow]:
     """Return the rows to draw: those of the first MAX_SERIES series.
 
     Annotators come first, then uploaded models, published humans and published models. Within a
     group, the best come first.
     """
-    kept = ranked(every)[:MAX_SERIES]
-    return sorted((row for row in every if row.who in kept), key=lambda row: kept.index(row.who))
+    names = ranked(rows)[:MAX_SERIES]
+    return sorted((row for row in rows if row.who in names), key=lambda row: names.index(row.who))
 
 
-def ranked(every: Sequence[SeriesRow]) -> list[str]:
+def ranked(rows: Sequence[SeriesRow]) -> list[str]:
     means: dict[tuple[int, str], list[float]] = defaultdict(list)
-    for row in every:
+    for row in rows:
         people = row.unit == "annotators"
         rank = {"study": 0, "uploaded": 1}.get(row.source, 2 if people else 3)
         means[rank, row.who].append(row.score)
     best = sorted(means, key=lambda key: (key[0], -math.fsum(means[key]) / len(means[key]), key[1]))
-    return [who for _rank, who in best]
+    return [name for _rank, name in best]
 
 
 def sized(study: Study) -> PredictionFileQuerySet:
@@ -163,9 +163,9 @@ def by_size(study: Study) -> list[Any]:
     return sorted(rows, key=lambda row: (place(row.task.name), row.shots or 0, row.parameters))
 
 
-def frame(drawn: Sequence[SeriesRow]) -> pd.DataFrame:
+def frame(rows: Sequence[SeriesRow]) -> pd.DataFrame:
     columns = list(SeriesRow.__dataclass_fields__)
-    return pd.DataFrame([asdict(row) for row in drawn], columns=columns)
+    return pd.DataFrame([asdict(row) for row in rows], columns=columns)
 
 
 # Columns of the table below each figure.

@@ -34,11 +34,11 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
     figure's numbers when the user opens them.
     """
     study, kind, context = of_kind(request, name)
-    begun = figure_data.answered(study, kind)
+    steps = figure_data.answered(study, kind)
     context |= {
-        "nobody": not begun,
+        "nobody": not steps,
         "job": findings.waiting(findings.curves_job(study, kind)),
-        "figures": figure_data.page_figures(study, kind, begun),
+        "figures": figure_data.page_figures(study, kind, steps),
         "pictures": list(figure_data.PICTURES) if figure_data.can_draw() else [],
         "widths": paper_widths.INCHES,
     }
@@ -48,16 +48,16 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
 @reading
 def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpResponse:
     """Download a figure as JSON, CSV, SVG, PNG or PDF, at single or double `width`."""
-    kind, chosen = _figure(request, name, figure)
+    kind, chart = _figure(request, name, figure)
     filename = f"{name}-{figure}.{ext}"
     if ext == "csv":
-        return download(figure_data.frame_csv(kind, chosen.frame), filename)
+        return download(figure_data.frame_csv(kind, chart.frame), filename)
     if width := request.GET.get("width"):
         filename = f"{name}-{figure}-{width}.{ext}"
-    return _drawn(request, chosen, ext, filename)
+    return _picture(request, chart, ext, filename)
 
 
-def _drawn(
+def _picture(
     request: HttpRequest, figure: figure_data.Figure, ext: str, filename: str
 ) -> HttpResponse:
     width = request.GET.get("width", "")
@@ -73,14 +73,14 @@ def _drawn(
 
 @reading
 def figure_table(request: HttpRequest, name: str, figure: str) -> HttpResponse:
-    _kind, chosen = _figure(request, name, figure)
-    return render(request, "figures/_figure_numbers.html", {"figure": chosen})
+    _kind, chart = _figure(request, name, figure)
+    return render(request, "figures/_figure_numbers.html", {"figure": chart})
 
 
 @reading
 def figure_numbers(request: HttpRequest, name: str, figure: str) -> HttpResponse:
-    kind, chosen = _figure(request, name, figure)
-    return csv_file(f"{name}-{figure}-numbers", chosen.all_columns, chosen.numbers, kind)
+    kind, chart = _figure(request, name, figure)
+    return csv_file(f"{name}-{figure}-numbers", chart.all_columns, chart.numbers, kind)
 
 
 def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_data.Figure]:
@@ -89,10 +89,10 @@ def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_d
     kind = chosen_kind(request, performance.kinds(study))
     if figure not in figure_data.names(study):
         raise Http404
-    chosen = figure_data.figure(study, kind, figure)
-    if chosen.why_not:
+    chart = figure_data.figure(study, kind, figure)
+    if chart.why_not:
         raise Http404
-    return kind, chosen
+    return kind, chart
 
 
 # Comparison of several studies as a page, CSV, LaTeX and picture.
@@ -100,11 +100,11 @@ def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_d
 
 def asked_for(request: HttpRequest) -> Comparison | None:
     """Compare the studies in the `study` parameters, or return None if none are given."""
-    studies, kind = _named(request)
+    studies, kind = _studies(request)
     return several_studies.compare(studies, kind) if studies else None
 
 
-def _named(request: HttpRequest) -> tuple[list[Study], str]:
+def _studies(request: HttpRequest) -> tuple[list[Study], str]:
     """Return the studies in the `study` parameters, and `kind`.
 
     Access is checked for each study, so that adding a study to the URL does not reveal it.
@@ -121,14 +121,14 @@ def _named(request: HttpRequest) -> tuple[list[Study], str]:
 
 @reading
 def compare_page(request: ResearcherRequest) -> HttpResponse:
-    studies, kind = _named(request)
+    studies, kind = _studies(request)
     jobs = ((study, findings.waiting(findings.curves_job(study, kind))) for study in studies)
     study, job = next((pair for pair in jobs if pair[1]), (None, None))
     comparison = several_studies.compare(studies, kind) if studies and not job else None
-    chosen = [study.name for study in studies]
+    names = [study.name for study in studies]
     readable = Study.objects.visible_to(request.user, "read").order_by("title", "name")
     context: dict[str, Any] = {
-        "readable": [(study, study.name in chosen) for study in readable],
+        "readable": [(study, study.name in names) for study in readable],
         "job": job,
         "job_study": study,
         "kind": kind,
@@ -140,23 +140,23 @@ def compare_page(request: ResearcherRequest) -> HttpResponse:
         "query": _query(request.GET),
     }
     if comparison:
-        shown = comparison.design_columns
+        columns = comparison.design_columns
         context |= {
             "figure": comparison.figure,
-            "design_columns": on_page(shown),
-            "design_cells": cells(shown, comparison.differing),
+            "design_columns": on_page(columns),
+            "design_cells": cells(columns, comparison.differing),
         }
     return render(request, "figures/compare.html", context)
 
 
-def _query(sent: QueryDict) -> str:
-    kept = QueryDict(mutable=True)
-    kept.setlist("study", sent.getlist("study"))
-    kept["kind"] = sent.get("kind", Kind.PERSON)
-    return kept.urlencode()
+def _query(parameters: QueryDict) -> str:
+    query = QueryDict(mutable=True)
+    query.setlist("study", parameters.getlist("study"))
+    query["kind"] = parameters.get("kind", Kind.PERSON)
+    return query.urlencode()
 
 
-def _asked(request: HttpRequest) -> Comparison:
+def _comparison(request: HttpRequest) -> Comparison:
     comparison = asked_for(request)
     if comparison is None:
         raise Http404
@@ -165,7 +165,7 @@ def _asked(request: HttpRequest) -> Comparison:
 
 @reading
 def compare_file(request: HttpRequest, ext: str) -> HttpResponse:
-    comparison = _asked(request)
+    comparison = _comparison(request)
     figure = comparison.figure
     filename = f"several-studies.{ext}"
     if ext == "csv":
@@ -175,12 +175,12 @@ def compare_file(request: HttpRequest, ext: str) -> HttpResponse:
         return download(compare_latex(comparison), filename)
     if figure.why_not:
         raise Http404
-    return _drawn(request, figure, ext, filename)
+    return _picture(request, figure, ext, filename)
 
 
 @reading
 def compare_design(request: HttpRequest) -> HttpResponse:
-    comparison = _asked(request)
+    comparison = _comparison(request)
     text = columns.as_csv(comparison.design_columns, comparison.differing)
     return download(text, "several-studies-design.csv")
 
@@ -232,13 +232,13 @@ class FigureData(ApiView):
             raise Http404
         replies = []
         for kind in performance.kinds(study):
-            shown = figure_data.figure(study, kind, figure)
-            data = [] if shown.why_not else figure_data.in_file(shown.frame).to_dict("records")
+            chart = figure_data.figure(study, kind, figure)
+            data = [] if chart.why_not else figure_data.in_file(chart.frame).to_dict("records")
             replies.append(
                 {
                     "kind": kind,
-                    "why_not": shown.why_not,
-                    "numbers": as_records(shown.all_columns, shown.numbers),
+                    "why_not": chart.why_not,
+                    "numbers": as_records(chart.all_columns, chart.numbers),
                     "data": [{key: plain(cell) for key, cell in row.items()} for row in data],
                 }
             )
@@ -263,9 +263,9 @@ class SeveralStudies(ApiView):
         if comparison is None:
             raise ValidationError({"study": ["Name the studies: ?study=one&study=other"]})
         rows = as_records(comparison.figure.all_columns, comparison.figure.numbers)
-        told = {
+        reply = {
             "rows": [{"kind": comparison.kind} | row for row in rows],
             "differing": [{"what": d.what, "values": dict(d.values)} for d in comparison.differing],
             "without": comparison.without,
         }
-        return tagged(request, told)
+        return tagged(request, reply)

@@ -36,7 +36,7 @@ def laid_out(spec: dict[str, Any], width: str, spare: float = 0) -> dict[str, An
 
 
 def svg(spec: dict[str, Any], width: str) -> str:
-    return _scaled(_drawn(spec, width), f"{INCHES[width]}in", INCHES[width], "in")
+    return _scaled(_draw(spec, width), f"{INCHES[width]}in", INCHES[width], "in")
 
 
 def picture(spec: dict[str, Any], ext: str, width: str) -> bytes:
@@ -46,13 +46,13 @@ def picture(spec: dict[str, Any], ext: str, width: str) -> bytes:
         return svg(spec, width).encode()
     # For PDF and PNG, the library interprets pixels as points.
     points = INCHES[width] * POINTS
-    drawn = _scaled(_drawn(spec, width), f"{points:g}", points, "")
+    image = _scaled(_draw(spec, width), f"{points:g}", points, "")
     if ext == "pdf":
-        return vl_convert.svg_to_pdf(drawn)
-    return vl_convert.svg_to_png(drawn, ppi=DOTS)
+        return vl_convert.svg_to_pdf(image)
+    return vl_convert.svg_to_png(image, ppi=DOTS)
 
 
-def _drawn(spec: dict[str, Any], width: str) -> str:
+def _draw(spec: dict[str, Any], width: str) -> str:
     """Draw the figure twice, because axis and legend sizes are known only after drawing."""
     natural = _side(_vega(laid_out(spec, width)))
     return _vega(laid_out(spec, width, INCHES[width] * PIXELS - natural))
@@ -66,15 +66,15 @@ def _vega(spec: dict[str, Any]) -> str:
     return vl_convert.vegalite_to_svg(text, allowed_base_urls=[])
 
 
-def _side(drawn: str, name: str = "width") -> float:
+def _side(image: str, name: str = "width") -> float:
     """Return the width or height, in pixels, of an SVG from vl-convert."""
-    match = re.search(rf'<svg[^>]*? {name}="([\d.]+)"', drawn)
+    match = re.search(rf'<svg[^>]*? {name}="([\d.]+)"', image)
     assert match is not None  # vl-convert writes both
     return float(match[1])
 
 
-def _scaled(drawn: str, width: str, size: float, unit: str) -> str:
+def _scaled(image: str, width: str, size: float, unit: str) -> str:
     """Scale the SVG to this width. Its height and font sizes scale with it."""
-    was, high = _side(drawn), _side(drawn, "height")
+    was, high = _side(image), _side(image, "height")
     sides = f'width="{width}" height="{size * high / was:.4f}{unit}"'
-    return re.sub(r'width="[\d.]+" height="[\d.]+"', sides, drawn, count=1)
+    return re.sub(r'width="[\d.]+" height="[\d.]+"', sides, image, count=1)

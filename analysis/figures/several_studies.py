@@ -71,9 +71,9 @@ class Comparison:
     def figure(self) -> figure_data.Figure:
         """Return a figure for all studies. `why_not` is set if none contain data."""
         tasks = Task.objects.filter(studies__in=self.studies).distinct()
-        who = Kind(self.kind).label if self.kind != Kind.PERSON else "people"
+        group = Kind(self.kind).label if self.kind != Kind.PERSON else "people"
         caption = CAPTION.format(
-            metrics=test_sets.in_words(tasks), kind=who, question=humans_models.BOTH
+            metrics=test_sets.in_words(tasks), kind=group, question=humans_models.BOTH
         )
         caption += assumption(row.n for row in self.rows)
         programs = " ".join(
@@ -84,14 +84,14 @@ class Comparison:
         if programs:
             caption += f" {programs}"
         nothing = "No annotator of this kind has completed any of these studies."
-        shown = figure_data.Data(humans_models.frame(self.rows), self.rows)
+        data = figure_data.Data(humans_models.frame(self.rows), self.rows)
         return figure_data.Figure(
             name="several-studies",
             title=NAME,
             caption=caption,
             description=f"{NAME}. {caption}",
             why_not="" if self.rows else nothing,
-            load=lambda: shown,
+            load=lambda: data,
             make=charts.humans_and_models,
             all_columns=humans_models.COLUMNS,
             mark=programs,
@@ -111,19 +111,19 @@ def compare(studies: Sequence[Study], kind: str) -> Comparison:
 
 
 def title_of(study: Study, studies: Sequence[Study]) -> str:
-    same = [other for other in studies if other.title == study.title]
-    return f"{study.title} ({study.name})" if same[1:] or not study.title else study.title
+    namesakes = [other for other in studies if other.title == study.title]
+    return f"{study.title} ({study.name})" if namesakes[1:] or not study.title else study.title
 
 
 def differing(studies: Sequence[Study]) -> Iterator[SimpleNamespace]:
-    told = {study.name: dict(_told(study)) for study in studies}
-    for what in dict.fromkeys(key for values in told.values() for key in values):
-        values = {name: own.get(what, NOTHING) for name, own in told.items()}
+    designs = {study.name: dict(_design(study)) for study in studies}
+    for label in dict.fromkeys(key for values in designs.values() for key in values):
+        values = {name: design.get(label, NOTHING) for name, design in designs.items()}
         if len(set(values.values())) > 1:
-            yield SimpleNamespace(what=what, values=values)
+            yield SimpleNamespace(what=label, values=values)
 
 
-def _told(study: Study) -> Iterator[tuple[str, str]]:
+def _design(study: Study) -> Iterator[tuple[str, str]]:
     if not study.manifest:
         yield "design", "a draft: not frozen"
         return
@@ -151,8 +151,8 @@ def _told(study: Study) -> Iterator[tuple[str, str]]:
 
 def _flat(key: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
-        for inner, own in value.items():
-            yield from _flat(f"{key}.{inner}", own)
+        for inner, part in value.items():
+            yield from _flat(f"{key}.{inner}", part)
         return
     yield WORDS.get(key, key.replace("_", " ").replace(".", ": ")), _text(value)
 

@@ -37,18 +37,18 @@ def for_study(study: Study) -> SimpleNamespace | None:
     table = performance(study, kinds[0], frame)
     models = _models(table)
     counted = frames.counted(frame, kinds[0]).groupby(["task", "shots"])["score"]
-    scores: dict[Any, np.ndarray] = {cell: own.to_numpy(dtype=float) for cell, own in counted}
+    scores: dict[Any, np.ndarray] = {cell: group.to_numpy(dtype=float) for cell, group in counted}
     limits = zip(table.tasks, table.bounds, strict=True)
-    drawn = [_lines(table, task, scores, models, bound.line) for task, bound in limits]
+    all_lines = [_lines(table, task, scores, models, bound.line) for task, bound in limits]
     # Use one scale for all panels, so that a steeper line means a larger gain.
-    values = [lines.floor for lines in drawn]
-    for lines in drawn:
+    values = [lines.floor for lines in all_lines]
+    for lines in all_lines:
         values += [low for low, _high in lines.ends]
         values += [mean for row in lines.rows for mean in row[2]]
     # The scale starts at a multiple of STEP below all values, at most 80.
-    known = [value for value in values if not math.isnan(value)]
-    lowest = min(80, STEP * math.floor(min(known, default=0) / STEP))
-    panels = [_panel(table, lines, lowest) for lines in drawn]
+    numbers = [value for value in values if not math.isnan(value)]
+    lowest = min(80, STEP * math.floor(min(numbers, default=0) / STEP))
+    panels = [_panel(table, lines, lowest) for lines in all_lines]
     return SimpleNamespace(
         kind=kinds[0],
         are_people=kinds[0] == Kind.PERSON,
@@ -64,8 +64,8 @@ def _models(table: PerformanceTable) -> dict[str, dict[tuple[int, int], float]]:
     scores: dict[str, dict[tuple[int, int], float]] = {}
     for (model, task, shots), runs in model_runs.splits(files, table.tasks).items():
         scores.setdefault(model, {})[task, shots or 0] = model_runs.mean_of(runs, len(runs)).mean
-    most = sorted(scores, key=lambda name: (-len(scores[name]), name))[:MAX_MODELS]
-    return {name: scores[name] for name in most}
+    names = sorted(scores, key=lambda name: (-len(scores[name]), name))[:MAX_MODELS]
+    return {name: scores[name] for name in names}
 
 
 def _lines(
@@ -120,11 +120,11 @@ def _panel(table: PerformanceTable, lines: SimpleNamespace, lowest: int) -> Simp
                 counts=list(map(str, counts)),
             )
         )
-    known = [(i, low, high) for i, (low, high) in enumerate(lines.ends) if not math.isnan(low)]
-    edge = [place(i, high) for i, _low, high in known]
-    edge += [place(i, low) for i, low, _high in reversed(known)]
+    intervals = [(i, low, high) for i, (low, high) in enumerate(lines.ends) if not math.isnan(low)]
+    edge = [place(i, high) for i, _low, high in intervals]
+    edge += [place(i, low) for i, low, _high in reversed(intervals)]
     task, metric = lines.task.name, lines.task.card.metric
-    said = "; ".join(f"{each.name} {', '.join(each.texts)}" for each in series)
+    summary = "; ".join(f"{each.name} {', '.join(each.texts)}" for each in series)
     shots = ", ".join(map(str, table.shots))
     return SimpleNamespace(
         task=task,
@@ -132,10 +132,10 @@ def _panel(table: PerformanceTable, lines: SimpleNamespace, lowest: int) -> Simp
         shots=[(shots, place(index, 0)[0]) for index, shots in enumerate(table.shots)],
         series=series,
         drawn=series[::-1],
-        band=_joined(edge) if len(known) > 1 else "",
+        band=_joined(edge) if len(intervals) > 1 else "",
         scale=[(value, place(0, value)[1]) for value in range(lowest, 101, STEP)],
         floor=None if math.isnan(lines.floor) else place(0, lines.floor)[1],
-        description=f"{task}, {metric} x 100 at {shots} shots: {said}",
+        description=f"{task}, {metric} x 100 at {shots} shots: {summary}",
     )
 
 

@@ -95,7 +95,7 @@ def test_published_figures_are_marked_and_have_no_interval():
     models = [
         row("t", "S1", 0, f"m{n}", "uploaded", "", n, nan, nan, 1, "runs", "") for n in range(9)
     ]
-    drawn = humans_models.shown([quoted, *models, own])
+    drawn = humans_models.top_series([quoted, *models, own])
     # People first, then the best models, as many as can be distinguished.
     assert [each.who for each in drawn] == ["People", "m8", "m7", "m6", "m5", "m4"]
     spec = figure_data.charts.humans_and_models(humans_models.frame([own, quoted])).to_dict()
