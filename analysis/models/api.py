@@ -256,6 +256,6 @@ class Leaderboard(ApiView):
         for kind in performance.kinds(study):
             boards = leaderboard.boards(study, kind)
             rows = as_records(leaderboard.COLUMNS, leaderboard.cells(boards))
-            left_out = [f"{b.heading}: {words}" for b in boards for words in b.left_out]
+            left_out = [f"{b.heading}: {reason}" for b in boards for reason in b.left_out]
             replies.append({"kind": kind, "entries": rows, "left_out": left_out})
         return Response(replies)

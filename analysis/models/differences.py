@@ -146,12 +146,12 @@ def _differences(study: Study, kind: str) -> list[Difference]:
     compared_here: list[dict[str, Any]] = []
     for (task, shots, model), predicted in sorted(models.items()):
         people = humans.get((task, shots), {})
-        answered = {example for own in people.values() for example in own}
+        answered = {example for answers in people.values() for example in answers}
         examples = sorted(answered & predicted.keys())
         if not examples:
             continue
         scores = np.array(
-            [[own.get(example, math.nan) for example in examples] for own in people.values()]
+            [[s1s.get(example, math.nan) for example in examples] for s1s in people.values()]
         )
         of_model = np.array([predicted[example] for example in examples])
         runs = compared[task, shots, model]
@@ -171,15 +171,15 @@ def _differences(study: Study, kind: str) -> list[Difference]:
             )
         )
     sums = [numbers.pop("sums") for numbers in compared_here]
-    flips = significance.sign_flips([own or () for own in sums], study.seed)
+    flips = significance.sign_flips([part or () for part in sums], study.seed)
     rows = [
-        Difference(**numbers, p_sign_flip=math.nan if own is None else p)
-        for numbers, own, p in zip(compared_here, sums, flips, strict=True)
+        Difference(**numbers, p_sign_flip=math.nan if part is None else p)
+        for numbers, part, p in zip(compared_here, sums, flips, strict=True)
     ]
-    own = [row for row in rows if row.in_family]
-    others = [row for row in rows if not row.in_family]
-    judged = tested.judged(own, study.equivalence_margin)
-    for row in tested.judged(others, study.equivalence_margin):
+    in_family = [row for row in rows if row.in_family]
+    outside = [row for row in rows if not row.in_family]
+    judged = tested.judged(in_family, study.equivalence_margin)
+    for row in tested.judged(outside, study.equivalence_margin):
         judged.append(replace(row, p_holm=math.nan))
     return sorted(judged, key=lambda row: (place(row.task), row.shots, row.model))
 
@@ -232,9 +232,9 @@ def pairs(study: Study, kind: str, pairing: Difference) -> list[SimpleNamespace]
     paired = []
     for example in task.test_split.examples.all():
         if example.pk in answered and example.pk in predicted:
-            own, other = 100 * answered[example.pk], 100 * predicted[example.pk]
+            human, model = 100 * answered[example.pk], 100 * predicted[example.pk]
             paired.append(
-                SimpleNamespace(example=example, human=own, model=other, difference=own - other)
+                SimpleNamespace(example=example, human=human, model=model, difference=human - model)
             )
     return sorted(paired, key=lambda pair: (-abs(pair.difference), pair.example.position))
 
@@ -271,17 +271,17 @@ Scores = dict[tuple[int, int], dict[int, dict[int, float]]]
 
 def _s1(people: QuerySet[Participation]) -> Scores:
     """Return S1 in [0, 1] for these participations' test answers."""
-    own: dict[int, dict[int, float]] = defaultdict(dict)
+    by_person: dict[int, dict[int, float]] = defaultdict(dict)
     rows = Answer.objects.filter(
         turn__step=Step.ANNOTATION, turn__participation__in=people
     ).values_list("turn__participation_id", "turn__example_id", "s1")
     for person, example, s1 in rows.iterator(chunk_size=5000):
-        own[person][example] = s1
+        by_person[person][example] = s1
     scores: Scores = defaultdict(dict)
     seats = people.order_by().values_list("pk", "scenario__task_id", "scenario__shots")
     for person, task, shots in seats:
-        if person in own:
-            scores[task, shots][person] = own[person]
+        if person in by_person:
+            scores[task, shots][person] = by_person[person]
     return scores
 
 
@@ -290,8 +290,8 @@ def _scores(study: Study, people: QuerySet[Participation]) -> Scores:
     scores = _s1(people)
     parts = test_sets.parts(study, list(people.values_list("pk", flat=True)))
     for of_people in scores.values() if parts else ():
-        for person, own in of_people.items():
-            own.update((example, parts.get((person, example), s1)) for example, s1 in own.items())
+        for person, s1s in of_people.items():
+            s1s.update((example, parts.get((person, example), s1)) for example, s1 in s1s.items())
     return scores
 
 
@@ -302,8 +302,8 @@ def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dic
     means |= _model_parts(compared)
     seated = model_runs.seated_runs(study) if kind != Kind.MODEL else {}
     if seated:
-        taken = [participation for seats in seated.values() for participation in seats]
-        scores = _scores(study, study.participations.filter(pk__in=taken))
+        participations = [participation for seats in seated.values() for participation in seats]
+        scores = _scores(study, study.participations.filter(pk__in=participations))
         for (task, shots, model), seats in seated.items():
             compared[task, shots, model] = Runs(is_equal=True, seats=seats)
             means[task, shots, model] = _over_splits(scores[task, shots], seats)
@@ -333,10 +333,10 @@ def _compared_files(study: Study) -> dict[Group, Runs]:
         groups[file.task_id, file.shots or 0, file.model.name].append(file)
     return {
         group: Runs(
-            is_equal=any(file.pk in equal for file in own),
-            files=[file for file in own if file.pk in equal] or own,
+            is_equal=any(file.pk in equal for file in members),
+            files=[file for file in members if file.pk in equal] or members,
         )
-        for group, own in groups.items()
+        for group, members in groups.items()
     }
 
 
@@ -375,6 +375,6 @@ def _model_parts(compared: dict[Group, Runs]) -> dict[Group, dict[int, float]]:
             for example, value in zip(test.examples, score.values, strict=True):
                 parts[group][example].append(value)
     return {
-        group: {example: math.fsum(values) / len(values) for example, values in own.items()}
-        for group, own in parts.items()
+        group: {example: math.fsum(values) / len(values) for example, values in by_example.items()}
+        for group, by_example in parts.items()
     }

@@ -153,11 +153,11 @@ class UploadForm(forms.Form):
         details = {key: data[key] for key in store.STATED}
         if details["predicted_on"] is not None:
             details["predicted_on"] = details["predicted_on"].isoformat()  # JSON for a job
-        name, sent = data["name"], data["uploads"]
-        if sum(len(upload.data) for upload in sent) <= upload_job.SMALL:
+        name, uploads = data["name"], data["uploads"]
+        if sum(len(upload.data) for upload in uploads) <= upload_job.SMALL:
             with contextlib.suppress(checking.Busy):  # otherwise store it in a job
-                return store.add(name, sent, user, **details)[0].model
-        return upload_job.begin(name, sent, user, **details)
+                return store.add(name, uploads, user, **details)[0].model
+        return upload_job.begin(name, uploads, user, **details)
 
     def _by_name(self, files: list[Any]) -> list[PredictionUpload]:
         uploads = []

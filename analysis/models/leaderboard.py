@@ -100,10 +100,10 @@ class Board:
     @property
     def groups(self) -> list[tuple[str, list[Entry]]]:
         grouped = [
-            (words, [entry for entry in self.entries if entry.group == group])
-            for group, words in GROUPS.items()
+            (title, [entry for entry in self.entries if entry.group == group])
+            for group, title in GROUPS.items()
         ]
-        return [(words, entries) for words, entries in grouped if entries]
+        return [(title, entries) for title, entries in grouped if entries]
 
 
 def boards(study: Study, kind: str) -> list[Board]:
@@ -112,23 +112,23 @@ def boards(study: Study, kind: str) -> list[Board]:
     uploaded, of = splits(files, people.tasks), training_files(people.tasks)
     models = {model.name: model for model in LanguageModel.objects.filter(files__in=files)}
     all_sizes = {task.name: tuple(task.training_sizes) for task in people.tasks}
-    own = counted(study, kind).values_list("pk", "scenario__task__name", "scenario__shots")
-    largest = [pk for pk, task, shots in own if shots in all_sizes[task][-1:]]
-    means = {(it.task, it.shots): it for it in curve(study, kind, "shots", largest)[1]}
-    each = []
+    seats = counted(study, kind).values_list("pk", "scenario__task__name", "scenario__shots")
+    largest = [pk for pk, task, shots in seats if shots in all_sizes[task][-1:]]
+    means = {(row.task, row.shots): row for row in curve(study, kind, "shots", largest)[1]}
+    of_tasks = []
     for task in people.tasks:
         sizes = all_sizes[task.name]
         if not sizes:
             continue
         cells = [people.cells.get((task.name, size)) for size in sizes]
-        annotators = _own(study, kind, cells, means.get((task.name, max(sizes))))
+        annotators = _annotators(study, kind, cells, means.get((task.name, max(sizes))))
         entries, left_out = _uploaded(task, sizes, uploaded, of, models)
         published = _published(task, sizes)
-        each.append(Board(task, sizes, _ranked([*annotators, *entries, *published]), left_out))
-    return [*_over_all(each), *each]
+        of_tasks.append(Board(task, sizes, _ranked([*annotators, *entries, *published]), left_out))
+    return [*_over_all(of_tasks), *of_tasks]
 
 
-def _own(study: Study, kind: str, cells: Sequence, of_largest: Any) -> Iterator[Entry]:
+def _annotators(study: Study, kind: str, cells: Sequence, of_largest: Any) -> Iterator[Entry]:
     """Yield the study's annotators if any completed the task. `of_largest` has the interval."""
     if not any(cell is not None and cell.n for cell in cells):
         return
@@ -212,38 +212,38 @@ def _ranked(entries: Iterable[Entry]) -> list[Entry]:
     return placed
 
 
-def _over_all(each: Sequence[Board]) -> Iterator[Board]:
+def _over_all(boards: Sequence[Board]) -> Iterator[Board]:
     """Yield the mean across tasks for entries on all boards. SDs assume independent tasks."""
-    if len(each) < 2 or len({board.sizes for board in each}) > 1:
+    if len(boards) < 2 or len({board.sizes for board in boards}) > 1:
         return
     by_who: dict[tuple[str, str], list[Entry]] = {}
-    for board in each:
+    for board in boards:
         for entry in board.entries:
             by_who.setdefault((entry.source, entry.name), []).append(entry)
     entries = []
-    for same in by_who.values():
-        if len(same) == len(each):
-            columns = zip(*(entry.scores for entry in same), strict=True)
+    for group in by_who.values():
+        if len(group) == len(boards):
+            columns = zip(*(entry.scores for entry in group), strict=True)
             scores = tuple(_mean(column) for column in columns)
-            entries.append(replace(same[0], scores=scores, low=math.nan, high=math.nan,
+            entries.append(replace(group[0], scores=scores, low=math.nan, high=math.nan,
                                    no_interval="see each task", rank=None))  # fmt: skip
-    yield Board(None, each[0].sizes, _ranked(entries), [])
+    yield Board(None, boards[0].sizes, _ranked(entries), [])
 
 
 def _mean(scores: Sequence[Score]) -> Score:
     """Return the mean across tasks. `printed` is its SD and `n` is the smallest n among tasks."""
     if any(math.isnan(score.mean) for score in scores):
         return Score(of=min(score.of for score in scores))
-    whole = aggregate([s.mean for s in scores], [s.spread for s in scores])
+    average = aggregate([s.mean for s in scores], [s.spread for s in scores])
     fewest = min(scores, key=lambda score: score.n)
-    return Score(whole.mean, printed=whole.sd_of_average, n=fewest.n, of=fewest.of)
+    return Score(average.mean, printed=average.sd_of_average, n=fewest.n, of=fewest.of)
 
 
-def cells(shown: Sequence[Board]) -> list[SimpleNamespace]:
+def cells(boards: Sequence[Board]) -> list[SimpleNamespace]:
     return [
         SimpleNamespace(board=board, entry=entry, shots=size, score=score)
-        for board in shown
-        for _words, entries in board.groups
+        for board in boards
+        for _title, entries in board.groups
         for entry in entries
         for size, score in zip(board.sizes, entry.scores, strict=True)
     ]

@@ -45,21 +45,21 @@ class Run:
 
     @property
     def text(self) -> str:
-        seen, numbers = _labels(Seen, self.seen_test), _labels(Numbering, self.numbering)
-        chosen = _labels(Tuning, self.tuning)
+        test, numbers = _labels(Seen, self.seen_test), _labels(Numbering, self.numbering)
+        tuning = _labels(Tuning, self.tuning)
         parts = {
             "method": _labels(Method, self.method) if self.method else "",
             "choice of prompts and settings": self.tuning
-            and f"prompts and settings chosen {chosen}",
-            "exposure to the test set": self.seen_test and f"may have seen the test set: {seen}",
+            and f"prompts and settings chosen {tuning}",
+            "exposure to the test set": self.seen_test and f"may have seen the test set: {test}",
             "numbers of splits": self.numbering and f"numbers of splits: {numbers}",
             "date": self.predicted_on,
             "revision": self.revision and f"revision {self.revision}",
         }
-        told = [words for words in parts.values() if words]
-        if unstated := [name for name, words in parts.items() if not words]:
-            told.append(f"not stated: {', '.join(unstated)}")
-        return "; ".join(told)
+        texts = [text for text in parts.values() if text]
+        if unstated := [name for name, text in parts.items() if not text]:
+            texts.append(f"not stated: {', '.join(unstated)}")
+        return "; ".join(texts)
 
 
 def _labels(choices: type[TextChoices], values: str) -> str:
@@ -91,9 +91,9 @@ def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
     from the task's, or without any, are excluded unless the split has the same number in both.
     Zero shots means no training, so all files are included.
     """
-    own = {True: Numbering.RECHAINED, False: Numbering.PUBLISHED}
+    numberings = {True: Numbering.RECHAINED, False: Numbering.PUBLISHED}
     splits = Split.objects.filter(task__in=study.tasks.all(), kind=Split.Kind.TRAIN)
-    same = {
+    unchanged = {
         (split.task_id, split.shots, split.number)
         for split in splits.filter(number__in=study.splits)
         if split.filename.endswith(f"_{split.shots}_{split.number}.jsonl")
@@ -105,10 +105,10 @@ def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
         or (
             file.split_number in study.splits
             and (
-                file.numbering == own[file.task.rechained]
+                file.numbering == numberings[file.task.rechained]
                 or (
                     file.numbering != Numbering.RECHAINED
-                    and (file.task_id, file.shots, file.split_number) in same
+                    and (file.task_id, file.shots, file.split_number) in unchanged
                 )
             )
         )
@@ -130,8 +130,8 @@ def splits_as_one_set(
     for model, task, shots, number, predicted, gold in rows.iterator(chunk_size=5000):
         scores[(model, task, shots), number].append(s1(predicted, gold))
     by_place: dict[Place, list[float]] = defaultdict(list)
-    for (at, _number), own in scores.items():
-        by_place[at].append(math.fsum(own) / len(own))
+    for (at, _number), values in scores.items():
+        by_place[at].append(math.fsum(values) / len(values))
     return by_place
 
 
@@ -145,14 +145,14 @@ def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, 
     under = test_sets.of_files(files, tasks)
     rows = files.with_scores().values_list("pk", "model__name", "task_id", "shots", "mean_s1")  # type: ignore[misc]  # annotated
     for pk, model, task, shots, mean in rows:
-        own = under[pk][1] if pk in under else None
-        scored = FileScore(own.value, own.remark) if own else FileScore(mean, "")
+        score = under[pk][1] if pk in under else None
+        scored = FileScore(score.value, score.remark) if score else FileScore(mean, "")
         by_place[model, task, shots].append(scored)
     return dict(by_place)
 
 
 def mean_of(scores: Sequence[FileScore], of: int) -> Score:
-    return over([own.value for own in scores], of, [own.remark for own in scores])
+    return over([score.value for score in scores], of, [score.remark for score in scores])
 
 
 # Scores and effort of models that took a seat in a study. A model annotator does what humans do, so
@@ -177,11 +177,11 @@ class Seated:
 
 
 def seats(study: Study) -> dict[int, Seated]:
-    theirs = study.participations.filter(kind=Kind.MODEL).exclude(status=Status.WITHDRAWN)
-    known = ModelAnnotator.objects.filter(worker__participations__in=theirs)
-    rows = known.values_list("worker_id", "name", "revision", "prompt_hash")
-    of_worker = {worker: Seated(*who) for worker, *who in rows}
-    pairs = theirs.values_list("pk", "worker_id")
+    participations = study.participations.filter(kind=Kind.MODEL).exclude(status=Status.WITHDRAWN)
+    annotators = ModelAnnotator.objects.filter(worker__participations__in=participations)
+    rows = annotators.values_list("worker_id", "name", "revision", "prompt_hash")
+    of_worker = {worker: Seated(*details) for worker, *details in rows}
+    pairs = participations.values_list("pk", "worker_id")
     return {pk: of_worker[worker] for pk, worker in pairs if worker in of_worker}
 
 
@@ -208,23 +208,23 @@ def seated_scores(
 def seated_runs(study: Study) -> dict[tuple[int, int, str], dict[int, int | None]]:
     """Map (task version key, shots, title) to analysed participations and their splits."""
     models = seats(study)
-    found: dict[tuple[int, int, str], dict[int, int | None]] = defaultdict(dict)
+    runs: dict[tuple[int, int, str], dict[int, int | None]] = defaultdict(dict)
     counted = study.participations.analysed().in_cells().filter(kind=Kind.MODEL).order_by("pk")
     rows = counted.values_list(
         "pk", "scenario__task_id", "scenario__shots", "scenario__split_number"
     )
     for pk, task, shots, split in rows:
         if pk in models:
-            found[task, shots, models[pk].title][pk] = split
-    return dict(found)
+            runs[task, shots, models[pk].title][pk] = split
+    return dict(runs)
 
 
 def _over_splits(by_split: dict[int, list[float]], of: int) -> Score:
     """Return a cell's score. `of` is the number of splits, or 0 without training."""
     if not of:
-        replicates = [value for own in by_split.values() for value in own]
+        replicates = [value for group in by_split.values() for value in group]
         return over(replicates, len(replicates))
-    return over([math.fsum(own) / len(own) for own in by_split.values()], of)
+    return over([math.fsum(group) / len(group) for group in by_split.values()], of)
 
 
 EFFORT = [
@@ -254,10 +254,10 @@ def efforts(study: Study) -> list[SimpleNamespace]:
     `minutes` is working time, or time spent waiting for the model. `cost` is NaN if unknown.
     """
     runs: dict[Seated, list[ModelRun]] = defaultdict(list)
-    told = ModelRun.objects.filter(participation__study=study).in_bulk()
+    stored = ModelRun.objects.filter(participation__study=study).in_bulk()
     for pk, model in seats(study).items():
-        if pk in told:
-            runs[model].append(told[pk])
+        if pk in stored:
+            runs[model].append(stored[pk])
     rows = [_of_model(model, runs[model]) for model in sorted(runs, key=str)]
     return [*_of_people(study), *(row for row in rows if row.answers)] if rows else []
 

@@ -160,11 +160,11 @@ def tables(study: Study, kind: str) -> list[Table]:
         if k in people.shots:
             # A cell that averages several models would describe no model.
             if kind != Kind.MODEL:
-                rows += _own(people, int(k), shared.get(int(k), 0.0))
+                rows += _annotators(people, int(k), shared.get(int(k), 0.0))
             # Models that took part as annotators.
             seated = model_runs.seated_scores(study, tasks, int(k), frame)
             rows += [Row("study", name, unit, scores, tasks) for name, unit, scores in seated]
-        printed = {task: own.score(3) for (task, at), own in human_table4().items() if at == k}
+        printed = {task: cell.score(3) for (task, at), cell in human_table4().items() if at == k}
         rows += _published(WHO[Kind.PERSON], "annotators", tasks, printed)
         rows += _uploaded(tasks, k, uploaded, of, stated)
         rows += _equally_trained(study, tasks, k, uploaded, equal, stated)
@@ -179,20 +179,20 @@ def tables(study: Study, kind: str) -> list[Table]:
     return tables
 
 
-def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Row]:
+def _annotators(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Row]:
     """Yield the study's annotators and, if there are several splits, a row across splits."""
-    study, who = people.study, WHO[Kind(people.kind)]
+    study, name = people.study, WHO[Kind(people.kind)]
     cells = [people.cells[task.name, shots] for task in people.tasks]
     many = len(study.splits) if shots else 1
     seats = study.annotators * many
-    own = [Score(c.mean, c.sd_ddof1, c.sd_ddof0, n=c.n, of=seats, remark=c.remark) for c in cells]
-    yield Row("study", who, "annotators", own, people.tasks, covariance=covariance)
+    means = [Score(c.mean, c.sd_ddof1, c.sd_ddof0, n=c.n, of=seats, remark=c.remark) for c in cells]
+    yield Row("study", name, "annotators", means, people.tasks, covariance=covariance)
     if any(c.splits > 1 for c in cells):
         apart = [
             Score(c.mean, c.split_sd_ddof1, c.split_sd_ddof0, n=c.splits, of=many, remark=c.remark)
             for c in cells
         ]
-        yield Row("study", f"{who}, over training splits", "splits", apart, people.tasks)
+        yield Row("study", f"{name}, over training splits", "splits", apart, people.tasks)
 
 
 def model_rows(files: PredictionFileQuerySet) -> list[SimpleNamespace]:
@@ -242,8 +242,8 @@ def _uploaded(
     for model in sorted({model for model, _task, k in by_place if k == size}):
         places = [(task.pk, size) for task in tasks]
         scores = [mean_of(by_place.get((model, *place), []), of[place]) for place in places]
-        told = [stated[model, *place] for place in places if (model, *place) in stated]
-        run = joined(map(astuple, told))
+        statements = [stated[model, *place] for place in places if (model, *place) in stated]
+        run = joined(map(astuple, statements))
         yield Row("uploaded", f"{model}{suffix}", unit, scores, tasks, link=model, run=run)
 
 
@@ -262,12 +262,12 @@ def _equally_trained(
     """
     if not shots or shots == ALL:
         return
-    others = {
+    models = {
         model
         for (model, _task, k), scores in all_splits.items()
         if k == shots and len(equal.get((model, _task, k), [])) < len(scores)
     }
-    at_place = {place: scores for place, scores in equal.items() if place[0] in others}
+    at_place = {place: scores for place, scores in equal.items() if place[0] in models}
     of: dict[tuple[int, int | None], int] = {
         (task.pk, int(shots)): len(study.splits) for task in tasks
     }
@@ -310,7 +310,7 @@ def score_rows(tables: Sequence[Table]) -> list[SimpleNamespace]:
             for score, task in zip(row.scores, table.tasks, strict=True):
                 if not score.remark and math.isnan(score.mean):
                     continue
-                own = recipe(task.card.gold_rule, over=row.unit, metric=task.card.metric)
+                recipe_text = recipe(task.card.gold_rule, over=row.unit, metric=task.card.metric)
                 rows.append(
                     SimpleNamespace(
                         row=row,
@@ -319,7 +319,7 @@ def score_rows(tables: Sequence[Table]) -> list[SimpleNamespace]:
                         task_version=None if row.is_published else task.version,
                         shots=table.shots,
                         score=score,
-                        recipe="" if row.is_published else own,
+                        recipe="" if row.is_published else recipe_text,
                     )
                 )
     return rows

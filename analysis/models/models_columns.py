@@ -64,9 +64,9 @@ MODEL = [
     Column("of", meaning="number of training splits of the task at that number of shots",
            get="score.of"),
     *(
-        Column(f"set_{name}", meaning=f"for tasks with alternative gold answers: the {words} with"
+        Column(f"set_{name}", meaning=f"for tasks with alternative gold answers: the {measure} with"
                " all gold answers of an example as one set", unit=unit, get=f"as_set.{name}")
-        for name, words, unit in (
+        for name, measure, unit in (
             ("mean", "mean", "S1 x 100"),
             ("sd_ddof1", "SD over splits (ddof 1)", "points"),
             ("sd_ddof0", "SD over splits (ddof 0)", "points"),
@@ -113,8 +113,8 @@ AGGREGATES = [
     Column("shots", meaning="number of shots, or all: fully supervised"),
     Column("tasks", meaning="number of tasks", get="row.aggregate.tasks"),
     *(
-        Column(name, meaning=f"{words} over tasks", unit="points", get=f"row.aggregate.{name}")
-        for name, words in (
+        Column(name, meaning=f"{measure} over tasks", unit="points", get=f"row.aggregate.{name}")
+        for name, measure in (
             ("mean", "mean"),
             ("sd_of_sum", "SD of the sum"),
             ("sd_of_average", "SD of the mean"),
@@ -201,13 +201,13 @@ SCORE_COLUMNS = [
 ]  # fmt: skip
 
 
-def explanations(who: str) -> list[tuple[str, str]]:
+def explanations(annotators: str) -> list[tuple[str, str]]:
     """Return (source, description of its numbers) pairs. `who` names the study's annotators."""
-    said = rendered("sources", {})
+    texts = rendered("sources", {})
     names = {
-        "study": f"{who}, this study",
+        "study": f"{annotators}, this study",
         "uploaded": "Uploaded models",
         "published": "Published",
         "average": "Average ± SD",
     }
-    return [(name, said[block]) for block, name in names.items()]
+    return [(name, texts[block]) for block, name in names.items()]

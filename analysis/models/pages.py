@@ -40,12 +40,12 @@ UPLOADED = "{}?upload={}#upload"
 @require_http_methods(["GET", "POST"])
 def models(request: ResearcherRequest) -> HttpResponse:
     """List the models and the state of the job `?upload=` (GET), or store an upload (POST)."""
-    asked = request.GET.get("upload", "")
-    job = predictions_job_of(request, int(asked[:18])) if asked.isdecimal() else None
+    upload = request.GET.get("upload", "")
+    job = predictions_job_of(request, int(upload[:18])) if upload.isdecimal() else None
     uploaded = job.parameters["model"] if job else request.GET.get("model", "")
     if request.method == "POST":
         form = UploadForm(request.POST, request.FILES)
-        if form.is_valid() and (address := _taken(form, request)):
+        if form.is_valid() and (address := _store(form, request)):
             return redirect(address)
     else:
         form = UploadForm(initial={"name": uploaded})
@@ -53,7 +53,7 @@ def models(request: ResearcherRequest) -> HttpResponse:
     rows = list(
         stored.annotate(file_count=Count("files"), task_count=Count("files__task", distinct=True))
     )
-    shown = listing.listing(
+    results = listing.listing(
         request.GET,
         rows,
         LISTED,
@@ -61,8 +61,8 @@ def models(request: ResearcherRequest) -> HttpResponse:
         is_archived=lambda row: bool(row.archived_at),
     )
     if listing.wants_csv(request.GET):
-        return shown.as_csv("models-list.csv")
-    context = {"form": form, "listing": shown if rows else None, "job": job, "uploaded": uploaded}
+        return results.as_csv("models-list.csv")
+    context = {"form": form, "listing": results if rows else None, "job": job, "uploaded": uploaded}
     context |= prediction_upload.outcome(job) if job and job.is_done else {}
     return render(request, "models/models.html", context, status=422 if form.is_bound else 200)
 
@@ -81,7 +81,7 @@ LISTED = [
 ]  # fmt: skip
 
 
-def _taken(form: UploadForm, request: ResearcherRequest) -> str:
+def _store(form: UploadForm, request: ResearcherRequest) -> str:
     """Store a valid form. Return a URL, or add errors to the form and return ""."""
     try:
         stored = form.store(request.user)
@@ -212,16 +212,16 @@ def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
         "late": differences.late(pairings),
     }
     if pairings:
-        chosen = _chosen(request, pairings)
-        pairs = differences.pairs(study, kind, chosen)[:SHOWN]
-        predicted = differences.predicted_texts(chosen, [pair.example for pair in pairs])
-        shown = models_columns.pair_columns(chosen)
+        pairing = _pairing(request, pairings)
+        pairs = differences.pairs(study, kind, pairing)[:SHOWN]
+        predicted = differences.predicted_texts(pairing, [pair.example for pair in pairs])
+        columns = models_columns.pair_columns(pairing)
         context |= {
-            "chosen": chosen,
-            "pair_columns": on_page(shown),
+            "chosen": pairing,
+            "pair_columns": on_page(columns),
             "pairs": [
                 (pair.example, texts, predicted[pair.example.pk])
-                for pair, texts in zip(pairs, cells(shown, pairs), strict=True)
+                for pair, texts in zip(pairs, cells(columns, pairs), strict=True)
             ],
         }
     page = "_differences" if request.htmx else "study_differences"
@@ -244,24 +244,24 @@ def study_models_file(request: ResearcherRequest, name: str, table: str) -> Http
     kind = chosen_kind(request, performance.kinds(study))
     filename = f"{study.name}-models-{table}"
     if table == "examples":
-        chosen = _chosen(request, differences.differences(study, kind))
-        rows = differences.pairs(study, kind, chosen)
-        return csv_file(filename, models_columns.pair_columns(chosen), rows, kind)
+        pairing = _pairing(request, differences.differences(study, kind))
+        rows = differences.pairs(study, kind, pairing)
+        return csv_file(filename, models_columns.pair_columns(pairing), rows, kind)
     if table not in FILES:
         raise Http404
-    shown, rows_of = FILES[table]
+    columns, rows_of = FILES[table]
     with_kind = kind if table == "differences" else ""
-    return csv_file(filename, shown, rows_of(study, kind), with_kind)
+    return csv_file(filename, columns, rows_of(study, kind), with_kind)
 
 
-def _chosen(
+def _pairing(
     request: ResearcherRequest, pairings: list[differences.Difference]
 ) -> differences.Difference:
-    wanted = request.GET.get("pair")
-    chosen = next((pairing for pairing in pairings if wanted in (None, pairing.key)), None)
-    if chosen is None:
+    key = request.GET.get("pair")
+    pairing = next((pairing for pairing in pairings if key in (None, pairing.key)), None)
+    if pairing is None:
         raise Http404
-    return chosen
+    return pairing
 
 
 @reading
@@ -271,22 +271,22 @@ def leaderboard_page(request: ResearcherRequest, name: str) -> HttpResponse:
     boards = [] if job else leaderboard.boards(study, kind)
     context |= {
         "job": job,
-        "boards": [_shown(board, number) for number, board in enumerate(boards)],
+        "boards": [_board(board, number) for number, board in enumerate(boards)],
         "not_compared": published.not_compared(study.tasks.all()),
     }
     return render(request, "models/leaderboard.html", context)
 
 
-def _shown(board: Board, number: int) -> dict[str, Any]:
-    shown = leaderboard.of_board(board)
+def _board(board: Board, number: int) -> dict[str, Any]:
+    columns = leaderboard.of_board(board)
     groups = [
-        (words, list(zip(entries, cells(shown, entries), strict=True)))
-        for words, entries in board.groups
+        (title, list(zip(entries, cells(columns, entries), strict=True)))
+        for title, entries in board.groups
     ]
     return {
         "shown": board,
-        "columns": shown,
+        "columns": columns,
         "groups": groups,
-        "width": len(shown) + 1,
+        "width": len(columns) + 1,
         "anchor": f"leaderboard-{number}",
     }
