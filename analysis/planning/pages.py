@@ -29,30 +29,30 @@ def plan(request: HttpRequest) -> HttpResponse:
     stated = StatedGainForm(request.GET)
     context = {"form": form, "stated": stated, "has_studies": len(sources) > 1}
     if form.is_valid():
-        wanted = form.cleaned_data
-        cells = planner.known(request.user, wanted["source"])
-        shown = planner.columns(wanted)
+        inputs = form.cleaned_data
+        cells = planner.cells_of(request.user, inputs["source"])
+        columns = planner.columns(inputs)
         context |= {
-            "source": dict(sources)[wanted["source"]],
-            "sentences": planner.sentences(wanted),
-            "columns": shown,
-            "cells": table_columns.cells(shown, [planner.plan(cell, wanted) for cell in cells]),
+            "source": dict(sources)[inputs["source"]],
+            "sentences": planner.sentences(inputs),
+            "columns": columns,
+            "cells": table_columns.cells(columns, [planner.plan(cell, inputs) for cell in cells]),
         }
     if stated.is_valid():
         gain = stated.cleaned_data
-        shown = planned_power.columns(gain)
+        columns = planned_power.columns(gain)
         context |= {
             "formula": planned_power.FORMULA,
-            "gain_columns": shown,
-            "gain_cells": table_columns.cells(shown, planned_power.plan(gain)),
+            "gain_columns": columns,
+            "gain_cells": table_columns.cells(columns, planned_power.plan(gain)),
         }
     return render(request, "planning/planner.html", context)
 
 
-def _number(label: str, initial: float, least: Any, most: Any, help_text: str = "") -> forms.Field:
+def _number(label: str, initial: float, low: Any, high: Any, help_text: str = "") -> forms.Field:
     """Return a number field, limited to whole numbers if `initial` is a whole number."""
     field = WholeNumberField if isinstance(initial, int) else forms.FloatField
-    return field(label=label, initial=initial, min_value=least, max_value=most, help_text=help_text)
+    return field(label=label, initial=initial, min_value=low, max_value=high, help_text=help_text)
 
 
 class PlannerForm(forms.Form):
@@ -78,9 +78,9 @@ class PlannerForm(forms.Form):
         " anchors.",
     )  # fmt: skip
 
-    def __init__(self, asked: QueryDict, *, sources: Sequence[tuple[str, str]]):
-        first = {name: field.initial for name, field in self.base_fields.items()}
-        super().__init__(first | {"source": sources[0][0]} | asked.dict())
+    def __init__(self, data: QueryDict, *, sources: Sequence[tuple[str, str]]):
+        initial = {name: field.initial for name, field in self.base_fields.items()}
+        super().__init__(initial | {"source": sources[0][0]} | data.dict())
         source = self.fields["source"]
         assert isinstance(source, forms.ChoiceField)
         source.choices = sources
@@ -108,15 +108,15 @@ class StatedGainForm(forms.Form):
         "In each arm of each task. The table shows the resulting interval.",
     )  # fmt: skip
 
-    def __init__(self, asked: QueryDict):
-        first = {f"arg-{name}": field.initial for name, field in self.base_fields.items()}
-        super().__init__(first | asked.dict(), prefix="arg")
+    def __init__(self, data: QueryDict):
+        initial = {f"arg-{name}": field.initial for name, field in self.base_fields.items()}
+        super().__init__(initial | data.dict(), prefix="arg")
 
     def clean_base(self) -> float:
         base: float = self.cleaned_data["base"]
-        if why := arg.why_no_divisor(base / 100):
+        if text := arg.why_no_divisor(base / 100):
             raise forms.ValidationError(
-                f"{why[0].upper()}{why[1:]} (as a score from 0 to 1), so a relative gain cannot"
+                f"{text[0].upper()}{text[1:]} (as a score from 0 to 1), so a relative gain cannot"
                 " be computed. Plan the difference instead, or enter the mean x 100."
             )
         return base
@@ -152,8 +152,8 @@ class Planner(ApiView):
         sources = planner.sources(request.user)
         form = PlannerForm(request.query_params, sources=sources)
         if not form.is_valid():
-            raise ValidationError({k: [str(e) for e in said] for k, said in form.errors.items()})
-        wanted = form.cleaned_data
-        rows = [planner.plan(c, wanted) for c in planner.known(request.user, wanted["source"])]
-        told = as_records(planner.columns(wanted), rows)
-        return Response({"rows": told, "sentences": planner.sentences(wanted)})
+            raise ValidationError({k: list(map(str, e)) for k, e in form.errors.items()})
+        inputs = form.cleaned_data
+        rows = [planner.plan(c, inputs) for c in planner.cells_of(request.user, inputs["source"])]
+        records = as_records(planner.columns(inputs), rows)
+        return Response({"rows": records, "sentences": planner.sentences(inputs)})

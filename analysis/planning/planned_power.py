@@ -51,14 +51,14 @@ class Contrast:
         return self.sds * self.sd
 
     def __str__(self) -> str:
-        told = f"{self.task}, {self.fewer} against {self.more} shots, {self.n} annotators each: "
+        text = f"{self.task}, {self.fewer} against {self.more} shots, {self.n} annotators each: "
         if not math.isfinite(self.sds):
-            return f"{told}too few to test a difference."
-        told += f"{POWER:.0%} of such studies find a difference of {self.sds:.2f} SDs"
+            return f"{text}too few to test a difference."
+        text += f"{POWER:.0%} of such studies find a difference of {self.sds:.2f} SDs"
         if math.isnan(self.sd):
-            return f"{told} between annotators. No SD for this task is known yet."
+            return f"{text} between annotators. No SD for this task is known yet."
         return (
-            f"{told}, {self.points:.1f} points at an SD of {self.sd:.1f} ({self.source}); a"
+            f"{text}, {self.points:.1f} points at an SD of {self.sd:.1f} ({self.source}); a"
             f" difference of {100 * WANTED:.0f} points, down or up, is found by at least"
             f" {self.power:.0%} of them."
         )
@@ -76,13 +76,13 @@ def contrasts(study: Study, tasks: Sequence[Task]) -> list[Contrast]:
 
 def _contrast(study: Study, task: Task, shots: list[int], n: int, family: int) -> Contrast:
     mean, sd, source = _sd(study, task, (shots[0], shots[-1]))
-    known = sd > 0
-    found = math.nan
-    if known and n > 1:
+    has_sd = sd > 0
+    lowest = math.nan
+    if has_sd and n > 1:
         cell = Known(task.name, shots[-1], mean, sd, n, None, is_right_or_wrong=False)
         examples = task.test_split.examples.count()
         # Use the direction in which the other group has the larger SD.
-        found = min(
+        lowest = min(
             cell.power(sign * WANTED, n, examples, LEVEL / family)
             for sign in SIGNS
             if 0 <= mean + sign * WANTED <= 1
@@ -93,17 +93,17 @@ def _contrast(study: Study, task: Task, shots: list[int], n: int, family: int) -
         shots[-1],
         n,
         power.detectable(n, LEVEL / family, POWER),
-        100 * sd if known else math.nan,
+        100 * sd if has_sd else math.nan,
         source,
-        found,
+        lowest,
     )
 
 
 def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float, str]:
     """Return (mean, SD, source) of the cell with the larger SD, in [0, 1] or NaN if unknown."""
-    own = _own(study, task) if task.card.metric == S1 else {}
-    if own:
-        return *max(own.values(), key=itemgetter(1)), "your annotators"
+    by_shots = _study_cells(study, task) if task.card.metric == S1 else {}
+    if by_shots:
+        return *max(by_shots.values(), key=itemgetter(1)), "your annotators"
     printed = [human_table4().get((name_of(task), number)) for number in shots]
     cells = [(cell.mean / 100, cell.spread / 100) for cell in printed if cell is not None]
     if not cells:
@@ -111,7 +111,7 @@ def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float,
     return *max(cells, key=itemgetter(1)), "CLUES, Table 4"
 
 
-def _own(study: Study, task: Task) -> dict[int, tuple[float, float]]:
+def _study_cells(study: Study, task: Task) -> dict[int, tuple[float, float]]:
     """Return the mean and SD by shots, from studies whose test scores the owner may read."""
     readable = Study.objects.visible_to(study.owner, "read").filter(tasks=task)
     open_scores = [other for other in readable if not other.covers_test_scores]
@@ -146,37 +146,37 @@ FORMULA = (
 )
 
 
-def tasks(wanted: dict[str, Any]) -> list[arg.TaskGain]:
+def tasks(inputs: dict[str, Any]) -> list[arg.TaskGain]:
     """Return each unseen task's expected gain. StatedGainForm gives the same gain for all tasks."""
-    base, spread = wanted["base"] / 100, wanted["sd"] / 100
-    new = base * (1 + wanted["gain"] / 100)
+    base, spread = inputs["base"] / 100, inputs["sd"] / 100
+    new = base * (1 + inputs["gain"] / 100)
     gain = arg.TaskGain("", base, new, spread, spread, 2, 2, arg.why_no_divisor(base))
-    return [gain] * wanted["targets"]
+    return [gain] * inputs["targets"]
 
 
-def plan(wanted: dict[str, Any]) -> list[SimpleNamespace]:
-    """Return plans with the t and normal quantiles. `wanted` is StatedGainForm's cleaned data.
+def plan(inputs: dict[str, Any]) -> list[SimpleNamespace]:
+    """Return plans with the t and normal quantiles. `inputs` is StatedGainForm's cleaned data.
 
     A plan gives the annotators per arm and task for a width (half the interval in %), and vice
     versa.
     """
-    gains = tasks(wanted)
+    gains = tasks(inputs)
     rows = []
     for name, by_t in (("t", True), ("normal", False)):
-        people = arg.people_needed(wanted["width"] / 100, gains, t=by_t)
-        width = 100 * arg.half_width(gains, wanted["people"], t=by_t)
+        people = arg.people_needed(inputs["width"] / 100, gains, t=by_t)
+        width = 100 * arg.half_width(gains, inputs["people"], t=by_t)
         in_all = 2 * people * len(gains)
         # Half the interval of a change is that of the mean over both numbers of shots, times 2.
-        each = arg.people_needed(wanted["width"] / 200, gains * 2, t=by_t)
+        change = arg.people_needed(inputs["width"] / 200, gains * 2, t=by_t)
         rows.append(
             SimpleNamespace(quantile=name, people=people, people_in_all=in_all, width=width,
-                            for_change=each, for_change_in_all=4 * each * len(gains))
+                            for_change=change, for_change_in_all=4 * change * len(gains))
         )  # fmt: skip
     return rows
 
 
-def columns(wanted: dict[str, Any]) -> list[Column]:
-    width, people = f"{wanted['width']:g}", wanted["people"]
+def columns(inputs: dict[str, Any]) -> list[Column]:
+    width, people = f"{inputs['width']:g}", inputs["people"]
     return [
         Column("quantile", "By", "t, as in a study's interval; normal, as in power tables"),
         Column("people", f"Participants per arm for ± {width} %", "fewest participants in each arm"

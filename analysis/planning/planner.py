@@ -77,9 +77,9 @@ class Known:
         whole variance.
         """
         sd, rest, contexts = self.planned(examples)
-        other = min(max(self.mean + difference, 1 - LIMIT), LIMIT)
+        second_mean = min(max(self.mean + difference, 1 - LIMIT), LIMIT)
         binomial = self.mean * (1 - self.mean)
-        factor = other * (1 - other) / binomial if binomial > 0 else 1.0
+        factor = second_mean * (1 - second_mean) / binomial if binomial > 0 else 1.0
         noise = min(sd**2, (rest * sd) ** 2 if self.parts else binomial / examples)
         second = (sd**2 - noise) * factor**2 + noise * factor
         shared = math.sqrt(noise * (1 + factor) / (sd**2 + second)) if self.parts else 0.0
@@ -91,20 +91,20 @@ class Known:
 
     def detectable(self, sign: int, people: int, examples: int, level: float) -> float:
         """Return the smallest difference in this direction with power POWER, or infinity."""
-        most = LIMIT - self.mean if sign > 0 else self.mean - (1 - LIMIT)
-        least = 1e-6
-        if people < 2 or most <= least or self.power(sign * most, people, examples, level) < POWER:
+        high = LIMIT - self.mean if sign > 0 else self.mean - (1 - LIMIT)
+        low = 1e-6
+        if people < 2 or high <= low or self.power(sign * high, people, examples, level) < POWER:
             return math.inf
         return float(
             optimize.brentq(
-                lambda d: self.power(sign * d, people, examples, level) - POWER, least, most
+                lambda d: self.power(sign * d, people, examples, level) - POWER, low, high
             )
         )
 
 
 def sources(user: Any) -> list[tuple[str, str]]:
     """Return (value, label) for the paper and for studies whose test scores the user may read."""
-    done = (
+    groups = (
         Participation.objects.analysed()
         .filter(study__in=Study.objects.visible_to(user, "read"))
         .exclude(study__in=Study.objects.covering_test_scores(), kind=Kind.PERSON)
@@ -116,12 +116,12 @@ def sources(user: Any) -> list[tuple[str, str]]:
         (PUBLISHED, "CLUES, Table 4, as published"),
         *(
             (f"{kind}:{name}", f"{title}: {Kind(kind).label}" if title else name)
-            for name, title, kind in done
+            for name, title, kind in groups
         ),
     ]
 
 
-def known(user: Any, source: str) -> list[Known]:
+def cells_of(user: Any, source: str) -> list[Known]:
     if source == PUBLISHED:
         labelled = {card.name for card in map(load_card, CARDS.glob("*.toml")) if card.labels}
         return [
@@ -162,13 +162,13 @@ UNKNOWN = (
 )
 
 
-def plan(cell: Known, wanted: dict[str, Any]) -> SimpleNamespace:
+def plan(cell: Known, inputs: dict[str, Any]) -> SimpleNamespace:
     """Return a cell's plan x 100 for the requested numbers (PlannerForm's cleaned data)."""
-    width, examples = wanted["half_width"] / 100, wanted["examples"]
+    width, examples = inputs["half_width"] / 100, inputs["examples"]
     numbers: dict[str, Any] = {**UNKNOWN}
     if cell.sd > 0:
         # An SD of 0 (ties, or one annotator) does not show how much others would differ.
-        numbers |= _of_people(cell, wanted)
+        numbers |= _of_people(cell, inputs)
     if cell.is_right_or_wrong:
         low, high = uncertainty.wilson(round(cell.mean * examples), examples)
         numbers |= {"wilson_low": 100 * low, "wilson_high": 100 * high}
@@ -183,14 +183,14 @@ def plan(cell: Known, wanted: dict[str, Any]) -> SimpleNamespace:
     )
 
 
-def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
+def _of_people(cell: Known, inputs: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers that require the SD between annotators: intervals and differences.
 
     The interval that also covers other examples is never narrower, because it is the wider of two.
     """
-    people, examples = wanted["annotators"], wanted["examples"]
-    difference = wanted["difference"] / 100
-    level = LEVEL / wanted["comparisons"]
+    people, examples = inputs["annotators"], inputs["examples"]
+    difference = inputs["difference"] / 100
+    level = LEVEL / inputs["comparisons"]
     sd, _rest, contexts = cell.planned(examples)
     se, apart = sd / math.sqrt(people), difference / sd
     low, high = power.sd_range(100 * cell.sd, cell.n)
@@ -202,7 +202,7 @@ def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
     numbers: dict[str, Any] = {
         "sd_low": low,
         "sd_high": high,
-        "annotators_needed": power.annotators_needed(wanted["half_width"] / 100, sd),
+        "annotators_needed": power.annotators_needed(inputs["half_width"] / 100, sd),
         "half_width": 100 * float(two_way.reach(se, people - 1, se, people - 1)),
         "detectable": tuple(100 * cell.detectable(sign, people, examples, level) for sign in SIGNS),
         "power": tuple(
@@ -222,10 +222,10 @@ def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
     return numbers
 
 
-def sentences(wanted: dict[str, Any]) -> list[str]:
-    n, r = wanted["annotators"], wanted["anchor_r"]
-    level = LEVEL / wanted["comparisons"]
-    values = wanted | {
+def sentences(inputs: dict[str, Any]) -> list[str]:
+    n, r = inputs["annotators"], inputs["anchor_r"]
+    level = LEVEL / inputs["comparisons"]
+    values = inputs | {
         "floor": significance.smallest_p(n, n),
         "level": level,
         "power": POWER,
@@ -233,7 +233,7 @@ def sentences(wanted: dict[str, Any]) -> list[str]:
         "sds": power.detectable(n, level, POWER),
         "of_three": power.sd_range(1, 3),
         "of_ten": power.sd_range(1, 10),
-        "is_published": wanted["source"] == PUBLISHED,
+        "is_published": inputs["source"] == PUBLISHED,
         "kept": 1 - r**2,
         "error": math.sqrt(1 - r**2),
         "worth": n / (1 - r**2),
@@ -253,10 +253,10 @@ KNOWN_COLUMNS = [
 ]  # fmt: skip
 
 
-def columns(wanted: dict[str, Any]) -> list[Column]:
-    width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
-    difference, people = f"{wanted['difference']:g}", wanted["annotators"]
-    level = f"{LEVEL / wanted['comparisons']:.2g}"
+def columns(inputs: dict[str, Any]) -> list[Column]:
+    width, examples = f"{inputs['half_width']:g}", f"{inputs['examples']:,}"
+    difference, people = f"{inputs['difference']:g}", inputs["annotators"]
+    level = f"{LEVEL / inputs['comparisons']:.2g}"
     both = (
         "for a group below the mean of this cell and for one above it, with SDs that depend on the"
         " mean"

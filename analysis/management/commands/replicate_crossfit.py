@@ -48,7 +48,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         started = monotonic()
-        unseen, upstream, sham = self._chosen(options)
+        unseen, upstream, sham = self._task_names(options)
         owner = self._owner(options["owner"])
         call_command(
             "import_gym", str(options["path"]), tasks=[*unseen, *upstream, sham],
@@ -69,27 +69,27 @@ class Command(BaseCommand):
         self._tell(Study.objects.get(name=options["name"]))
         self.stdout.write(f"{monotonic() - started:.0f} s in total")
 
-    def _chosen(self, options: dict[str, Any]) -> tuple[list[str], list[str], str]:
+    def _task_names(self, options: dict[str, Any]) -> tuple[list[str], list[str], str]:
         """Choose the first suitable unseen, upstream and sham tasks. Raises CommandError."""
         offered = catalogue.offer(catalogue.partitions()[options["partition"]])
         folder: Path = options["path"]
         if not folder.is_dir():
             raise CommandError(f"{folder} is not a folder.")
-        there = {path.name for path in folder.iterdir() if path.is_dir()}
-        unseen = sorted(there.intersection(offered.held_out))[: options["unseen"]]
-        rest = sorted(there.intersection(offered.upstream))
-        upstream = self._named(options["arms"]) or rest[: options["upstream"]]
-        others = [name for name in rest if name not in upstream]
-        if len(unseen) < options["unseen"] or not others:
+        folders = {path.name for path in folder.iterdir() if path.is_dir()}
+        unseen = sorted(folders.intersection(offered.held_out))[: options["unseen"]]
+        candidates = sorted(folders.intersection(offered.upstream))
+        upstream = self._arm_tasks(options["arms"]) or candidates[: options["upstream"]]
+        spare = [name for name in candidates if name not in upstream]
+        if len(unseen) < options["unseen"] or not spare:
             raise CommandError(
                 f"{folder} has too few {offered.name} tasks that are suitable for humans: unseen"
-                f" {', '.join(unseen) or 'none'}; upstream {', '.join(rest) or 'none'}."
+                f" {', '.join(unseen) or 'none'}; upstream {', '.join(candidates) or 'none'}."
             )
         # Minimal pairs of a grammar require no knowledge of other tasks.
-        sham = next((name for name in others if name.startswith("blimp")), others[0])
+        sham = next((name for name in spare if name.startswith("blimp")), spare[0])
         return unseen, upstream, sham
 
-    def _named(self, path: Path | None) -> list[str]:
+    def _arm_tasks(self, path: Path | None) -> list[str]:
         """Return the upstream tasks that the arms in a design file name. Raises CommandError."""
         try:
             arms = design_file.read(path).fields.get("arms", []) if path else []
@@ -110,7 +110,7 @@ class Command(BaseCommand):
             task.name: task.training_sizes[0]
             for task in Task.objects.latest_versions().filter(name__in=names)
         }
-        (shots, _times), *_others = Counter(sizes.values()).most_common(1)
+        (shots, _times), *_tail = Counter(sizes.values()).most_common(1)
         for name in [name for name in names if sizes[name] != shots]:
             self.stdout.write(f"{name} is left out: its K is {sizes[name]}, not {shots}.")
         return [name for name in names if sizes[name] == shots], shots
@@ -119,8 +119,8 @@ class Command(BaseCommand):
         self._table(cross_task.GAINS, cross_task.joint(study, Kind.SIMULATED))
         for table in upstream.OF_SEVERAL if study.arms else ():
             self._table(table.columns, table.rows(study, Kind.SIMULATED))
-        for sentence in cross_task.sentences(study, Kind.SIMULATED):
-            self.stdout.write(sentence)
+        for text in cross_task.sentences(study, Kind.SIMULATED):
+            self.stdout.write(text)
 
     def _table(self, columns: Sequence[Column], rows: Sequence[Any]) -> None:
         headings = [column.heading for column in on_page(columns)]

@@ -38,7 +38,7 @@ def study(researcher):
 
 def published(task: str, shots: int) -> planner.Known:
     return next(
-        row for row in planner.known(None, "published") if (row.task, row.shots) == (task, shots)
+        row for row in planner.cells_of(None, "published") if (row.task, row.shots) == (task, shots)
     )
 
 
@@ -289,7 +289,7 @@ def test_my_study_is_a_source_for_the_planner(ada, study):
 @pytest.mark.long
 def test_an_excluded_annotator_is_not_a_source_for_the_planner(ada, study):
     Participation.objects.filter(scenario__shots=0).update(in_analysis=False, seat_number=None)
-    rows = planner.known(study.owner, f"person:{study.name}")
+    rows = planner.cells_of(study.owner, f"person:{study.name}")
     assert [row.shots for row in rows] == [2]
 
 
