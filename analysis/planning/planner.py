@@ -76,17 +76,17 @@ class Known:
         components are unknown, answers are assumed to be right or wrong, with noise at most the
         whole variance.
         """
-        sd, rest, contexts = self.planned(examples)
+        sd, share, contexts = self.planned(examples)
         second_mean = min(max(self.mean + difference, 1 - LIMIT), LIMIT)
         binomial = self.mean * (1 - self.mean)
         factor = second_mean * (1 - second_mean) / binomial if binomial > 0 else 1.0
-        noise = min(sd**2, (rest * sd) ** 2 if self.parts else binomial / examples)
+        noise = min(sd**2, (share * sd) ** 2 if self.parts else binomial / examples)
         second = (sd**2 - noise) * factor**2 + noise * factor
         shared = math.sqrt(noise * (1 + factor) / (sd**2 + second)) if self.parts else 0.0
-        return {"rest": shared, "contexts": contexts, "ratio": math.sqrt(second) / sd}
+        return {"noise": shared, "contexts": contexts, "ratio": math.sqrt(second) / sd}
 
     def power(self, difference: float, people: int, examples: int, level: float) -> float:
-        sd, _rest, _contexts = self.planned(examples)
+        sd, _share, _contexts = self.planned(examples)
         return power.power(abs(difference) / sd, people, level, **self.arms(difference, examples))
 
     def detectable(self, sign: int, people: int, examples: int, level: float) -> float:
@@ -191,7 +191,7 @@ def _of_people(cell: Known, inputs: dict[str, Any]) -> dict[str, Any]:
     people, examples = inputs["annotators"], inputs["examples"]
     difference = inputs["difference"] / 100
     level = LEVEL / inputs["comparisons"]
-    sd, _rest, contexts = cell.planned(examples)
+    sd, _share, contexts = cell.planned(examples)
     se, apart = sd / math.sqrt(people), difference / sd
     low, high = power.sd_range(100 * cell.sd, cell.n)
     # Plan below and above the mean of the cell, but not below 0 or above 1.

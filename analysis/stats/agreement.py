@@ -127,13 +127,13 @@ def item_rest(scores: np.ndarray) -> list[float]:
     if respondents < 3 or items < 2:
         return [math.nan] * items
     rests = (scores.sum(1, keepdims=True) - scores) / (items - 1)
-    own, other = scores - scores.mean(0), rests - rests.mean(0)
-    scale = np.sqrt((own**2).sum(0) * (other**2).sum(0))
-    together = (own * other).sum(0)
+    deviations, rest_deviations = scores - scores.mean(0), rests - rests.mean(0)
+    scale = np.sqrt((deviations**2).sum(0) * (rest_deviations**2).sum(0))
+    together = (deviations * rest_deviations).sum(0)
     varies = (np.ptp(scores, axis=0) > 1e-12) & (np.ptp(rests, axis=0) > 1e-12)
     return [
-        float(np.clip(above / below, -1, 1)) if known else math.nan
-        for above, below, known in zip(together, scale, varies, strict=True)
+        float(np.clip(above / below, -1, 1)) if is_varying else math.nan
+        for above, below, is_varying in zip(together, scale, varies, strict=True)
     ]
 
 
@@ -168,16 +168,16 @@ def majorities_of_others(
     A majority is None without other answers or if they tie. Sets of strings always have
     a majority, which is empty if no string was chosen by more than half of the others.
     """
-    others = len(answers) - 1
-    if not others:
+    number = len(answers) - 1
+    if not number:
         return [None]
     if is_one_choice:
         given = Counter(answers)
-        return [plurality(list((given - Counter([own])).elements())) for own in answers]
+        return [plurality(list((given - Counter([answer])).elements())) for answer in answers]
     votes = Counter(text for answer in answers for text in answer)
     return [
-        frozenset(text for text, count in votes.items() if 2 * (count - (text in own)) > others)
-        for own in answers
+        frozenset(text for text, count in votes.items() if 2 * (count - (text in answer)) > number)
+        for answer in answers
     ]
 
 
@@ -193,15 +193,15 @@ def dawid_skene(
     0 is the paper's maximum likelihood, which three annotators barely identify. Raises ValueError
     without votes. It is implemented here because no maintained package offers it separately.
     """
-    labels = sorted({label for unit in votes for own in unit.values() for label in own})
+    labels = sorted({label for unit in votes for choices in unit.values() for label in choices})
     people = sorted({person for unit in votes for person in unit})
     if not labels:
         raise ValueError("no votes")
     # counts[e, p, l] is how often annotator p gave label l to example e.
     counts = np.zeros((len(votes), len(people), len(labels)))
     for example, unit in enumerate(votes):
-        for person, own in unit.items():
-            for label in own:
+        for person, choices in unit.items():
+            for label in choices:
                 counts[example, people.index(person), labels.index(label)] += 1
     totals = counts.sum(1)
     given = totals.sum(1, keepdims=True)
@@ -273,7 +273,7 @@ def runs(
             start,
             end,
             text[start:end],
-            tuple(who for who, own in highlights.items() if _covers(own, start, end)),
+            tuple(name for name, spans in highlights.items() if _covers(spans, start, end)),
             _covers(gold, start, end),
             sum(place[0] == start for place in gold),
             sum(place[1] == end for place in gold),
@@ -299,10 +299,10 @@ class Group(NamedTuple, Generic[Who]):
 def groups(answers: Iterable[tuple[Who, Sequence[str]]]) -> list[Group[Who]]:
     """Group equal sets of strings, most frequent first, using the first answer's strings."""
     by_texts: dict[frozenset[str], list[tuple[Who, Sequence[str]]]] = defaultdict(list)
-    for who, texts in answers:
-        by_texts[frozenset(texts)].append((who, texts))
+    for annotator, texts in answers:
+        by_texts[frozenset(texts)].append((annotator, texts))
     distinct = [
-        Group(tuple(dict.fromkeys(given[0][1])), tuple(who for who, _texts in given))
+        Group(tuple(dict.fromkeys(given[0][1])), tuple(annotator for annotator, _texts in given))
         for given in by_texts.values()
     ]
     return sorted(distinct, key=lambda group: (-len(group.who), group.texts))

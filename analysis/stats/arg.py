@@ -118,10 +118,10 @@ def average_relative_gain(
         raise ValueError("no unseen task")
     gains = tuple(task_gain(*task) for task in tasks)
     refused = [gain for gain in gains if gain.refused]
-    why = REFUSED if refused else ""
+    reason = REFUSED if refused else ""
     if len(refused) == len(gains):
-        why = "no task has a base to divide by"
-    why = why or _why_no_interval(gains, [part for gain in gains for part in gain.parts()])
+        reason = "no task has a base to divide by"
+    reason = reason or _why_no_interval(gains, [part for gain in gains for part in gain.parts()])
     differences = [gain.difference for gain in gains]
     difference = float(np.mean(differences))
     around: tuple[float, float] = NONE
@@ -130,12 +130,12 @@ def average_relative_gain(
         around = _t_interval(difference, parts, len(gains))
     value = math.nan if refused else float(np.mean([gain.relative for gain in gains]))
     method, interval, resampled, p = "", NONE, NONE, math.nan
-    if not why:
-        method, interval, why = _interval(value, gains)
+    if not reason:
+        method, interval, reason = _interval(value, gains)
         p = _p(value, gains)
         if min(min(len(base), len(new)) for _task, base, new in tasks) >= FEWEST_FOR_BOOTSTRAP:
             resampled = bootstrap(tasks, seed, resamples)
-    return Arg(gains, value, interval, p, method, why, resampled, difference, around)
+    return Arg(gains, value, interval, p, method, reason, resampled, difference, around)
 
 
 def change(fewer: Sequence[Scores], more: Sequence[Scores]) -> Arg:
@@ -143,22 +143,22 @@ def change(fewer: Sequence[Scores], more: Sequence[Scores]) -> Arg:
 
     All arms have different annotators, so variances add up. Raises ValueError for an empty arm.
     """
-    before, after = ([task_gain(*task) for task in tasks] for tasks in (fewer, more))
-    gains = (*before, *after)
+    few, many = ([task_gain(*task) for task in tasks] for tasks in (fewer, more))
+    gains = (*few, *many)
     of_ratios = [part for gain in gains if not gain.refused for part in gain.parts()]
     of_differences = [part for gain in gains for part in gain.parts_of_difference()]
     value, difference = (
-        float(np.mean([of(gain) for gain in after]) - np.mean([of(gain) for gain in before]))
+        float(np.mean([of(gain) for gain in many]) - np.mean([of(gain) for gain in few]))
         for of in (attrgetter("relative"), attrgetter("difference"))
     )
-    why = REFUSED if any(gain.refused for gain in gains) else _why_no_interval(gains, of_ratios)
+    cause = REFUSED if any(gain.refused for gain in gains) else _why_no_interval(gains, of_ratios)
     around, interval, p = NONE, NONE, math.nan
     if not _why_no_interval(gains, of_differences):
-        around = _t_interval(difference, of_differences, len(before))
-    if not why:
-        interval, p = _t_interval(value, of_ratios, len(before)), _p(value / 2, gains)
+        around = _t_interval(difference, of_differences, len(few))
+    if not cause:
+        interval, p = _t_interval(value, of_ratios, len(few)), _p(value / 2, gains)
     return Arg(
-        gains, value, interval, p, "" if why else "delta method", why, NONE, difference, around
+        gains, value, interval, p, "" if cause else "delta method", cause, NONE, difference, around
     )
 
 
@@ -179,8 +179,8 @@ def _interval(value: float, gains: Sequence[TaskGain]) -> tuple[str, tuple[float
         parts = [part for gain in gains for part in gain.parts()]
         return "delta method", _t_interval(value, parts, len(gains)), ""
     interval = fieller(gains[0])
-    why = "the base is not distinct from zero" if math.isnan(interval[0]) else ""
-    return "Fieller", interval, why
+    reason = "the base is not distinct from zero" if math.isnan(interval[0]) else ""
+    return "Fieller", interval, reason
 
 
 def _t_interval(
@@ -274,9 +274,9 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> Correlation:
     The interval is Fisher's, with the standard error of Bonett and Wright (2000). `p` comes from
     the t test.
     """
-    ranks = [pd.Series(own, dtype=float).rank() for own in (first, second)]
+    ranks = [pd.Series(values, dtype=float).rank() for values in (first, second)]
     n, rho = len(first), math.nan
-    if min(own.nunique() for own in ranks) > 1:
+    if min(values.nunique() for values in ranks) > 1:
         rho = float(np.clip(np.corrcoef(ranks)[0, 1], -1, 1))
     low, high = NONE
     if n > 3 and abs(rho) < 1:
@@ -306,9 +306,9 @@ def half_width(plans: Sequence[TaskGain], people: int, *, t: bool) -> float:
 
 def _planned_parts(plans: Sequence[TaskGain], people: int) -> list[tuple[float, int]]:
     return [
-        (variance * own / people, people - 1)
+        (variance * size / people, people - 1)
         for plan in plans
-        for (variance, _df), own in zip(
+        for (variance, _df), size in zip(
             plan.parts(), (plan.new_people, plan.base_people), strict=True
         )
     ]

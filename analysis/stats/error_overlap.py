@@ -58,33 +58,33 @@ class _Model:
 
     def __init__(self, model: np.ndarray, people: np.ndarray) -> None:
         self.known, self.places = model != UNKNOWN, np.flatnonzero(model > 0)
-        self.answers, own = model[self.places], people[:, self.places]
-        self.given = (own == self.answers).sum(0)
-        self.telling = 2 * (own == 0).sum(0) > len(people)
+        self.answers, columns = model[self.places], people[:, self.places]
+        self.given = (columns == self.answers).sum(0)
+        self.telling = 2 * (columns == 0).sum(0) > len(people)
         self.annotators, self.others = len(people), max(len(people) - 1, 1)
 
     def excess(self, people: np.ndarray) -> np.ndarray:
         """Count each annotator's errors that match the model's, minus the others' mean."""
-        own = people[..., self.places]
-        same = (own == self.answers).sum(-1)
-        return same - ((own > 0) @ self.given - same) / self.others
+        columns = people[..., self.places]
+        matches = (columns == self.answers).sum(-1)
+        return matches - ((columns > 0) @ self.given - matches) / self.others
 
-    def overlap(self, own: np.ndarray) -> Overlap:
-        errors, theirs = int((own[self.known] > 0).sum()), own[self.places] == self.answers
-        same, telling = int(theirs.sum()), int(self.telling.sum())
-        shared = int((theirs & self.telling).sum())
-        counted = Overlap(errors, len(self.places), same, telling, shared)
+    def overlap(self, codes: np.ndarray) -> Overlap:
+        errors, is_match = int((codes[self.known] > 0).sum()), codes[self.places] == self.answers
+        matches, telling = int(is_match.sum()), int(self.telling.sum())
+        shared = int((is_match & self.telling).sum())
+        counted = Overlap(errors, len(self.places), matches, telling, shared)
         if self.annotators < FEWEST_ANNOTATORS:
             return replace(counted, why_not=f"fewer than {FEWEST_ANNOTATORS} annotators")
         if len(self.places) < FEWEST_ERRORS:
             return replace(counted, why_not=f"the model has fewer than {FEWEST_ERRORS} errors")
         if errors < FEWEST_ERRORS:
             return replace(counted, why_not=f"fewer than {FEWEST_ERRORS} errors")
-        others = (same - float(self.excess(own))) / errors
-        low, high = wilson(same, errors)
+        mean = (matches - float(self.excess(codes))) / errors
+        low, high = wilson(matches, errors)
         by_others = float(self.given[self.telling].sum() - shared) / self.others
         return replace(
-            counted, share=same / errors, others=others, low=low - others, high=high - others,
+            counted, share=matches / errors, others=mean, low=low - mean, high=high - mean,
             telling_others=by_others / telling if telling else math.nan,
         )  # fmt: skip
 
@@ -94,22 +94,22 @@ def overlaps(
 ) -> list[list[Overlap]]:
     """Return overlaps by model, then annotator, from codes (annotators x examples, examples)."""
     errors = [_Model(model, people) for model in models]
-    found = [[model.overlap(own) for own in people] for model in errors]
-    judged = np.array([[not own.why_not for own in row] for row in found], dtype=bool)
+    results = [[model.overlap(o) for o in people] for model in errors]
+    judged = np.array([[not o.why_not for o in row] for row in results], dtype=bool)
     if not judged.any():
-        return found
+        return results
     edges = [model.excess(people) - ROUNDING for model in errors]
-    reached, drawn = np.zeros(judged.shape), 0
+    reached, count = np.zeros(judged.shape), 0
     for permuted in permutations(people, np.random.default_rng(seed)):
         for number, (model, edge) in enumerate(zip(errors, edges, strict=True)):
             reached[number] += (model.excess(permuted) >= edge).sum(0)
-        drawn += len(permuted)
-        if drawn >= DRAWS * len(people) or reached[judged].min() >= ENOUGH:
+        count += len(permuted)
+        if count >= DRAWS * len(people) or reached[judged].min() >= ENOUGH:
             break
-    ps = (1 + reached) / (1 + drawn)  # the observed answers are one of the permutations
+    ps = (1 + reached) / (1 + count)  # the observed answers are one of the permutations
     return [
-        [own if own.why_not else replace(own, p=float(p)) for own, p in zip(row, of, strict=True)]
-        for row, of in zip(found, ps, strict=True)
+        [o if o.why_not else replace(o, p=float(p)) for o, p in zip(row, of, strict=True)]
+        for row, of in zip(results, ps, strict=True)
     ]
 
 
@@ -136,15 +136,15 @@ def permutations(people: np.ndarray, draw: np.random.Generator) -> Iterator[np.n
     """
     varied = np.flatnonzero((people > 0).any(0) & (people.max(0) != people.min(0)))
     chains = np.repeat(people[None, :, varied].astype(np.int32), CHAINS, axis=0)
-    whole = np.repeat(people[None], CHAINS, axis=0)
+    copies = np.repeat(people[None], CHAINS, axis=0)
     rounds = TRADES + 2 * len(people).bit_length()  # until the first permutation
     while True:
         for _round in range(rounds):
             order = draw.permutation(len(people))
             half = len(order) // 2
             _trade(chains, order[:half], order[half : 2 * half], draw)
-        whole[:, :, varied] = chains
-        yield whole
+        copies[:, :, varied] = chains
+        yield copies
         rounds = TRADES
 
 

@@ -81,7 +81,7 @@ def people_by_cell(frame: pd.DataFrame) -> Iterator[tuple[str, int, list[np.ndar
     """Yield each cell's task, shots and annotators' S1 in order of position."""
     for task, shots, part in by_cell(frame):
         groups: Iterable[Any] = part.sort_values("position").groupby("annotator")["s1"]
-        yield task, shots, [own.to_numpy(dtype=float) for _annotator, own in groups]
+        yield task, shots, [scores.to_numpy(dtype=float) for _annotator, scores in groups]
 
 
 def by_cell(frame: pd.DataFrame) -> Iterator[tuple[str, int, pd.DataFrame]]:
@@ -144,8 +144,8 @@ def plateaus(curves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     slopes = np.maximum(curves @ bends.T / norms, 0)
     best = (slopes**2 * norms).argmax(1)
     slope = slopes[np.arange(len(curves)), best]
-    found = np.where(slope > ROUNDING, best + 1, 0)
-    return found, slope * found
+    bend_points = np.where(slope > ROUNDING, best + 1, 0)
+    return bend_points, slope * bend_points
 
 
 # Tables for the figures ---------------------------------------------------------------------------
@@ -161,9 +161,9 @@ def plateau_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
     for task, shots, people in people_by_cell(training):
         n, examples = len(people), min(map(len, people))  # training splits can differ in size
         if examples > 2:
-            group = np.stack([own[:examples] for own in people])
+            group = np.stack([scores[:examples] for scores in people])
             curves = uncertainty.sums_and_resamples(group, seed + shots) / n
-            point, gain = (uncertainty.estimate(one, n) for one in plateaus(100 * curves))
+            point, gain = (uncertainty.estimate(values, n) for values in plateaus(100 * curves))
             rows.append(
                 SimpleNamespace(
                     task=task, shots=shots, n=n, examples=examples, point=point, gain=gain
@@ -178,7 +178,7 @@ def learning_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
     rows = []
     for task, shots, people in people_by_cell(training):
         means = blocks[task, shots]
-        slopes = [slope(own) for own in people]
+        slopes = [slope(scores) for scores in people]
         rows.append(
             SimpleNamespace(
                 task=task,
@@ -204,7 +204,7 @@ def drift_rows(annotation: pd.DataFrame) -> list[SimpleNamespace]:
     for task, shots, people in people_by_cell(annotation):
         row = SimpleNamespace(task=task, shots=shots, n=len(people), examples=max(map(len, people)))
         for name, change in (("half", half_difference), ("per_100", per_hundred)):
-            changes = [100 * change(own) for own in people]
+            changes = [100 * change(scores) for scores in people]
             interval = uncertainty.t_interval(changes)
             vars(row).update(
                 {

@@ -25,17 +25,17 @@ def power(
     difference: float,
     n: int,
     level: float = 0.05,
-    rest: float = 0.0,
+    noise: float = 0.0,
     contexts: int = 200,
     ratio: float = 1.0,
 ) -> float:
     """Return the power of the two-sided primary test with n annotators in each arm.
 
-    `difference` is in SDs between annotators' means in the first arm. `rest` is the part of the
+    `difference` is in SDs between annotators' means in the first arm. `noise` is the part of the
     SD (0 to 1, the root of the mean square of both arms) that is noise over the `contexts`. If
     it is unknown, use 0 so that only Welch's test is planned.
     """
-    return float(_power(np.array([difference]), n, level, np.array([rest]), contexts, ratio)[0])
+    return float(_power(np.array([difference]), n, level, np.array([noise]), contexts, ratio)[0])
 
 
 def _power(
@@ -48,19 +48,19 @@ def _power(
     of_contexts = critical * scale * rests
     edges = np.maximum(of_people[None], np.broadcast_to(of_contexts, rests.shape)[:, None, None])
     gaps = differences[:, None, None]
-    found = special.ndtr((gaps - edges) / scale) + special.ndtr((-gaps - edges) / scale)
-    return np.minimum(1, np.einsum("dsm,s->d", found, weights) / SUMS)
+    chances = special.ndtr((gaps - edges) / scale) + special.ndtr((-gaps - edges) / scale)
+    return np.minimum(1, np.einsum("dsm,s->d", chances, weights) / SUMS)
 
 
 @functools.lru_cache(maxsize=256)
 def _of_people(n: int, level: float, ratio: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest difference for Welch's test (shares x sums) and weights. Cached."""
     shares, weights = _shares(n - 1)
-    first, other = shares, ratio**2 * (1 - shares)
-    df = (n - 1) * (first + other) ** 2 / (first**2 + other**2)
+    first, second = shares, ratio**2 * (1 - shares)
+    df = (n - 1) * (first + second) ** 2 / (first**2 + second**2)
     # Use scipy.special for quantiles of chi squared and t, because a plan needs thousands.
     sums = 2 * special.gammaincinv(n - 1, (np.arange(SUMS) + 0.5) / SUMS) / (n - 1)
-    errors = np.sqrt((first + other)[:, None] * sums[None, :] / n)
+    errors = np.sqrt((first + second)[:, None] * sums[None, :] / n)
     return special.stdtrit(df, 1 - level / 2)[:, None] * errors, weights
 
 
@@ -89,47 +89,47 @@ def sd_range(sd: float, n: int) -> tuple[float, float]:
 def averaged_power(
     difference: float,
     n: int,
-    known: int,
+    sample_size: int,
     level: float = 0.05,
-    rest: float = 0.0,
+    noise: float = 0.0,
     contexts: int = 200,
     ratio: float = 1.0,
 ) -> float:
-    """Return the power averaged over the true SDs compatible with an SD from `known` annotators."""
+    """Return the power averaged over the true SDs compatible with an SD of `sample_size` values."""
     middles = (np.arange(SDS) + 0.5) / SDS
-    factors = np.sqrt((known - 1) / _chi2_quantile(middles, known - 1))
-    rests = np.minimum(1, rest / factors)
+    factors = np.sqrt((sample_size - 1) / _chi2_quantile(middles, sample_size - 1))
+    rests = np.minimum(1, noise / factors)
     return float(_power(difference / factors, n, level, rests, contexts, ratio).mean())
 
 
 @functools.lru_cache
-def detectable(n: int, level: float = 0.05, wanted: float = 0.8, rest: float = 0.0) -> float:
+def detectable(n: int, level: float = 0.05, goal: float = 0.8, noise: float = 0.0) -> float:
     """Return the smallest difference, in SDs between annotators, detectable with this power.
 
     At the first step of Holm's correction, which the only true contrast in a study must pass,
     `level` is divided by the number of comparisons. The result is infinite if not even 50 SDs
     are detectable, or if there are fewer than two annotators.
     """
-    if n < 2 or power(50, n, level, rest) < wanted:
+    if n < 2 or power(50, n, level, noise) < goal:
         return math.inf
-    return float(optimize.brentq(lambda d: power(d, n, level, rest) - wanted, 1e-6, 50))
+    return float(optimize.brentq(lambda d: power(d, n, level, noise) - goal, 1e-6, 50))
 
 
 def group_needed(
-    difference: float, level: float = 0.05, wanted: float = 0.8, most: int = 100_000, **arms: Any
+    difference: float, level: float = 0.05, goal: float = 0.8, limit: int = 100_000, **arms: Any
 ) -> int | None:
     """Return the fewest annotators in each of two groups to detect `difference` SDs.
 
-    `arms` are the last parameters of `power`. Returns None if even `most` annotators are too
+    `arms` are the last parameters of `power`. Returns None if even `limit` annotators are too
     few. Raises ValueError for a difference of 0 or less.
     """
     if difference <= 0:
         raise ValueError("the difference must be above 0")
-    if power(difference, most, level, **arms) < wanted:
+    if power(difference, limit, level, **arms) < goal:
         return None
     # Power increases with n.
     return 2 + bisect.bisect_left(
-        range(2, most + 1), wanted, key=lambda n: power(difference, n, level, **arms)
+        range(2, limit + 1), goal, key=lambda n: power(difference, n, level, **arms)
     )
 
 

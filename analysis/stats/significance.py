@@ -31,8 +31,8 @@ def permutation(first: Sequence[float], second: Sequence[float], seed: int = 0) 
     observed = abs(np.mean(first) - np.mean(second))
     size, total = len(first), pooled.sum()
     if math.comb(len(pooled), size) <= EXACT_UP_TO:
-        chosen = np.array(list(itertools.combinations(range(len(pooled)), size)))
-        sums = pooled[chosen].sum(1)
+        indices = np.array(list(itertools.combinations(range(len(pooled)), size)))
+        sums = pooled[indices].sum(1)
         added = 0
     else:
         draw = np.random.default_rng(seed)
@@ -81,27 +81,27 @@ def sign_flips(several: Sequence[Sequence[float]], seed: int = 0) -> list[float]
     `permutation_test` doubles the smaller tail.
     """
     gaps = [np.asarray(differences, dtype=float) for differences in several]
-    gaps = [own[np.abs(own) > ROUNDING] for own in gaps]
+    gaps = [values[np.abs(values) > ROUNDING] for values in gaps]
     reached = [0] * len(gaps)
-    lengths = {len(own) for own in gaps}
+    lengths = {len(values) for values in gaps}
     bits = _bits(SAMPLED_FLIPS * max((n for n in lengths if n > EXACT_FLIPS), default=0), seed)
     for length in lengths:
-        alike = [index for index, own in enumerate(gaps) if len(own) == length]
+        alike = [index for index, values in enumerate(gaps) if len(values) == length]
         for signs in _flips(length, bits):
             for index in alike:
                 edge = abs(gaps[index].sum()) - 1e-12
                 reached[index] += int((np.abs(signs @ gaps[index]) >= edge).sum())
     return [
-        (count + 1) / (SAMPLED_FLIPS + 1) if len(own) > EXACT_FLIPS else count / 2 ** len(own)
-        for own, count in zip(gaps, reached, strict=True)
+        (count + 1) / (SAMPLED_FLIPS + 1) if len(values) > EXACT_FLIPS else count / 2 ** len(values)
+        for values, count in zip(gaps, reached, strict=True)
     ]
 
 
 def _bits(number: int, seed: int) -> np.ndarray:
     draw = np.random.default_rng(seed)
     portions = (min(DRAWN_AT_ONCE, number - begin) for begin in range(0, number, DRAWN_AT_ONCE))
-    drawn = [np.packbits(draw.integers(0, 2, size).astype(bool)) for size in portions]
-    return np.concatenate(drawn) if drawn else np.empty(0, np.uint8)
+    batches = [np.packbits(draw.integers(0, 2, size).astype(bool)) for size in portions]
+    return np.concatenate(batches) if batches else np.empty(0, np.uint8)
 
 
 def _flips(length: int, bits: np.ndarray) -> Iterator[np.ndarray]:
@@ -115,8 +115,8 @@ def _flips(length: int, bits: np.ndarray) -> Iterator[np.ndarray]:
     # Use portions that fit into the processor's cache.
     for begin in range(0, SAMPLED_FLIPS, PORTION):
         rows = min(PORTION, SAMPLED_FLIPS - begin)
-        own = np.unpackbits(bits[begin * length // 8 :], count=rows * length)
-        yield own.reshape(rows, length) * 2.0 - 1.0
+        flips = np.unpackbits(bits[begin * length // 8 :], count=rows * length)
+        yield flips.reshape(rows, length) * 2.0 - 1.0
 
 
 def smallest_sign_flip_p(differences: Sequence[float]) -> float:
@@ -143,13 +143,13 @@ def fisher(completed: tuple[int, int], began: tuple[int, int]) -> float:
     """
     if not all(began):
         return math.nan
-    done, (first, second) = sum(completed), began
-    lowest, highest = max(0, done - second), min(first, done)
+    total, (first, second) = sum(completed), began
+    lowest, highest = max(0, total - second), min(first, total)
     # Use integer arithmetic, so that equally probable tables compare as equal.
-    tables = [math.comb(first, lowest) * math.comb(second, done - lowest)]
-    for one in range(lowest, highest):  # the next table has one more of the first arm
-        more = (first - one) * (done - one)
-        tables.append(tables[-1] * more // ((one + 1) * (second - done + one + 1)))
+    tables = [math.comb(first, lowest) * math.comb(second, total - lowest)]
+    for k in range(lowest, highest):  # the next table has one more of the first arm
+        numerator = (first - k) * (total - k)
+        tables.append(tables[-1] * numerator // ((k + 1) * (second - total + k + 1)))
     observed = tables[completed[0] - lowest]
     return sum(ways for ways in tables if ways <= observed) / sum(tables)
 
@@ -191,15 +191,15 @@ def _negative(scores: Sequence[float]) -> list[float]:
 def _without_lowest(scores: Sequence[float], share: float) -> float:
     if any(map(math.isnan, scores)):
         return math.nan
-    left, total = len(scores) * (1 - share), 0.0
-    rest = left
+    size, total = len(scores) * (1 - share), 0.0
+    remaining = size
     for score in sorted(scores, reverse=True):
-        weight = min(1.0, rest)
+        weight = min(1.0, remaining)
         total += weight * score
-        rest -= weight
-        if rest <= 0:
+        remaining -= weight
+        if remaining <= 0:
             break
-    return total / left if left > 0 else math.nan
+    return total / size if size > 0 else math.nan
 
 
 @dataclass(frozen=True)
@@ -240,18 +240,18 @@ def ancova(
         return Adjusted(why_not="a score is unknown")
     y = np.concatenate([values - values.mean() for values in scores])
     gap, slope, r, inflation = float(scores[1].mean() - scores[0].mean()), math.nan, math.nan, 0.0
-    rest = float(y @ y)
+    residual = float(y @ y)
     if covariates is not None:
         x = np.concatenate([values - values.mean() for values in given])
         if np.abs(x).max() <= ROUNDING:
             return Adjusted(why_not="the anchor score is constant within the arms")
         xx, xy, apart = float(x @ x), float(x @ y), float(given[1].mean() - given[0].mean())
         slope = xy / xx
-        r = xy / math.sqrt(xx * rest) if rest > ROUNDING else math.nan
-        gap, rest, inflation = gap - slope * apart, rest - slope * xy, apart**2 / xx
-    if rest <= ROUNDING:
+        r = xy / math.sqrt(xx * residual) if residual > ROUNDING else math.nan
+        gap, residual, inflation = gap - slope * apart, residual - slope * xy, apart**2 / xx
+    if residual <= ROUNDING:
         return Adjusted(gap, slope=slope, r=r, why_not="annotators tie")
-    error = math.sqrt(rest / df * (sum(1 / size for size in sizes) + inflation))
+    error = math.sqrt(residual / df * (sum(1 / size for size in sizes) + inflation))
     half = float(special.stdtrit(df, TAIL)) * error
     p = float(2 * special.stdtr(df, -abs(gap) / error))
     return Adjusted(gap, gap - half, gap + half, p, slope, r)

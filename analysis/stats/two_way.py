@@ -133,7 +133,7 @@ def variances(values: np.ndarray) -> Variances:
     people, contexts = values.shape[-2:]
     rows, columns = values.mean(-1), values.mean(-2)
     grand = values.mean((-2, -1))
-    left = values - rows[..., :, None] - columns[..., None, :] + grand[..., None, None]
+    residuals = values - rows[..., :, None] - columns[..., None, :] + grand[..., None, None]
     rest_df = (people - 1) * (contexts - 1)
     between = np.where(np.ptp(rows, -1) > ROUNDING, rows.var(-1, ddof=1), 0)
     return Variances(
@@ -141,7 +141,7 @@ def variances(values: np.ndarray) -> Variances:
         people - 1,
         columns.var(-1, ddof=1) / contexts,
         contexts - 1,
-        (left**2).sum((-2, -1)) / rest_df / (people * contexts),
+        (residuals**2).sum((-2, -1)) / rest_df / (people * contexts),
         rest_df,
     )
 
@@ -152,9 +152,9 @@ def variances_of_difference(first: np.ndarray, second: np.ndarray) -> Variances:
     Each arm has its own variance between annotators (Welch), because three annotators cannot
     show that two variances are equal. Effects of contexts shared by both arms cancel out.
     """
-    one, other = variances(first), variances(second)
-    people = one.people + other.people
-    weights = one.people**2 / one.people_df + other.people**2 / other.people_df
+    a, b = variances(first), variances(second)
+    people = a.people + b.people
+    weights = a.people**2 / a.people_df + b.people**2 / b.people_df
     with np.errstate(divide="ignore", invalid="ignore"):
         people_df = np.where(weights > 0, people**2 / weights, math.nan)
     gaps = second.mean(-2) - first.mean(-2)
@@ -164,8 +164,8 @@ def variances_of_difference(first: np.ndarray, second: np.ndarray) -> Variances:
         people_df,
         gaps.var(-1, ddof=1) / contexts,
         contexts - 1,
-        one.rest + other.rest,
-        one.rest_df + other.rest_df,
+        a.rest + b.rest,
+        a.rest_df + b.rest_df,
     )
 
 
@@ -183,9 +183,9 @@ def unknown(value: float, why_not: str) -> Estimate:
 
 def row_means(matrix: np.ndarray) -> np.ndarray:
     """Return the mean of each annotator's known values, or NaN if all are missing."""
-    known = ~np.isnan(matrix)
+    is_known = ~np.isnan(matrix)
     with np.errstate(invalid="ignore"):
-        return np.where(known, matrix, 0).sum(axis=1) / known.sum(axis=1)
+        return np.where(is_known, matrix, 0).sum(axis=1) / is_known.sum(axis=1)
 
 
 def of_mean(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Estimate:
@@ -232,13 +232,13 @@ class Components:
     rest: float
 
     def variances(self, people: int, contexts: int) -> Variances:
-        rest = self.rest / (people * contexts)
+        residual = self.rest / (people * contexts)
         return Variances(
-            self.annotators / people + rest,
+            self.annotators / people + residual,
             people - 1,
-            self.contexts / contexts + rest,
+            self.contexts / contexts + residual,
             contexts - 1,
-            rest,
+            residual,
             (people - 1) * (contexts - 1),
         )
 

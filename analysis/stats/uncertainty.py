@@ -109,12 +109,12 @@ def _resampled(
     of_examples = _times_drawn(draw, size, groups, over != "annotators")
     # Each annotator's mean over the drawn examples, resamples x annotators.
     with np.errstate(invalid="ignore"):
-        own = (of_examples @ sums.T) / (of_examples @ counts.T)
+        means = (of_examples @ sums.T) / (of_examples @ counts.T)
     of_annotators = _times_drawn(draw, size, annotators, over != "examples")
     # An annotator with no answer to the drawn examples has no weight in that resample.
-    weights = np.where(np.isnan(own), 0, of_annotators)
+    weights = np.where(np.isnan(means), 0, of_annotators)
     with np.errstate(invalid="ignore"):
-        return (np.nan_to_num(own) * weights).sum(1) / weights.sum(1)
+        return (np.nan_to_num(means) * weights).sum(1) / weights.sum(1)
 
 
 # A value with the limits of its 95 % interval, and the reason if there is none.
@@ -132,11 +132,11 @@ def estimate(values: np.ndarray, annotators: int) -> Estimate:
 
     The percentiles are those of a t interval with the SD of a sample (Hesterberg 2015, 3.3).
     """
-    others = values[1:][np.isfinite(values[1:])]
-    if annotators < FEWEST_FOR_BOOTSTRAP or not len(others):
+    resamples = values[1:][np.isfinite(values[1:])]
+    if annotators < FEWEST_FOR_BOOTSTRAP or not len(resamples):
         return float(values[0]), math.nan, math.nan, f"fewer than {FEWEST_FOR_BOOTSTRAP} annotators"
     reach = math.sqrt(annotators / (annotators - 1)) * special.stdtrit(annotators - 1, TAIL)
-    low, high = np.quantile(others, special.ndtr([-reach, reach]))
+    low, high = np.quantile(resamples, special.ndtr([-reach, reach]))
     return float(values[0]), float(low), float(high), ""
 
 

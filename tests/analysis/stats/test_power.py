@@ -43,7 +43,7 @@ def test_power_matches_the_primary_test_in_simulated_studies(n, sds, rest):
     halves = two_way.reach(np.sqrt(parts.people), parts.people_df, *parts.both())
     gaps = arms[1].mean((1, 2)) - arms[0].mean((1, 2))
     found = (np.abs(gaps) > halves).mean()
-    assert power.power(sds, n, rest=rest, contexts=contexts) == pytest.approx(found, abs=0.03)
+    assert power.power(sds, n, noise=rest, contexts=contexts) == pytest.approx(found, abs=0.03)
 
 
 def test_power_without_a_difference_is_the_size_of_the_test():
@@ -97,18 +97,18 @@ def test_an_undetectable_difference_has_no_group_size():
 @given(SDS, SDS, PEOPLE, RESTS)
 def test_a_larger_difference_never_has_less_power(first, second, n, rest):
     less, more = sorted([first, second])
-    assert power.power(less, n, rest=rest) <= power.power(more, n, rest=rest) + 1e-12
+    assert power.power(less, n, noise=rest) <= power.power(more, n, noise=rest) + 1e-12
 
 
 @given(SDS, PEOPLE, RESTS, st.integers(2, 100))
 def test_more_comparisons_never_have_more_power(sds, n, rest, comparisons):
     corrected = power.power(sds, n, 0.05 / comparisons, rest)
-    assert corrected <= power.power(sds, n, rest=rest) + 1e-12
+    assert corrected <= power.power(sds, n, noise=rest) + 1e-12
 
 
 @given(SDS, PEOPLE, RESTS, st.sampled_from([20, 200]))
 def test_noise_over_examples_never_adds_power(sds, n, rest, contexts):
-    assert power.power(sds, n, rest=rest, contexts=contexts) <= power.power(sds, n) + 1e-12
+    assert power.power(sds, n, noise=rest, contexts=contexts) <= power.power(sds, n) + 1e-12
 
 
 def test_an_sd_from_three_people_leaves_a_wide_range():
@@ -116,9 +116,9 @@ def test_an_sd_from_three_people_leaves_a_wide_range():
     assert all(math.isnan(end) for end in power.sd_range(1, 1))
     # 5 points with the 1.2 of SST-2, 10 shots, seem nearly certain; three people do not say so.
     assert power.power(5 / 1.2, 3) > 0.9
-    assert power.averaged_power(5 / 1.2, 3, known=3) < 0.7
+    assert power.averaged_power(5 / 1.2, 3, sample_size=3) < 0.7
     # What many have shown is hardly open.
-    assert power.averaged_power(5 / 1.2, 3, known=1000) == pytest.approx(
+    assert power.averaged_power(5 / 1.2, 3, sample_size=1000) == pytest.approx(
         power.power(5 / 1.2, 3), abs=0.005
     )
 
@@ -128,7 +128,7 @@ def test_averaged_power_is_the_mean_over_the_possible_sds():
     draw = np.random.default_rng(3)
     sds = np.sqrt(2 / stats.chi2.rvs(2, size=4000, random_state=draw))
     simulated = np.mean([power.power(4.0 / sd, 3) for sd in sds])
-    assert power.averaged_power(4.0, 3, known=3) == pytest.approx(simulated, abs=0.02)
+    assert power.averaged_power(4.0, 3, sample_size=3) == pytest.approx(simulated, abs=0.02)
 
 
 def test_annotators_and_examples_needed_for_an_interval():
